@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# `make` alone lists the goals. Everything that is built is in .venv, target/, build/, dist/, the native library and the
-# cache (~/.cache/leowarp), and is built once.
+# `make` alone lists the goals. All build results are in .venv, target/, build/, dist/, the native library and the cache
+# (~/.cache/leowarp), and each is built only once.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -13,13 +13,13 @@ LEOWARP := $(VENV)/bin/leowarp
 INSTALLED := $(VENV)/.installed
 SITE_INSTALLED := $(VENV)/.installed-site
 SITE_RUN := build/site-run
-# One test process per core. Guests limit their own number of processes. Where PYTHONDONTWRITEBYTECODE is set, each
-# process would rewrite all tests anew, which takes 8 s.
+# One test process per core. Guests limit their own number of processes. If PYTHONDONTWRITEBYTECODE is set, each test
+# process would have to rewrite all assertions, which takes 8 s.
 SPREAD := -n auto --dist worksteal
 # With these settings, property tests of thousands of sequences take a seventh of the time; overflow is still checked.
-# They are not in Cargo.toml, because that file is part of the agent's recipe.
+# The settings are not in Cargo.toml, because that file is part of the agent's recipe.
 FASTER := --config profile.dev.package.leowarp-reorder.opt-level=1
-# Where PYTHONDONTWRITEBYTECODE is set, every command would otherwise compile the package anew: a fifth of a short run
+# If PYTHONDONTWRITEBYTECODE is set, every command would otherwise compile the package, a fifth of a short run's time
 BYTECODE := $(PYTHON) -m compileall -q -x '_test\.py$$' python
 NATIVE := python/leowarp/_native.abi3.so
 NATIVE_SOURCES := Cargo.toml Cargo.lock tools/native.py $(shell find crates/py crates/reorder crates/arrivals -name '*.rs' -o -name Cargo.toml)

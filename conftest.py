@@ -15,12 +15,12 @@ def pytest_addoption(parser):
     parser.addoption("--kernel", default="default", help="kernel of the shelf in the default one's place (make shelf)")
 
 
-# Tests that a shell starts in the background ignore Ctrl-C, and so do their children. The tests of interruptions would
-# then wait for ever.
+# Tests that a shell starts in the background ignore Ctrl-C, and so do their child processes. The tests of interruptions
+# would then wait for ever.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# How long an example takes to compute or draw depends on the machine, so there is no deadline.
-# `tools/fuzz.py` sets the number of examples.
+# The time that an example takes depends on the machine, so examples have no deadline. `tools/fuzz.py` sets the number
+# of examples.
 EXAMPLES = int(os.environ.get("LEOWARP_FUZZ_EXAMPLES", "100"))
 settings.register_profile("leowarp", max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("leowarp")
@@ -28,7 +28,7 @@ settings.load_profile("leowarp")
 
 @pytest.fixture(autouse=True, scope="session")
 def _kernel_in_the_default_ones_place(request):
-    """The kernel that `--kernel` names boots wherever a test in this process asks for the default one."""
+    """The kernel that `--kernel` names boots wherever a test in this process requests the default kernel."""
     name = request.config.getoption("--kernel")
     if name == "default":
         yield

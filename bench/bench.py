@@ -4,8 +4,8 @@
     python bench/bench.py            measure, print, and write the table into docs/performance.md
     python bench/bench.py --quick    a tenth of the virtual time, printed only
 
-Compared cases run in turn, `REPEATS` times, so that other work of the machine affects both. The table has the median,
-with the smallest and largest value. Only ratios within one table mean anything on a shared machine.
+Compared cases run in turn, `REPEATS` times, so that other work of the machine affects all cases alike. The table has
+the median, with the smallest and the largest value. Only ratios within one table mean anything on a shared machine.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ LARGE = ROOT / "bench" / "thousand-flows.toml"
 class Measured:
     """Cost of one run.
 
-    cpu_s: Processor time of guest and host up to the trace, as a run's manifest has it.
-    all_cpu_s: Processor time up to the end, metrics and the writing of the run directory included.
+    cpu_s: Processor time of guest and host up to the trace, as the run's manifest states it.
+    all_cpu_s: Processor time up to the end, including the metrics and the writing of the run directory.
     """
 
     virtual_s: float

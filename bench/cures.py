@@ -4,8 +4,9 @@
     python bench/cures.py [pairs]
 
 Madrid to Tokyo, CUBIC, 35 s with one route change. For each cure the script prints a ratio: the guest's processor time
-with the cure over that without. It prints the median over pairs, the smallest and the largest. Other load on the
-machine moves single pairs. The row "nothing" compares the plain run with itself, and shows the size of this effect.
+with the cure divided by the time without it. The output has the median over pairs, the smallest value and the largest
+value. Other load on the machine affects single pairs. The row "nothing" compares the plain run with itself, and shows
+the size of this effect.
 """
 
 import resource
@@ -49,7 +50,7 @@ def main(pairs: int) -> None:
     guest_s({})
     for number in range(pairs):
         for name, keys in CURES.items():
-            # The first run of each pair alternates between the two, so that a load that grows or falls favours neither
+            # Each pair alternates whether its first run has the cure, so that a growing or falling load favours neither
             order = (keys, {}) if number % 2 else ({}, keys)
             costs_s = [guest_s(each) for each in order]
             with_s, without_s = costs_s if number % 2 else costs_s[::-1]

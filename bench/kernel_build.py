@@ -3,8 +3,8 @@
 
     python bench/kernel_build.py TREE DIRECTORY
 
-TREE is an unpacked kernel source; DIRECTORY gets the build. A wrapper on the PATH runs gcc, ld, ar and nm, and notes
-the processor time of each. A busy machine inflates processor time: compare builds made side by side.
+TREE is an unpacked kernel source; the build goes into DIRECTORY. A wrapper on the PATH runs gcc, ld, ar and nm, and
+notes the processor time of each. A busy machine inflates processor time: compare builds made side by side.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ int main(int argc, char **argv)
 
 
 def build(tree: Path, directory: Path) -> tuple[float, str]:
-    """Returns the processor seconds of the whole build and its output; DIRECTORY/costs holds the costs of the tools."""
+    """Returns the processor seconds of the whole build, and its output; the file DIRECTORY/costs holds the costs of the
+    tools."""
     tools = directory / "tools"
     tools.mkdir(parents=True)
     (tools / "stand_in.c").write_text(STAND_IN)
@@ -92,7 +93,7 @@ def costs_of(directory: Path) -> dict[str, float]:
 
 
 def curve(log: str, costs: dict[str, float]) -> list[tuple[int, float]]:
-    """(steps printed, share of the costs spent by then): `leowarp.guest.building.course.CURVE`."""
+    """Points of the curve `leowarp.guest.building.course.CURVE`: (steps printed, share of the costs spent by then)."""
     spent, sums = 0.0, []
     for line in log.splitlines():
         if STEP.match(line):

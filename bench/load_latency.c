@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Latency of dependent loads from memory: each word of a region holds the address of another one. All cache lines are
+// Latency of dependent loads from memory: each word of a region holds the address of another word. All cache lines are
 // visited once per round, in random order. Prints one line per given size: the region's size in KiB, and ns per load.
 //
 //     load_latency KIB [KIB ...]
@@ -60,7 +60,7 @@ static int measure(size_t kib)
 		perror("load_latency");
 		return 1;
 	}
-	// Small pages, as in the guest's memory.
+	// The region uses small pages, like the guest's memory.
 	madvise(region, bytes, MADV_NOHUGEPAGE);
 	chain(region, lines, order);
 	for (size_t load = 0; load < lines; load++)
@@ -69,7 +69,7 @@ static int measure(size_t kib)
 	for (size_t load = 0; load < LOADS; load++)
 		at = *at;
 	printf("%zu %.2f\n", kib, (processor_ns() - began_ns) / LOADS);
-	// The end of the chain is used, because the compiler could otherwise remove the loads.
+	// The end of the chain is used, because the compiler would remove loads without a use.
 	if (!at)
 		return 1;
 	free(order);

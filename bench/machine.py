@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions that all benchmarks share: the description of the machine, the text of repeated values, and the place where
-a table is written."""
+"""Functions that all benchmarks share: the description of the machine, the text of repeated values, and the page into
+which a table is written."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def machine() -> str:
 
 
 def load_ns(regions_kib: Sequence[int]) -> dict[int, float]:
-    """Latency of dependent loads, ns, by the KiB of memory that the loads visit at random."""
+    """Latency of dependent loads in ns, by the size in KiB of the memory that the loads visit at random."""
     source = Path(__file__).with_name("load_latency.c")
     with tempfile.TemporaryDirectory(prefix="leowarp-bench-") as directory:
         program = Path(directory) / "load_latency"
@@ -38,7 +38,8 @@ def spread(values: list[float], form: str) -> str:
 
 
 def publish(name: str, lines: list[str], *, quick: bool) -> None:
-    """Prints a table. Unless the run was a quick one, the table also replaces the one of the same name on the page."""
+    """Prints a table. Unless the run was a quick one, the table also replaces the table of the same name on the
+    page."""
     print("\n".join(lines))
     if quick:
         return

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Savings of each override that is there for speed, as the table of docs/performance.md.
+"""Savings of each override whose purpose is speed, as the table of docs/performance.md.
 
     python bench/overrides.py TREE            build the kernels, measure, and write the table into docs/performance.md
     python bench/overrides.py TREE --quick    one round, printed only
 
-TREE is a directory of 2 GB for the kernel's source, objects and programs. An existing one is used again.
+TREE is a directory of 2 GB for the kernel's source, objects and programs. An existing directory is used again.
 TREE/costs.json keeps the complete rounds of an interrupted measurement.
 
-For each override with purpose "speed" (guest/overrides.toml) the script builds a default kernel without it, and without
-the overrides that need it. The kernel `plain` lacks all of them. Each round runs every load with every kernel and
-starts with another kernel. So other work of the machine affects all kernels alike. The table has the guest's CPU time.
+For each override with purpose "speed" (guest/overrides.toml), the script builds a default kernel that lacks this
+override and the overrides that need it. The kernel `plain` lacks all overrides for speed. Each round runs every load
+with every kernel and starts with another kernel. Other work of the machine therefore affects all kernels alike. The
+table has the guest's CPU time.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from machine import machine, publish
 from leowarp.guest.building.overrides import SPEED, overrides
 from leowarp.guest.building.source import fetch_source, local_source, unpack
 
-# Other work of the machine only adds CPU time. So the minimum of many short runs is repeatable where their median is
-# not.
+# Other work of the machine only adds CPU time. The minimum of many short runs is therefore repeatable, and their median
+# is not.
 ROUNDS = 9
 WHOLE, PLAIN = "default", "plain"
 Load = tuple[str, str | Path, dict[str, str | bool]]
@@ -108,7 +109,7 @@ def measured(programs: dict[str, Path], rounds: int, kept: Path) -> dict[str, di
 
 
 def table(costs: dict[str, dict[str, list[float]]]) -> list[str]:
-    """One row per kernel, with the least CPU time of its runs. A saving is 1 - default / without."""
+    """One row per kernel, with the smallest CPU time of its runs. A saving is 1 - default / without."""
     lines = [f"| without | {' | '.join(costs)} |", "|---|" + "---:|" * len(costs)]
     names = next(iter(costs.values()))
     for name in names:

@@ -5,7 +5,8 @@
     python bench/profile.py BUILD/linux [SECONDS]    shares of Madrid-Tokyo
     python bench/profile.py BUILD/linux --flows      what a packet costs by part, of one flow and of 90 (bench/size.py)
 
-Needs `perf` (Debian: linux-perf). Functions of the guest kernel are put under the part whose pattern matches first.
+Needs `perf` (Debian: linux-perf). Each function of the guest kernel belongs to the first part whose pattern matches its
+    name.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ import leowarp as lw
 
 FREQUENCY_HZ = 4000
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "madrid-tokyo.toml"
-# The name of a function does not identify its file: taps.c also has a `receive`, which counts as leolink's here.
+# The name of a function does not identify its file: taps.c also has a function `receive`, which the table counts as a
+# part of leolink.
 PARTS = (
     (
         "links and forwarding (leolink)",

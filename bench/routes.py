@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what a route update costs with a hundred stations over 4,408 satellites: the fourth table of
+"""Measures what a route update costs with a hundred stations over 4,408 satellites, for the fourth table of
 docs/performance.md.
 
     python bench/routes.py            measure, print, and write the table into docs/performance.md
@@ -79,8 +79,8 @@ def main() -> None:
     where, repeats = machine(), 1 if quick else 3
     found: dict[int, list[float]] = {}
     with tempfile.TemporaryDirectory(prefix="leowarp-bench-") as directory:
-        # This call is not counted, because it loads modules. If it were counted, the first case, less its one update,
-        # would have a negative cost.
+        # This call is not counted, because it loads modules. With this call, the difference in the first case would be
+        # negative.
         update_s(scenario(1, Path(directory) / "first.toml"), 1)
         for pairs in (100, 990, 4950):
             file = scenario(pairs, Path(directory) / f"{pairs}.toml")

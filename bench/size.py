@@ -7,9 +7,10 @@
 CUBIC over Starlink's first shell, where all links have 100 Mbit/s and a queue of 500 packets. The cases are one flow
 from Madrid to Tokyo, and a flow for each pair of some cities. A short run is subtracted from a long one, which removes
 the cost of set-up. The result is processor time of the guest per packet that a link delivered. Further cases show where
-the cost comes from. A flow over two links shows the cost of the hosts, and one without packet truth that of the
-records. A third case shows the cost of memory: it has a tenth of the rate and of the packets in flight. It has a tenth
-of the samples too, so samples per packet stay the same. A second table shows the memory latency of this machine.
+the cost comes from. A flow over two links shows the cost of the hosts, and a flow without packet truth shows the cost
+of the records. A third case, with a tenth of the rate and of the packets in flight, shows the cost of memory. This case
+also has a tenth of the samples, so the number of samples per packet stays the same. A second table shows the memory
+latency of this machine.
 """
 
 from __future__ import annotations

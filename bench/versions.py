@@ -4,8 +4,9 @@
     python bench/versions.py OTHER            CPU s of whole runs without their report, as a table
     python bench/versions.py OTHER --quick    one pair of shorter runs
 
-OTHER is the directory of another checkout, with its `.venv` and its kernel built (`make kernel`). The two run in turn,
-each on one processor. Which one is first alternates, so that a growing or falling load favours neither.
+OTHER is the directory of another checkout, with its `.venv` and its kernel built (`make kernel`). The two checkouts run
+in turn, each on one processor. The checkout that runs first alternates, so that a growing or falling load favours
+neither.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from machine import machine, spread
 
 PAIRS = 5
 # The kernel of the host counts the time, because the two checkouts may count differently. Orphaned processes become
-# children of this process (PR_SET_CHILD_SUBREAPER). RUSAGE_CHILDREN holds all processes that it has waited for.
+# children of this process (PR_SET_CHILD_SUBREAPER). RUSAGE_CHILDREN counts all processes that this process has waited
+# for.
 COUNTED = """
 import ctypes, importlib, os, resource
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
@@ -58,7 +60,7 @@ changes = dict(each.split("=", 1) for each in changes)
 counted(lambda: leowarp.run(scenario, changes, out, force=True, report=False, progress=False))
 """
 # The size of a study's batch (`LARGEST_BATCH` of study/sweep/outstanding.py), over all algorithms and distributions.
-# The cost of modules that load at first use is subtracted: a study of 16,740 runs pays it once.
+# The cost of modules that load at first use is subtracted: a study of 16,740 runs pays this cost once.
 TRANSFERS = """
 import sys, tempfile
 from itertools import product
@@ -87,7 +89,7 @@ counted(lambda: made(plans))
 
 @dataclass(frozen=True)
 class Case:
-    """Makes a run with the checkout in a directory, and returns its CPU seconds."""
+    """A function that makes a run with the checkout in a directory, and returns its CPU seconds."""
 
     name: str
     cpu_s: Callable[[Path, Path], float]

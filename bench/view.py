@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the page of `leowarp view`, drawn by software: cost of a frame, frames per second while it plays, time to
-its first picture.
+"""Measures the page of `leowarp view`, drawn by software: cost of a frame, frames per second while the page plays, time
+to its first picture.
 
 The page runs in Chromium without a graphics card. *Script* and *all* are processor time (of the page's drawing, of all
 Chromium's processes), which a busy machine does not change. Frames per second (at most 60) and the longest of 20 frames

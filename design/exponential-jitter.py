@@ -3,12 +3,12 @@
 
     python design/exponential-jitter.py [--tables DIRECTORY]
 
-Prints the table of design/exponential-jitter.md: each possible explanation and its computed mean displacement
-(python/leowarp_studies/torres2020/simulation.py, 20 probes of 65,535 packets each). An explanation fits if it gives 5.3
-within 3 % for the exponential distribution. If it also affects the uniform and the normal distribution, it must give
-7.1 and 6.6 within 3 %.
+The script prints the table of design/exponential-jitter.md: each possible explanation and its computed mean
+displacement (python/leowarp_studies/torres2020/simulation.py, 20 probes of 65,535 packets each). An explanation fits if
+it gives 5.3 within 3 % for the exponential distribution. If the explanation also affects the uniform and the normal
+distribution, it must give 7.1 and 6.6 within 3 %.
 
-`--tables`: where iproute2's distribution tables are (Debian: /usr/lib/x86_64-linux-gnu/tc).
+`--tables`: directory of iproute2's distribution tables (Debian: /usr/lib/x86_64-linux-gnu/tc).
 """
 
 from __future__ import annotations
@@ -42,35 +42,35 @@ Draw = Callable[[int, np.random.Generator], np.ndarray]
 
 
 def exponential(count: int, rng: np.random.Generator) -> np.ndarray:
-    """Exponential draws with mean 1 and standard deviation 1."""
+    """`count` exponential draws with mean 1 and standard deviation 1."""
     return rng.standard_exponential(count)
 
 
 def from_table(entries: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    """netem's draw: a random entry of the table."""
+    """`count` draws as netem makes them: random entries of the table, in units of sigma."""
     return entries[rng.integers(0, len(entries), count)] / SCALE
 
 
 def kept_below(limit: float, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Draws up to a limit; larger draws are discarded."""
+    """`count` exponential draws up to `limit`; larger draws are discarded."""
     return -np.log1p(-rng.random(count) * -np.expm1(-limit))
 
 
 def as_int16(values: np.ndarray) -> np.ndarray:
-    """The value that tc reads from an entry that is too large for 16 bits."""
+    """The values that tc reads from entries that are too large for 16 bits, in units of sigma."""
     return np.rint(values * SCALE).astype(np.int64).astype(np.int16).astype(float)
 
 
 def quantiles(size: int) -> np.ndarray:
-    """An exponential table: the quantiles in the middle of each entry's share."""
+    """An exponential table of `size` entries: the quantiles in the middle of each entry's share."""
     return -np.log1p(-(np.arange(size) + 0.5) / size)
 
 
 def maketable(samples: np.ndarray, size: int = 4096) -> np.ndarray:
     """The table of iproute2's `maketable`: samples scaled to mean 0 and sigma 1, cut to +-4, inverted.
 
-    It interpolates linearly between two occurring values, by the shares of samples below them. Its last entry is the
-    largest value.
+    `maketable` interpolates linearly between two occurring values, by the shares of samples below them. The last entry
+    of its table is the largest value.
     """
     cut = np.clip((samples - samples.mean()) / samples.std(ddof=1), -4, 4 - 1 / 50_000)
     values, counts = np.unique(cut, return_counts=True)
@@ -87,7 +87,7 @@ def pareto(size: int = 4096) -> np.ndarray:
 
 
 def made_of(draw: Draw, times_s: np.ndarray | None = None, threshold_pkts: int = THRESHOLD_PKTS) -> float:
-    """Mean displacement, averaged over probes."""
+    """Mean displacement in packets of probes with delays from `draw`, averaged over probes."""
     found = []
     for seed in range(PROBES):
         delays_s = SIGMA_S * draw(PROBE_PKTS, np.random.default_rng(seed))
@@ -105,7 +105,7 @@ def of_table(entries: np.ndarray) -> Draw:
 
 
 def in_bursts(tick_s: float) -> np.ndarray:
-    """Sending times of a sender that wakes at each tick and sends all due packets."""
+    """Sending times in seconds of a sender that wakes at each tick and sends all due packets."""
     return np.floor(np.arange(PROBE_PKTS) / PROBE_RATE_PKTS_PER_S / tick_s) * tick_s
 
 

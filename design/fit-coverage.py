@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a fit gives the parameters of a recording that the profile itself made back within their intervals.
+"""Counts how often a fit gives back, within its intervals, the parameters with which the profile made a recording.
 
     PYTHONPATH=tests python design/fit-coverage.py [--seeds 100] [--jobs 2] [--rows coverage.jsonl]
 
-Of each key and kind of recording: in how many of the seeds the 95 % interval holds the truth, the median of the
-estimates, and the median width of the intervals. No kernel: pings are walked over the profile's tables. A fit whose row
-is in the file is not made again.
+For each key and kind of recording, the script prints the number of seeds whose 95 % interval contains the true value,
+the median of the estimates, and the median width of the intervals. No kernel runs: pings are computed from the
+profile's tables. If the row of a fit is in the file already, the fit is not repeated.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from support.fitted import KINDS, estimates_of, truths
 
 
 def fitted(name: str, seed: int) -> dict[str, object]:
-    """A row of the file."""
+    """A row of the file: kind of recording, seed, and the estimates of the fit."""
     return {"kind": name, "seed": seed, "found": estimates_of(KINDS[name], seed)}
 
 

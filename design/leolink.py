@@ -3,7 +3,8 @@
 
     python design/leolink.py [--seconds 100]
 
-Prints the table of design/leolink.md. Each pair of costs is measured three times in turn, and the median is printed.
+The script prints the table of design/leolink.md. Each pair of costs is measured three times in turn, and the median is
+printed.
 """
 
 from __future__ import annotations

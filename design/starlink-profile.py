@@ -3,9 +3,10 @@
 
     PYTHONPATH=tests python design/starlink-profile.py [--guest | --json]
 
-Prints the tables of design/starlink-profile.md: half an hour of pings over the tables of 20 seeds (no kernel), then the
-sensitivity to the steps of the jitter and to the model of a frame. `--guest` runs TCP over the profile with other
-isolated losses in the guest, 60 s each. `--json` prints the first table alone, with the value of each seed.
+The script prints the tables of design/starlink-profile.md: half an hour of pings over the tables of 20 seeds (no
+kernel). Then it prints the sensitivity to the steps of the jitter and to the model of a frame. `--guest` runs TCP over
+the profile with other isolated losses in the guest, 60 s each. `--json` prints only the first table, with the value of
+each seed.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ destination = "dish"
 
 
 def statistics(profile: Profile, seed: int) -> dict[str, float]:
-    """Statistics of pings over half an hour."""
+    """Statistics of pings over half an hour, by the name that the table shows."""
     end_ns = MINUTES * 60 * SECOND_NS
     t_ns = np.arange(0, end_ns, FLOOD_NS, dtype=np.int64)
     rtt_ms = pings(profile, t_ns, seed) / 1e6
@@ -82,7 +83,7 @@ def statistics(profile: Profile, seed: int) -> dict[str, float]:
 
 
 def mean_difference(rtt_ms: NDArray[np.float64]) -> float:
-    """Differences of successive replies, without lost ones."""
+    """Mean absolute difference of successive round trips in ms, without lost replies."""
     return float(np.abs(np.diff(rtt_ms[~np.isnan(rtt_ms)])).mean())
 
 
@@ -113,7 +114,7 @@ def standing_ms(way: Way) -> float:
 
 
 def by_steps() -> Iterator[tuple[Any, ...]]:
-    """Uplink jitter with the same distribution and longer or shorter steps."""
+    """Rows of the table of uplink jitter with the same distribution and longer or shorter steps."""
     for step_ms in (1.5, 3, 6, 9, 12, 24):
         profile = profile_for(MINUTES, jitter_up_step_ns=int(step_ms * 1e6))
         t_ns = np.arange(0, MINUTES * 60 * SECOND_NS, FLOOD_NS, dtype=np.int64)
@@ -125,7 +126,7 @@ def by_steps() -> Iterator[tuple[Any, ...]]:
 
 
 def by_frames() -> Iterator[tuple[Any, ...]]:
-    """Half a frame, or steps within each."""
+    """Rows of the table of frame models: half a frame, or steps within each frame."""
     for steps in (0, 2, 4, 8, 16):
         began_s = time.process_time()
         profile = profile_for(FRAME_MINUTES, frame_steps=steps)
@@ -140,7 +141,8 @@ def by_frames() -> Iterator[tuple[Any, ...]]:
 
 
 def by_loss() -> Iterator[tuple[Any, ...]]:
-    """Median goodput over seeds in the guest in Mbit/s, and the value of RFC 9438's formula for CUBIC."""
+    """Rows of the table of isolated loss: median goodput over seeds in the guest in Mbit/s, and the value of RFC 9438's
+    formula for CUBIC."""
     import leowarp as lw
 
     with tempfile.TemporaryDirectory() as folder:
@@ -167,7 +169,7 @@ def formula_mbit_s(loss_ratio: float, rtt_s: float = 0.045) -> float | str:
 
 
 def table(heads: Sequence[str], rows: Iterator[tuple[Any, ...]]) -> None:
-    """Print it as Markdown."""
+    """Print `heads` and `rows` as a Markdown table."""
     print("| " + " | ".join(heads) + " |")
     print("|---" + "|---:" * (len(heads) - 1) + "|")
     for row in rows:

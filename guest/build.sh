@@ -1,25 +1,26 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Builds a guest kernel: Linux as User Mode Linux, from unmodified sources, statically linked. It links the objects of
-# overrides.toml that kernels.toml lists for the kernel.
+# Builds a guest kernel: Linux as User Mode Linux, from unmodified sources, statically linked. The kernel contains those
+# objects of overrides.toml that kernels.toml lists for it.
 #
 #	guest/build.sh [--kernel NAME] [--without OVERRIDE] [--options "CONFIG_X=y ..."] [--leave-out] SOURCE BUILD OUT
 #
 # NAME      an entry of kernels.toml; by default "default"
-# OVERRIDE  one of the kernel's overrides to leave out, together with all overrides that need it (bench/overrides.py uses
-#           this to measure what an override saves)
+# OVERRIDE  an override that is left out of the kernel, together with all overrides that need it (bench/overrides.py
+#           builds such kernels to measure what an override saves)
 # SOURCE    an unpacked kernel tree, which is not changed
 # BUILD     a directory for the objects, about 150 MB; created if it does not exist, otherwise reused
 # OUT       the directory for the results: linux, config, symbols.txt, and module-tree.tar.xz, against which modules are
 #           compiled
 #
-# --leave-out is for a tree other than Debian's 6.12. Parts of leowarp that do not fit the tree are left out. Each has a
-# line in OUT/left-out.txt: name, tab, reason. These parts are:
+# --leave-out is for a tree other than Debian's 6.12. Parts of leowarp that do not fit the tree are left out. Each part
+# that is left out has a line in OUT/left-out.txt: name, tab, reason. The parts are:
 #	objects		that do not compile against the tree, or that use a symbol which the tree does not have
-#	options		of kernel.config that the tree does not know. Usually their code has become part of every kernel, or
-#			was removed. The build fails if a run would silently measure something else (virtual time,
-#			high-resolution timers, preemption), and if the tree knows an option but does not accept it
+#	options		of kernel.config that the tree does not know. Usually the code of such an option has become part
+#			of every kernel, or was removed. The build fails in two cases: if a run without the option would
+#			silently measure something else (virtual time, high-resolution timers, preemption), and if the
+#			tree knows the option but does not accept it
 # Without --leave-out, the build fails if any part does not fit.
 #
 # Needs gcc, make, flex, bison, bc, perl, python3 (3.11 or newer), xz and libc's static library.
@@ -48,17 +49,19 @@ jobs=${LEOWARP_JOBS:-$(nproc)}
 assignments=$(python3 "$here/overrides.py" shell "$kernel" "$without")
 eval "$assignments"
 
-# These values would otherwise get into the kernel, and differ between machines and days
+# Without these settings, the machine's user, host name and time would get into the kernel, and two builds would differ
 export KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 1970' KBUILD_BUILD_USER=leowarp KBUILD_BUILD_HOST=leowarp
 export KBUILD_BUILD_VERSION=1 LC_ALL=C
 
-# arch/um compiles for any address distance and without built-in functions. A static program at 0x60000000 needs neither
-# restriction. Together with -O3, these flags save 7 % of a run's time (docs/performance.md). Modules are loaded far away,
-# and are therefore compiled with -mcmodel=large.
+# arch/um compiles code for any distance between addresses (-mcmodel=large), and without built-in functions. A static
+# program at 0x60000000 needs neither restriction, so the flags below remove both. Together with -O3, this saves 7 % of
+# a run's time (docs/performance.md). Modules are loaded far away from the program, so they are compiled with
+# -mcmodel=large.
 flags="-O3 -mcmodel=small -fbuiltin"
-# The code that processes packets, timers and processes. It takes 99 % of the guest kernel's time in a run
-# (design/kernel-config.md). leowarp's objects have absolute names, or since 6.13 plain names. All other code is compiled
-# with -O1, which takes a quarter less time. Make expands this variable for each object.
+# The code that processes packets, timers and processes. This code takes 99 % of the guest kernel's time in a run
+# (design/kernel-config.md). make gives leowarp's objects absolute names, and since 6.13 plain names, so the list
+# matches both. All other code is compiled with -O1, because the compiler then takes a quarter less time. make expands
+# this variable for each object.
 hot="/% $hot_objects arch/% drivers/net/% kernel/irq/% kernel/sched/% \
 	kernel/softirq.o kernel/time/% mm/page_alloc.o mm/slub.o lib/find_bit.o lib/iov_iter.o lib/rbtree.o lib/string.o \
 	lib/timerqueue.o lib/win_minmax.o \
@@ -67,13 +70,13 @@ hot="/% $hot_objects arch/% drivers/net/% kernel/irq/% kernel/sched/% \
 	net/packet/% net/sched/% \
 	net/ipv4/af_inet.o net/ipv4/arp.o net/ipv4/fib_frontend.o net/ipv4/fib_trie.o net/ipv4/inet_% net/ipv4/ip_% \
 	net/ipv4/icmp.o net/ipv4/ping.o net/ipv4/raw.o net/ipv4/route.o net/ipv4/tcp% net/ipv4/udp%"
-# Flags that include leowarp's headers in objects of the kernel. Make expands them for each object
+# Compiler flags that include leowarp's headers in objects of the kernel. make expands this variable for each object
 included=""
 kernel_make() {
 	make -C "$source" ARCH=um O="$build" KBUILD_KCONFIG="$here/Kconfig.top" KCFLAGS="$flags" \
 		CFLAGS_KERNEL="$included \$(if \$(filter $hot,\$@),,-O1)" CFLAGS_MODULE=-mcmodel=large -j"$jobs" "$@"
 }
-# of NAME FIELD: prints a field of an object's entry in overrides.toml (guest/overrides.py)
+# of NAME FIELD: prints the field FIELD of the object NAME's entry in overrides.toml (guest/overrides.py)
 of() {
 	eval "echo \"\${$2_$(echo "$1" | tr . _)-}\""
 }
@@ -85,12 +88,13 @@ is_among() {
 	return 1
 }
 
-# left_out NAME WHY: records that an object or option is left out
+# left_out NAME WHY: records that the object or option NAME is left out, with the reason WHY
 left_out() {
 	echo "leowarp: warning: left out: $1: $2"
 	printf '%s\t%s\n' "$1" "$2" >> "$out/left-out.txt"
 }
-# Removes objects from $ours if they need an object that is not in $ours, which is in the order of overrides.toml
+# Removes an object from $ours if the object that it needs is not in $ours. One pass is enough, because $ours is in the
+# order of overrides.toml
 leave_out_what_needs_others() {
 	kept=""
 	for object in $ours; do
@@ -124,7 +128,7 @@ for option in $lost; do
 		needed="$needed $option"
 		continue ;;
 	CONFIG_PREEMPT_NONE)
-		# 7.x has at least voluntary preemption: a task of the kernel may let another run, but no task is interrupted
+		# Linux 7.x has at least voluntary preemption, which is enough: it interrupts no task of the kernel
 		grep -qx CONFIG_PREEMPTION=y "$build/.config" || { left_out "$name" "this tree has no such choice"; continue; } ;;
 	esac
 	if grep -rqE --include='Kconfig*' "^[[:space:]]*(menu)?config ${name#CONFIG_}\$" "$source"; then
@@ -136,7 +140,8 @@ done
 [ -z "$needed" ] || fail "options of kernel.config that this kernel does not take, and a run needs:$needed"
 
 echo "leowarp: our objects"
-# No compiler would notice if the tree declares a structure differently from the copy in one of leowarp's objects
+# Some of leowarp's objects contain a copy of a kernel structure. The compiler would not notice if the tree declares the
+# structure differently
 python3 "$here/overrides.py" copies "$kernel" "$source" > "$build/copies.txt"
 if [ -s "$build/copies.txt" ] && [ $leave_out = no ]; then
 	fail "these objects would write into memory that is not theirs: $(cat "$build/copies.txt")"
@@ -144,13 +149,13 @@ fi
 while IFS="$(printf '\t')" read -r name why; do
 	left_out "$name" "$why"
 done < "$build/copies.txt"
-# is_wanted NAME: whether an object was neither refused above nor is made for another version
+# is_wanted NAME: whether the object NAME was not refused above, and is not only for another version of Linux
 is_wanted() {
 	! grep -q "^$1	" "$build/copies.txt" && { [ $leave_out = no ] || ! is_among "$1" $only_6_12; }
 }
 
-# Only files that differ are copied, so that the others are not compiled again. With --leave-out, the tree may be another
-# one, for which an old object may no longer compile
+# Only changed files are copied, so that unchanged files are not compiled again. With --leave-out, the tree may differ
+# from the tree of the last build, so all objects of the last build are removed
 [ $leave_out = no ] || rm -rf "$build/leowarp"
 mkdir -p "$build/leowarp"
 for file in "$build"/leowarp/*.[ch]; do
@@ -167,9 +172,9 @@ for object in $objects; do
 	fi
 done
 
-# include HEADER: makes the objects that overrides.toml names include HEADER before anything else
+# include HEADER: makes the objects that overrides.toml lists for HEADER include it before anything else
 include() {
-	# The header is copied only if it differs. Otherwise all objects that include it would be compiled again
+	# The header is copied only if it has changed, because after a copy all objects that include it compile again
 	cmp -s "$here/$(of "$1" parts_of)" "$build/$1" || cp "$here/$(of "$1" parts_of)" "$build/$1"
 	flag="-include $build/$1"
 	included="$included \$(if \$(filter $(of "$1" included_in),\$@),$flag)"
@@ -177,8 +182,8 @@ include() {
 		included="$included \$(if \$(filter ${with#*:},\$@),${with%:*})"
 	done
 }
-# Headers are included before anything is compiled. If a header needs one of leowarp's objects, it is included later,
-# when that object is known to fit
+# Headers are included before anything is compiled. Only a header that needs one of leowarp's objects is included later,
+# after this object was compiled
 for header in $headers; do
 	if is_wanted "$header" && [ -z "$(of "$header" needs_of)" ]; then
 		include "$header"
@@ -186,8 +191,8 @@ for header in $headers; do
 done
 
 kernel_make prepare modules_prepare
-# If leowarp's objects use static symbols of the kernel, these are made global in the object file, not in the source. If
-# leowarp's objects replace a function, the original keeps a second name, so that the replacement can call it
+# If leowarp's objects use static symbols of the kernel, these symbols are made global in the object file, not in the
+# source. If leowarp's objects replace a function, the original gets a second name, so that the replacement can call it
 globals=""
 replaced=""
 for object in $(printf '%s\n' $ours | sed 's/:.*//') $headers; do
@@ -212,7 +217,7 @@ for target in $(printf '%s\n' $globals $replaced | sed 's/:.*//' | sort -u); do
 	done
 	objcopy $changes "$build/$target"
 done
-# A kernel may have no such objects, so that make has nothing to do
+# Without any of leowarp's objects, there is nothing to compile here
 [ -z "$ours" ] || kernel_make -k M="$build/leowarp" $(printf '%s.o ' $(printf '%s\n' $ours | sed 's/:.*//')) ||
 	[ $leave_out = yes ]
 fitting=""
@@ -242,7 +247,8 @@ done
 echo "leowarp: compile and link"
 rm -f "$build/vmlinux" "$build/vmlinux.unstripped" "$build/linux"
 if [ $leave_out = yes ]; then
-	# Linking would fail if an object uses a symbol that neither the tree nor another of leowarp's objects defines
+	# An object is left out if it uses a symbol that neither the tree nor another of leowarp's objects defines,
+	# because linking would fail
 	kernel_make vmlinux_o
 	(nm -g "$build/vmlinux.o" && nm -g --defined-only "$build"/leowarp/*.o) | sed 's/.* //' | sort -u > "$build/known.txt"
 	fitting=""
@@ -261,7 +267,7 @@ for object in $ours $host_objects; do
 		wraps="$wraps -Wl,--wrap,$function"
 	done
 done
-# arch/um itself wraps the first three
+# arch/um wraps malloc, free and calloc; the wraps of leowarp's objects follow
 kernel_make LINK_WRAPS="-Wl,--wrap,malloc -Wl,--wrap,free -Wl,--wrap,calloc $wraps \
 	$(printf "$build/leowarp/%s.o " $(printf '%s\n' $host_objects $ours | sed 's/:.*//'))" linux modules
 

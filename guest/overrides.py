@@ -3,9 +3,9 @@
 
 Needs only Python 3.11.
 
-python3 overrides.py shell KERNEL WITHOUT   what build.sh links into a kernel; WITHOUT = an override or ""
-python3 overrides.py kbuild                 how kbuild compiles leowarp's objects
-python3 overrides.py copies KERNEL SOURCE   a line per structure that SOURCE declares differently: name, tab, reason
+python3 overrides.py shell KERNEL WITHOUT   the objects of KERNEL, without the override WITHOUT ("": all objects)
+python3 overrides.py kbuild                 the Makefile by which kbuild compiles leowarp's objects
+python3 overrides.py copies KERNEL SOURCE   one line per structure that SOURCE declares differently
 """
 
 import hashlib
@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def overrides():
-    """All entries of overrides.toml, in the file's order. If an entry needs another, the other comes first."""
+    """All entries of overrides.toml, in the file's order. An entry that needs another entry comes after it."""
     entries = tomllib.loads((HERE / "overrides.toml").read_text())["override"]
     before = set()
     for entry in entries:
@@ -30,9 +30,9 @@ def overrides():
 
 
 def of_kernel(name, without=""):
-    """The entries for a kernel of kernels.toml without the entry `without`, and the kernel's own entry.
+    """The entries of a kernel of kernels.toml, except `without`, and the kernel's own entry.
 
-    If an entry is left out, entries that need it are left out, too.
+    If an entry is left out, so are all entries that need it.
     """
     shelf = tomllib.loads((HERE / "kernels.toml").read_text())["kernel"]
     chosen = next((kernel for kernel in shelf if kernel["name"] == name), None)
@@ -57,12 +57,12 @@ def files(entry):
 
 
 def is_object(entry):
-    """Whether kbuild compiles the entry."""
+    """Whether kbuild compiles the entry into an object."""
     return entry.get("compiled") != "host" and not entry["name"].endswith(".h")
 
 
 def kbuild():
-    """The Makefile for all objects of the list. build.sh only asks for the objects of its kernel."""
+    """The Makefile for all objects of overrides.toml; build.sh builds only those of its kernel."""
     lines, composites = [], []
     objects = [entry for entry in overrides() if is_object(entry)]
     lines.append("obj-y := " + " ".join(f"{entry['name']}.o" for entry in objects))
@@ -73,7 +73,7 @@ def kbuild():
         if stems != [name]:
             composites.append(name)
             lines.append(f"{name}-y := " + " ".join(f"{stem}.o" for stem in stems))
-    # kbuild combines the parts of a module into one object, but not the parts of built-in code
+    # kbuild combines several files into one object only for modules, not for built-in code
     for name in composites:
         lines += [
             f"targets += {name}.o",
@@ -113,8 +113,8 @@ def shell(name, without=""):
 
 
 def structure_sha256(text, name):
-    """sha256 of a structure's definition, without comments and with single blanks. None: the structure is not
-    defined."""
+    """sha256 of a structure's definition, after comments are removed and each run of white space is replaced by one
+    blank. None if the text does not define the structure."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.DOTALL)
     found = re.search(rf"\bstruct\s+{re.escape(name)}\s*\{{", text)
     if found is None:
@@ -127,7 +127,7 @@ def structure_sha256(text, name):
 
 
 def copies(name, source):
-    """One line for each structure that an entry of this kernel declares again, and that the tree `source` declares
+    """One line per structure that an entry of this kernel declares a second time, and that the tree `source` declares
     differently or not at all."""
     lines = []
     for entry in of_kernel(name)[0]:

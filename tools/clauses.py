@@ -5,18 +5,19 @@
     python tools/clauses.py rfc4737          # each of its clauses
     python tools/clauses.py --page FILE      # writes docs/reference/clauses.md; --check compares only
 
-The lists are `design/clauses/*.toml`. A clause's name may be any words without parentheses. In the code, a comment
-on its own line cites a clause or claim by a sentence:
+The clauses are listed in `design/clauses/*.toml`. The name of a clause may contain any characters except parentheses.
+In the code, a comment on its own line cites a clause or claim by a sentence such as:
 
     // Implements RFC 4737, 4.2.3 (extent).
     # Tests RFC 4737, 7.1 (table 1).
     # Implements claim 1.4 of frederiksen2024 (figure 5).
     # Tests claims 2.1 to 2.8 of torres2020.
 
-The following must hold. Every clause has either the citations that its kind needs or a written exception, never both.
-Every citation names an existing clause. A citation with "Tests" is directly above a test. Each section of an RFC has
-clauses, or a reason why it has none. The words and the source of a claim agree with the list. Its one function has the
-citation, and a test of this function cites it.
+The script checks the following rules. Every clause has either the citations that its kind needs, or a written
+exception, but not both. Every citation names an existing clause. A citation with "Tests" is directly above a test. Each
+section of an RFC has clauses, or a reason why it has none. The words and the source of a claim in the code are those of
+the list. A claim has one function. A citation is above this function, and a test of the function cites the claim as
+well.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("crates", "guest", "python", "tests")
 SUFFIXES = (".rs", ".py", ".c", ".h")
 IMPLEMENTS, TESTS = "Implements", "Tests"
-# Citations that a clause of each kind needs if it has no exception. Examples in an RFC need only a test. A
+# Citations that a clause of each kind needs, unless it has an exception. Examples in an RFC need only a test. A
 # recommendation may be left out without a reason (RFC 2119, 3).
 NEEDS = {
     "must": {IMPLEMENTS, TESTS},
@@ -53,7 +54,7 @@ _CLAIM = re.compile(r"claim ([\d.]+) of (\w+)(?: \(([^()]+)\))?\.")
 _CLAIMS = re.compile(r"claims (\d+)\.(\d+) to (\d+)\.(\d+) of (\w+)\.")
 _ITEM = re.compile(
     r"\b(?:fn|struct|enum|trait|def|class|const|static)\s+(\w+)"
-    # a field, a constant of Python
+    # matches a field, or a constant of Python
     r"|^\s*(?:pub(?:\([a-z]+\))? )?(\w+):|^([A-Z][A-Z_]+)\b"
 )
 _FUNCTION = re.compile(r"\b(?:fn|def)\s+(\w+)")
@@ -61,12 +62,13 @@ _FUNCTION = re.compile(r"\b(?:fn|def)\s+(\w+)")
 
 @dataclass(frozen=True)
 class Clause:
-    """One clause; a claim of a study has its number as `section`, and as `name` its source, "figure 4".
+    """One clause; for a claim of a study, `section` is its number, and `name` is its source, "figure 4".
 
     document, section, name: Parts of a citation: "RFC 4737", "4.2.3", "extent".
     kind: One of `NEEDS`.
-    says: The requirement or definition.
-    exception, departure: Why nothing implements the clause, and how the code differs from it; empty if neither applies.
+    says: Text of the requirement or definition.
+    exception, departure: Reason why the clause is not implemented, and how the code differs from the clause; empty if
+        there is none.
     """
 
     document: str
@@ -108,7 +110,7 @@ class Citation:
 
     @property
     def place(self) -> str:
-        """`file:line`, as editors open it."""
+        """Place of the citation as `file:line`, a form that editors open."""
         return f"{self.file}:{self.line}"
 
 
@@ -118,8 +120,8 @@ class Document:
 
     name, title: "RFC 4737" or the study's key, and its title.
     clauses: Clauses in the order of the list.
-    sections: All sections of an RFC that could hold clauses; empty for a study.
-    no_clause: Sections without clauses, with the reason.
+    sections: All sections of an RFC that may contain clauses; empty for a study.
+    no_clause: For each section without clauses, the reason.
     """
 
     name: str
@@ -130,17 +132,17 @@ class Document:
 
     @property
     def is_study(self) -> bool:
-        """Whether the document is a study and not an RFC. Only RFCs have sections that must be covered."""
+        """Whether the document is a study and not an RFC. Only for an RFC must every section be covered."""
         return not self.sections
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A `Claim(...)` in a study's code.
+    """A `Claim(...)` in the code of a study.
 
     number, says, source: Number ("1.4"), words and place in the paper, as in the list.
     file, function: File and function that check the claim.
-    function_line: First line of the function, from 1. The citation must be above it.
+    function_line: First line of the function, from 1. The citation must be above this line.
     """
 
     number: str
@@ -152,9 +154,10 @@ class Judged:
 
 
 def read_document(path: Path) -> Document:
-    """The clauses of a file of `design/clauses`.
+    """Reads the list of clauses in a file of `design/clauses`.
 
-    Raises KeyError or tomllib.TOMLDecodeError if the file has a wrong form; it is part of the sources.
+    Raises KeyError or tomllib.TOMLDecodeError if the file has a wrong form. No other error is raised, because the file
+    is part of the sources.
     """
     content = tomllib.loads(path.read_text(encoding="utf-8"))
     name = content["document"]
@@ -166,7 +169,7 @@ def read_document(path: Path) -> Document:
 
 
 def citations(text: str, file: str) -> Iterator[Citation | str]:
-    """Each citation of a source file. For a faulty citation, a text that describes the fault.
+    """Each citation of a source file. For a faulty citation, yields a text that describes the fault.
 
     text: The file's content.
     file: Path below the repository, for messages and the page.
@@ -174,7 +177,7 @@ def citations(text: str, file: str) -> Iterator[Citation | str]:
     lines = text.splitlines()
     matches = {at: match for at, line in enumerate(lines) if (match := _COMMENT.match(line))}
     if matches and file.endswith(".py"):
-        # A citation inside a string does not count.
+        # A citation inside a string is not one, so only comments are searched.
         tokens = tokenize.generate_tokens(io.StringIO(text).readline)
         comments = {token.start[0] - 1 for token in tokens if token.type == tokenize.COMMENT}
         matches = {at: match for at, match in matches.items() if at in comments}
@@ -191,8 +194,8 @@ def citations(text: str, file: str) -> Iterator[Citation | str]:
 
 
 def _cited(text: str) -> Iterator[tuple[tuple[str, str, str], str]]:
-    """(key, source) of each clause that a citation names; for a range of claims, all of them. Empty if the words have
-    another form."""
+    """For each clause that a citation names: (key, source); a range of claims yields each of its claims. Empty if the
+    text is not a citation."""
     if match := _RFC.fullmatch(text):
         yield (match[1], match[2], match[3]), ""
     elif match := _CLAIM.fullmatch(text):
@@ -203,7 +206,7 @@ def _cited(text: str) -> Iterator[tuple[tuple[str, str, str], str]]:
 
 
 def _below(lines: list[str], at: int) -> list[str]:
-    """Lines below a citation, up to and including the first that is neither comment nor attribute."""
+    """Lines below a citation, up to and including the first line that is neither comment nor attribute."""
     below = []
     for line in lines[at + 1 :]:
         below.append(line)
@@ -221,7 +224,7 @@ def _item(lines: list[str], at: int) -> str:
 
 
 def _is_test(lines: list[str], at: int, file: str) -> bool:
-    """Start of a test below a citation: `def test_...` in Python, `#[test]` in Rust."""
+    """Whether a test begins below a citation: `def test_...` in Python, `#[test]` in Rust."""
     below = _below(lines, at) or [""]
     if file.endswith(".rs"):
         return any(line.strip() == "#[test]" for line in below)
@@ -252,7 +255,7 @@ def judged_claims(text: str, file: str) -> Iterator[Judged]:
 
 
 def problems(documents: list[Document], cited: list[Citation], judged: dict[str, list[Judged]]) -> Iterator[str]:
-    """All faults, one line each. The second argument has the claims in the code, by study."""
+    """Yields all faults, one line each. The last argument maps each study to its claims in the code."""
     known = {clause.key: clause for document in documents for clause in document.clauses}
     for citation in cited:
         if citation.key not in known:
@@ -284,7 +287,8 @@ def _wrong_sections(document: Document) -> Iterator[str]:
 
 
 def _wrong_clause(clause: Clause, cited: list[Citation]) -> Iterator[str]:
-    """Citations that a clause lacks for its kind, or has although it has an exception."""
+    """Citations that the kind of a clause requires and that are missing, or that exist although the clause has an
+    exception."""
     if clause.kind not in NEEDS:
         yield f"{clause}: there is no kind {clause.kind!r}; the kinds are {', '.join(NEEDS)}"
         return
@@ -302,7 +306,7 @@ def _wrong_clause(clause: Clause, cited: list[Citation]) -> Iterator[str]:
 
 
 def _wrong_claims(document: Document, cited: list[Citation], judged: list[Judged]) -> Iterator[str]:
-    """Differences between a study's list of claims and the claims in the code, and missing citations."""
+    """Differences between the claims in a study's list and the claims in its code, and citations that are missing."""
     listed = {clause.section: clause for clause in document.clauses}
     for number in sorted(listed.keys() - {claim.number for claim in judged}):
         yield f"claim {number} of {document.name} is judged nowhere"
@@ -324,7 +328,7 @@ def _wrong_claims(document: Document, cited: list[Citation], judged: list[Judged
 
 
 def collected(root: Path) -> tuple[list[Document], list[Citation], list[str]]:
-    """Documents, citations and faults.
+    """Reads all documents and citations, and finds the faults in them.
 
     root: The repository.
     Returns: (list of Document, list of Citation, list of str)
@@ -340,7 +344,7 @@ def collected(root: Path) -> tuple[list[Document], list[Citation], list[str]]:
                 wrong.append(found)
             else:
                 cited.append(found)
-        # A study checks its claims in files `claims_*.py`, or in a folder `claims`.
+        # A study checks its claims in files `claims_*.py`, or in files of a folder `claims`.
         in_folder = path.parent.name == "claims"
         is_judging = in_folder or re.fullmatch(r"claims_\w+\.py", path.name)
         if is_judging and path.suffix == ".py" and not path.name.endswith("_test.py"):
@@ -350,7 +354,7 @@ def collected(root: Path) -> tuple[list[Document], list[Citation], list[str]]:
 
 
 def summary(document: Document, cited: list[Citation]) -> str:
-    """One line: how many clauses are implemented, tested, excepted."""
+    """One line with the numbers of clauses that are implemented, tested and excepted."""
     keys = {verb: {citation.key for citation in cited if citation.verb == verb} for verb in (IMPLEMENTS, TESTS)}
     count = {
         "implemented": sum(clause.key in keys[IMPLEMENTS] for clause in document.clauses),
@@ -366,7 +370,7 @@ def summary(document: Document, cited: list[Citation]) -> str:
 
 
 def table(document: Document, cited: list[Citation]) -> Iterator[str]:
-    """Each clause with the lines that implement and test it, or the reason why there are none."""
+    """For each clause, the lines that implement and test it; if there are none, the reason."""
     for clause in document.clauses:
         yield f"{clause.section} ({clause.name}), {clause.kind}: {clause.says}"
         for verb in (IMPLEMENTS, TESTS):
@@ -379,7 +383,8 @@ def table(document: Document, cited: list[Citation]) -> Iterator[str]:
 
 
 def page(documents: list[Document], cited: list[Citation]) -> str:
-    """docs/reference/clauses.md. The page names files and items, and no line numbers, which change often."""
+    """The page docs/reference/clauses.md. The page names files and items, but no line numbers, because these change
+    often."""
     parts = [_INTRODUCTION, "\n".join(f"- {summary(document, cited)}" for document in documents)]
     for document in documents:
         parts.append(f"## {document.name}\n\n{document.title}")
@@ -406,7 +411,7 @@ def page(documents: list[Document], cited: list[Citation]) -> str:
 
 
 def _places(cited: Iterable[Citation]) -> str:
-    """The files, each once, with the items that are cited in it."""
+    """List of files, each with the items in which the clause is cited."""
     items: dict[str, list[str]] = {}
     for citation in cited:
         names = items.setdefault(citation.file, [])

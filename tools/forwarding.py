@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compare the records of direct forwarding and of the kernel's over random networks, byte by byte.
+"""Compare the records of direct forwarding and of the kernel's forwarding over random networks, byte by byte.
 
     python tools/forwarding.py --networks 1000 --first 20000
     python tools/forwarding.py --networks 400 --first 30000 --duration 30
 
-Each seed gives one network (`any_network` of tests/support/networks.py). One network in three has a forwarding loop. A
-run takes 1 to 30 s of virtual time, or --duration s, in a boot of its own. The output has a line for each network that
-differs, with the names of the files. Networks that the kernel forwards either way (leowarp/guest/setup/forwarding.py)
-are not run. Status 1: at least one network differs.
+Each seed gives one network (`any_network` of tests/support/networks.py). In one network of three, packets run into a
+forwarding loop. A run takes 1 to 30 s of virtual time, or --duration s, in a boot of its own. The output has a line for
+each network that differs, with the names of the files. The script does not run networks that the kernel would forward
+in both cases (leowarp/guest/setup/forwarding.py). Exit status 1 means that at least one network differs.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from support.networks import FORWARDING, Network, any_network, records  # noqa: 
 
 
 def main() -> int:
-    """Compare the networks that the command line names; return the exit status."""
+    """Compare the networks that the command line names; the result is the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--networks", type=int, default=100)
     parser.add_argument("--first", type=int, default=0, metavar="SEED")
@@ -55,7 +55,7 @@ def main() -> int:
 
 
 def is_direct(network: Network) -> bool:
-    """Whether leowarp's own code forwards packets in this run."""
+    """Whether leowarp's own code (guest/links/leolink_direct.c) forwards packets in this run."""
     plan = network.plan("direct")
     return forwarding(plan, network.timeline(plan)) == "direct"
 

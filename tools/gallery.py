@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the pictures of docs/gallery.md again: types its commands, and takes the files that it says they write.
+"""Renews the pictures of docs/gallery.md: runs the commands on the page, and takes pictures from the files that these
+commands write.
 
     python tools/gallery.py [--only NAME ...]
 
-A line above a picture gives its origin. With `<!-- picture: FILE -->` it is a file that the commands before it write.
-With `<!-- picture: PAGE.html#... WxH -->` it is a page that they write, in a headless Chromium with a window of this
-size. With `<!-- picture: notebook WxH -->` it is the Python before it as the cells of a notebook. Pictures are stored
-with fewer colours, which saves two thirds of the bytes. `--only` runs all commands but writes only the named pictures.
+A line above each picture states where the picture comes from. With `<!-- picture: FILE -->`, the picture is a file that
+the commands before it write. With `<!-- picture: PAGE.html#... WxH -->`, it is a page that the commands write, in a
+headless Chromium with a window of this size. With `<!-- picture: notebook WxH -->`, it shows a notebook whose cells
+contain the Python code above it. Pictures are stored with fewer colours, which saves two thirds of the bytes. `--only`
+runs all commands but writes only the named pictures.
 """
 
 from __future__ import annotations
@@ -31,17 +33,17 @@ from support.notebooks import as_page, executed  # noqa: E402
 
 PAGE = ROOT / "docs" / "gallery.md"
 COLOURS = 160
-"""With the method "maximum coverage", no colour in any picture is off by more than 13 of 255. The method "median cut"
-counts pixels, and turns thin pink lines grey."""
+"""With the method "maximum coverage", every colour in every picture is within 13 of 255 of the original. The method
+"median cut" is not used: it counts pixels, and turns thin pink lines grey."""
 MOST_COLOURS = 256
-"""Number of colours for pictures of a browser. With fewer colours, grey areas get a tint."""
+"""Number of colours for pictures of a browser. With fewer colours, grey areas would get a tint."""
 _COMMANDS = re.compile(r"^```\n(.*?)^```$", re.M | re.S)
 _PICTURE = re.compile(r"^<!-- picture: (\S+(?: \d+x\d+)?) -->\n!\[[^\]]*\]\((\S+)\)$", re.M)
 _CELLS = re.compile(r"^```python\n(.*?)^```\n+<!-- picture: notebook", re.M | re.S)
 
 
 def main() -> None:
-    """Types the commands in a separate directory and writes the pictures."""
+    """Runs the commands in a separate directory and writes the pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", metavar="NAME", help="pictures without directory and ending: map packets")
     given = parser.parse_args()
@@ -66,12 +68,12 @@ def main() -> None:
 
 
 def pictures(text: str) -> list[tuple[str, str]]:
-    """For each picture that the commands make: the file that they write, and the picture of the page."""
+    """For each picture that comes from a file: the file that a command writes, and the picture's file on the page."""
     return _PICTURE.findall(text)
 
 
 def commands(text: str) -> list[str]:
-    """The commands up to the last picture that they make, without those that open a page."""
+    """All commands up to the last one that writes a picture, except those that open a page."""
     end = max(match.end() for match in _PICTURE.finditer(text))
     typed = [line for block in _COMMANDS.findall(text[:end]) for line in block.splitlines()]
     return [line for line in typed if "view" not in shlex.split(line)[1:2]]
@@ -81,7 +83,7 @@ def browsed(place: Path, what: str, cells: re.Match[str] | None, size: str, out:
     """Writes a picture of a page, or of a notebook with these cells, as displayed by a browser.
 
     place: Directory in which the commands were run.
-    what: A page and its fragment, or "notebook".
+    what: Page with its fragment, or "notebook".
     cells: match of `_CELLS`
     size: "WIDTHxHEIGHT" of the window.
     out: A PNG.

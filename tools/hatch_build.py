@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adds the parts of the wheel that are not Python: the native library, the examples, the guest with its sources from
-`build/guest`. It also adds version and commit of the checkout.
+"""Adds the parts of the wheel that are not Python: the native library, the examples, and the guest with its sources
+from `build/guest`. The hook also adds version and commit of the checkout.
 
-`tools/wheel.py` fills `build/guest`, and `make` builds the library. An editable installation gets no such files,
-because it uses the checkout's own.
+`tools/wheel.py` fills `build/guest`, and `make` builds the library. An editable installation needs none of these files,
+because it uses those of the checkout.
 """
 
 import json
@@ -19,7 +19,7 @@ NATIVE = "_native.abi3.so"
 PYTHON_TAG, ABI_TAG = "cp311", "abi3"
 # Libraries that PEP 600 allows a wheel to need: parts of glibc, and GCC's run-time library.
 MANYLINUX = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2", "libgcc_s.so.1"}
-# The oldest glibc for which pip has a tag of this form.
+# The oldest glibc for which a platform tag of this form exists.
 OLDEST = (2, 17)
 
 _SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -27,15 +27,15 @@ _VERNEED = 0x6FFFFFFE
 
 
 class GuestHook(BuildHookInterface):
-    """Hatchling's hook for the wheel; pyproject.toml names this file as its place."""
+    """Hatchling's hook for the wheel; pyproject.toml names this file."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Sets the wheel's extra files, and the machines for which it is built.
 
-        version: "standard", or "editable", for which nothing is done.
-        build_data: Hatchling's dictionary; this sets `tag`, `pure_python` and `force_include`.
+        version: "standard" or "editable"; for "editable", the function does nothing.
+        build_data: Hatchling's dictionary; the hook sets `tag`, `pure_python` and `force_include` in it.
         Raises FileNotFoundError if guest or library are not built.
-        Raises ValueError if the library needs another library that a machine may lack.
+        Raises ValueError if the library needs another library that a user's machine may lack.
         """
         if version == "editable":
             return
@@ -45,11 +45,11 @@ class GuestHook(BuildHookInterface):
         native = Path(self.root) / "python" / "leowarp" / NATIVE
         if not native.is_file():
             raise FileNotFoundError(f"there is no {native}: build the wheel with `make wheel`")
-        # Kernel and agent are static programs; only the native library needs libraries of the machine.
+        # Only the native library needs libraries of the machine, because kernel and agent are static programs.
         major, minor = glibc_needed(native)
         build_data["pure_python"] = False
         build_data["tag"] = f"{PYTHON_TAG}-{ABI_TAG}-manylinux_{major}_{minor}_x86_64"
-        # Loaded by path, because hatchling's environment has no leowarp.
+        # The file is run by its path, because leowarp is not installed in hatchling's environment.
         own = runpy.run_path(str(native.with_name("version.py")))
         revision = guest.with_name(own["REVISION"])
         root = Path(self.root)
@@ -63,9 +63,9 @@ class GuestHook(BuildHookInterface):
 
 
 def glibc_needed(library: Path) -> tuple[int, int]:
-    """The oldest glibc that has every symbol version which an ELF-64 library needs (elf(5), SHT_GNU_verneed).
+    """The oldest glibc with all symbol versions that an ELF-64 library needs (elf(5), SHT_GNU_verneed).
 
-    Returns: (int, int). `OLDEST` at least.
+    Returns: (int, int). The result is at least `OLDEST`.
     Raises ValueError if the library needs something that PEP 600 does not allow.
     """
     versions = [version for name, version in version_needs(library.read_bytes()) if version.startswith("GLIBC_")]
@@ -82,7 +82,7 @@ def version_needs(data: bytes) -> list[tuple[str, str]]:
     Returns: list of (str, str). Pairs such as ("libc.so.6", "GLIBC_2.34"), in the order of the file.
     Raises ValueError if the file needs a library that PEP 600 does not allow.
     """
-    # Offsets in the ELF header: e_shoff, then e_shentsize and e_shnum (elf(5), Elf64_Ehdr).
+    # Offsets in the ELF header: e_shoff first, then e_shentsize and e_shnum (elf(5), Elf64_Ehdr).
     (table,) = struct.unpack_from("<Q", data, 0x28)
     entry_bytes, count = struct.unpack_from("<HH", data, 0x3A)
     sections = [_SECTION.unpack_from(data, table + number * entry_bytes) for number in range(count)]

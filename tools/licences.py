@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that every dependency's licence is compatible with Apache-2.0. It reads the licences of Python packages with
-pip-licenses, those of Rust crates with cargo metadata, and those of the page's packages from its lock file.
+"""Checks that every dependency's licence is compatible with Apache-2.0. The script reads the licences of Python
+packages with pip-licenses, the licences of Rust crates with cargo metadata, and those of the page's packages from its
+lock file.
 
-For Rust the rules are those of deny.toml, which `cargo deny check` obeys too: its licences, and that every crate comes
-from a registry that it allows. cargo-deny itself is not used: Debian does not package it, and it takes long to compile.
+The rules for Rust are those of deny.toml, as for `cargo deny check`: deny.toml must allow each crate's licence and
+registry. The script does not use cargo-deny itself, because Debian does not package it and compiling it takes long.
 
-Exit status 1: some licence is not compatible or unknown; each is named.
+Exit status 1 means that a licence is incompatible or unknown; the output names each such package.
 """
 
 import json
@@ -53,7 +54,7 @@ COMPATIBLE = {
 }
 # SPDX exceptions only add permissions.
 _EXCEPTION = re.compile(r"\s+WITH\s+[\w.-]+")
-# Licences that pip-licenses cannot read from a package's metadata. They were looked up by hand in the package.
+# Licences that pip-licenses cannot read from a package's metadata. They were looked up by hand in the packages.
 LOOKED_UP = {
     "contourpy": "BSD-3-Clause",
     "matplotlib": "Python-2.0",  # its own licence, derived from Python's
@@ -61,7 +62,7 @@ LOOKED_UP = {
 
 
 def main() -> int:
-    """Checks all three languages and prints all faults. Returns exit status 1 if there is one."""
+    """Checks all three languages and prints all faults. Returns exit status 1 if there is a fault."""
     bad = [*_python(), *_rust(), *_npm()]
     for line in bad:
         print(line, file=sys.stderr)
@@ -72,7 +73,8 @@ def runtime_packages(pyproject: Path) -> set[str]:
     """Names of all distributions that an installation of leowarp with its extras needs, directly or indirectly.
 
     pyproject: The parsed pyproject.toml, with `project.dependencies` and the extras.
-    Returns: Names in the spelling of PEP 503. Packages for other platforms, which are not installed here, are left out.
+    Returns: Names in the spelling of PEP 503. Packages that are only for other platforms are not installed here, and
+        are left out.
     """
     project = tomllib.loads(pyproject.read_text())["project"]
     extras = [entry for extra in project.get("optional-dependencies", {}).values() for entry in extra]
@@ -85,9 +87,9 @@ def runtime_packages(pyproject: Path) -> set[str]:
         try:
             requires = metadata.requires(name) or []
         except metadata.PackageNotFoundError:
-            continue  # behind a marker of another platform
+            continue  # the package is not installed, because its marker names another platform
         found.add(name)
-        # Extras of dependencies are ignored: pyproject.toml asks for none.
+        # Extras of dependencies are ignored, because pyproject.toml requests none.
         wanted += [_name(entry) for entry in requires if "extra ==" not in entry]
     return found
 
@@ -100,7 +102,8 @@ def _name(requirement: str) -> str:
 
 
 def _python() -> list[str]:
-    """Faults of the Python packages that users get, one line each. Tools of the developers are not shipped."""
+    """Faults of the Python packages that leowarp's users get, one line each. Packages that only developers need are not
+    checked, because they are not shipped."""
     names = runtime_packages(Path("pyproject.toml"))
     command = [sys.executable, "-m", "piplicenses", "--format=json", "--from=mixed", "--packages", *sorted(names)]
     listed = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
@@ -109,7 +112,7 @@ def _python() -> list[str]:
 
 
 def _rust() -> list[str]:
-    """Faults of the crates in Cargo.lock, one line each."""
+    """Faults of the Rust crates in Cargo.lock, one line each."""
     command = ["cargo", "metadata", "--format-version=1", "--locked"]
     packages = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["packages"]
     print(f"{len(packages)} Rust crates")
@@ -117,7 +120,7 @@ def _rust() -> list[str]:
 
 
 def against_deny(packages: list[dict], rules: dict) -> list[str]:
-    """Faults of the crates of `cargo metadata` by the rules of deny.toml, one line each.
+    """For the crates that `cargo metadata` lists: faults by the rules of deny.toml, one line each.
 
     packages: The packages of `cargo metadata`; their `name`, `license` (SPDX, or None) and `source` are read.
     rules: The parsed deny.toml, with `licenses.allow` and `sources.allow-registry`.
@@ -129,14 +132,14 @@ def against_deny(packages: list[dict], rules: dict) -> list[str]:
         licence, source = package["license"] or "none", package["source"]
         if not compatible(licence, allowed):
             bad.append(f"{package['name']}: {licence}")
-        # A crate without a source belongs to this workspace.
+        # A crate without a source is part of this workspace.
         if source is not None and source not in registries:
             bad.append(f"{package['name']}: comes from {source}")
     return bad
 
 
 def _npm() -> list[str]:
-    """Faults of the packages of the page, one line each."""
+    """Faults of the npm packages of the page, one line each."""
     packages = json.loads(Path("web/package-lock.json").read_text())["packages"]
     print(f"{len(packages) - 1} npm packages")
     return of_npm_lock(packages)
@@ -149,28 +152,29 @@ def of_npm_lock(packages: dict[str, dict]) -> list[str]:
     """
     bad = []
     for place, package in packages.items():
-        # "": the page itself
+        # this entry with the empty path is the page itself
         if place == "":
             continue
         name, licence = place.rpartition("node_modules/")[2], package.get("license", "none")
         if not compatible(licence):
             bad.append(f"{name}: {licence}")
-        # A lock may omit the source of a package. npm then uses its configured registry, and the checksum decides.
+        # If the lock file states no source, npm uses the registry in its settings, and the checksum ensures that the
+        # package is the same.
         if not str(package.get("resolved", NPM)).startswith(NPM) or "integrity" not in package:
             bad.append(f"{name}: comes from {package.get('resolved', 'the registry')} without a checksum, or elsewhere")
     return bad
 
 
 def _incompatible(found: list[tuple[str, str]]) -> list[str]:
-    """One line for each (name, licence) that is not compatible. A licence that was looked up by hand replaces the
+    """One line for each (name, licence) that is not compatible. If a licence was looked up by hand, it replaces the
     declared one."""
     return [f"{name}: {licence}" for name, licence in found if not compatible(LOOKED_UP.get(name, licence))]
 
 
 def compatible(expression: str, licences: Set[str] = COMPATIBLE) -> bool:
-    """Whether a licence expression (SPDX, or a list of trove names) can be met with `licences` alone.
+    """Whether the licences in `licences` are sufficient for a licence expression (SPDX, or a list of trove names).
 
-    One side of an OR is sufficient, and an AND needs both sides. A slash is an old form of OR.
+    For "A OR B", one of them is sufficient; for "A AND B", both are needed. A slash is an old form of OR.
 
     Examples
     --------

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints requirements.lock: every package of pyproject.toml, pinned with the checksums of its wheels.
 
-`python tools/lock.py --site` prints requirements-site.lock: those of the group `site`. Packages that are also in
-requirements.lock have the same version there, because both are installed into one environment.
+`python tools/lock.py --site` prints requirements-site.lock: the packages of the group `site`. Packages that are also in
+requirements.lock have the same version in both files, because both are installed into one environment.
 
 pip resolves once for each supported CPython (`pip install --dry-run --report`). Only wheels are accepted, so that an
-installation runs no code of a package. The lock names no package index: pip uses the machine's own.
+installation runs no code of a package. The lock names no package index: pip uses the index that the machine has
+configured.
 
 `python tools/lock.py --keep` keeps the version of each package in the existing lock.
 """
@@ -21,11 +22,11 @@ from collections import defaultdict
 from pathlib import Path
 
 LOCK, SITE_LOCK = Path("requirements.lock"), Path("requirements-site.lock")
-# The versions that pyproject.toml admits; the native library uses the stable ABI of the first. pip reads "3.11" as
+# The versions that pyproject.toml admits; the native library uses the stable ABI of the first one. pip reads "3.11" as
 # 3.11.0, so no pinned package needs a later patch release (Debian 12 has 3.11.2).
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
-# pip takes a wheel of an older glibc only if its tag is named too (PEP 600); the aliases are those of older wheels
-# (PEP 513, 571, 599).
+# pip accepts a wheel for an older glibc only if the older tag is named as well (PEP 600); the aliases are the tags of
+# older wheels (PEP 513, 571, 599).
 GLIBCS = ("2_28", "2_27", "2_17", "2_12", "2_5")
 ALIASES = ("manylinux2014", "manylinux2010", "manylinux1")
 
@@ -33,7 +34,8 @@ ALIASES = ("manylinux2014", "manylinux2010", "manylinux1")
 def main() -> None:
     """Prints the lock file to standard output.
 
-    Raises SystemExit if two Pythons would get different versions of a package, because there is one lock for all.
+    Raises SystemExit if two versions of Python would get different versions of a package, because they all share one
+    lock file.
     """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--keep", action="store_true", help="leave each package of the lock at its version")
@@ -47,7 +49,8 @@ def main() -> None:
     else:
         wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
         extras = project["project"]["optional-dependencies"]
-        # Neither tests nor build use JupyterLab, which is a hundred packages; its kernel is among those of --site.
+        # JupyterLab, with its hundred packages, is needed neither for tests nor for the build; `--site` includes only
+        # its kernel.
         wanted += [line for name, extra in extras.items() if name != "notebook" for line in extra]
         purpose = "the project, its tests and its build use"
     if given.keep:
@@ -55,7 +58,7 @@ def main() -> None:
     pinned: dict[str, set[str]] = defaultdict(set)
     for python in PYTHONS:
         for entry in _resolved(wanted, bounds, python):
-            # The spelling by which pip compares package names (PEP 503).
+            # Package names are compared in this spelling (PEP 503).
             name = entry["metadata"]["name"].lower().replace("_", "-").replace(".", "-")
             sha256 = entry["download_info"]["archive_info"]["hashes"]["sha256"]
             pinned[f"{name}=={entry['metadata']['version']}"].add(sha256)
@@ -77,7 +80,7 @@ def _pins(lock: Path) -> list[str]:
 
 
 def _resolved(wanted: list[str], bounds: list[str], python: str) -> list[dict]:
-    """The packages that pip would install for the requirements `wanted` within `bounds` for one CPython.
+    """The packages that pip would install for the requirements `wanted`, within `bounds`, for one version of CPython.
 
     Returns: The entries `install` of pip's report: `metadata` and `download_info` of each wheel.
     """

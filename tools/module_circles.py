@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that Python's modules, those of each Rust crate, and the C files of the guest kernel use each other one way.
+"""Checks that imports form no circles: among Python's modules, among the modules of each Rust crate, and among the C
+files of the guest kernel.
 
     python tools/module_circles.py             # status 1 names each circle
     python tools/module_circles.py --graph     # prints every module and what it imports
 
-Compilers refuse circles of crates, but not of modules or files. import-linter knows the layers of pyproject.toml, but
-does not check modules within the package of one layer. `make check` runs this. Rust's test modules are left out,
-because they import what they test. Imports for type checking alone count, and so does an import inside a function.
+Compilers refuse circles of crates, but not circles of modules or files. import-linter checks the layers in
+pyproject.toml, but not the modules within a layer's package. `make check` runs this script. Rust's test modules are
+left out, because they import what they test. An import that is only for type checking counts, and so does an import
+inside a function.
 
-A crate's root names all its modules. If a module uses something that the root itself defines, the two form a circle.
-Names that the root only re-exports belong to their own module.
+A crate's root names all its modules. If a module uses something that the root defines itself, root and module therefore
+form a circle. If the root only re-exports a name, the name counts as part of the module that defines it.
 """
 
 import re
@@ -29,14 +31,15 @@ C_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 # A definition that other files can use: a function, or a value of a structure, that is not static
 C_DEFINITION = re.compile(r"^(?!static\b)[a-z][\w \t*]*?\b(\w+)(?:\([^;{}]*\)\s*\{| = \{)", re.MULTILINE)
 
-# A weak definition. Its file does not depend on the file that replaces it.
+# A weak definition. The file with a weak definition does not depend on the file that replaces this definition.
 C_WEAK = re.compile(r"^(?:__weak|__attribute__\(\(weak\)\)) [\w \t*]*?\b(\w+)\(", re.MULTILINE)
-# A weak declaration in a header. Its callers do not depend on the file that defines it.
+# A weak declaration in a header. Functions that call it do not depend on the file that defines it.
 C_WEAK_DECLARATION = re.compile(r"^[a-z][\w \t*]*?\b(\w+)\([^;{}]*\) __attribute__\(\(weak\)\);", re.MULTILINE)
 
 
 def main(arguments: list[str]) -> int:
-    """Checks every crate, the guest's C and the package, and prints all circles. Returns exit status 1 if there is one.
+    """Checks every crate, the guest's C and the package, and prints all circles. Returns exit status 1 if there is a
+    circle.
 
     arguments: `--graph` prints every module and what it imports.
     """
@@ -59,21 +62,21 @@ def main(arguments: list[str]) -> int:
 
 
 def graph(source: Path) -> dict[str, set[str]]:
-    """The imports of each module of a crate. Modules are named by their path below the crate; the root is `lib` or
-    `main`.
+    """The imports of each module of a crate from other modules of the crate. Modules are named by their path below the
+    crate; the root is `lib` or `main`.
 
     source: The folder `src` of a crate.
     Returns: A mapping such as `{"flows::tcp": {"clock", "flows::socket"}}`, without tests.
     """
-    # The source is read as text, because no Rust tool lists a module's uses without compiling the crate. Comments go
-    # first.
+    # The source is searched as text, because every Rust tool that lists a module's imports compiles the crate. Comments
+    # are removed before the search.
     texts = {}
     for path in source.rglob("*.rs"):
         parts = [part for part in path.relative_to(source).with_suffix("").parts if part != "mod"]
         if not parts[-1].endswith("_test"):
             texts["::".join(parts)] = re.sub(r"//.*", "", path.read_text(encoding="utf-8").split(TESTS)[0])
     root = next(name for name in CRATE_ROOTS if name in texts)
-    # `pub use reading::Reader` in the root makes `crate::Reader` a name of `reading`.
+    # `pub use reading::Reader` in the root: the name `crate::Reader` belongs to the module `reading`.
     exported = {
         path[-1]: "::".join(path[:-1]) for path in named([], texts[root], texts) if "::".join(path[:-1]) in texts
     }
@@ -88,9 +91,9 @@ def graph(source: Path) -> dict[str, set[str]]:
 
 
 def named(here: list[str], text: str, modules: Collection[str]) -> Iterator[list[str]]:
-    """Paths below the crate that a module's text names, as the lists of their parts.
+    """Paths below the crate that occur in a module's text, each as a list of its parts.
 
-    here: Path of the module itself; empty for the crate's root.
+    here: Path of the module that is read; empty for the crate's root.
     text: Its source without comments and tests.
     modules: Paths of all modules of the crate.
     """
@@ -101,14 +104,14 @@ def named(here: list[str], text: str, modules: Collection[str]) -> Iterator[list
             while path[0] == "super":
                 start, path = start[:-1], path[1:]
             yield [*start, *path]
-    # The modules below a module can be named in its own file without `self::`
+    # In a module's own file, the modules below it can be named without `self::`
     children = [name for *above, name in (module.split("::") for module in modules) if above == here]
     for match in re.finditer(rf"(?<![\w:])(?=({'|'.join(children)})::)", text) if children else ():
         yield from ([*here, *path] for path in expanded(text, match.end()))
 
 
 def expanded(text: str, at: int) -> list[list[str]]:
-    """The paths that begin at a place: one, or as many as its braces list.
+    """The paths that begin at a position of a text: one, or several if the path contains braces.
 
     Examples
     --------
@@ -134,7 +137,7 @@ def expanded(text: str, at: int) -> list[list[str]]:
 
 
 def item_end(text: str, at: int) -> int:
-    """The place where an item of a list in braces ends: at the next comma or brace of its own level.
+    """Position at which an item of a list in braces ends: the next comma or brace that is not inside other braces.
 
     Examples
     --------
@@ -149,12 +152,13 @@ def item_end(text: str, at: int) -> int:
 
 
 def owner(path: list[str], modules: Mapping[str, object], exported: Mapping[str, str], root: str) -> str:
-    """The module into which a path leads. The rest of the path is a type or function there.
+    """The module to which a path leads; the rest of the path names a type or function in this module.
 
     exported: Maps names that the root re-exports to the modules that define them.
-    root: {"lib", "main"}. The result for a path that leads into no module.
+    root: {"lib", "main"}. The result if the path leads into no module.
     """
-    # The longest prefix is tried first: in `flows::tcp::Transfer`, both `flows` and `flows::tcp` are modules.
+    # The longest prefix of the path is tried first, because in `flows::tcp::Transfer` both `flows` and `flows::tcp` are
+    # modules.
     for length in range(len(path), 0, -1):
         if (name := "::".join(path[:length])) in modules:
             return name
@@ -162,16 +166,16 @@ def owner(path: list[str], modules: Mapping[str, object], exported: Mapping[str,
 
 
 def python_graph(package: str) -> dict[str, set[str]]:
-    """The imports of each module of a package within the package, by full names."""
-    # No cache: grimp would put it into the checkout.
+    """For each module of a package, the modules of the same package that it imports, by full names."""
+    # grimp gets no cache directory, because it would create it in the checkout.
     built = grimp.build_graph(package, cache_dir=None)
     return {module: set(built.find_modules_directly_imported_by(module)) for module in built.modules}
 
 
 def folder_graphs(imports: Mapping[str, Collection[str]]) -> dict[str, dict[str, set[str]]]:
-    """For each package that holds packages: which of these import which others, by full names.
+    """For each package that contains packages: the imports among these packages, by full names.
 
-    imports: The result of `python_graph`. Tests are left out, because they import from all of their package.
+    imports: The result of `python_graph`. Tests are left out, because they import from all parts of their package.
 
     Examples
     --------
@@ -196,7 +200,7 @@ def folder_graphs(imports: Mapping[str, Collection[str]]) -> dict[str, dict[str,
 
 
 def folder_of(module: str, room: str) -> str:
-    """The direct child of package `room` that is, or contains, a module; empty if the module lies elsewhere.
+    """The direct child of the package `room` that is or contains a module; empty if the module is not in `room`.
 
     >>> folder_of("a.b.c.d", "a.b")
     'a.b.c'
@@ -207,7 +211,8 @@ def folder_of(module: str, room: str) -> str:
 
 
 def c_graph(directory: Path) -> dict[str, set[str]]:
-    """The C files below a directory by their stems, each with the files whose functions or values it uses."""
+    """For each C file below a directory, the files whose functions or values it uses; files are named by their
+    stems."""
     texts = {path.stem: C_COMMENT.sub("", path.read_text(encoding="utf-8")) for path in directory.glob("*/*.c")}
     headers = "".join(path.read_text(encoding="utf-8") for path in sorted(directory.glob("*/*.h")))
     may_lack = set(C_WEAK_DECLARATION.findall(C_COMMENT.sub("", headers)))
@@ -220,8 +225,8 @@ def c_graph(directory: Path) -> dict[str, set[str]]:
 
 
 def circles(imports: dict[str, set[str]]) -> list[set[str]]:
-    """The circles: sets of modules in which each imports all others, directly or indirectly. They are sorted, so that
-    messages are repeatable.
+    """Sets of modules in which each module imports all others, directly or indirectly. The list of sets is sorted, so
+    that messages are repeatable.
 
     Examples
     --------
@@ -234,7 +239,7 @@ def circles(imports: dict[str, set[str]]) -> list[set[str]]:
 
 
 def reachable(module: str, imports: dict[str, set[str]]) -> set[str]:
-    """All modules that a module imports, directly or indirectly. It includes the module itself only if that is in a
+    """All modules that a module imports, directly or indirectly. The module itself is included only if it is in a
     circle.
 
     Examples

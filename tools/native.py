@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# The target is named, so that RUSTFLAGS do not reach build scripts and the output has its own folder.
+# The target is named for two reasons: RUSTFLAGS then do not apply to build scripts, and the output has a folder of its
+# own.
 TARGET = "x86_64-unknown-linux-gnu"
 PROFILE = "native"
 LIBRARY = ROOT / "python" / "leowarp" / "_native.abi3.so"
@@ -15,10 +16,11 @@ LIBRARY = ROOT / "python" / "leowarp" / "_native.abi3.so"
 
 def main() -> None:
     """Builds the library and puts it into the package; the exit status is cargo's."""
-    # Panic messages contain the paths of sources. With these prefixes, the same sources give the same bytes everywhere.
+    # Panic messages contain the paths of source files. The prefixes below replace these paths, so the same sources give
+    # the same bytes everywhere.
     cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
     flags = [f"--remap-path-prefix={ROOT}=leowarp", f"--remap-path-prefix={cargo_home}=cargo"]
-    # CARGO_ENCODED_RUSTFLAGS separates flags by this character, so a path may contain a blank.
+    # CARGO_ENCODED_RUSTFLAGS separates flags by the character 0x1f, so a path may contain a blank.
     environment = {
         **os.environ,
         "CARGO_ENCODED_RUSTFLAGS": "\x1f".join(flags),
@@ -29,7 +31,8 @@ def main() -> None:
     done = subprocess.run([*command, f"--profile={PROFILE}"], cwd=ROOT, env=environment, check=False)
     if done.returncode != 0:
         sys.exit(done.returncode)
-    # The new library is written beside the old one and then renamed, so a process that has the old one loaded keeps it.
+    # The new library is written to another file and then renamed, so that a process which has loaded the old library
+    # keeps it.
     fresh = LIBRARY.with_suffix(".fresh")
     fresh.write_bytes((ROOT / "target" / TARGET / PROFILE / "libleowarp_native.so").read_bytes())
     fresh.chmod(0o755)

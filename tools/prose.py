@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds sentences that a reader is likely to read twice: `python tools/prose.py`.
+"""Finds sentences that a reader probably has to read twice: `python tools/prose.py`.
 
     python tools/prose.py                    what the last commit and the working tree add; and the share of the whole
     python tools/prose.py --base COMMIT      what was added since COMMIT
     python tools/prose.py --all [PATH ...]   whole files
     python tools/prose.py --all --count      only the numbers
 
-It reads Markdown outside of code and tables, docstrings and comments of Python, comments of Rust, C, TypeScript and
-shell. The rules are those of CONTRIBUTING.md ("Plain English"). A sentence that has to stay as it is carries a reason:
-`prose: REASON` in a comment on its first line or the line before it. Exit status 1: an added sentence breaks a rule
-without a reason, or the share of such sentences is above `MOST_RATIO`.
+The script reads Markdown outside of code and tables, docstrings and comments of Python, and comments of Rust, C,
+TypeScript and shell. The rules are those of CONTRIBUTING.md ("Plain English"). If a sentence has to stay as it is,
+`prose: REASON` in a comment on its first line, or on the line before it, gives the reason. Exit status 1 means that an
+added sentence breaks a rule without a reason, or that the share of such sentences in the whole is above `MOST_RATIO`.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 MOST_WORDS = 34
-"""The rule is 25 words; the higher limit here spares lists and definitions."""
+"""CONTRIBUTING.md says 25 words; the limit here is higher, so that lists and definitions pass."""
 LONG_WORDS = 30
 MOST_RATIO = {"documentation": 0.04, "everything": 0.06}
 DOCUMENTATION = ("docs", "README.md", "ARCHITECTURE.md", "design", "site")
-# If a sentence begins like this, its subject is hidden.
+# A sentence with such a beginning hides its subject.
 BEGINNINGS = re.compile(
     r"(What|Of|By (what|which|how|it|them)|That|Who|Whoever|Whose|Whatever|Which|As of|So that|In vain"
     r"|Not (of|by|to)|How (many|long|far|any)|(Without|With) it|Where (it|they))\b"
@@ -54,7 +54,7 @@ INSTEAD = {
     r"a (run|packet|flow|node|hop|change|second|minute|hour|row|file|core|segment|queue) a": "per",
     r"judg(e|ed|es|ing)": "check, verdict",
 }
-"""Pattern to the field's term that should replace it."""
+"""Maps a pattern to the field's term that should be used instead."""
 _INSTEAD = {re.compile(rf"\b({pattern})\b", re.IGNORECASE): word for pattern, word in INSTEAD.items()}
 _READ = (".md", ".py", ".rs", ".c", ".h", ".ts", ".sh")
 _GENERATED = re.compile(r"built/|docs/reference/(api|tables|scenario|clauses)\.md|CHANGELOG")
@@ -75,12 +75,12 @@ class Sentence:
 
     @property
     def words(self) -> int:
-        """A piece of code counts as one word: a list of columns is not read as a sentence."""
+        """A piece of code counts as one word, because a reader does not read a list of columns as a sentence."""
         return len(re.sub(r"`[^`]*`", "code", self.text).split())
 
     @property
     def faults(self) -> list[str]:
-        """The rules that the sentence breaks, in words; empty if none."""
+        """The rules that the sentence breaks, as texts; empty if it breaks none."""
         found = []
         if BEGINNINGS.match(self.text) and not self.text.endswith("?"):
             found.append("its subject does not come first")
@@ -91,7 +91,7 @@ class Sentence:
 
 
 def quoted_lines(text: str) -> set[int]:
-    """Numbers of the docstring lines of a Python file, with docstrings below attributes."""
+    """Numbers of the lines of a Python file that are in docstrings, including docstrings below attributes."""
     taken: set[int] = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
@@ -100,7 +100,7 @@ def quoted_lines(text: str) -> set[int]:
 
 
 def prose_lines(path: str, text: str) -> list[str]:
-    """The prose in each line of a file, without marks of comments and quotes; "" where there is none."""
+    """The prose in each line of a file, without marks of comments and quotes; "" for lines without prose."""
     found, is_code = [], False
     quoted = quoted_lines(text) if path.endswith(".py") else frozenset()
     comment = _HASH_COMMENT if path.endswith((".py", ".sh")) else _SLASH_COMMENT
@@ -143,7 +143,7 @@ def sentences(path: str, text: str) -> Iterator[Sentence]:
 
 
 def git(*arguments: str) -> str:
-    """Output of git; "" if it fails, as where there is no such commit."""
+    """Output of git; "" if git fails, for example because there is no such commit."""
     return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False).stdout
 
 
@@ -161,7 +161,7 @@ def added(base: str) -> dict[str, set[int]]:
 
 
 def read(paths: list[str]) -> list[Sentence]:
-    """The sentences of all files of the repository below these paths; of all if none are given."""
+    """The sentences of all files below these paths; if no paths are given, of all files of the repository."""
     named = [
         path for path in git("ls-files", *paths).splitlines() if path.endswith(_READ) and not _GENERATED.search(path)
     ]
@@ -170,12 +170,12 @@ def read(paths: list[str]) -> list[Sentence]:
 
 
 def share(found: list[Sentence]) -> float:
-    """Share of the sentences that break a rule without a reason, 0 to 1."""
+    """Share of the sentences that break a rule without a reason, from 0 to 1."""
     return sum(bool(each.faults) and not each.has_reason for each in found) / max(len(found), 1)
 
 
 def numbers(found: list[Sentence]) -> str:
-    """One line: sentences, share of suspicious ones, median length, share of long ones."""
+    """One line: number of sentences, share of suspicious sentences, median length, share of long sentences."""
     lengths = [each.words for each in found] or [0]
     long = sum(length > LONG_WORDS for length in lengths) / len(lengths)
     middle = f"median {statistics.median(lengths):.0f} words, {100 * long:.1f} % above {LONG_WORDS}"
@@ -183,7 +183,7 @@ def numbers(found: list[Sentence]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Prints faults; 1 if there are any that fail the check."""
+    """Prints the faults, and returns the exit status: 1 if the check fails."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="*", help="files and folders; everything if none")
     parser.add_argument("--base", default="HEAD~1", help="commit with which the working tree is compared")

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the numbers that pages quote with the runs that made them. docs/numbers.toml names the runs and how the
-numbers are read.
+"""Compares the numbers that pages quote with the results of runs. docs/numbers.toml lists the runs, and how each number
+is computed.
 
     python tools/quoted_numbers.py                  # each number as it is quoted, against the stored results
     python tools/quoted_numbers.py --again          # repeats every run (or only NAME ...), prints changes
     python tools/quoted_numbers.py --store NAME ... # the same, and stores the results
 
-Status 1: a page or a new run differs from a stored number.
+Exit status 1 means that a page or a repeated run differs from a stored number.
 """
 
 import argparse
@@ -31,7 +31,8 @@ LIST = ROOT / "docs" / "numbers.toml"
 STORE = ROOT / "docs" / "numbers"
 COSTS = {"cpu_s", "wall_s"}
 VERSIONS = {"leowarp_version", "linux_version", "linux_sha256"}
-# Output must not depend on the user's terminal. Scripts in design/ import tests/support.
+# The output of a command must not depend on the user's terminal. PYTHONPATH is set because scripts in design/ import
+# tests/support.
 SURROUNDINGS = {"COLUMNS": "120", "NO_COLOR": "1", "PYTHONPATH": str(ROOT / "tests")}
 _FIELD = re.compile(r"\{([^{}]+?)(?::([^{}:]*))?\}")
 _FENCE = re.compile(r"^```\w*\n(.*?)^```$", re.M | re.S)
@@ -40,14 +41,15 @@ _FILE = re.compile(r"^<!-- (?:file|study): (\S+) -->\n+```\w*\n(.*?)^```$", re.M
 
 @dataclass(frozen=True)
 class Made:
-    """Method for making a result: commands as a user types them, in a directory with `examples/` and the files that
-    `page` shows.
+    """How a result is made: commands as a user types them, in a directory with `examples/` and the files that `page`
+    shows.
 
-    values: Name to Python expression over `run` (the last run directory that a command made), `table(name)` (its
-        metrics `name.*`, a row for each instant and flow; flow -1: of the path), `answers` (what commands with `--json`
-        printed), `here` (the directory), the modules `lw`, `np` and `pd`, and the values before it. Values whose name
-        begins with `_` are not stored.
-    long: True if the result takes more than about ten seconds. Then only this script makes it again, not the tests.
+    values: Maps a name to a Python expression over `run` (the last run directory that a command made), `table(name)`
+        (its metrics `name.*`, a row for each instant and flow; flow -1: of the path), `answers` (the output of commands
+        with `--json`), `here` (the directory), the modules `lw`, `np` and `pd`, and the values before it. Values whose
+        name begins with `_` are not stored.
+    long: True if the result takes more than about ten seconds. The tests do not make such a result again; only this
+        script does.
     """
 
     name: str
@@ -59,15 +61,15 @@ class Made:
 
 @dataclass(frozen=True)
 class Stored:
-    """A stored result. `stored.late_pkts` is a value of the list, otherwise a scalar of flow 0, otherwise one of the
-    run; `stored[1].late_pkts` is of flow 1."""
+    """A stored result. `stored.late_pkts` is a value of the list if there is one, otherwise a scalar of flow 0,
+    otherwise a scalar of the run; `stored[1].late_pkts` is a scalar of flow 1."""
 
     result: dict[str, Any]
     flow: int = 0
 
     def __getattr__(self, name: str) -> Any:
-        """A value by its name, otherwise a scalar of the flow, otherwise one of the run. AttributeError if none has
-        this name."""
+        """The value with this name. If the result has no such value, the scalar of the flow, or of the run. Raises
+        AttributeError if there is neither."""
         summary = self.result.get("summary", {})
         flows = summary.get("flows", [])
         for of in (self.result.get("values", {}), flows[self.flow] if flows else {}, summary):
@@ -76,7 +78,7 @@ class Stored:
         raise AttributeError(f"no stored number {name}")
 
     def __getitem__(self, flow: int) -> "Stored":
-        """This result for another flow."""
+        """The stored result of the same run for another flow."""
         return Stored(self.result, flow)
 
 
@@ -91,7 +93,8 @@ def listed(path: Path = LIST) -> tuple[dict[str, Made], list[dict[str, str]], li
 
 
 def stored(names: Sequence[str], store: Path = STORE) -> dict[str, Stored]:
-    """Stored results by name, where expressions write `_` for `-`. Results that are not stored yet are left out."""
+    """Stored results by name; in names, `-` is replaced by `_`, so that expressions can contain them. A result that is
+    not stored yet is left out."""
     paths = {name.replace("-", "_"): store / f"{name}.json" for name in names}
     return {name: Stored(json.loads(path.read_text(encoding="utf-8"))) for name, path in paths.items() if path.exists()}
 
@@ -107,18 +110,18 @@ def rendered(text: str, results: dict[str, Stored]) -> str:
     names = {"__builtins__": builtins, **results}
 
     def number(match: re.Match[str]) -> str:
-        # The list is part of the sources, and as trusted as this file.
+        # Evaluating the expression is safe, because the list is part of the sources like this file.
         return format(eval(match[1].strip(), names), match[2] or "")
 
     return _FIELD.sub(number, text)
 
 
 def wrong_quotes(quotes: list[dict[str, str]], results: dict[str, Stored], root: Path = ROOT) -> Iterator[str]:
-    """One line for each quoted text that its page does not contain with the stored numbers."""
+    """One line for each quoted text whose numbers on the page differ from the stored numbers."""
     for quote in quotes:
         try:
             text = rendered(quote["text"], results)
-        except Exception as error:  # any error of an expression is reported with its place
+        except Exception as error:  # any error of an expression is reported, with the place of the expression
             yield f"{quote['page']}: {quote['text']!r:.70}: {error}"
             continue
         if one_line(text) not in one_line((root / quote["page"]).read_text(encoding="utf-8")):
@@ -126,9 +129,9 @@ def wrong_quotes(quotes: list[dict[str, str]], results: dict[str, Stored], root:
 
 
 def wrong_blocks(blocks: list[dict[str, str]], results: dict[str, Stored], root: Path = ROOT) -> Iterator[str]:
-    """One line for each line of a printed block that the stored output does not contain in that order.
+    """For each printed block, one message per line that does not occur, in this order, in the stored output.
 
-    A block is the first fenced one of the page that has the text `block`; `...` stands for lines left out.
+    A block is the first fenced block of its page that contains the text `block`; in it, `...` stands for omitted lines.
     """
     for block in blocks:
         texts = [text for text in _FENCE.findall((root / block["page"]).read_text()) if block["block"] in text]
@@ -149,7 +152,7 @@ def wrong_blocks(blocks: list[dict[str, str]], results: dict[str, Stored], root:
 
 
 def one_line(text: str) -> str:
-    """The text with all white space reduced to single blanks, because pages break lines anywhere."""
+    """The text with each run of white space replaced by one blank, because pages break lines anywhere."""
     return " ".join(text.split())
 
 
@@ -158,7 +161,7 @@ def made(run: Made, scratch: Path) -> dict[str, Any]:
 
     Raises SystemExit with the command's stderr if it fails.
     """
-    # Pages show commands as a user types them, so this directory has the same relative names.
+    # Pages contain commands as a user types them, so the scratch directory must contain these two directories.
     for name in ("examples", "design"):
         if not (scratch / name).exists():
             (scratch / name).symlink_to(ROOT / name)
@@ -171,7 +174,7 @@ def made(run: Made, scratch: Path) -> dict[str, Any]:
         words = shlex.split(command)
         if words[:2] == ["leowarp", "run"]:
             out = scratch / words[words.index("--out") + 1]
-            # With --keep, the script reuses a complete run, which is one with a manifest.
+            # With --keep, a complete run is used again; a run is complete if it has a manifest.
             if (out / "manifest.json").exists():
                 continue
             words.append("--no-report")
@@ -191,7 +194,7 @@ def made(run: Made, scratch: Path) -> dict[str, Any]:
 def result(
     run: Made, here: Path, out: Path | None, answers: list[Any], printed: dict[str, list[str]]
 ) -> dict[str, Any]:
-    """The stored form of a result: commands, versions, known scalars, values, printed lines."""
+    """The stored form of a result: commands, versions, the last run's scalars, values, and printed lines."""
     import numpy as np
     import pandas as pd
 
@@ -201,7 +204,7 @@ def result(
     names: dict[str, Any] = {"lw": lw, "np": np, "pd": pd, "here": here, "answers": answers}
     if out is not None:
         opened = lw.open(out)
-        # Another kernel may give other numbers
+        # With another kernel, numbers may differ, so its version is stored
         found |= {name: opened.manifest["kernel"][name] for name in ("linux_version", "linux_sha256")}
         found["summary"] = known(opened.summary)
         long = opened.metrics()
@@ -225,7 +228,7 @@ def result(
 
 
 def known(summary: dict[str, Any]) -> dict[str, Any]:
-    """A summary and its flows, without costs and null values."""
+    """The scalars of a summary and of its flows, except costs and null values."""
     kept = {name: value for name, value in summary.items() if value is not None and name not in COSTS}
     return {**kept, "flows": [known({**flow, "flows": None}) for flow in kept["flows"]]} if "flows" in kept else kept
 
@@ -238,8 +241,8 @@ def plain(value: Any) -> Any:
 
 
 def moved(old: Any, new: Any, name: str) -> Iterator[str]:
-    """One line for each leaf that differs. Floats are compared to 12 digits, because mathematics libraries differ in
-    the last bits."""
+    """One line for each value (leaf) that differs. Floats are compared to 12 digits, because mathematics libraries
+    differ in the last bits."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted(old.keys() | new.keys()):
             yield from moved(old.get(key), new.get(key), f"{name}.{key}")
@@ -254,7 +257,7 @@ def moved(old: Any, new: Any, name: str) -> Iterator[str]:
 
 
 def again(run: Made, place: Path | None = None) -> dict[str, Any]:
-    """`made` in a directory of its own, or in one of `place`."""
+    """Makes a result once more, in a new directory or in a directory of `place`."""
     if place is not None:
         (place / run.name).mkdir(parents=True, exist_ok=True)
         return made(run, place / run.name)
@@ -266,9 +269,10 @@ def again(run: Made, place: Path | None = None) -> dict[str, Any]:
 
 
 def changes(run: Made, new: dict[str, Any], store: Path = STORE) -> list[str]:
-    """One line for each difference between a new result and the stored one. Versions of leowarp and Linux may differ.
+    """One line for each difference between a new result and the stored one. Differences in the versions of leowarp and
+    Linux are ignored.
 
-    If a result is not stored yet, all of it differs.
+    If no result is stored yet, the whole new result is reported.
     """
     path = store / f"{run.name}.json"
     old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}

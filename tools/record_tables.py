@@ -3,7 +3,7 @@
 
     python tools/record_tables.py crates/timeline/src/record/tables.rs
 
-The result is text that depends only on the columns, so a test can compare it.
+The text depends only on the columns, so a test can compare it with the file.
 """
 
 import argparse
@@ -27,14 +27,14 @@ tables! {
 
 
 def rust() -> str:
-    """The text of `tables.rs`. The same columns give the same text, so a test can compare it."""
+    """The text of `tables.rs`."""
     return HEAD + "".join(f"{line}\n" for line in lines()) + "}\n"
 
 
 def lines() -> Iterator[str]:
-    """The input of the macro `tables!`: text, name, struct and columns of each table.
+    """The input of the macro `tables!`: for each table its text, name, struct and columns.
 
-    Yields: A line of Rust without its end, as rustfmt would leave it.
+    Yields: One line of Rust without its end, formatted as by rustfmt.
     """
     for table in RECORDED.values():
         yield f"    /// {table.doc}"
@@ -45,12 +45,13 @@ def lines() -> Iterator[str]:
 
 
 def unit(column: Column) -> str:
-    """Unit of a column; the agent's header has "1" where there is none (design/interfaces.md, section 5)."""
+    """Unit of a column. If the column has none, "1", as the agent's header requires (design/interfaces.md, section
+    5)."""
     return column.unit or "1"
 
 
 def text(value: str) -> str:
-    """A Rust string literal; for printable text it equals JSON's.
+    """A Rust string literal; for printable text, it is the same as in JSON.
 
     Examples
     --------

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds a release from the current commit of a clean checkout: wheel, source archive, notes and checksums.
 
-`python tools/release.py [DIRECTORY]`; the directory is dist/VERSION if not given. Nothing is uploaded and no tag is
-made. If the tree is not clean, or the tag of its version does not name it, the script prints the line to type.
+`python tools/release.py [DIRECTORY]`; the default directory is dist/VERSION. The script uploads nothing and creates no
+tag. If the tree is not clean, or if the tag of the tree's version does not name the commit, the script prints the
+command to type.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def main() -> None:
-    """Builds into the directory of the command line."""
+    """Builds into the directory that the command line names."""
     out = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "dist" / VERSION
     release(ROOT, VERSION, out.resolve(), wheel)
     print(out)
@@ -58,8 +59,8 @@ def release(root: Path, version: str, out: Path, build_wheel: Callable[[Path], N
 
 
 def refuse_what_is_no_release(root: Path, version: str) -> None:
-    """Ends with a sentence if files differ from the commit, or if its tag is not that of the version."""
-    # Files that git does not know are packed into a wheel, too.
+    """Raises SystemExit if files differ from the commit, or if the version's tag does not name the commit."""
+    # Files that git does not track would be packed into a wheel as well.
     if changed := git(root, "status", "--porcelain"):
         sys.exit(f"{len(changed)} files differ from the commit, {changed[0][3:]} first: git stash --include-untracked")
     tag, tags = f"v{version}", git(root, "tag", "--points-at", "HEAD")
@@ -72,7 +73,7 @@ def refuse_what_is_no_release(root: Path, version: str) -> None:
 
 
 def notes_of(changelog: str, version: str) -> str:
-    """The section of a version in a change log of Keep a Changelog's form, without its heading."""
+    """The section of a version in a change log in the format "Keep a Changelog", without the section's heading."""
     section = re.search(rf"^## \[{re.escape(version)}\] - \d{{4}}-\d\d-\d\d\n+(.*?)(?=^## |\Z)", changelog, re.M | re.S)
     if section is None:
         sys.exit(f'CHANGELOG.md has no section "## [{version}] - YYYY-MM-DD": rename "## [Unreleased]", and commit')

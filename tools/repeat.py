@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks whether runs with programs repeat: runs each scenario several times and compares the results.
+"""Checks whether runs with programs are repeatable: runs each scenario several times, and compares the results.
 
     python tools/repeat.py --times 20 iperf3 nginx quic
 
-A scenario is a file or the name of an example. For each one, the output has a line with two numbers: the runs with the
-same trace as the first run, to the byte, and the runs with the same outputs of their programs. Status 1: some run
-differs, and the differences are printed.
+A scenario is a file or the name of an example. For each scenario, the output has a line with two numbers: how many runs
+have the first run's trace, byte for byte, and how many have the first run's outputs of programs. Exit status 1 means
+that some run differs; the script prints the differences.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from leowarp.base.layout import PROGRAMS, TRACE
 
 
 def main() -> int:
-    """Runs the scenarios of the command line and returns the exit status."""
+    """Runs the scenarios that the command line names, and returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("scenarios", nargs="+")
     parser.add_argument("--times", type=int, default=20)
@@ -30,7 +30,7 @@ def main() -> int:
 
 
 def repeated(scenario: str, times: int, changes: list[str]) -> int:
-    """Returns 1 if one of the runs differs from the first, else 0, and prints the result."""
+    """Prints the result of a scenario. Returns 1 if a run differs from the first run, otherwise 0."""
     first: dict[str, str] = {}
     same = {TRACE: 0, PROGRAMS: 0}
     for number in range(times):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runs that tools/same_results.py compares: examples, study runs, random networks."""
+"""The runs that tools/same_results.py compares: examples, runs of studies, random networks."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
-# The flows of this example begin and end at different times.
+# Examples that run for their own duration, because their flows begin and end at different times.
 WHOLE = {"starlink-capacity", "iperf3", "nginx", "quic", "one-change", "transactions", "page", "video", "frames"}
-# These examples need programs that examples/programs/build.sh builds.
+# Examples with programs that examples/programs/build.sh must have built.
 BUILT = {"quic-aioquic", "quic-quic-go", "quic-quinn"}
-# Long enough for a change of the route, without which the in-flight rules would all give the same.
+# With this duration, a run has a route change; without one, all in-flight rules would give the same result.
 LONGER = {"run.duration": "40 s"}
 MORE = {
     "two-changes bbr": ("two-changes", {**LONGER, "flows.0.congestion_control": "bbr"}),
@@ -30,26 +30,26 @@ MORE = {
     "chain fq_codel": ("chain", {"run.duration": "5 s", "chain.queue_discipline": "fq_codel"}),
 }
 OF_A_PART = 2
-"""Runs of each group of a study: the first and the last."""
+"""Number of runs that are taken from each group of a study: the first and the last."""
 NETWORKS = 100
-"""Random networks, each from its seed."""
+"""Number of random networks, each made from its seed."""
 
 Case = tuple[Any, dict[str, Any]]
-"""A scenario file or a plan, and the keys that replace its own."""
+"""A scenario file or a plan, and keys that replace keys in it."""
 
 
 def examples() -> dict[str, Case]:
-    """By name: every example that needs no built program, for 5 s, and variants of some examples."""
+    """Cases by name: every example that needs no built program, run for 5 s, and variants of some examples."""
     names = sorted({path.stem for path in EXAMPLES.glob("*.toml")} - BUILT)
     shorter: dict[str, dict[str, Any]] = {name: {} if name in WHOLE else {"run.duration": "5 s"} for name in names}
-    # Arrivals end within the run.
+    # With this stop, arrivals end within the run.
     shorter["city-traffic"]["traffic.stop"] = "4 s"
     cases = {name: (name, shorter[name]) for name in names} | MORE
     return {case: (EXAMPLES / f"{name}.toml", changes) for case, (name, changes) in cases.items()}
 
 
 def study_runs() -> dict[str, Case]:
-    """A sample of each study's runs: `OF_A_PART` of each of its groups, those of 1000 s shortened to 40 s."""
+    """Cases from every study: `OF_A_PART` runs of each group; runs of 1000 s are shortened to 40 s."""
     from leowarp.study import studies
     from leowarp_studies.frederiksen2024.runs import all_runs
     from leowarp_studies.programs import application_runs, fetching, senders
@@ -60,7 +60,7 @@ def study_runs() -> dict[str, Case]:
         found[f"frederiksen2024 {run.slug}"] = (EXAMPLES / run.example, {**run.set, **LONGER})
     here = [sender.name for sender in senders.SENDERS if sender.name not in fetching.missing()]
     for study, entry in studies().items():
-        # Studies with another form of runs, and those of other people's packages
+        # Left out are studies whose runs have another form, and studies in packages of other authors
         if study == "frederiksen2024" or not entry.value.startswith("leowarp_studies."):
             continue
         if study == "programs":
@@ -74,13 +74,13 @@ def study_runs() -> dict[str, Case]:
 
 
 def _spread_over(content: dict[str, Any]) -> Iterator[tuple[int, Plan]]:
-    """Index and plan of `OF_A_PART` runs that are spread evenly over a group."""
+    """Index and plan of `OF_A_PART` runs, at even distances within a group."""
     from leowarp.scenario import load, resolve
     from leowarp.study.sweep import StudyFile
     from leowarp.study.sweep.parameters.expand import values_of
 
     study = StudyFile.of(content)
-    # The plans are not expanded: doing so for all runs of a study takes minutes.
+    # Only these plans are expanded, because expanding all plans of a study takes minutes.
     varied = list(values_of(study))
     for place in sorted({(len(varied) - 1) * each // (OF_A_PART - 1) for each in range(OF_A_PART)}):
         values = {key: node for key, (_, node) in varied[place].items()}
@@ -88,7 +88,8 @@ def _spread_over(content: dict[str, Any]) -> Iterator[tuple[int, Plan]]:
 
 
 def networks(duration_ns: int | None = None) -> list[Any]:
-    """`NETWORKS` random networks of 1 to 30 s, or of another duration (tests/support/networks.py)."""
+    """`NETWORKS` random networks, which run for 1 to 30 s, or for `duration_ns` if given
+    (tests/support/networks.py)."""
     if str(ROOT / "tests") not in sys.path:
         sys.path.insert(0, str(ROOT / "tests"))
     from support.networks import any_network

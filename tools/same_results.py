@@ -5,12 +5,13 @@
     python tools/same_results.py compare before.json     # after the change: status 1 names each file that differs
     python tools/same_results.py kernels default plain   # status 1 names each file that differs between two kernels
 
-`record` and `compare` run every example for 5 s; --kernel selects another kernel than the default. `kernels` adds a
-sample of each study's runs, and random networks; --only selects the cases whose name contains a word. Madrid to Tokyo
-runs also with BBR and Reno, 40 s (one route change), and with each in-flight rule (tools/same_cases.py).
+`record` and `compare` run every example for 5 s. With --kernel, another kernel than the default is used. `kernels` also
+runs a sample of each study's runs, and random networks. --only selects the cases whose names contain a word. The
+example Madrid to Tokyo runs with BBR and Reno as well, with a route change in its 40 s, and with each in-flight rule
+(tools/same_cases.py).
 
-The comparison covers the sha256 of routes, timeline and each table of the trace, and the scalars of `summary.json`
-without its costs. Files are compared without columns that are newer than the record (`ADDED`).
+Compared are the sha256 of routes, timeline and each table of the trace, and the scalars of `summary.json` except its
+costs. Columns that are newer than the recorded results (`ADDED`) are left out of the comparison.
 """
 
 import argparse
@@ -26,7 +27,7 @@ from typing import Any
 from same_cases import Case, examples, networks, study_runs
 
 COSTS = {"cpu_s", "wall_s"}
-# Columns that were added later. Without these columns, the files must be equal to the byte.
+# Columns that were added after results were recorded. Without them, the files must be equal byte for byte.
 ADDED = [
     "connection_bytes",
     "copied_pkts",
@@ -42,7 +43,7 @@ ADDED = [
 
 
 def main() -> int:
-    """Runs all cases and records or compares what they gave.
+    """Runs all cases, and records or compares their results.
 
     Returns: Exit status: 1 if something differs.
     """
@@ -73,7 +74,7 @@ def main() -> int:
 
 
 def between(pool: ProcessPoolExecutor, kernels: list[str], only: str) -> int:
-    """Compares two kernels over all cases and networks; the exit status."""
+    """Runs all cases and networks with two kernels, compares the results, and returns the exit status."""
     cases: dict[str, Case | object] = {name: case for name, case in (examples() | study_runs()).items() if only in name}
     cases |= {name: network for network in networks() if only in (name := f"network {network.seed}")}
     made = {
@@ -84,7 +85,7 @@ def between(pool: ProcessPoolExecutor, kernels: list[str], only: str) -> int:
     for name, (first, second) in made.items():
         lines = list(differences({name: first.result()}, {name: second.result()}))
         different += bool(lines)
-        # A case whose program this machine lacks is skipped.
+        # If this machine lacks a case's program, the case is skipped.
         alike = first.result().get("error", "the same").partition("\n")[0]
         print("\n".join(lines) or f"{name}: {alike}", flush=True)
     print(f"{len(cases)} cases, {different} different")
@@ -92,11 +93,10 @@ def between(pool: ProcessPoolExecutor, kernels: list[str], only: str) -> int:
 
 
 def fingerprint(case: Case, kernel: str = "default") -> dict[str, str]:
-    """sha256 of each file of a case's run, and each scalar of its summary as text. For a run that fails, only its
-    error.
+    """sha256 of each file of a case's run, and each scalar of its summary as text. If the run fails, only its error.
 
-    case: A case may need a program that the machine lacks.
-    kernel: A value of the key guest.kernel.
+    case: The case to run; this machine may lack its program.
+    kernel: Value of the key guest.kernel.
     """
     import leowarp
 
@@ -115,7 +115,7 @@ def fingerprint(case: Case, kernel: str = "default") -> dict[str, str]:
 
 def of_network(network: Any, kernel: str) -> dict[str, str]:
     """sha256 of each file that the guest writes for a random network."""
-    networks()  # In a separate process, this call makes the module known
+    networks()  # Calling networks() defines the module of `network` in a worker process
     from leowarp.guest import guest_image
     from support.networks import records
 
@@ -125,7 +125,7 @@ def of_network(network: Any, kernel: str) -> dict[str, str]:
 
 
 def without_added(path: Path) -> bytes:
-    """A file of a run as it would be without the columns in `ADDED`, to the byte."""
+    """Content of a file of a run without the columns in `ADDED`, as it would have been written."""
     if path.suffix != ".parquet":
         return path.read_bytes()
     import pyarrow as pa
@@ -139,7 +139,8 @@ def without_added(path: Path) -> bytes:
     if not set(ADDED) & set(parquetfiles.read_schema(path).names):
         return path.read_bytes()
     table = parquetfiles.read_table(path)
-    # Parquet calls the field of a list's values `element`, Arrow `item`, and the file holds that name.
+    # Parquet files call the field of a list's values `element` and Arrow calls it `item`; this name is part of the
+    # file's bytes.
     lists = [f.with_type(pa.list_(f.type.value_type)) if pa.types.is_list(f.type) else f for f in table.schema]
     table = table.cast(pa.schema(lists, metadata=table.schema.metadata))
     known = [name for name in ADDED if name in table.column_names]
@@ -154,7 +155,7 @@ def without_added(path: Path) -> bytes:
 
 
 def scalars(value: object, name: str):
-    """Each leaf of a summary, except its costs, with its dotted name: ("summary.flows.0.late_pkts", "12").
+    """Each value (leaf) of a summary, except its costs, with its dotted name: ("summary.flows.0.late_pkts", "12").
 
     Values are written as JSON, whose floats have enough digits to be read back exactly.
     """
@@ -170,9 +171,9 @@ def scalars(value: object, name: str):
 
 
 def differences(before: dict[str, dict[str, str]], after: dict[str, dict[str, str]]):
-    """One line for each file or scalar that differs, or that exists on only one side.
+    """One line for each file or scalar that differs, or that only one side has.
 
-    A new scalar without a value is ignored; a new case is reported in one line.
+    A new scalar with the value null is ignored, and a new case takes one line.
     """
     for case in sorted(before.keys() | after.keys()):
         if case not in before or case not in after:

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the satellites that `geometry = "constellation"` selects with those that a dish really used.
+"""Compares the satellites that `geometry = "constellation"` selects with the satellites that a Starlink dish really
+used.
 
     python tools/serving_satellite.py FOLDER
 
-FOLDER holds the files of clarkzjw/LEOViz, tests/sample-data (GPL-3.0): elements of one day, the serving satellite of
-each second, the position of the dish, and its pings. The repository found the satellites from the dish's map of
-obstructions. This is an estimate, too. Each slot is one choice.
+FOLDER contains the files of clarkzjw/LEOViz, tests/sample-data (GPL-3.0): orbital elements of one day, the serving
+satellite of each second, the position of the dish, and its pings. The authors of LEOViz inferred the satellites from
+the dish's map of obstructions. The recorded satellites are therefore an estimate, like leowarp's. The script compares
+one choice per slot.
 """
 
 from __future__ import annotations
@@ -29,8 +31,8 @@ from leowarp.scenario.schema import Access, Plan
 SLOT_S = 15
 SPEED_OF_LIGHT_M_PER_S = 299_792_458.0
 
-# The gateway is at North Bend, Washington, one of the first in public filings (to 10 km or so). The recording does not
-# name the gateway that was used.
+# The recording does not name its gateway. This scenario uses North Bend, Washington, one of the first gateways in
+# public filings, whose position is known to about 10 km.
 SCENARIO = """name = "serving-satellite"
 [run]
 duration = "{slots_s} s"
@@ -57,7 +59,7 @@ interval = "1 s"
 
 
 def one(folder: Path, pattern: str) -> Path:
-    """The file of this name."""
+    """The file in `folder` that matches `pattern`."""
     found = sorted(folder.rglob(pattern))
     if not found:
         raise SystemExit(f"{folder} has no {pattern}: fetch tests/sample-data of clarkzjw/LEOViz")
@@ -73,7 +75,7 @@ def seconds_of(path: Path) -> list[tuple[int, dict[str, str]]]:
 
 
 def recorded_slots(rows: list[tuple[int, dict[str, str]]]) -> dict[int, str]:
-    """Beginning of each slot and its satellite; more than one in a slot would be a fault of the recording."""
+    """For each slot, its beginning and its satellite; two satellites in one slot would be an error in the recording."""
     named: dict[int, Counter[str]] = {}
     for second, row in rows:
         named.setdefault(second - (second - 12) % SLOT_S, Counter())[row["Connected_Satellite"]] += 1
@@ -83,14 +85,14 @@ def recorded_slots(rows: list[tuple[int, dict[str, str]]]) -> dict[int, str]:
 
 
 def least_rtt_ms(ping: Path, begin_s: int) -> tuple[float, int]:
-    """Least round trip in a slot, and the number of round trips."""
+    """Minimum round-trip time in a slot, and number of round trips in it."""
     found = re.findall(r"^\[(\d+\.\d+)\].*time=([\d.]+) ms", ping.read_text(), re.MULTILINE)
     inside = [float(rtt) for at, rtt in found if begin_s <= float(at) < begin_s + SLOT_S]
     return (min(inside) if inside else float("nan")), len(inside)
 
 
 def plan_for(tle: Path, where: dict[str, str], begin_s: int, slots: int) -> Plan:
-    """A plan whose clock begins with the first slot, over the dish."""
+    """A plan with this dish, whose clock begins with the first slot."""
     text = SCENARIO.format(
         tle=tle.resolve(), epoch=datetime.fromtimestamp(begin_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         slots_s=slots * SLOT_S, latitude_deg=round(float(where["lat"]), 4), longitude_deg=round(float(where["lon"]), 4),
@@ -102,7 +104,7 @@ def plan_for(tle: Path, where: dict[str, str], begin_s: int, slots: int) -> Plan
 
 
 def range_errors_m(sky: Ephemeris, rows: list[tuple[int, dict[str, str]]], first_s: int) -> list[float]:
-    """Differences between leowarp's ranges from the dish and those of the recording."""
+    """Distances from the dish to its satellites, as leowarp computes them, minus those in the recording."""
     errors_m = []
     for second, row in rows:
         here_m = sky.positions_ecef_m(np.array([(second - first_s) * 1_000_000_000]))
@@ -160,7 +162,7 @@ def main() -> None:
 
 
 def _launch(name: str) -> tuple[int, str]:
-    """Starlink's numbers grow with the launches, if not strictly."""
+    """Numbers of Starlink satellites increase from launch to launch, with exceptions."""
     digits = re.sub(r"\D", "", name)
     return int(digits or 0), name
 

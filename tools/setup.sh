@@ -7,7 +7,7 @@
 #
 #	tools/setup.sh [check]
 #
-# check   also what `make check` needs
+# check   also installs the packages that `make check` needs
 set -eu
 
 missing=""
@@ -26,9 +26,9 @@ need "command -v ld" binutils
 need "test -f \"\$(gcc -print-file-name=libc.a)\" -a -f /usr/include/stdio.h" libc6-dev
 need "test -f /etc/ssl/certs/ca-certificates.crt" ca-certificates
 need "python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))'" python3 python3-venv
-# rust-version of Cargo.toml
+# the minimum version of rustc is rust-version in Cargo.toml
 need "rustc --version | grep -qE ' 1\\.(8[5-9]|9[0-9]|[1-9][0-9]{2,})\\.' && cargo --version" rustc-web cargo-web
-# Elsewhere leowarp fetches Debian's package by its checksum.
+# On systems without apt-get, leowarp downloads Debian's package and verifies its checksum.
 if command -v apt-get >/dev/null; then
 	need "test -f \"\${LEOWARP_KERNEL_SOURCE:-/usr/src/linux-source-6.12.tar.xz}\"" linux-source-6.12
 fi

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Repeats runs and tests of the guest, with each kernel of the shelf.
+"""Runs cases and the guest's tests with each kernel that comes with leowarp.
 
-    python tools/shelf.py                        every kernel that comes with leowarp, built if it is not there
-    python tools/shelf.py --kernel 6.12+net      only that kernel; may be repeated
+    python tools/shelf.py every kernel that comes with leowarp; missing ones are built
+    python tools/shelf.py --kernel 6.12+net only this kernel; the option may be repeated
     python tools/shelf.py --page                 also rewrites the table of design/shelf.md
     python tools/shelf.py -- tests/guest/ipv6_test.py -n 1     other arguments for pytest than all tests of the guest
 
-For each kernel some examples run twice, and once beside the default kernel (`CASES`). Then the tests run with this
-kernel in the default one's place (`pytest --kernel NAME`). Status 1: a run does not repeat, or a test fails for
-which tools/shelf_reasons.toml has no reason.
+For each kernel, some examples (`CASES`) run twice with it and once with the default kernel, and the results are
+compared. Then the tests run with this kernel in place of the default one (`pytest --kernel NAME`). Exit status 1 means
+that a run is not repeatable, or that a test fails for which tools/shelf_reasons.toml gives no reason.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PAGE = ROOT / "design" / "shelf.md"
 REASONS = ROOT / "tools" / "shelf_reasons.toml"
 BEGIN, END = "<!-- shelf: begin -->\n", "<!-- shelf: end -->"
 CASES = ("chain", "chain fq_codel", "madrid-tokyo", "two-changes drop", "starlink", "mobile-tcp", "jittered-transfer")
-"""Examples of tools/same_cases.py: each medium, and a route change."""
+"""Examples of tools/same_cases.py that cover each medium, and a route change."""
 OVER_IPV6 = {"network.family": "ipv6"}
 NETEM = {"network.link_model": "netem"}
 TESTS = ("-m", "guest", "tests/guest", "-n", "auto", "--dist", "worksteal")
@@ -42,8 +42,8 @@ TESTS = ("-m", "guest", "tests/guest", "-n", "auto", "--dist", "worksteal")
 class Outcome:
     """The results for one kernel.
 
-    repeats: Number of cases that gave the same bytes twice, and number of cases.
-    as_default: Number of these whose bytes also equal those of the default kernel.
+    repeats: Number of cases whose two runs gave the same bytes, and number of all cases.
+    as_default: Number of cases whose bytes equal those of the default kernel as well.
     passed, skipped: Numbers of tests.
     failed: Failed tests, each with the first line of its message.
     """
@@ -56,7 +56,7 @@ class Outcome:
 
 
 def main() -> int:
-    """Tests each kernel. Returns: exit status."""
+    """Tests each kernel that the command line selects. Returns: Exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernel", action="append", metavar="NAME", help="of the shelf; default: all of leowarp's own")
     parser.add_argument("--page", action="store_true", help=f"write the table into {PAGE.relative_to(ROOT)}")
@@ -82,13 +82,13 @@ def main() -> int:
 
 
 def outcome(name: str, arguments: Sequence[str]) -> Outcome:
-    """Repeats and tests of one kernel, which is built first."""
+    """Builds a kernel, and repeats and tests runs with it."""
     subprocess.run([sys.executable, "-m", "leowarp", "kernel", "build", name], check=True, stdout=subprocess.DEVNULL)
     same = as_default = 0
     cases = cases_of(name)
     for case, (scenario, changes) in cases.items():
         once, again = (fingerprint((scenario, changes), name) for _ in range(2))
-        # A run that failed returns its error, which would repeat as well
+        # A run that failed has only an error as its result, and equal errors do not show that it is repeatable
         repeats = "error" not in once and not list(differences({case: once}, {case: again}))
         same += repeats
         if repeats and OVER_IPV6.items() - changes.items():
@@ -104,7 +104,8 @@ def outcome(name: str, arguments: Sequence[str]) -> Outcome:
 
 
 def cases_of(name: str) -> dict[str, Case]:
-    """The cases for a kernel of this name: `stock` has only links by netem, and the kernel with IPv6 has one more."""
+    """The cases for the kernel `name`: for `stock`, only those whose links are by netem; for the kernel with IPv6, one
+    additional case."""
     known = {case: examples()[case] for case in CASES}
     if name == "stock":
         return {case: (scenario, {**changes, **NETEM}) for case, (scenario, changes) in known.items()}
@@ -115,11 +116,11 @@ def cases_of(name: str) -> dict[str, Case]:
 
 
 def counts(report: Path) -> tuple[int, int, dict[str, str]]:
-    """Numbers of passed and skipped tests, and the failed tests with the first line of their messages."""
+    """Numbers of passed and skipped tests, and for each failed test the first line of its message."""
     passed = skipped = 0
     failed = {}
     for case in ElementTree.parse(report).iter("testcase"):
-        # "tests.guest.ipv6_test" and a test's name
+        # File and name of the test, from "tests.guest.ipv6_test" and the test's name
         test = f"{case.get('classname', '').rpartition('.')[2]}.py::{case.get('name')}"
         trouble = case.find("failure") if case.find("failure") is not None else case.find("error")
         if trouble is not None:
@@ -137,13 +138,13 @@ def reasons() -> list[dict[str, str]]:
 
 
 def reason_of(known: list[dict[str, str]], kernel: str, test: str) -> str | None:
-    """Why a test fails with a kernel, if it is known."""
+    """Reason in the list for which a test fails with a kernel; None if the list has none."""
     fitting = (each["why"] for each in known if each["kernel"] == kernel and re.search(each["tests"], test))
     return next(fitting, None)
 
 
 def lines_of(name: str, out: Outcome, known: list[dict[str, str]]) -> list[str]:
-    """Lines to print."""
+    """Lines to print about one kernel."""
     head = f"{name}: {out.repeats[0]} of {out.repeats[1]} runs repeat, {out.as_default} as the default kernel's; "
     head += f"{out.passed} tests passed, {out.skipped} skipped, {len(out.failed)} failed"
     return [head, *(f"  {test}: {reason_of(known, name, test) or said}" for test, said in out.failed.items())]

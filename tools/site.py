@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the documentation site: the pages of this checkout, and the moving page of one run.
+"""Builds the documentation site from the pages of this checkout, with the moving page of one run.
 
     python tools/site.py [--run DIRECTORY] [--out build/site]
 
-The pages are those that a Git host shows, in the same layout, so that their links to each other hold in both places.
-Links to other files lead to their text, which the site carries; those to directories become plain text. Warnings of
-Sphinx are errors.
+The site contains the same pages as a Git host shows, in the same layout, so that links between them work in both
+places. A link to another file leads to the text of this file, which the site contains; a link to a directory becomes
+plain text. A warning of Sphinx is an error.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ def main() -> None:
 
 
 def pages() -> list[Path]:
-    """Pages of the site that the repository has, relative to it."""
+    """Pages of the site that exist in the repository, as paths relative to it."""
     found = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("design/*.md")]
     return sorted(page.relative_to(ROOT) for page in found)
 
 
 def lay_out(source: Path, run: Path | None) -> None:
-    """Writes everything that Sphinx reads into a separate directory, which is emptied first."""
+    """Writes everything that Sphinx reads into a directory of its own, which is emptied first."""
     shutil.rmtree(source, ignore_errors=True)
     for name in ("_static", "_extra"):
         (source / name).mkdir(parents=True)
@@ -64,11 +64,12 @@ def lay_out(source: Path, run: Path | None) -> None:
 
 
 def on_site(page: Path, there: Path, extra: Path) -> str:
-    """The text of a page with its links as the site needs them.
+    """The text of a page, with its links changed for the site.
 
     page, there: Path of the page in the repository, and on the site.
-    extra: Directory whose content the site has at its top: files that are linked to are written there, below `source/`.
-    Raises SystemExit if a link leads to nothing.
+    extra: Directory whose content appears at the top of the site. Files to which pages link are written below its
+        `source/`.
+    Raises SystemExit if a link leads to something that does not exist.
     """
 
     def link(match: re.Match[str]) -> str:

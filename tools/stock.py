@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the kernel `stock`, which has none of leowarp's links and clocks, with the default kernel, both over netem
-links.
+"""Compares the kernel `stock`, which has neither leowarp's links nor its clock, with the default kernel; both run links
+by netem.
 
 python tools/stock.py            every case, and the table of docs/accuracy.md
-python tools/stock.py --check    status 1: a difference is larger than its tolerance; the page stays as it is
+python tools/stock.py --check status 1: a difference is larger than its tolerance; the page stays unchanged
 """
 
 from __future__ import annotations
@@ -30,20 +30,21 @@ CASES: dict[str, tuple[str, Mapping[str, Any]]] = {
     "Madrid-Tokyo, BBR": ("two-changes", {**MADRID_TOKYO, "flows.0.congestion_control": "bbr"}),
     "the emulator's links, CUBIC": ("madrid-tokyo-emulator", {"run.duration": "60 s"}),
     "a transfer without jitter": ("jittered-transfer", {"jittered.jitter": "0 ms", "observe.truth": True}),
-    # At its own rate of 8235 pkts/s, the flow would fill the link, and tbf's queue would then add up all timer delays.
+    # At the example's rate of 8235 pkts/s, the flow would fill the link, and tbf's queue would add up the delays of all
+    # timers.
     "a probe with jitter": ("jittered-probe", {"run.duration": "30 s", "flows.0.interval": "250 us"}),
 }
-"""Examples and the keys that replace their own."""
+"""Examples, each with keys that replace keys of the example."""
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A scalar of a flow and how far the two kernels may differ in it.
+    """A scalar of a flow, with the tolerance for its difference between the two kernels.
 
     scalar: Name of the scalar in the flow's part of summary.json.
-    scale: Printed unit, as a multiple of the scalar's unit.
+    scale: Unit in which the scalar is printed, as a multiple of the scalar's own unit.
     absolute: Largest allowed difference, in the scalar's unit.
-    ratio: Largest allowed difference, relative to the default kernel's value. The larger of the two limits applies.
+    ratio: Largest allowed difference, relative to the default kernel's value. The larger of these two limits applies.
     """
 
     scalar: str
@@ -68,7 +69,7 @@ QUANTITIES = (
 
 @dataclass(frozen=True)
 class Row:
-    """One quantity of a flow under both kernels."""
+    """A scalar of a flow, with its values under both kernels."""
 
     case: str
     flow: int
@@ -87,7 +88,7 @@ class Row:
 
 
 def rows(case: str) -> Iterator[Row]:
-    """All quantities of a case's flows under both kernels."""
+    """All scalars of all flows of a case, with their values under both kernels."""
     example, changes = CASES[case]
     flows = {}
     for kernel in ("default", "stock"):

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that a factor of a power of ten gives the unit that the names beside it say: `python tools/units_check.py`.
+"""Checks that conversions by powers of ten give the unit in the result's name: `python tools/units_check.py`.
 
-The name of a quantity ends in its unit (CONTRIBUTING.md). So the script can see that `start_s = start_ns / 1e6` is
-wrong, because a second is not a million nanoseconds. It checks products and quotients with a power of ten of at least
-three zeros, and the two sides of a sum, a difference or a comparison. The unit is compared with the name that receives
-the result (a variable, an attribute, an argument, a key, a column, the returning function). For a number in a text, the
-unit is compared with the one that follows it.
+The name of a quantity ends in its unit (CONTRIBUTING.md). The script can therefore find that `start_s = start_ns / 1e6`
+is wrong: 1e6 ns are not a second. It checks products and quotients with a power of ten that has at least three zeros,
+and compares the units of the two sides of a sum, a difference or a comparison. The unit of a value is compared with the
+unit in the name that receives it (a variable, an attribute, an argument, a key, a column, the returning function). For
+a number in a text, the unit is compared with the unit that follows the number.
 
-Names without a unit are not checked. Exit status 1 names each line where two units differ.
+Names without a unit are not checked. Exit status 1 means that units differ; the output names each such line.
 """
 
 import ast
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# Last part of a name to its dimension and power of ten.
+# Maps the last part of a name to its dimension and its power of ten.
 ENDINGS = {
     "ns": ("time", -9), "us": ("time", -6), "ms": ("time", -3), "s": ("time", 0),
     "bps": ("rate", 0), "kbps": ("rate", 3), "mbps": ("rate", 6), "gbps": ("rate", 9),
@@ -33,8 +33,8 @@ TEXTS = {
 }  # fmt: skip
 """Units that follow a number in a text. Metres are left out, because `m` can also mean minute."""
 FOLLOWS = re.compile(r"\s?(" + "|".join(map(re.escape, TEXTS)) + r")(?![\w/])")
-# Functions whose result has the unit of their first argument, or of the object that they are called on. Variances and
-# products have another unit, so the list names functions explicitly.
+# Functions whose result has the unit of their first argument, or of the object on which they are called. Variances and
+# products have other units, so each function is listed by its name.
 SAME_UNIT_FUNCTIONS = frozenset((
     "abs", "float", "int", "max", "min", "round", "sorted", "sum", "floats", "list", "array", "asarray", "ceil",
     "floor", "diff", "mean", "median", "quantile", "percentile", "nanmean", "nanmedian", "append", "nanmax",
@@ -50,21 +50,21 @@ SAME_UNIT_METHODS = frozenset((
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit as a power of ten of its dimension's base unit: for time, -9 is a nanosecond.
+    """A unit, as a power of ten of its dimension's base unit: for time, the exponent -9 is a nanosecond.
 
     dimension: {"time", "rate", "length", "size", "frequency"}
     exponent: 10^exponent of seconds, bits per second, metres, bytes or hertz.
-    is_multiple: True for a multiple of the unit (see below); comparisons ignore it.
+    is_multiple: True for a multiple of the unit (see below); comparisons of units ignore this field.
     """
 
     dimension: str
     exponent: int
     is_multiple: bool = field(default=False, compare=False)
-    """The unit times a number that may have its own dimension: 8 bits per byte, 5 bytes per nanosecond."""
+    """The unit times a number that may have a dimension of its own, such as 8 bits per byte."""
 
 
 def unit_of_name(name: str) -> Unit | None:
-    """The unit at the end of a name; None for a unit "per" something or a power of a unit.
+    """The unit at the end of a name; None if the name states a unit "per" another one, or a power of a unit.
 
     Examples
     --------
@@ -78,11 +78,10 @@ def unit_of_name(name: str) -> Unit | None:
 
 
 def power_of_ten(node: ast.AST) -> int | None:
-    """k if a node is the number 10^k and |k| is at least 3; else None.
+    """k if a node is the number 10^k with |k| at least 3; otherwise None.
 
-    A smaller power may be a percentage or a part of a decimal number. Conversions between this project's units are by
-    factors
-        of 1000.
+    A smaller power of ten may be a percentage, or a part of a decimal number. The units of this project differ by
+    factors of 1000.
     """
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and isinstance(node.left, ast.Constant):
         if node.left.value == 10 and isinstance(node.right, ast.Constant) and isinstance(node.right.value, int):
@@ -90,16 +89,17 @@ def power_of_ten(node: ast.AST) -> int | None:
         return None
     if not isinstance(node, ast.Constant) or isinstance(node.value, bool) or not isinstance(node.value, int | float):
         return None
-    # Compared as numbers: 1e9 and 1_000_000_000 are the same factor.
+    # The node's value is compared as a number, because 1e9 and 1_000_000_000 are the same factor.
     exponent = next((k for k in range(-12, 13) if node.value == 10**k), None)
     return exponent if exponent is not None and abs(exponent) >= 3 else None
 
 
 def is_plain_number(node: ast.AST) -> bool:
-    """Whether a node is a number, or something whose name says that it is a ratio: a factor that changes no unit."""
+    """Whether a node is a factor that does not change a unit: a number, or a name that says that it is a ratio."""
     match node:
         case ast.Constant(value=value):
-            # 10 and 100 may be parts of a conversion, and large numbers are constants of nature.
+            # 10 and 100 may be parts of a conversion, and large numbers are constants of nature, so only other numbers
+            # are plain.
             return isinstance(value, int | float) and abs(value) < 100 and abs(value) != 10
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name.lower().endswith("ratio")
@@ -110,8 +110,8 @@ class Checker(ast.NodeVisitor):
     """Finds the faults of one file.
 
     faults: list of (int, str). Line number and description of each fault.
-    conversions, compared: Numbers of power-of-ten factors and unit pairs that were checked. They show that the check
-        compares something.
+    conversions, compared: Number of conversions by powers of ten, and number of pairs of units, that were checked. A
+        test uses these numbers to see that the script compares something.
     """
 
     def __init__(self) -> None:
@@ -120,10 +120,10 @@ class Checker(ast.NodeVisitor):
         self._functions: list[str] = []
 
     def unit(self, node: ast.AST | None) -> Unit | None:
-        """The unit of an expression; None if its names give none.
+        """The unit of an expression; None if no name in it gives one.
 
-        The unit of a sum, a choice or a list is that of its first part with a unit. `visit_BinOp` and similar methods
-        compare the other parts with it.
+        The unit of a sum, a choice or a list is that of its first part that has a unit. `visit_BinOp` and similar
+        methods compare it with the units of the other parts.
         """
         match node:
             case ast.Name(id=name):
@@ -159,7 +159,8 @@ class Checker(ast.NodeVisitor):
         return None
 
     def _product(self, node: ast.BinOp) -> Unit | None:
-        """Unit of a product or quotient. A power of ten converts it; any other factor makes it a multiple."""
+        """Unit of a product or quotient. A factor that is a power of ten converts the unit; with any other factor, the
+        result is a multiple of the unit."""
         by, of = power_of_ten(node.right), self.unit(node.left)
         if by is None and isinstance(node.op, ast.Mult):
             by, of = power_of_ten(node.left), self.unit(node.right)
@@ -169,11 +170,11 @@ class Checker(ast.NodeVisitor):
             return None
         if isinstance(node.op, ast.Mult):
             by = -by
-        # After a division by 10^k, a count of units of 10^e is a count of units of 10^(e + k).
+        # A number of units of 10^e, divided by 10^k, is a number of units of 10^(e + k).
         return replace(of, exponent=of.exponent + by)
 
     def _multiple(self, node: ast.BinOp) -> Unit | None:
-        """Twice, a third, or a ratio of a quantity has the same unit."""
+        """A quantity times a plain number, such as twice or a third of it, has the same unit."""
         of = None
         if is_plain_number(node.right):
             of = self.unit(node.left)
@@ -190,7 +191,7 @@ class Checker(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Compare(self, node: ast.Compare) -> None:
-        """Compares neighbours: `a_ns < b_ns < c_ns` has two pairs."""
+        """Compares neighbours in a comparison: `a_ns < b_ns < c_ns` has two pairs."""
         for left, right in zip([node.left, *node.comparators], node.comparators, strict=False):
             self._compare(node, self.unit(left), self.unit(right), "the two sides")
         self.generic_visit(node)
@@ -202,43 +203,44 @@ class Checker(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        """Compares an annotated assignment in the same way."""
+        """Compares an annotated assignment with its target."""
         self._pair(node.target, node.value)
         self.generic_visit(node)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
-        """Compares an assignment expression in the same way."""
+        """Compares an assignment expression with its target."""
         self._pair(node.target, node.value)
         self.generic_visit(node)
 
     def visit_keyword(self, node: ast.keyword) -> None:
-        """Compares an argument with its name; `**given` has none."""
+        """Compares an argument with its name; `**given` has no name."""
         if node.arg is not None:
             self._compare(node.value, unit_of_name(node.arg), self.unit(node.value), f"the argument {node.arg}")
         self.generic_visit(node)
 
     def visit_Dict(self, node: ast.Dict) -> None:
-        """Compares values with keys of text, which are columns and scalars here."""
+        """Compares values of a dictionary with its keys, if these are texts, because they are names of columns and
+        scalars."""
         for key, value in zip(node.keys, node.values, strict=True):
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
                 self._compare(value, unit_of_name(key.value), self.unit(value), f"the key {key.value}")
         self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """Remembers the function of the next `return`, because functions can be nested."""
+        """Stores the function to which the next `return` belongs, because functions can be nested."""
         self._functions.append(node.name)
         self.generic_visit(node)
         self._functions.pop()
 
     def visit_Return(self, node: ast.Return) -> None:
-        """Compares what is returned with the function's name."""
+        """Compares the returned value with the function's name."""
         if self._functions and node.value is not None:
             name = self._functions[-1]
             self._compare(node, unit_of_name(name), self.unit(node.value), f"what {name} returns")
         self.generic_visit(node)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        """Compares a number in a text with the unit that follows it there."""
+        """Compares a number in a text with the unit that follows the number."""
         for value, text in zip(node.values, node.values[1:], strict=False):
             if isinstance(value, ast.FormattedValue) and isinstance(text, ast.Constant):
                 said = FOLLOWS.match(str(text.value))
@@ -255,8 +257,9 @@ class Checker(ast.NodeVisitor):
             self._compare(value or target, self.unit(target), self.unit(value), "what it is assigned to")
 
     def _compare(self, node: ast.AST, wanted: Unit | None, found: Unit | None, what: str) -> None:
-        """Notes a fault at a node if both units are known and differ."""
-        # Bytes times 8 are bits, and bytes over a rate are a time. So a multiple may have another dimension.
+        """Records a fault at a node if both units are known and differ."""
+        # A multiple may have another dimension than its unit: bytes times 8 are bits, and bytes divided by a rate are a
+        # time.
         if wanted is None or found is None:
             return
         if wanted.dimension != found.dimension and (wanted.is_multiple or found.is_multiple):
@@ -292,7 +295,7 @@ def sources() -> Iterator[Path]:
 
 
 def main() -> int:
-    """Checks every file. Returns exit status 1 if one has a fault."""
+    """Checks every file. Returns exit status 1 if a file has a fault."""
     conversions = compared = wrong = 0
     for path in sources():
         faults, here, pairs = faults_of(path.read_text(encoding="utf-8"))

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of verdicts in the guide of a study, from the `claims.json` of its reproduction.
+"""Writes the table of verdicts in the guide of a study, from the `claims.json` of the study's reproduction.
 
     python tools/verdicts.py frederiksen2024/claims.json docs/guides/reproducing-frederiksen2024.md
 
-This command replaces the table between the lines `<!-- verdicts -->` and `<!-- /verdicts -->` of the page. With --check
-it writes nothing, and its status is 1 if the page has another table. A column is a sample
-of the study, named after what its runs have in common: the TCP stack and links, the time, or other settings.
+The command replaces the table between the lines `<!-- verdicts -->` and `<!-- /verdicts -->` of the page. With --check,
+it writes nothing, and its exit status is 1 if the table on the page differs. Each column is a sample of the study, and
+its name is what the sample's runs have in common: TCP stack and links, time of day, or other settings.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from typing import Any
 
 BEGIN, END = "<!-- verdicts -->", "<!-- /verdicts -->"
 SHORT = {"holds": "holds", "partly": "partly", "does not hold": "**no**", "cannot be told": "?"}
-"""Text of each verdict in a cell."""
+"""Text of each verdict in a cell of the table."""
 NOT_CHECKED = "-"
-"""Cell of a claim about runs that a sample lacks."""
+"""Cell for a claim about runs that a sample does not contain."""
 BY_CONSTRUCTION = "¹"
-"""Mark after the number of a claim that holds by construction: its test compares a value with its own source."""
+"""Mark after the number of a claim that holds by construction, because its test compares a value with the source of
+this value."""
 
 
 def table(claims: Sequence[Mapping[str, Any]]) -> str:
-    """The verdicts as Markdown: one row per claim, then the number of claims that hold in each sample.
+    """The table as Markdown: one row per claim, and a last row with the number of claims that hold in each sample.
 
-    Claims by construction are marked and counted in a separate line.
+    Claims that hold by construction are marked, and counted in a line of their own.
 
     claims: The rows of `claims.json`.
     Returns: Lines, without a blank line at either end.
@@ -60,7 +61,7 @@ def _row(*cells: str) -> str:
 
 
 def replaced(page: str, written: str) -> str:
-    """The text of a page with new text between its marks.
+    """The text of a page, with `written` in place of the text between its marks.
 
     >>> replaced("a\\n<!-- verdicts -->\\nold\\n<!-- /verdicts -->\\nb", "new")
     'a\\n<!-- verdicts -->\\nnew\\n<!-- /verdicts -->\\nb'

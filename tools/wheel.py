@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds dist/leowarp-*.whl: the package, the agent, the guest kernel, and the sources that the GPL requires.
 
-`python tools/wheel.py [DIRECTORY]`; the directory is dist/ if not given. One build at a time fills build/guest: a
-second one of the same checkout waits for it.
+`python tools/wheel.py [DIRECTORY]`; the default directory is dist/. A second build of the same checkout waits for the
+first, because both would fill build/guest.
 """
 
 import json
@@ -23,23 +23,24 @@ AGENT_PARTS = ("leowarp-agent", "agent.json")
 
 
 def main() -> None:
-    """Builds the wheel into the directory of the command line."""
+    """Builds the wheel into the directory that the command line names."""
     BUILD.parent.mkdir(exist_ok=True)
-    # Two simultaneous builds, for example by two test processes, would empty build/guest for each other.
+    # Without the lock, two builds at once, for example in two test processes, would delete each other's files in
+    # build/guest.
     with locked(BUILD.with_name("wheel.lock"), "wheel", message):
         build(Path(sys.argv[1] if len(sys.argv) > 1 else "dist").resolve())
 
 
 def message(text: str) -> None:
-    """Prints to stderr what the build waits for."""
+    """Prints to stderr that the build waits, and for what."""
     print(text, file=sys.stderr)
 
 
 def build(target: Path) -> None:
     """Fills build/guest, which tools/hatch_build.py packs, and calls hatchling to build the wheel.
 
-    A kernel that is not in the cache is built first. The wheel also holds what the GPL (version 2, section 3) requires:
-    the recipe, leowarp's kernel sources, and how to build them (REBUILD.md).
+    A kernel that is not in the cache is built first. The wheel contains the files that the GPL (version 2, section 3)
+    requires as well: the recipe, leowarp's kernel sources, and the instructions to build them (REBUILD.md).
     """
     image = guest_image(on_message=message)
     # The directory is emptied first, because hatchling packs all of its content.
@@ -49,7 +50,7 @@ def build(target: Path) -> None:
     for entry, names in ((image.kernel.parent, KERNEL_PARTS), (image.agent.parent, AGENT_PARTS)):
         for name in names:
             shutil.copy(entry / name, BUILD / name)
-    # Hashes that are checked when an installed guest is unpacked: a changed file is not booted.
+    # leowarp checks these hashes when it unpacks an installed guest, and does not boot a changed file.
     checksums = {name: sha256_of_file(BUILD / name) for name in sorted((*KERNEL_PARTS, *AGENT_PARTS))}
     (BUILD / CHECKSUMS).write_text(json.dumps(checksums, indent=1) + "\n")
     for name in (*(name for name, _ in recipe.kernel_recipe(ROOT / "guest")), recipe.SHELF, "REBUILD.md"):

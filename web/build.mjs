@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds python/leowarp/view/built/ from src/: one script with its libraries, one style sheet. With --check it says
-// whether the files that are there are what the sources give.
+// Builds python/leowarp/view/built/ from src/: one script with its libraries, one style sheet. With --check it reports
+// whether the existing files equal those that the sources give.
 import { readFileSync, writeFileSync, mkdirSync, existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { dirname, join } from "node:path";
@@ -43,7 +43,7 @@ const banner = [
 ].join("\n\n---\n\n").replaceAll("*/", "* /");
 const style = readFileSync(join(here, "node_modules/uplot/dist/uPlot.min.css"), "utf8").trim();
 const files = {
-  // "</script" would end the script on the page, whatever it stands in.
+  // "</script" would end the script on the page, even inside a string or comment.
   "page.js": `${banner}\n*/\n${result.outputFiles[0].text}`.replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--"),
   "page.css": `${style}\n${readFileSync(join(here, "src", "page.css"), "utf8")}`,
 };

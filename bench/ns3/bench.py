@@ -3,7 +3,7 @@
 
     python bench/ns3/bench.py            measure, print, and write the page (an hour of processor time)
     python bench/ns3/bench.py --quick    one pair of short runs, printed only
-    python bench/ns3/bench.py --page     the page anew from the numbers that are stored
+    python bench/ns3/bench.py --page write the page again, from the stored numbers
 
 ns-3 comes from PyPI's wheel, installed below build/ at the first call, or is the installation that NS3_PREFIX names.
 """
@@ -31,7 +31,7 @@ sys.path.append(str(ROOT / "bench"))
 from machine import machine  # noqa: E402
 
 PAIRS, PAIRS_OF_OTHERS = 3, 1
-"""Number of pairs for the cases with CUBIC, and for the others. ns-3 needs minutes of processor time for
+"""Number of pairs of runs for the cases with CUBIC, and for the other cases. ns-3 needs minutes of processor time for
 Madrid-Tokyo."""
 DUMBBELL = ROOT / "bench" / "ns3" / "dumbbell.toml"
 MADRID_TOKYO = ROOT / "examples" / "two-changes.toml"
@@ -40,7 +40,7 @@ BEFORE_NS, AFTER_NS = 1_000_000_000, 4_000_000_000
 
 
 def cases(*, quick: bool) -> list[tuple[Case, int]]:
-    """A comparison and how many pairs of runs it gets."""
+    """Each comparison, and the number of pairs of runs that it gets."""
     if quick:
         return [(Case("dumbbell", DUMBBELL, "cubic", 5), 1), (Case("Madrid-Tokyo", MADRID_TOKYO, "cubic", 5), 1)]
     return [
@@ -52,7 +52,7 @@ def cases(*, quick: bool) -> list[tuple[Case, int]]:
 
 
 def pair(case: Case, scratch: Path, played: Path) -> dict[str, Outcome]:
-    """Runs leowarp, then ns-3, which plays the timeline that leowarp's run left."""
+    """Runs leowarp, then ns-3, which plays the timeline of leowarp's run."""
     directory = scratch / "run"
     made = {"leowarp": leowarp_run(case, directory)}
     made["ns3"] = ns3_run(case, directory, played)
@@ -78,8 +78,8 @@ def around_change(case: Case, made: dict[str, Outcome]) -> dict[str, Any]:
 
 
 def rounds(scratch: Path, *, quick: bool) -> Iterator[dict[str, Any]]:
-    """Yields all data of the page after each round over the cases. In rounds, so that other work of the machine affects
-    all cases alike."""
+    """Yields all data of the page after each round over the cases. The cases run in rounds, so that other work of the
+    machine affects all cases alike."""
     where, installed = machine(), ns3()
     played = program(installed)
     netem = over_netem(5 if quick else 100)

@@ -3,7 +3,7 @@
 
     python -I -S gauge.py COSTS COMMAND ...
 
-`wait4` reports a peak of memory that starts at the parent's own peak (`setmax_mm_hiwater_rss` in fs/exec.c). A large
+The peak of memory that `wait4` reports starts at the parent's own peak (`setmax_mm_hiwater_rss` in fs/exec.c). A large
 Python parent would therefore hide smaller peaks.
 """
 

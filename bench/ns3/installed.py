@@ -31,7 +31,7 @@ class Ns3:
     headers, libraries: Directory that holds `ns3/core-module.h`; directory that holds `libns3.44-core.so`.
     version: Version as in the names of the libraries, such as 3.44.
     suffix: End of the libraries' names; `-debug` or similar for builds other than release builds.
-    definitions: Macros with which ns-3 was built. Its headers need the same macros.
+    definitions: Macros with which ns-3 was built. ns-3's headers need the same macros.
     origin: Where this ns-3 comes from, in words for the page.
     """
 
@@ -77,14 +77,14 @@ def _definitions(libraries: Path) -> tuple[str, ...]:
     if not targets.is_file():
         raise HostError(f"{targets} is missing: with which macros ns-3 was built is not known", _hint())
     found = re.search(r'INTERFACE_COMPILE_DEFINITIONS "([^\n]*)"\n', targets.read_text(encoding="utf-8"))
-    # The other macros name libraries that ns-3 found, and have values with quotes.
+    # All other macros name libraries that ns-3 found, and have values with quotes.
     return tuple(each for each in (found[1] if found else "").split(";") if re.fullmatch(r"NS3_\w+", each))
 
 
 def ns3() -> Ns3:
     """Finds the user's ns-3 (`NS3_PREFIX`). Without one, the first call installs the pinned wheel below build/.
 
-    Raises HostError if there is none, or pip cannot download it.
+    Raises HostError if no ns-3 is installed, or if pip cannot download it.
     """
     own = os.environ.get(VARIABLE)
     if own:
@@ -95,7 +95,7 @@ def ns3() -> Ns3:
     if not marker.is_file() or marker.read_text(encoding="utf-8") != wanted:
         print(f"installing ns-3 (69 MB) into {home}", file=sys.stderr)
         venv.create(home, with_pip=True, clear=True)
-        # Its only dependency, cppyy, is for scripts in Python: not needed here.
+        # The wheel's only dependency, cppyy, is for scripts in Python, and is not needed here.
         pip = [home / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
         if subprocess.run([*pip, "--require-hashes", "-r", REQUIREMENTS]).returncode:
             raise HostError(f"pip could not install what {REQUIREMENTS} asks for", _hint())
@@ -107,7 +107,7 @@ def ns3() -> Ns3:
 def program(installed: Ns3) -> Path:
     """Compiles `path.cc` if the file, the compiler's command or ns-3 has changed.
 
-    Raises HostError if it does not compile.
+    Raises HostError if the file does not compile.
     """
     BUILD.mkdir(parents=True, exist_ok=True)
     said = "\n".join(installed.command(Path("path")))

@@ -28,7 +28,7 @@ using Direction = std::pair<std::string, std::string>;
     std::exit(1);
 }
 
-// The delay of one direction as a function of time. The whole table is known, so a change costs no event.
+// The delay of one direction as a function of time. The whole table is known at the start, so a change needs no event.
 struct DelayLine {
     std::vector<std::pair<int64_t, int64_t>> steps; // (from t_ns on, delay_ns)
     std::size_t at = 0;
@@ -62,7 +62,7 @@ class ChangingChannel : public PointToPointChannel {
     }
 };
 
-// The number of a transmission. It travels with the packet, so arrivals are known exactly.
+// The number of a transmission. The number travels with the packet, so arrivals are known exactly.
 class TransmissionTag : public Tag {
   public:
     uint32_t number = 0;
@@ -112,8 +112,8 @@ struct Network {
     }
 };
 
-// All interfaces of a node have the same address. So a route needs no next-hop address, and a station is reached over
-// any satellite.
+// All interfaces of a node have the same address. A route therefore needs no next-hop address, and a station can be
+// reached over any satellite.
 inline void AddNode(Network& net, const std::string& name) {
     Ptr<Node> node = CreateObject<Node>();
     InternetStackHelper stack;

@@ -32,14 +32,14 @@ def read() -> dict[str, Any]:
 
 
 def write(measured: dict[str, Any]) -> None:
-    """Writes numbers, tables and figure again."""
+    """Writes the numbers, and makes the tables and the figure from them."""
     NUMBERS.write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8"), measured), encoding="utf-8")
     draw(measured)
 
 
 def with_tables(page: str, measured: dict[str, Any]) -> str:
-    """The page's text with its tables replaced by those of these numbers."""
+    """The page's text with its tables replaced by the tables of these numbers."""
     before, rest = page.split(BEGIN)
     return f"{before}{BEGIN}\n{tables(measured)}\n{END}{rest.split(END)[1]}"
 

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// One bulk TCP transfer in ns-3 over a path that leowarp made: the same links, queues, rates, delays and routes, changed
-// at the same instants. `path_text.py` writes the file that it reads, `bench.py` compiles and runs it.
+// One bulk TCP transfer in ns-3 over a path that leowarp made: the same links, queues, rates, delays and routes,
+// changed at the same instants. `path_text.py` writes the file that this program reads; `bench.py` compiles and runs
+// the program.
 //
 //     path FILE CONGESTION_CONTROL DURATION_NS SAMPLES
 //
-// FILE has a line for each of these; a name stands in it before it is used, and times do not go back:
+// FILE has lines of the following kinds. A node's line precedes all lines with its name, and times never decrease:
 //
 //     node NAME
 //     link A B LIMIT_PKTS OVERHEAD_BYTES
 //     rate A B RATE_BPS                        direction A to B, from the link's first packet on
-//     delay T_NS A B DELAY_NS                  direction A to B, for what departs from T_NS on
+//     delay T_NS A B DELAY_NS                  direction A to B, for packets that depart from T_NS on
 //     route T_NS NODE DESTINATION NEXT_HOP     from T_NS on
 //     flow SOURCE DESTINATION BUFFER_BYTES
 //
-// It writes a line of TCP's state every 50 ms to SAMPLES (CSV) and the run's counts to stdout (JSON). If it cannot play
-// something, it ends with a message and status 1.
+// The program writes a line of TCP's state every 50 ms to SAMPLES (CSV) and the run's counts to stdout (JSON). If it
+// cannot play a line, it ends with a message and status 1.
 
 #include "network.h"
 
@@ -25,8 +26,8 @@ constexpr uint32_t SEGMENT_BYTES = 1448;
 constexpr int64_t SAMPLE_NS = 50'000'000;
 constexpr uint16_t PORT = 5001;
 
-// Settings that make ns-3 behave as Linux does. Everything else keeps the defaults of ns-3. These settings come before
-// the nodes, because a node's TCP takes its congestion control when the node is made.
+// Settings that make ns-3 behave as Linux does. All other settings keep the defaults of ns-3. These settings come
+// before the nodes, because a node's TCP takes its congestion control when the node is made.
 void SetTcp(const std::string& control) {
     TypeId type;
     if (!TypeId::LookupByNameFailSafe("ns3::" + control, &type)) {
@@ -160,7 +161,8 @@ class Transfer {
         }
         Transmission& each = m_sent[tag.number];
         each.hasArrived = true;
-        // Late by leowarp's definition: a first transmission that arrives after one that was sent later.
+        // A packet is late by leowarp's definition if it is a first transmission and arrives after a packet that was
+        // sent later.
         m_late += !each.isRetransmission && tag.number < m_latest;
         m_latest = std::max(m_latest, tag.number);
     }

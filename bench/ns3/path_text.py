@@ -16,14 +16,13 @@ _HINT = "ns-3 plays links with a FIFO of packets, one rate, no loss, in_flight =
 def path_text(timeline: pa.Table, source: str, destination: str, buffer_bytes: int) -> str:
     """The input of `path.cc`: one line for each node, link, rate, delay and route, and one for the flow.
 
-    Each host is merged with the node at the other end of its wire, which has neither rate nor delay. So ns-3 simulates
-        two hops less.
+    Each host is merged with the node at the other end of its wire, which has neither rate nor delay. ns-3 therefore
+    simulates two hops less than leowarp.
 
     timeline: The events of `20-timeline.parquet`.
     source, destination: The scenario's names of the transfer's stations.
     buffer_bytes: Buffer of each socket.
-    Raises ScenarioError if the timeline holds something that `path.cc` cannot play. These are loss, jitter, tables of
-    capacity or
+    Raises ScenarioError if the timeline holds something that `path.cc` cannot play: loss, jitter, tables of capacity or
         delay, queues other than a FIFO of packets, a rate that changes, a link that goes down, a path that packets
         keep.
     """

@@ -37,12 +37,12 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one run.
+    """The result of one run.
 
     cpu_s: User and system time of the process, and of all processes that it waited for.
-    memory_bytes: Peak of memory. For ns-3 it is the peak of the process; for leowarp, the sum of the guest's peak and
-        that of the largest other process.
-    numbers: The results, with the keys of `COUNTED`; None where that side has no such number.
+    memory_bytes: Peak of memory. For ns-3, this is the peak of the process; for leowarp, it is the sum of the guest's
+        peak and the peak of the largest other process.
+    numbers: The results, with the keys of `COUNTED`; None if the program does not report the number.
     series: `t_ns, window_pkts, goodput_bps`, every 50 ms.
     """
 
@@ -114,7 +114,7 @@ def ns3_run(case: Case, directory: Path, program: Path) -> Outcome:
 
 def sampled(samples: Path) -> pd.DataFrame:
     """Columns `t_ns, window_pkts, goodput_bps` of ns-3's samples: the window at the sample, and the goodput until the
-    next one."""
+    next sample."""
     table = pd.read_csv(samples)
     seconds = np.diff(table["t_ns"]) / 1e9
     received = np.diff(table["received_in_order_bytes"])
@@ -125,7 +125,7 @@ def sampled(samples: Path) -> pd.DataFrame:
 
 
 def as_json(outcomes: list[Outcome]) -> dict[str, Any]:
-    """The costs of all repetitions of one case on one side, and the numbers, which are the same in all.
+    """The costs of all repetitions of one case on one side, and the numbers, which are the same in all repetitions.
 
     Raises LeowarpError if the numbers of two repetitions differ.
     """

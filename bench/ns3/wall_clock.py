@@ -2,7 +2,7 @@
 """The dumbbell as emulators build it: three network namespaces of this host and netem, in real time.
 
 Everything is made inside namespaces of one process (user, network, mount, process ids), as an ordinary user: the host's
-own interfaces are not touched, and all of it is gone when that process ends.
+own interfaces are not touched, and the namespaces disappear when that process ends.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ RATE_BPS = 100_000_000
 DELAY_MS = 40
 QUEUE_PKTS = 500
 FULL_PACKET_BYTES = 1514
-# netem's limit includes the delay line (docs/concepts/links.md), so packets in flight must fit in addition to waiting
-# ones.
+# netem's limit includes the delay line (docs/concepts/links.md), so the limit must have room for packets in flight in
+# addition to waiting packets.
 LIMIT_PKTS = QUEUE_PKTS + math.ceil(DELAY_MS / 1e3 * RATE_BPS / (8 * FULL_PACKET_BYTES))
 PROGRAMS = ("unshare", "ip", "tc", "nstat", "ss", "iperf3")
 ALONE = ["unshare", "--user", "--map-root-user", "--net", "--mount", "--pid", "--fork", "--kill-child"]
@@ -77,8 +77,8 @@ def reason(said: str) -> str:
 
 
 def over_netem(duration_s: int) -> dict[str, Any]:
-    """Runs the dumbbell with CUBIC over netem. Returns results and duration, or under `lacking` the reason why there
-    are none.
+    """Runs the dumbbell with CUBIC over netem. Returns results and duration; if there are none, returns the reason
+    under the key `lacking`.
 
     Raises HostError if the run was started and failed.
     """
@@ -101,7 +101,7 @@ def counted(report: str, counters: str) -> dict[str, Any]:
     """Reads goodput at the receiver and retransmissions from iperf3's JSON, and reported duplicates (DSACK) from
     nstat's lines.
 
-    Raises HostError if iperf3 ended with an error, which with --json is no exit status of its own.
+    Raises HostError if iperf3 ended with an error; with --json, iperf3 does not report an error by its exit status.
     """
     said = json.loads(report)
     if "error" in said:

@@ -2,38 +2,43 @@
 /*
  * bbr_handover: the kernel's BBR, except that it learns nothing from a handover that is expected.
  *
- * net/ipv4/tcp_bbr.c is included unchanged. This file contains everything that differs. The behaviour only differs for
- * some ACKs. The sample of an ACK covers the time from sending the acknowledged data until now. If this time touches
- * the window around a scheduled reconfiguration, then:
+ * net/ipv4/tcp_bbr.c is included unchanged. This file contains everything that differs. The behaviour differs only for
+ * some ACKs. Each ACK gives BBR a sample of the time from sending the acknowledged data until the ACK arrives. If this
+ * time touches the window around a scheduled reconfiguration, bbr_handover differs from BBR as follows:
  *
- *	probing		PROBE_BW paces with gain 1, its cycle pauses, and PROBE_RTT does not begin
- *	filters		bandwidth, minimum RTT and ACK aggregation keep their values
- *	policers	losses in the window are not taken as evidence of a policer, and the sampling of long-term
- *			bandwidth restarts
+ *	probing		PROBE_BW paces with gain 1, its gain cycle pauses, and PROBE_RTT does not begin
+ *	filters		the estimates of bandwidth, minimum RTT and ACK aggregation keep their values
+ *	policers	losses in the window are no evidence of a policer: BBR restarts its sampling of the long-term
+ *			bandwidth
  *
- * After the window, bandwidth and base delay are those of another path. The rounds that the bandwidth filter covers are
- * over by then, so the filter follows the new samples. The minimum RTT expires. A higher base delay cannot be
- * distinguished from the queue that a handover leaves behind. BBR's answer to an expired minimum RTT is PROBE_RTT,
- * which empties the queue. PROBE_RTT then begins immediately, and not at some time within the next 10 s.
+ * After the window, the connection uses another path, with another bandwidth and base delay. When the window ends, the
+ * rounds that BBR's bandwidth filter covers have passed, so the filter follows the new samples. After the window,
+ * bbr_handover also marks the minimum RTT as expired. The reason is that BBR cannot distinguish a higher base delay
+ * from the queue that a handover leaves behind. BBR's answer to an expired minimum RTT is PROBE_RTT, which empties the
+ * queue. PROBE_RTT therefore begins immediately after the window, and not at some time within the next 10 s.
  *
- * As long as a connection has not filled the pipe, it has no values to keep, and behaves like plain BBR.
+ * As long as a connection has not filled the pipe, bbr_handover behaves like BBR, because the connection has no
+ * estimates worth keeping.
  *
  * With only_defer, only the pacing differs. During the window, PROBE_BW paces with gain 1 and its cycle pauses, so a
- * probe comes after the window. If tcp_bbr.c is version 3, only this mode is available.
+ * probe that was due in the window starts after it. With version 3 of tcp_bbr.c, only_defer is the only mode.
  *
  * Before working on this file, read net/ipv4/tcp_bbr.c and net/ipv4/tcp_rate.c.
  */
 #include <net/tcp.h>
 
 /*
- * The window begins early enough for a probe that would still fill the queue. It ends when delay spikes (50 ms on
- * Starlink) have drained.
+ * The window begins early enough that a probe just before it no longer fills the queue at the reconfiguration. The
+ * window ends when the delay spikes of the handover (50 ms on Starlink) have drained.
  */
 #define HANDOVER_BEFORE_NS 100000000
 #define HANDOVER_AFTER_NS 400000000
 #include "handover.h"
 
-/* Random numbers are drawn as in BBR. Without windows the two are therefore identical, byte for byte. */
+/*
+ * bbr_handover draws random numbers from the connection's stream, as BBR does. Without windows, runs with bbr_handover
+ * and runs with BBR are therefore identical, byte for byte.
+ */
 #define DRAWS_OF sk
 #include "draws.h"
 
@@ -43,7 +48,7 @@ static int bbr_handover_register(struct tcp_congestion_ops *ops);
 #include "net/ipv4/tcp_bbr.c"
 #undef tcp_register_congestion_control
 
-/* Only version 3 defines its version number */
+/* Version 3 defines BBR_VERSION, and version 1 does not */
 #ifndef BBR_VERSION
 
 static bool only_defer;
@@ -55,8 +60,8 @@ module_param(force_probe_rtt, bool, 0644);
 MODULE_PARM_DESC(force_probe_rtt, "the minimum RTT expires after each window, unless only_defer (default 1)");
 
 /*
- * struct bbr uses all memory of a connection's congestion control. The count of windows is therefore stored in a bit
- * field that struct bbr does not use.
+ * struct bbr fills the whole memory that a connection has for its congestion control. The count of windows is therefore
+ * stored in a bit field that struct bbr does not use.
  */
 #define bbr_windows_seen unused_b
 #define BBR_WINDOWS_MASK 0x1f
@@ -74,7 +79,7 @@ static void bbr_handover_init(struct sock *sk)
 	bbr->bbr_windows_seen = bbr_windows(sk);
 }
 
-/* Undoes the changes that an ACK in the window made to the filters */
+/* Undoes the changes that an ACK in the window made to BBR's filters */
 static void bbr_handover_hold_filters(struct sock *sk, const struct bbr *was)
 {
 	struct bbr *bbr = inet_csk_ca(sk);
@@ -82,7 +87,7 @@ static void bbr_handover_hold_filters(struct sock *sk, const struct bbr *was)
 	bbr->bw = was->bw;
 	bbr->min_rtt_us = was->min_rtt_us;
 	if (!force_probe_rtt)
-		bbr->min_rtt_stamp = was->min_rtt_stamp;	/* its expiry does not change, except in the window */
+		bbr->min_rtt_stamp = was->min_rtt_stamp;	/* expires at its usual time, but not in the window */
 	bbr->extra_acked[0] = was->extra_acked[0];
 	bbr->extra_acked[1] = was->extra_acked[1];
 	bbr->extra_acked_win_rtts = was->extra_acked_win_rtts;
@@ -91,7 +96,7 @@ static void bbr_handover_hold_filters(struct sock *sk, const struct bbr *was)
 		bbr_reset_lt_bw_sampling(sk);
 }
 
-/* Undoes the changes to the cycle, and sets the gain to 1 */
+/* Undoes the changes that an ACK in the window made to the gain cycle, and sets the gain to 1 */
 static void bbr_handover_hold_cycle(struct sock *sk, const struct bbr *was)
 {
 	struct bbr *bbr = inet_csk_ca(sk);
@@ -105,7 +110,7 @@ static void bbr_handover_hold_cycle(struct sock *sk, const struct bbr *was)
 	bbr->pacing_gain = BBR_UNIT;
 }
 
-/* Same as bbr_main(), but undoes changes of filters and cycle after the model was updated and before it is used */
+/* Same as bbr_main(), but restores filters and cycle between bbr_update_model() and the use of the model */
 static void bbr_handover_main(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
 {
 	u64 now_ns = tcp_sk(sk)->tcp_clock_cache;
@@ -115,7 +120,7 @@ static void bbr_handover_main(struct sock *sk, u32 ack, int flag, const struct r
 	struct bbr was = *bbr;
 	u32 bw;
 
-	/* A sample covers the past, but pacing applies from now on */
+	/* With only_defer, only the present time counts, because pacing acts on packets that are sent from now on */
 	if (only_defer)
 		from_ns = now_ns;
 	if (!full || !handover_touches(from_ns, now_ns)) {
@@ -131,7 +136,7 @@ static void bbr_handover_main(struct sock *sk, u32 ack, int flag, const struct r
 	if (only_defer) {
 		bbr_update_model(sk, rs);
 	} else {
-		bbr->min_rtt_stamp = tcp_jiffies32;	/* a filter that has not expired does not start PROBE_RTT */
+		bbr->min_rtt_stamp = tcp_jiffies32;	/* an unexpired minimum RTT does not start PROBE_RTT */
 		bbr_update_model(sk, rs);
 		bbr_handover_hold_filters(sk, &was);
 	}
@@ -142,7 +147,7 @@ static void bbr_handover_main(struct sock *sk, u32 ack, int flag, const struct r
 	bbr_set_cwnd(sk, rs, rs->acked_sacked, bw, bbr->cwnd_gain);
 }
 
-/* For the sampling of policers, a timeout is also a loss */
+/* For BBR's detection of policers, a retransmission timeout is a loss, like any other */
 static void bbr_handover_set_state(struct sock *sk, u8 new_state)
 {
 	struct bbr *bbr = inet_csk_ca(sk);
@@ -164,16 +169,16 @@ static void bbr_handover_ops(struct tcp_congestion_ops *ops)
 #else /* version 3 */
 
 /*
- * The parameter is read-only. If a run tries to keep filter values, it ends with an error and does not silently behave
- * differently.
+ * With version 3, the parameter only_defer is read-only. A run that tries to turn it off ends with an error and does
+ * not silently behave differently.
  */
 static bool only_defer = true;
 module_param(only_defer, bool, 0444);
 MODULE_PARM_DESC(only_defer, "nothing but pacing differs: gain 1 in the window; BBR of version 3 has no other way");
 
 /*
- * Prevents a probe for bandwidth: the time and the number of round trips after which a probe begins are kept just below
- * their limits
+ * Prevents a probe for bandwidth: BBR starts a probe after a time and after a number of round trips, and this function
+ * keeps both counts just below their limits
  */
 static void bbr_handover_put_off(struct sock *sk)
 {
@@ -191,14 +196,14 @@ static void bbr_handover_main(struct sock *sk, u32 ack, int flag, const struct r
 	bool defers = bbr_full_bw_reached(sk) && handover_touches(now_ns, now_ns);
 	struct bbr *bbr = inet_csk_ca(sk);
 
-	/* In PROBE_UP, cycle_mstamp has another meaning, and its value ends nothing */
+	/* In PROBE_UP, BBR uses cycle_mstamp for another purpose, and does not end the phase because of its value */
 	if (defers && bbr->mode == BBR_PROBE_BW && bbr->cycle_idx != BBR_BW_PROBE_UP)
 		bbr_handover_put_off(sk);
 	bbr_main(sk, ack, flag, rs);
-	/* If a probe is already running, it continues at the rate that it has found so far */
+	/* If a probe is already running, it continues with gain 1 at the bandwidth that it has found so far */
 	if (defers && bbr->mode == BBR_PROBE_BW) {
 		bbr->pacing_gain = BBR_UNIT;
-		bbr->try_fast_path = 0;	/* otherwise the gain would not change after the window */
+		bbr->try_fast_path = 0;	/* with the fast path, BBR would not update the gain after the window */
 		bbr_set_pacing_rate(sk, bbr_bw(sk), BBR_UNIT);
 	}
 }

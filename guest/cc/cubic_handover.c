@@ -5,26 +5,28 @@
  *
  * net/ipv4/tcp_cubic.c is included unchanged. This file contains everything that differs. A loss is treated differently
  * if it touches the window around a scheduled reconfiguration: its packet was sent in the window, its detection happens
- * in the window, or the window lies between the two. Then:
+ * in the window, or the window lies between the two. Such a loss is treated as follows:
  *
- *	fast recovery	neither the congestion window nor CUBIC's curve changes. The repair by SACK keeps the congestion
- *			window, and the slow start threshold is restored after the repair
- *	timeout		the kernel sends one packet and then slow-starts (tcp_enter_loss) up to the former congestion
+ *	fast recovery	the repair by SACK changes neither the congestion window nor CUBIC's curve. After the repair,
+ *			the slow start threshold has its former value
+ *	timeout		the kernel sends one packet, and then slow-starts (tcp_enter_loss) up to the former congestion
  *			window. After the repair, congestion window and threshold have their former values, and CUBIC's
  *			curve continues
- *	RTT samples	samples that touch the window around the reconfiguration are not passed to HyStart. The first
- *			sample after it starts a new minimum delay, because the path has changed
+ *	RTT samples	HyStart does not get samples that touch the window around the reconfiguration. After the window,
+ *			HyStart's minimum delay is measured anew, because the path has changed
  *
  * ECN marks always cause a reduction, as in CUBIC.
  *
- * With marks_only, a connection that has negotiated ECN reduces its window only because of marks and timeouts. Losses
- * that fast recovery finds are repaired at any time as if they were in a window around a reconfiguration. A mark that
- * arrives meanwhile causes a reduction. A timeout causes a reduction if it is not in such a window. A connection
- * without ECN always behaves like CUBIC, also in these windows.
+ * With marks_only, if a connection has negotiated ECN, only marks and timeouts reduce its window. Losses that fast
+ * recovery finds are then repaired without a reduction at any time, not only around reconfigurations. With marks_only,
+ * an ECN mark that arrives during the repair causes a reduction. A timeout causes a reduction only outside the windows
+ * around reconfigurations. With marks_only, a connection without ECN always behaves like CUBIC, also in the windows
+ * around reconfigurations.
  *
- * A congestion control cannot change three things. If nothing paces the connection (sch_fq does), a kept congestion
- * window that is refilled after a burst of losses is sent at once. After a timeout, the kernel performs the slow start.
- * Without SACK, the kernel repairs one packet per round trip.
+ * The kernel, and not the congestion control, decides the following three things. First, after a burst of losses, the
+ * connection refills the kept congestion window all at once, unless a pacer such as sch_fq spreads the packets. Second,
+ * the kernel itself performs the slow start after a timeout. Third, without SACK, the kernel repairs one packet per
+ * round trip.
  *
  * Before working on this file, read net/ipv4/tcp_cubic.c. Also read, in net/ipv4/tcp_input.c, tcp_enter_recovery,
  * tcp_cwnd_reduction, tcp_end_cwnd_reduction, tcp_enter_loss and tcp_undo_cwnd_reduction.
@@ -51,7 +53,7 @@ struct cubic_handover {
 	struct bictcp cubic;	/* must be first, because the functions of tcp_cubic.c only know this part */
 	u32 held_cwnd;		/* congestion window after the repair; 0 = not repairing a handover's losses */
 	u32 held_ssthresh;
-	u32 windows_seen;	/* handover_count() at the last RTT sample that was passed to HyStart */
+	u32 windows_seen;	/* handover_count() at the last RTT sample that HyStart received */
 };
 
 static void cubic_handover_init(struct sock *sk)
@@ -71,15 +73,15 @@ static bool cubic_handover_has_ecn(const struct sock *sk)
 #endif
 }
 
-/* Whether a loss that is found now belongs to a handover */
+/* Whether a loss that the sender detects now belongs to a handover */
 static bool cubic_handover_now(const struct sock *sk)
 {
 	return handover_touches(handover_oldest_sent_ns(sk), tcp_sk(sk)->tcp_clock_cache);
 }
 
 /*
- * Proportional rate reduction sends no more than was delivered since the recovery began. If the count of delivered
- * packets is raised, it refills the congestion window that losses have emptied.
+ * Proportional rate reduction sends no more than was delivered since the recovery began. Raising the count of delivered
+ * packets therefore lets the sender refill the congestion window after losses.
  */
 static void cubic_handover_fill(struct tcp_sock *tp, u32 cwnd)
 {
@@ -95,16 +97,16 @@ static u32 cubic_handover_ssthresh(struct sock *sk)
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	/*
-	 * Only set_state knows whether this is a timeout. If it is a timeout outside a window around a reconfiguration,
-	 * set_state reduces the congestion window.
+	 * This function cannot see whether a timeout causes this reduction, but set_state can. After a timeout outside
+	 * the windows around reconfigurations, set_state therefore reduces the congestion window.
 	 */
 	if (!tp->prior_ssthresh || !(marks_only ? cubic_handover_has_ecn(sk) : cubic_handover_now(sk))) {
 		ca->held_cwnd = 0;
 		return cubictcp_recalc_ssthresh(sk);
 	}
 	/*
-	 * At a second timeout of the same repair, the congestion window is already small. The value that was kept at
-	 * the first timeout then stays in use
+	 * At a second timeout of the same repair, the kernel has already reduced the congestion window. The value that
+	 * was saved at the first timeout is therefore used again
 	 */
 	if (!ca->held_cwnd || inet_csk(sk)->icsk_ca_state <= TCP_CA_Disorder) {
 		ca->held_cwnd = tcp_snd_cwnd(tp);
@@ -114,7 +116,10 @@ static u32 cubic_handover_ssthresh(struct sock *sk)
 	return ca->held_cwnd;
 }
 
-/* Reduces the kept congestion window after all. The kernel still controls the packets in flight. */
+/*
+ * Reduces the congestion window that was saved before the repair. Until the repair ends, the kernel still limits the
+ * packets in flight.
+ */
 static void cubic_handover_reduce(struct sock *sk)
 {
 	struct cubic_handover *ca = inet_csk_ca(sk);
@@ -128,10 +133,10 @@ static void cubic_handover_reduce(struct sock *sk)
 }
 
 /*
- * Handles a mark during a repair. The kernel ignores such a mark, because from its view the congestion window was
- * already reduced. As in tcp_init_cwnd_reduction(), the receiver is sent CWR, the proportional reduction begins here,
- * and marks on packets in flight cause no second reduction. The value of high_seq is one higher, because the ACK of the
- * last byte in flight can also carry a mark.
+ * Handles an ECN mark during a repair. The kernel ignores a mark during a repair, because it assumes that it has
+ * already reduced the window. This function therefore does the same as tcp_init_cwnd_reduction(): the receiver gets
+ * CWR, the proportional reduction begins, and marks on packets that are already in flight cause no second reduction.
+ * high_seq is one higher than in the kernel, because the ACK of the last byte in flight can also carry a mark.
  */
 static void cubic_handover_marked(struct sock *sk)
 {
@@ -144,7 +149,7 @@ static void cubic_handover_marked(struct sock *sk)
 	tp->ecn_flags |= TCP_ECN_QUEUE_CWR;
 }
 
-/* Called before an ACK causes its part of a reduction */
+/* Called for each ACK, before the kernel's proportional reduction uses it */
 static void cubic_handover_in_ack_event(struct sock *sk, u32 flags)
 {
 	struct cubic_handover *ca = inet_csk_ca(sk);
@@ -170,8 +175,8 @@ static void cubic_handover_restore(struct sock *sk)
 }
 
 /*
- * Called at the end of the repair after a timeout. A fast recovery sets the congestion window again at its end, and
- * signals the end only afterwards (cubic_handover_cwnd_event)
+ * Restores the congestion window when a repair after a timeout ends. At the end of a fast recovery, the kernel first
+ * sets the congestion window itself, so cubic_handover_cwnd_event restores the window after that
  */
 static void cubic_handover_set_state(struct sock *sk, u8 new_state)
 {
@@ -191,8 +196,8 @@ static void cubic_handover_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 1, 0)
 	/*
-	 * in later kernels, a separate hook does everything that this function does (cwnd_event_tx_start), and CUBIC's
-	 * own is used
+	 * up to 7.0, this call runs CUBIC's own code; later kernels run it by a separate hook (cwnd_event_tx_start),
+	 * which this file does not replace
 	 */
 	cubictcp_cwnd_event(sk, event);
 #endif
@@ -211,7 +216,7 @@ static void cubic_handover_pkts_acked(struct sock *sk, const struct ack_sample *
 		cubictcp_acked(sk, sample);
 		return;
 	}
-	/* The slow start after a timeout ends by itself, at the former congestion window */
+	/* After a timeout, slow start ends at the former congestion window, so HyStart gets no samples */
 	if (sample->rtt_us < 0 || held_loss ||
 	    handover_touches(now_ns - (u64)sample->rtt_us * NSEC_PER_USEC, now_ns))
 		return;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The schedule of reconfigurations, for congestion controls that know of handovers. A reconfiguration of the access
- * link occurs every period_ns. The first occurs phase_ns after the run's start. Around each of them there is a window
- * of time. All times are on the clock of ktime_get(), like the times in tcp_sock.
+ * The schedule of reconfigurations, for the congestion controls bbr_handover and cubic_handover. A reconfiguration of
+ * the access link occurs every period_ns. The first occurs phase_ns after the run's start. Around each reconfiguration
+ * lies a window: it begins before_ns before the reconfiguration and ends after_ns after it. All times in this file are
+ * readings of the clock of ktime_get(), like the times in tcp_sock.
  *
  * Each file that includes this header has its own parameters, in /sys/module/NAME/parameters.
  */
@@ -13,7 +14,10 @@
 #include <linux/moduleparam.h>
 #include <net/tcp.h>
 
-/* If the run starts at a full minute, these are the seconds 12, 27, 42 and 57 of each minute, as for Starlink */
+/*
+ * If the run starts at a full minute, reconfigurations occur at the seconds 12, 27, 42 and 57 of each minute, as for
+ * Starlink
+ */
 static unsigned long long period_ns = 15000000000;
 module_param(period_ns, ullong, 0644);
 MODULE_PARM_DESC(period_ns, "ns between reconfigurations, 0: there are none");
@@ -22,7 +26,10 @@ static unsigned long long phase_ns = 12000000000;
 module_param(phase_ns, ullong, 0644);
 MODULE_PARM_DESC(phase_ns, "ns from the run's start to the first reconfiguration");
 
-/* The length of the window depends on the congestion control. The file that includes this header defines it. */
+/*
+ * Each congestion control has its own length of the window. The file that includes this header defines both parts of
+ * this length.
+ */
 static unsigned long long before_ns = HANDOVER_BEFORE_NS;
 module_param(before_ns, ullong, 0644);
 MODULE_PARM_DESC(before_ns, "ns that the window begins before a reconfiguration");
@@ -41,7 +48,7 @@ static s64 handover_since_first_ns(u64 at_ns)
 	return at_ns + before_ns - phase_ns - origin_ns;
 }
 
-/* Number of windows that have begun. It increases by one per reconfiguration. */
+/* Number of windows that have begun by `at_ns`. The number increases by one with each reconfiguration. */
 static u32 __maybe_unused handover_count(u64 at_ns)
 {
 	s64 since_ns = handover_since_first_ns(at_ns);
@@ -50,8 +57,8 @@ static u32 __maybe_unused handover_count(u64 at_ns)
 }
 
 /*
- * Whether any instant between `from_ns` and `until_ns` was in a window. A packet's measurement covers the time from its
- * sending to its acknowledgement.
+ * Whether any instant between `from_ns` and `until_ns` was in a window. For the RTT of a packet, `from_ns` is when the
+ * packet was sent, and `until_ns` is when its ACK arrived.
  */
 static bool handover_touches(u64 from_ns, u64 until_ns)
 {
@@ -64,7 +71,7 @@ static bool handover_touches(u64 from_ns, u64 until_ns)
 	return into_ns < before_ns + after_ns + (until_ns - min(from_ns, until_ns));
 }
 
-/* Time at which the oldest unacknowledged packet was last sent. If there is none, the present time. */
+/* Time at which the oldest unacknowledged packet was last sent. If no packet is unacknowledged, the present time. */
 static u64 __maybe_unused handover_oldest_sent_ns(const struct sock *sk)
 {
 	const struct sk_buff *skb = tcp_rtx_queue_head(sk);

@@ -4,15 +4,15 @@
  *
  * Before working on this file, read arch/um/kernel/time.c and kernel/time/clockevents.c.
  *
- * User Mode Linux keeps virtual time in nanoseconds, but its clock source reports it in steps of 256 ns. Its clock
- * event device is programmed relative to the last step, and does not accept a distance below 500 ns. A timer therefore
- * fires up to 756 ns late. The delay depends on all earlier timers, including unrelated timers of the kernel itself.
- * The kernel's own housekeeping would therefore shift packets by nanoseconds, and such shifts are enough to change a
- * congestion window. This file provides a clock source with a step of 1 ns. The distances of the event device are then
- * exact. It accepts the shortest distance, and adds nothing.
+ * User Mode Linux keeps virtual time in nanoseconds, but its clock source reports it in steps of 256 ns. The clock
+ * event device of User Mode Linux counts from the last of these steps, and cannot be set to less than 500 ns after it.
+ * A timer therefore fires up to 756 ns late. The delay of a timer depends on all earlier timers, including unrelated
+ * timers of the kernel itself. The kernel's own housekeeping would therefore shift packets by nanoseconds, and such
+ * shifts are enough to change a congestion window. This file provides a clock source with a step of 1 ns. Timers then
+ * fire exactly. The event device accepts any time from 1 ns after the present, and adds nothing to it.
  *
- * Reading the clock still costs a process 256 ns, as in time.c and for the same reason: if a program waits busily on
- * the clock, the clock must advance.
+ * Reading the clock still costs a process 256 ns, as in time.c, because the clock must advance for a program that waits
+ * busily on it.
  */
 #include <linux/clockchips.h>
 #include <linux/clocksource.h>
@@ -22,7 +22,7 @@
 #include <linux/time-internal.h>
 #include "clock.h"
 
-/* The symbol is static in time.c. build.sh makes it global in the object, so the source stays unchanged */
+/* timer_clockevent is static in time.c. build.sh makes it global in the object, so the source stays unchanged */
 extern struct clock_event_device timer_clockevent;
 
 static int (*after_at_least)(unsigned long delta, struct clock_event_device *device);
@@ -42,7 +42,10 @@ static struct clocksource exact = {
 	.flags	= CLOCK_SOURCE_IS_CONTINUOUS,
 };
 
-/* time.c adds one, so that its coarse clock is never early. delta is at least min_delta, which is one here */
+/*
+ * time.c adds 1 ns to every distance, because its coarse clock must never be early. This function subtracts that
+ * nanosecond. delta is at least min_delta_ticks, which is 1 here
+ */
 static int exact_next_event(unsigned long delta, struct clock_event_device *device)
 {
 	return after_at_least(delta - 1, device);

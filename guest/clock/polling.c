@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The virtual time that a program's system calls take. Computing takes no virtual time, so a loop that only polls would
- * poll at the same instant for ever. User Mode Linux makes a failing call take 1 us (arch/um/kernel/skas/syscall.c).
- * This file makes two more kinds of calls take 1 us:
+ * Makes some system calls of programs take virtual time. Computing takes no virtual time, so a program that only polls
+ * in a loop would poll at the same instant for ever. User Mode Linux makes a failing call take 1 us
+ * (arch/um/kernel/skas/syscall.c). This file makes two more kinds of calls take 1 us as well:
  *
  * - Calls that check whether something has happened, without waiting for it: sched_yield; poll, select and epoll_wait
  *   with a timeout of 0; wait4 and waitid with WNOHANG.
  * - Calls that return a time: the time of a clock, the CPU time of a process, or the time until a timer expires.
- *   Reading the clock source already takes 256 ns (clock.c), so calls that read it take no additional time. The other
- *   calls do not read the clock source, or read it with interrupts masked. They concern coarse and processor clocks,
- *   times, time, getrusage, and the remaining time of a timer.
+ *   Reading the clock source already takes 256 ns (clock.c), so calls that read it take no additional time. All other
+ *   calls that return a time do not read the clock source, or read it with interrupts masked, so they take 1 us.
+ *   Examples are calls for coarse clocks, for processor time or for the remaining time of a timer, and also times, time
+ *   and getrusage.
  *
- * Linked with --wrap=handle_syscall (guest/build.sh). The agent is exempt, because it never polls.
+ * The kernel is linked with --wrap=handle_syscall (guest/build.sh). The agent's calls take no time, because the agent
+ * never polls.
  */
 #include <linux/delay.h>
 #include <linux/err.h>
@@ -32,7 +34,9 @@
 void __real_handle_syscall(struct uml_pt_regs *regs);
 void __wrap_handle_syscall(struct uml_pt_regs *regs);
 
-/* Whether a timeval or timespec contains two zeros. A null pointer means waiting for ever */
+/*
+ * Whether a timeval or timespec contains two zeros. A null pointer is not zero: it means that the call waits for ever
+ */
 static bool is_zero(unsigned long address)
 {
 	long parts[2];
@@ -86,13 +90,13 @@ static bool asks_for_a_time(struct uml_pt_regs *regs)
 
 void __wrap_handle_syscall(struct uml_pt_regs *regs)
 {
-	/* This is determined before the call, because select writes to its timeout */
+	/* The function looks at the call's arguments before the call, because select overwrites its timeout */
 	bool is_programs = time_travel_mode == TT_MODE_INFCPU && !current_is_agent();
 	bool polls = is_programs && asks_without_waiting(regs), asks_time = is_programs && asks_for_a_time(regs);
 	unsigned long long asked_ns = time_travel_time;
 
 	__real_handle_syscall(regs);
-	/* If the call failed, it has already taken its 1 us */
+	/* User Mode Linux has already added 1 us to a call that failed */
 	if ((polls || (asks_time && time_travel_time == asked_ns)) && !IS_ERR_VALUE(UPT_AX(regs))) {
 		um_udelay(1);
 		schedule();

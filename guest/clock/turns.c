@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Keeps kernel loops that wait for another task from stopping virtual time.
+ * Prevents kernel loops that wait for another task from stopping virtual time.
  *
  * Before working on this file, read __cond_resched of kernel/sched/core.c and shrink_dcache_parent of fs/dcache.c.
  *
- * Long loops in the kernel call cond_resched() once per iteration (turn), and the scheduler preempts them at a tick.
- * Some loops only end after another task has run. An example is shrink_dcache_parent, which frees the /proc entries of
- * a process that has ended. It repeats until no other task is freeing one of these entries. Computing takes no virtual
- * time, so the tick never occurs.
+ * Long loops in the kernel call cond_resched() once per iteration (a turn). In this call, another task runs only if a
+ * tick of the scheduler has occurred. Some loops end only after another task has run. An example is
+ * shrink_dcache_parent, which frees the /proc entries of a process that has ended: it repeats its loop until no other
+ * task is freeing one of these entries. The iterations take no virtual time, so the tick that would let the other task
+ * run never occurs.
  *
- * Rule: after TURNS turns within one system call, at one instant and without a context switch, the task sleeps for 1
- * us. During the sleep, all other runnable tasks run, whatever their priority. Ordinary long work has turns, too. A
- * write, for example, has one per 4 KiB. design/clock.md states the largest number of turns that was ever counted.
+ * Rule: if a task makes TURNS turns within one system call, at one instant and without a context switch, it sleeps for
+ * 1 us. During the sleep, all other runnable tasks run, whatever their priority. The limit is high because ordinary
+ * long work also calls cond_resched() many times without waiting for another task. A write, for example, calls it once
+ * per 4 KiB. design/clock.md states the largest number of turns that was ever counted.
  *
- * Linked with --wrap=__cond_resched (guest/build.sh).
+ * The kernel is linked with --wrap=__cond_resched (guest/build.sh).
  */
 #include <linux/hardirq.h>
 #include <linux/hrtimer.h>
@@ -25,16 +27,19 @@
 
 #define TURNS	10000
 
-/* The number of system calls that programs have made. It is the first word of a structure in host/registers.c */
+/*
+ * Number of system calls that programs have made. This number is the first word of struct leowarp_calls in
+ * host/registers.c
+ */
 extern unsigned long long leowarp_calls;
 
 int __real___cond_resched(void);
 int __wrap___cond_resched(void);
 
 /*
- * Before the first program starts, no task exists for which a loop could wait. A task may have marked itself as waiting
- * before it calls cond_resched (do_wait does so). Such a task resumes as after a spurious wakeup, which every waiting
- * task must expect.
+ * Before the first program starts, the kernel never sleeps here, because no task exists for which a loop could wait. A
+ * task may already have marked itself as waiting when it calls cond_resched (do_wait does so). The sleep ends such a
+ * task's wait like a spurious wakeup, which every waiting task must expect.
  */
 static bool may_sleep(void)
 {

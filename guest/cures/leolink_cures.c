@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The interface of the cures. leolink calls these functions, and the agent reads /proc/leolink/orders, switches,
- * merges, notices and nodes, in binary form. A netlink message either sets what a link does with each packet, or starts
- * what a node does at a route change.
+ * The interface of the cures: functions that leolink calls, and files in /proc/leolink that the agent reads (orders,
+ * switches, merges, notices and nodes, in binary form). A netlink message either sets how a link treats every packet,
+ * or starts a node's actions at a route change.
  */
 #include <linux/init.h>
 #include <linux/netdevice.h>
@@ -14,13 +14,13 @@ bool leolink_cures_are_linked(void)
 	return true;
 }
 
-/* Sets what a link does with all its packets from now on. */
+/* Sets how a link treats all its packets from now on. */
 void leolink_cures_set(struct leolink_sched *q, struct nlattr *tb[])
 {
 	if (tb[LEOLINK_ORDER]) {
 		struct leolink_order order;
 
-		/* the struct is copied, because an attribute is only aligned to 4 bytes */
+		/* the struct is copied, because netlink aligns an attribute only to 4 bytes */
 		memcpy(&order, nla_data(tb[LEOLINK_ORDER]), sizeof(order));
 		q->order = order.flags;
 		q->order_delay_ns = order.delay_ns;
@@ -32,7 +32,7 @@ void leolink_cures_set(struct leolink_sched *q, struct nlattr *tb[])
 		q->on_arrival |= ARRIVAL_MARKER;
 }
 
-/* Starts what a node does at this route change. May sleep. */
+/* Starts the actions of a node at this route change. May sleep. */
 int leolink_cures_begin(struct Qdisc *sch, struct nlattr *tb[], struct netlink_ext_ack *extack)
 {
 	struct leolink_sched *q = qdisc_priv(sch);
@@ -41,7 +41,7 @@ int leolink_cures_begin(struct Qdisc *sch, struct nlattr *tb[], struct netlink_e
 	if (tb[LEOLINK_MERGE]) {
 		struct leolink_merge m;
 
-		/* the struct is copied, because an attribute is only aligned to 4 bytes */
+		/* the struct is copied, because netlink aligns an attribute only to 4 bytes */
 		memcpy(&m, nla_data(tb[LEOLINK_MERGE]), sizeof(m));
 		err = leolink_merge_begin(q, &m);
 	}
@@ -60,7 +60,7 @@ int leolink_cures_begin(struct Qdisc *sch, struct nlattr *tb[], struct netlink_e
 	return err;
 }
 
-/* A packet has arrived over a link. Packets may wait after this link, or a marker may arrive over it. */
+/* Called when a packet has arrived over a link. The packet may have to wait at the node, or may be a marker. */
 void leolink_cures_arrive(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb, u64 now)
 {
 	if ((q->on_arrival & ARRIVAL_MARKER) && leolink_merge_takes_marker(skb, now))
@@ -73,7 +73,10 @@ void leolink_cures_arrive(struct leolink_sched *q, struct net_device *peer, stru
 		dev_forward_skb(peer, skb);
 }
 
-/* A link is removed, together with all packets that wait before and after it. */
+/*
+ * Called when a link is removed. Drops all packets that wait before the link, and all packets that wait at the node
+ * after they arrived over the link.
+ */
 void leolink_cures_leave(struct leolink_sched *q, u64 now)
 {
 	leolink_hold_flush(q, now);
@@ -87,7 +90,7 @@ static const struct proc_ops merges_ops = { .proc_read = leolink_merges_read };
 static const struct proc_ops notices_ops = { .proc_read = leolink_notices_read };
 static const struct proc_ops nodes_ops = { .proc_read = leolink_nodes_read };
 
-/* Runs after leolink has created the directory /proc/leolink. */
+/* Called after leolink has created the directory /proc/leolink. */
 static int __init leolink_cures_register(void)
 {
 	BUILD_BUG_ON(sizeof(struct leolink_order) != 16);

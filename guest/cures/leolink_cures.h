@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The cures for route changes, which are linked in addition to leolink: the records that the agent reads, and the
- * functions that the parts share. Each part uses leolink's functions, and functions of the parts that are declared
- * above it. The last part is leolink_cures.c, which uses all others. The functions that links call are declared in
- * leolink.h. In a kernel without cures, leolink_no_cures.c defines them.
+ * The cures for route changes, an optional addition to leolink: the records that the agent reads, and the functions
+ * that the cures' files call in each other. Each cure file uses leolink's functions, and functions of the cure files
+ * that this header declares above it. The file leolink_cures.c uses all other cure files. Functions of the cures that
+ * links call are declared in leolink.h. In a kernel without cures, leolink_no_cures.c defines these functions of
+ * leolink.h.
  */
 #ifndef LEOLINK_CURES_H
 #define LEOLINK_CURES_H
@@ -18,17 +19,17 @@
 /* One record of /proc/leolink/orders, for a stream of numbered packets. */
 struct leolink_ordered {
 	__be32 source, destination;
-	u32 protocol, ports;	/* as in the packets; 0 = the stream contains all flows between the hosts */
+	u32 protocol, ports;	/* as in the packets' headers; 0 = the stream contains all flows between the hosts */
 	u64 numbered_pkts;
-	u64 waited_pkts;	/* packets that arrived before their turn */
-	u64 waiting_max_bytes;	/* maximum of the bytes that waited at one time */
+	u64 waited_pkts;	/* packets that arrived before earlier numbers, and waited for them */
+	u64 waiting_max_bytes;	/* largest number of bytes that waited at once */
 	u64 longest_ns;		/* longest time for which a packet waited */
 	u64 given_up_pkts;	/* packets that were still missing when the wait of a later packet ended */
-	u64 late_pkts;		/* packets that arrived after later packets were passed on */
-	u64 eliminated_pkts;	/* second copies, which were discarded */
+	u64 late_pkts;		/* packets that arrived after the station had passed on later ones */
+	u64 eliminated_pkts;	/* discarded packets of which another copy had arrived */
 };
 
-/* One record of /proc/leolink/merges, for a node where an old and a new path meet. */
+/* One record of /proc/leolink/merges, for a node where an old and a new path meet, and for one route change. */
 struct leolink_merged {
 	u64 t_ns;
 	u32 marker;
@@ -42,7 +43,7 @@ struct leolink_merged {
 	u64 full_pkts;
 };
 
-/* One record of /proc/leolink/notices, for a notice. */
+/* One record of /proc/leolink/notices, for one notice. */
 struct leolink_noticed {
 	u64 t_ns;
 	u32 number;
@@ -55,17 +56,17 @@ struct leolink_noticed {
 	u64 wait_ns;
 };
 
-/* One record of /proc/leolink/nodes, for a node. */
+/* One record of /proc/leolink/nodes, for one node. */
 struct leolink_node_record {
-	u32 id;			/* id of a direction of one of the node's links */
-	u32 receives;		/* 1 = the node receives over this direction, 0 = it sends */
-	u64 held_pkts, held_bytes;	/* held at present, before and after links together */
+	u32 id;			/* id of one direction by which the agent recognises the node */
+	u32 receives;		/* 1 = this direction leads to the node, 0 = away from it */
+	u64 held_pkts, held_bytes;	/* packets that the node holds now, before and after its links together */
 	u64 held_max_bytes, held_max_at_ns;
-	u64 signals_pkts, signals_bytes;	/* frames, counted without the link's overhead */
-	u64 behind_pkts;	/* those of held_pkts that wait after links, which have delivered them */
+	u64 signals_pkts, signals_bytes;	/* frames that the node itself has sent, without the link's overhead */
+	u64 behind_pkts;	/* packets among held_pkts that arrived over a link and wait at the node */
 };
 
-/* One record of /proc/leolink/switches, for a switch that moved packets or made them wait. */
+/* One record of /proc/leolink/switches, for one switch that moved or held packets. */
 struct leolink_switched {
 	u64 t_ns;
 	u32 from, to;
@@ -74,25 +75,25 @@ struct leolink_switched {
 	u32 refused;
 	u32 zero;
 	u64 moved_pkts, moved_bytes;
-	u64 hold_ns;		/* planned wait of the first packet; 0 = no packet waits */
+	u64 hold_ns;		/* planned wait of the first held packet; 0 = no packet is held */
 	u64 held_back_pkts, held_back_bytes;
-	u64 held_back_max_bytes;	/* maximum of the bytes held at one time */
+	u64 held_back_max_bytes;	/* largest number of bytes held at once */
 	u64 held_back_longest_ns;
 	u64 full_pkts;		/* packets that arrived while the hold buffer was full */
 	u64 copied_pkts, copied_bytes;	/* packets that were also sent over the previous direction */
 };
 
-/* Kinds of waits after a link (bits of on_arrival). */
-#define ARRIVAL_ORDER	1	/* packets wait at a station until earlier numbers have arrived */
-#define ARRIVAL_MARKER	2	/* a packet that arrives may be a marker */
-#define ARRIVAL_MERGE	4	/* some of the packets wait for a marker */
+/* Reasons why packets wait at a node after they arrived over a link (bits of on_arrival). */
+#define ARRIVAL_ORDER	1	/* at a station, packets wait until all earlier numbers have arrived */
+#define ARRIVAL_MARKER	2	/* an arriving packet may be a marker */
+#define ARRIVAL_MERGE	4	/* packets for some hosts wait for a marker */
 
 static inline bool leolink_is_for(const struct sk_buff *skb, __be32 destination)
 {
 	return skb->protocol == htons(ETH_P_IP) && ip_hdr(skb)->daddr == destination;
 }
 
-/* leolink_record.c: one record per switch, and functions to read any records */
+/* leolink_record.c: one record per switch, and functions by which the agent reads the records of all cures */
 struct leolink_switched *leolink_switched_new(void);
 void leolink_switched_keep(struct leolink_switched *r);
 void leolink_switched_free(struct leolink_switched *r);
@@ -102,7 +103,7 @@ ssize_t leolink_records_read(char __user *to, size_t size, void *record, size_t 
 ssize_t leolink_switches_read(struct file *f, char __user *to, size_t size, loff_t *pos);
 
 /*
- * leolink_node.c: for each node, counts of the packets that wait at the node, and of the packets that it sends itself
+ * leolink_node.c: for each node, the number of packets that it holds, and of packets that it sends itself
  */
 struct leolink_node *leolink_node_of(const struct net *net, u32 id, bool receives);
 void leolink_node_hold(struct leolink_node *node, u32 bytes, bool behind, u64 now);
@@ -110,7 +111,7 @@ void leolink_node_release(struct leolink_node *node, u32 bytes, bool behind);
 void leolink_node_signal(struct leolink_node *node, u32 bytes);
 ssize_t leolink_nodes_read(struct file *f, char __user *to, size_t size, loff_t *pos);
 
-/* leolink_order.c: numbers packets and restores their order */
+/* leolink_order.c: numbers packets, and restores their order at the receiving station */
 extern bool leolink_is_moving;
 void leolink_order_set_by_flow(bool by_flow);
 void leolink_order_number(struct leolink_sched *q, struct sk_buff *skb);
@@ -124,7 +125,7 @@ int leolink_window_begin(struct leolink_sched *q, const struct leolink_switch *s
 			 struct leolink_switched *record);
 void leolink_window_end_all(struct leolink_sched *q);
 
-/* leolink_hold.c: makes new packets wait until the old path is empty */
+/* leolink_hold.c: holds packets for a new path until the packets on the old path have arrived */
 struct leolink_hold *leolink_hold_new(void);
 void leolink_hold_free(struct leolink_hold *hold);
 void leolink_hold_begin(struct leolink_sched *q, struct leolink_hold *hold, __be32 destination, u64 until_ns,
@@ -132,7 +133,7 @@ void leolink_hold_begin(struct leolink_sched *q, struct leolink_hold *hold, __be
 void leolink_hold_take(struct leolink_sched *q, __be32 destination, struct qdisc_skb_head *taken, u64 now);
 u64 leolink_hold_last_arrival_ns(struct leolink_sched *q, __be32 destination);
 
-/* leolink_signal.c: packets that the network itself sends */
+/* leolink_signal.c: notices and markers, which are packets that a node itself sends */
 #define SIGNAL_NOTICE	253	/* ICMP types */
 #define SIGNAL_MARKER	254
 #define SIGNAL_MARKER_MAGIC	0x6c656f6d	/* "leom" */

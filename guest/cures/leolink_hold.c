@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Delayed sending. At a route change, new packets for a host are held until the packets that were sent before them over
- * the old link will have arrived. When the hold ends, all held packets join the queue at that instant, in order.
+ * Holds: delayed sending of packets at a route change. The node holds new packets for a host until the packets that it
+ * sent over the old link will have arrived. When the hold ends, all held packets join the link's queue at that instant,
+ * in order.
  */
 #include <linux/math64.h>
 #include <linux/slab.h>
@@ -50,7 +51,8 @@ void leolink_hold_begin(struct leolink_sched *q, struct leolink_hold *hold, __be
 	hold->node = leolink_node_of(dev_net(qdisc_dev(q->sch)), q->r.id, false);
 	leolink_switched_open(record);
 	/*
-	 * of two holds for the same host, the first contains the older packets, and does not end later than the second
+	 * if two holds exist for the same host, the first contains the older packets, and does not end later than the
+	 * second
 	 */
 	while (*last)
 		last = &(*last)->next;
@@ -139,7 +141,7 @@ static void end(struct leolink_hold **place)
 	kfree(hold);
 }
 
-/* Ends the holds that are due. Their packets join the queue. */
+/* Ends the holds whose time has come, and queues their packets. */
 void leolink_hold_release(struct leolink_sched *q, u64 now)
 {
 	struct leolink_hold **place = &q->holds;
@@ -159,7 +161,10 @@ void leolink_hold_release(struct leolink_sched *q, u64 now)
 	set_due(q);
 }
 
-/* Whether a hold takes a packet. If so, `ret` is the result for the packet's sender. */
+/*
+ * Whether a hold takes a packet that is offered to the link. If a hold takes the packet, `ret` is the result that the
+ * packet's sender gets.
+ */
 bool leolink_hold_takes(struct leolink_sched *q, struct sk_buff *skb, struct sk_buff **to_free, u64 now, int *ret)
 {
 	struct leolink_hold *hold;
@@ -190,7 +195,7 @@ void leolink_hold_flush(struct leolink_sched *q, u64 now)
 	set_due(q);
 }
 
-/* Removes all held packets for a host, beginning with the oldest, and ends their holds. */
+/* Removes all held packets for a host, the oldest first, and ends the host's holds. */
 void leolink_hold_take(struct leolink_sched *q, __be32 destination, struct qdisc_skb_head *taken, u64 now)
 {
 	struct leolink_hold **place = &q->holds;
@@ -209,8 +214,8 @@ void leolink_hold_take(struct leolink_sched *q, __be32 destination, struct qdisc
 }
 
 /*
- * Time at which the last packet for a host that this link holds arrives at the link's other end. Cross traffic counts
- * as traffic for the host.
+ * Time at which the last packet for a host on this link (held, queued or in flight) arrives at the link's other end.
+ * Cross traffic counts as traffic for the host.
  */
 u64 leolink_hold_last_arrival_ns(struct leolink_sched *q, __be32 destination)
 {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The node where an old and a new path meet. Packets for the host that arrive on the new path wait until the marker has
- * arrived on the old path, or until the first of them has waited long enough. At that instant all of them move on, in
- * order. (The end marker is that of 3GPP TS 23.401, 5.5.1.1, which does not say how the receiver restores the order.)
- * The agent reads the records from /proc/leolink/merges, in binary form.
+ * Merges: the node where an old and a new path meet restores the order of packets. Packets for the host that arrive on
+ * the new path wait until the marker has arrived on the old path, but at most for `wait_ns` after the first of them
+ * arrived. When the wait ends, all packets that wait move on, in order. 3GPP TS 23.401, 5.5.1.1 defines such an end
+ * marker, but does not say how the receiver restores the order. The agent reads the records of merges from
+ * /proc/leolink/merges, in binary form.
  */
 #include <linux/netdevice.h>
 #include <linux/slab.h>
@@ -13,7 +14,7 @@
 struct merge {
 	struct leolink_merged r;
 	struct list_head all;
-	struct leolink_sched *q;	/* the link over which the packets arrive; NULL = the merge is over */
+	struct leolink_sched *q;	/* link of the new path, over which packets arrive; NULL = the merge is over */
 	struct leolink_node *node;
 	u64 wait_ns;
 	u64 until_ns;			/* U64_MAX = no packet waits */
@@ -21,13 +22,13 @@ struct merge {
 	bool came;
 };
 
-/* State of a packet that waits, stored in its cb. */
+/* State of a packet that waits, stored in the packet's cb. */
 struct merge_cb {
 	u64 since_ns;
 	u32 bytes;
 } __packed __aligned(4);
 
-/* Merges that are not over, in the order of their switches. */
+/* Merges that are not over yet, in the order of their switches. */
 static LIST_HEAD(open_merges);
 static LIST_HEAD(ended_merges);
 static struct time_travel_event next_end;
@@ -88,8 +89,8 @@ static bool is_behind_another(const struct merge *m)
 }
 
 /*
- * Ends each merge whose marker has arrived or whose wait is over. A merge does not end while older packets for the same
- * host still wait.
+ * Ends each merge whose marker has arrived or whose wait is over. A merge cannot end while another merge holds older
+ * packets for the same host.
  */
 static void end_what_is_over(u64 now)
 {
@@ -119,7 +120,7 @@ static void set_next_end(u64 now)
 		time_travel_add_event_rel(&next_end, next_ns > now ? next_ns - now : 0);
 }
 
-/* Interrupt: at least one wait is over. */
+/* Interrupt: the wait of at least one merge has reached its limit. */
 static void end_waits(struct time_travel_event *e)
 {
 	u64 now = now_ns();
@@ -130,7 +131,7 @@ static void end_waits(struct time_travel_event *e)
 	set_next_end(now);
 }
 
-/* From now on, packets for a host that arrive over this link wait for a marker. May sleep. */
+/* From now on, packets for a host that arrive over this link wait for the marker of the old path. May sleep. */
 int leolink_merge_begin(struct leolink_sched *q, const struct leolink_merge *given)
 {
 	struct net_device *dev = qdisc_dev(q->sch);
@@ -161,8 +162,8 @@ int leolink_merge_begin(struct leolink_sched *q, const struct leolink_merge *giv
 }
 
 /*
- * Whether a packet that has arrived is a marker. A marker ends the wait for it, if the wait is not over yet. The marker
- * itself goes no further.
+ * Whether a packet that has arrived is a marker. If it is a marker, ends the merge that waits for it, unless this merge
+ * is already over. The node does not forward the marker.
  */
 bool leolink_merge_takes_marker(struct sk_buff *skb, u64 now)
 {
@@ -186,8 +187,8 @@ bool leolink_merge_takes_marker(struct sk_buff *skb, u64 now)
 }
 
 /*
- * Whether a packet that has arrived has to wait. If so, it is held here. If the buffer is full, refuses the packet, or
- * passes on the oldest packets early.
+ * Whether a packet that has arrived must wait. If it must wait, this function stores it. If the buffer is full, this
+ * function drops the packet, or passes on the oldest packets early.
  */
 bool leolink_merge_holds(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb, u64 now)
 {
@@ -202,7 +203,7 @@ bool leolink_merge_holds(struct leolink_sched *q, struct net_device *peer, struc
 	if (q->merge_bytes + bytes > q->merge_limit_bytes) {
 		m->r.full_pkts++;
 		if (!q->full_merge_sends) {
-			/* the link counted the packet as delivered; from now on it counts as dropped */
+			/* the link has counted this packet as delivered; it is now counted as dropped instead */
 			q->r.delivered_pkts--;
 			q->r.delivered_bytes -= bytes;
 			leolink_record_drop(q, skb, CAUSE_QUEUE, now);
@@ -241,7 +242,7 @@ static void lose(struct merge *m, u64 now)
 	end(m, now);
 }
 
-/* A link is removed, together with the packets that arrived over it and still wait. */
+/* Called when a link is removed. Drops the packets that arrived over this link and still wait. */
 void leolink_merge_leave(struct leolink_sched *q, u64 now)
 {
 	struct merge *m, *next;
@@ -268,7 +269,8 @@ static bool take_merged(void *record)
 }
 
 /*
- * The agent reads the records once, at the end of a run. Reading removes the records, and the packets that still wait.
+ * The agent reads the records once, at the end of a run. Reading deletes the records, and drops the packets that still
+ * wait.
  */
 ssize_t leolink_merges_read(struct file *f, char __user *to, size_t size, loff_t *pos)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counts of the packets that each node holds, before its links (leolink_hold.c) and after them (leolink_order.c,
- * leolink_merge.c), and of the packets that the node itself sends: /proc/leolink/nodes, in binary form. A node is a
- * network namespace. The agent identifies a node by one of its links.
+ * For each node, counts the packets that it holds before its links (leolink_hold.c) and after them (leolink_order.c,
+ * leolink_merge.c), and the packets that it sends itself. The agent reads these counts from /proc/leolink/nodes, in
+ * binary form. A node is a network namespace. The agent identifies a node by one of its links.
  */
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -17,8 +17,8 @@ struct leolink_node {
 static LIST_HEAD(nodes);
 
 /*
- * The counts of a node; NULL = out of memory. They contain the namespace's pointer without a reference, because it is
- * only compared. They exist until the run ends.
+ * The counts of a node; NULL = out of memory. struct leolink_node stores the namespace's pointer without a reference,
+ * because the pointer is only compared. A node's counts are freed only when the run ends.
  */
 struct leolink_node *leolink_node_of(const struct net *net, u32 id, bool receives)
 {
@@ -37,7 +37,10 @@ struct leolink_node *leolink_node_of(const struct net *net, u32 id, bool receive
 	return node;
 }
 
-/* A packet is held, either after the link over which it arrived (`behind`) or before the next link. */
+/*
+ * Counts a packet that the node holds, either after the link over which the packet arrived (`behind`) or before the
+ * next link.
+ */
 void leolink_node_hold(struct leolink_node *node, u32 bytes, bool behind, u64 now)
 {
 	if (!node)

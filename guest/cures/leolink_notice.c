@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Notices. At a route change, a node notifies the hosts whose packets it now routes differently. A notice is a packet
- * that follows the routes of the nodes (design/cures.md, "Notice"). The agent reads the records from
+ * that the nodes forward along their routes (design/cures.md, "Notice"). The agent reads the records from
  * /proc/leolink/notices, in binary form.
  */
 #include <linux/hrtimer.h>
@@ -17,12 +17,12 @@ struct notice {
 	struct leolink_noticed r;
 	struct list_head all;
 	struct hrtimer timer;
-	struct net *net;	/* reference, kept until the notice is sent or given up */
+	struct net *net;	/* reference to the namespace, held until the notice is sent or cancelled */
 };
 
 static LIST_HEAD(notices);
 
-/* Body of a notice. It follows the first four bytes of the ICMP header (design/cures.md). */
+/* Body of a notice. In the packet, the body follows the first four bytes of the ICMP header (design/cures.md). */
 struct message {
 	__be32 magic;
 	__be32 number;
@@ -41,7 +41,7 @@ static void send(struct notice *n)
 	struct flowi4 fl4 = {
 		.daddr = n->r.told,
 		.flowi4_proto = IPPROTO_ICMP,
-		/* the node has no address; with this flag, the lookup needs none */
+		/* the node has no address; with this flag, the route lookup needs none */
 		.flowi4_flags = FLOWI_FLAG_ANYSRC,
 	};
 	struct message message = {
@@ -83,7 +83,7 @@ static enum hrtimer_restart due(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* Sends a notice, now or later, from the node to which a link belongs. May sleep. */
+/* Sends a notice, now or later, from the node that sends over this link. May sleep. */
 int leolink_notice_begin(struct leolink_sched *q, const struct leolink_notice *given, struct netlink_ext_ack *extack)
 {
 	struct net *net = dev_net(qdisc_dev(q->sch));
@@ -152,8 +152,8 @@ static bool take_noticed(void *record)
 }
 
 /*
- * The agent reads the records once, at the end of a run. Reading removes the records, and cancels notices that are not
- * sent yet.
+ * The agent reads the records once, at the end of a run. Reading deletes the records, and cancels notices that are not
+ * yet sent.
  */
 ssize_t leolink_notices_read(struct file *f, char __user *to, size_t size, loff_t *pos)
 {

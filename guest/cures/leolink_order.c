@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Restores the order of packets, by the algorithms of RFC 9550. The links of a sending station number the packets of a
- * stream when they accept them. Links to the receiving station deliver packets in the order of their numbers. If a
- * packet arrives before its turn, it waits for the missing packets, but not longer than the delay_ns of its link. After
- * that time, the missing packets are given up. If one of them arrives later, it is passed on at once. In the advanced
- * algorithm, this delay is 0 for a packet that did not take a new path shortly after a route change. Each path is a
- * FIFO, so any packet that is missing before such a packet is lost. If a packet was copied, the copy that arrives first
- * is delivered, and the second is discarded (packet elimination, RFC 8655, 3.2.2.3). Copies are recognised only within
- * the last HISTORY_PKTS numbers. A number is stored in the socket buffer (in skb->hash, which veth does not change).
- * Nothing is added to the packet. The agent adds the cost of a header when it reads the records.
+ * Restores the order of packets at the receiving station, by the algorithms of RFC 9550. The links of the sending
+ * station number the packets of each stream when they accept them. The links to the receiving station deliver packets
+ * in the order of their numbers. If a packet arrives before a lower number, it waits for the missing packets, but at
+ * most for the delay_ns of the link that delivered it. After delay_ns, the station gives up waiting for the missing
+ * packets. If a missing packet arrives later, it is passed on at once. In the advanced algorithm, this limit is 0,
+ * unless the packet is marked as sent over a new path shortly after a route change. An unmarked packet need not wait:
+ * every path is a FIFO, so any earlier packet that is still missing is lost. If a packet was copied, the station
+ * delivers the copy that arrives first, and discards the second one (packet elimination, RFC 8655, 3.2.2.3). The
+ * station recognises second copies only among the last HISTORY_PKTS numbers. The number is stored in the socket buffer
+ * (in skb->hash, which veth does not change), and not in the packet. A numbered packet is therefore as long as before.
+ * The agent adds the bytes that a header with the number would need when it reads the records.
  */
 #include <linux/hashtable.h>
 #include <linux/netdevice.h>
@@ -18,13 +20,13 @@
 
 #define HISTORY_PKTS 65536
 
-/* The latest number, and which of the HISTORY_PKTS numbers up to it were entered. */
+/* The highest number so far, and a bitmap that shows which of the last HISTORY_PKTS numbers were entered. */
 struct history {
 	u32 latest;
 	DECLARE_BITMAP(entered, HISTORY_PKTS);
 };
 
-/* The numbers of copied packets of which one copy arrived (came), or one copy was lost. */
+/* For copied packets: the numbers of which one copy arrived (came), and the numbers of which one copy was lost. */
 struct copies {
 	struct history came, lost;
 };
@@ -37,21 +39,24 @@ struct stream {
 	struct qdisc_skb_head waiting;	/* waiting packets, in the order of their numbers */
 	u64 waiting_bytes;
 	struct leolink_node *node;	/* the node at which the packets wait */
-	struct copies *copies;		/* NULL = no packet of the stream was copied so far */
+	struct copies *copies;		/* NULL = no packet of the stream was copied yet */
 };
 
-/* State of a packet that waits here, stored in its cb. Its dev is the far end of the link over which it arrived. */
+/*
+ * State of a packet that waits here, stored in the packet's cb. The packet's dev is the receiving end of the link over
+ * which it arrived.
+ */
 struct order_cb {
 	u64 since_ns, until_ns;
 	u32 bytes;
 } __packed __aligned(4);
 
-/* True while packets that already have numbers move from link to link. */
+/* True while a node moves packets, which may already have numbers, from one link to another. */
 bool leolink_is_moving;
 
 static DEFINE_HASHTABLE(streams, 8);
 static LIST_HEAD(all_streams);
-static bool by_flow;	/* setting of the run */
+static bool by_flow;	/* the run's setting: one stream per flow, or one per pair of hosts */
 static struct time_travel_event next_end;
 
 static struct order_cb *order_cb(struct sk_buff *skb)
@@ -118,8 +123,8 @@ static u32 number_of(const struct sk_buff *skb)
 }
 
 /*
- * Enters a number. Returns whether it was entered before. If a number is too old for the history, it counts as not
- * entered.
+ * Enters a number in the history. Returns whether the number was already there. A number that is too old for the
+ * history counts as not entered.
  */
 static bool enter(struct history *h, u32 number)
 {
@@ -136,7 +141,7 @@ static bool enter(struct history *h, u32 number)
 	return __test_and_set_bit(number % HISTORY_PKTS, h->entered);
 }
 
-/* The copies of a stream's packets; NULL = out of memory. */
+/* The histories of a stream's copies; NULL = out of memory. */
 static struct copies *copies_of(struct stream *s, u32 number)
 {
 	if (!s->copies) {
@@ -153,7 +158,7 @@ bool leolink_order_has_number(const struct sk_buff *skb)
 	return stream_of(skb, false);
 }
 
-/* Whether the loss of this packet does not count, because its other copy is not lost, or not yet. */
+/* Whether the loss of this packet is not recorded, because its other copy has arrived or may still arrive. */
 bool leolink_order_spares(const struct sk_buff *skb)
 {
 	struct copies *copies;
@@ -167,8 +172,8 @@ bool leolink_order_spares(const struct sk_buff *skb)
 }
 
 /*
- * Numbers a packet that a station's link accepts. If the packet was moved from another of the station's links, it keeps
- * its number.
+ * Numbers a packet that a station's link has accepted. If the packet was moved from another of the station's links, it
+ * keeps its number.
  */
 void leolink_order_number(struct leolink_sched *q, struct sk_buff *skb)
 {
@@ -183,14 +188,14 @@ void leolink_order_number(struct leolink_sched *q, struct sk_buff *skb)
 	__skb_set_hash(skb, ++s->numbered & NUMBER_MASK, true, false);
 }
 
-/* Clears the hash of a packet that a station's link refuses, unless the hash already contains a number. */
+/* Called when a station's link refuses a packet. */
 void leolink_order_forget(struct sk_buff *skb)
 {
 	if (!leolink_is_moving)
 		skb_clear_hash(skb);
 }
 
-/* Passes on the first packet that waits. */
+/* Passes the stream's first waiting packet on to the station. */
 static void pass_first(struct stream *s, u64 now)
 {
 	struct sk_buff *skb = __qdisc_dequeue_head(&s->waiting);
@@ -210,7 +215,10 @@ static void pass_what_follows(struct stream *s, u64 now)
 		pass_first(s, now);
 }
 
-/* Passes on all waiting packets up to a number. Packets that are missing before them are given up. */
+/*
+ * Passes on all waiting packets of the stream with numbers up to `number`. Smaller numbers that are still missing are
+ * given up.
+ */
 static void pass_up_to(struct stream *s, u32 number, u64 now)
 {
 	while (s->waiting.head && ahead(number_of(s->waiting.head), number) <= 0) {
@@ -235,7 +243,7 @@ static void set_next_end(u64 now)
 		time_travel_add_event_rel(&next_end, next_ns - now);
 }
 
-/* Interrupt: at least one packet has waited long enough. */
+/* Interrupt: the wait of at least one packet has reached its limit. */
 static void end_waits(struct time_travel_event *e)
 {
 	u64 now = now_ns();
@@ -259,8 +267,7 @@ static void end_waits(struct time_travel_event *e)
 }
 
 /*
- * Passes a packet that has arrived at the station's end of a link on to the station, now or when it is the packet's
- * turn.
+ * Passes on a packet that has arrived at the station's end of a link, now or after the missing packets.
  */
 void leolink_order_deliver(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb, u64 now)
 {
@@ -322,8 +329,8 @@ void leolink_order_deliver(struct leolink_sched *q, struct net_device *peer, str
 	s->r.waited_pkts++;
 	s->r.waiting_max_bytes = max(s->r.waiting_max_bytes, s->waiting_bytes);
 	/*
-	 * waits end in the order in which they began, so an event that is already set is never too late; at worst it is
-	 * not needed
+	 * if an event is already set, it belongs to a wait that began earlier and also ends earlier, so it is never
+	 * too late. If that wait is already over, the event finds nothing to do
 	 */
 	if (!next_end.pending)
 		set_next_end(now);
@@ -353,7 +360,7 @@ static bool take_ordered(void *record)
 	return true;
 }
 
-/* The agent reads the records once, at the end of a run. Reading removes the records and their streams. */
+/* The agent reads the records once, at the end of a run. Reading deletes the records and their streams. */
 ssize_t leolink_orders_read(struct file *f, char __user *to, size_t size, loff_t *pos)
 {
 	struct leolink_ordered r;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* One record per switch. The agent reads the records from /proc/leolink/switches, in binary form. */
+/* One record per switch. The agent reads these records from /proc/leolink/switches, in binary form. */
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include "leolink_cures.h"
 
-/* A record, and whether a hold or a window may still write to it. */
+/* A record of a switch, and whether a hold or a window may still write to it. */
 struct entry {
 	struct leolink_switched r;
 	struct list_head all;
@@ -13,7 +13,7 @@ struct entry {
 
 static LIST_HEAD(entries);
 
-/* Allocates a record. It can only be read after it is kept. May sleep. */
+/* Allocates a record. The record becomes readable for the agent with leolink_switched_keep(). May sleep. */
 struct leolink_switched *leolink_switched_new(void)
 {
 	struct entry *e = kzalloc(sizeof(*e), GFP_KERNEL);
@@ -32,7 +32,7 @@ void leolink_switched_free(struct leolink_switched *r)
 		kfree(container_of(r, struct entry, r));
 }
 
-/* Between open and close, the record may still change. */
+/* From leolink_switched_open() to leolink_switched_close(), a hold or a window may still change the record. */
 void leolink_switched_open(struct leolink_switched *r)
 {
 	container_of(r, struct entry, r)->is_open = true;
@@ -48,8 +48,8 @@ void leolink_switched_close(struct leolink_switched *r)
 }
 
 /*
- * Copies records to a reader, as many as fit into its buffer. `take` removes the next record and copies it to `record`,
- * which has `bytes` bytes. It returns false if there is none.
+ * Copies records to the agent, as many as fit into its buffer. `take` removes the next record and copies it to
+ * `record`, which has room for `bytes` bytes. `take` returns false if there are no more records.
  */
 ssize_t leolink_records_read(char __user *to, size_t size, void *record, size_t bytes, bool (*take)(void *record))
 {
@@ -75,7 +75,7 @@ static bool take_switched(void *record)
 	return true;
 }
 
-/* The agent reads the records once, at the end of a run. Reading removes the records. */
+/* The agent reads the records once, at the end of a run. Reading deletes the records. */
 ssize_t leolink_switches_read(struct file *f, char __user *to, size_t size, loff_t *pos)
 {
 	struct leolink_switched r;

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Actions of a node when its route to a host changes from one of its links to another, in addition to sending over the
- * new link from now on:
+ * When a node's route to a host changes from one of its links to another, the node sends new packets over the new link.
+ * In addition, it can do the following:
  *
- *	move	packets that wait at the old link leave over the new one, before any newer packet. Packets that are
- *		already in transmission or in flight arrive on the old path.
- *	hold	packets for the new link are held until the instant
+ *	move	packets that wait at the old link leave over the new link, before any newer packet. Packets that the old
+ *		link is transmitting or has transmitted arrive on the old path.
+ *	hold	the new link sends no packets for the host before the instant
  *
  *			last arrival over the old link + rest of the old path - delay of the new link - rest of the new path
  *
- *		so that the first of them arrives after the last packet that was sent before. The agent knows the
- *		network and provides the rests; the node knows the other terms. If that instant has passed, nothing is
- *		held.
+ *		so that the first packet on the new path arrives after the last packet on the old path. The agent knows
+ *		the network and computes both rests (of the old and of the new path); the node knows the other terms. If
+ *		this instant has passed, no packet is held.
  *
  *	end	a marker leaves over the old link as the last packet for the host. When it arrives at the node where the
  *		paths meet, that node knows that the old path is empty (leolink_merge.c).
  *
- *	copy	for some time, packets on the new link are copied, and the copies leave over the old link.
- *	mark	for some time, packets on the new link are marked. The station that restores the order then knows which
- *		packets may have overtaken others (leolink_window.c).
+ *	copy	for some time, the node copies packets on the new link, and sends the copies over the old link.
+ *	mark	for some time, the node marks packets on the new link. The station that restores the order then knows
+ *		which packets may have overtaken others (leolink_window.c).
  *
- * The order is move, end, hold. With move and hold, moved packets are therefore also held until the packets in flight
- * have arrived.
+ * The first three actions run in the order move, end, hold. If move and hold are combined, moved packets are therefore
+ * held until the packets in flight have arrived.
  */
 #include <linux/etherdevice.h>
 #include <linux/netdevice.h>
@@ -33,7 +33,7 @@ static bool is_fifo(const struct leolink_sched *q)
 	return !leolink_has_table(q) && !q->overtakes && !q->child;
 }
 
-/* Removes the waiting packets for a host from the queue, in order. The packets behind them move up. */
+/* Removes the waiting packets for a host from the queue, in order. Later packets in the queue then leave earlier. */
 static void take_waiting(struct leolink_sched *q, __be32 destination, struct qdisc_skb_head *taken, u64 now)
 {
 	struct qdisc_skb_head *list = &q->sch->q;
@@ -58,8 +58,8 @@ static void take_waiting(struct leolink_sched *q, __be32 destination, struct qdi
 		q->r.waiting_bytes -= link_bytes(q, skb);
 		q->r.busy_ns -= cb(skb)->serialise_ns;
 		/*
-		 * the first packet of a list keeps its next pointer (__qdisc_enqueue_tail), which here points to a
-		 * packet of this link
+		 * __qdisc_enqueue_tail does not clear the next pointer of a list's first packet, and here this pointer
+		 * still leads to a packet of this link
 		 */
 		skb->next = NULL;
 		__qdisc_enqueue_tail(skb, taken);
@@ -70,13 +70,13 @@ static void take_waiting(struct leolink_sched *q, __be32 destination, struct qdi
 	leolink_advance(q, now);
 }
 
-/* Moves a packet from one link of a node to another. Consumes the packet. */
+/* Moves a packet from one link of a node to another. Consumes the packet, even on failure. */
 static int hand_over(struct sk_buff *skb, struct net_device *dev)
 {
 	const struct net_device *peer = dev->netdev_ops->ndo_get_peer_dev(dev);
 	struct ethhdr *eth;
 
-	/* a capture may use the same bytes as the packet */
+	/* the packet is made writable, because a capture may share its bytes */
 	if (!peer || skb_ensure_writable(skb, ETH_HLEN)) {
 		kfree_skb(skb);
 		return -ENOMEM;
@@ -85,12 +85,15 @@ static int hand_over(struct sk_buff *skb, struct net_device *dev)
 	ether_addr_copy(eth->h_dest, peer->dev_addr);
 	ether_addr_copy(eth->h_source, dev->dev_addr);
 	skb->dev = dev;
-	/* if the queue is full, it records the drop itself, as for any packet */
+	/* if the link's queue is full, the link records the drop, as for any packet */
 	dev_queue_xmit(skb);
 	return 0;
 }
 
-/* Sends a copy of a packet. One link of the node takes the packet, and another link sends the copy. */
+/*
+ * Sends a copy of a packet over another link. The original is queued at the link `q`, and the copy leaves over the
+ * node's link `ifindex`.
+ */
 void leolink_switch_send_copy(struct leolink_sched *q, struct sk_buff *copy, int ifindex)
 {
 	bool was_moving = leolink_is_moving;
@@ -107,7 +110,7 @@ void leolink_switch_send_copy(struct leolink_sched *q, struct sk_buff *copy, int
 	rcu_read_unlock();
 }
 
-/* Sends the marker that ends the old path. The marker can be lost like any packet. */
+/* Sends the marker that ends the old path. The marker can be lost or dropped like any other packet. */
 static void send_marker(struct leolink_sched *from, const struct leolink_switch *s, struct sk_buff *marker)
 {
 	struct net_device *dev = qdisc_dev(from->sch);
@@ -162,7 +165,7 @@ int leolink_switch_over(struct Qdisc *sch, const struct leolink_switch *s, struc
 		r->moved_pkts++;
 		r->moved_bytes += link_bytes(from, skb);
 	}
-	/* moved packets count as offered to the link that sends them, not to this one */
+	/* the new link counts moved packets as offered, so the old link no longer does */
 	from->r.offered_pkts -= r->moved_pkts;
 	from->r.offered_bytes -= r->moved_bytes;
 	sch_tree_unlock(from->sch);
@@ -193,8 +196,8 @@ int leolink_switch_over(struct Qdisc *sch, const struct leolink_switch *s, struc
 		leolink_hold_free(hold);
 	}
 	/*
-	 * packets in flight cannot be moved, and arrive late if the new path is shorter; without rests, none of them
-	 * arrive
+	 * packets in flight cannot be moved, and arrive late if the new path is shorter; if both rests are 0, packets
+	 * in flight never arrive
 	 */
 	if (s->flags == LEOLINK_SWITCH_MOVE && !r->marker && !r->refused && !s->copy_ns &&
 	    (s->rest_from_ns || s->rest_to_ns) && last_ns + s->rest_from_ns > now + rest_ns)

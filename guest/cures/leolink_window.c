@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Treatment of packets for some time after a switch. They are copied, and the copies are sent over the old link (packet
- * replication, RFC 8655, 3.2.2.2). Or they are marked as sent over a new path, which the station that restores their
- * order needs to know (RFC 9550, advanced algorithm). Both only apply to numbered packets.
+ * For some time after a switch, copies or marks the packets that a link takes. The node sends the copies over the old
+ * link (packet replication, RFC 8655, 3.2.2.2). A mark says that the packet took a new path; the station that restores
+ * the order uses it (RFC 9550, advanced algorithm). Only numbered packets are copied or marked.
  */
 #include <linux/slab.h>
 #include "leolink_cures.h"
@@ -13,7 +13,7 @@ struct leolink_window {
 	int copy_ifindex;	/* 0 = no copies */
 	bool marks;
 	u64 copy_until_ns, mark_until_ns;
-	struct leolink_switched *record;	/* record in which copies are counted; NULL = there are no copies */
+	struct leolink_switched *record;	/* record that counts the copies; NULL = no packets are copied */
 };
 
 /* May sleep. */
@@ -35,7 +35,7 @@ int leolink_window_begin(struct leolink_sched *q, const struct leolink_switch *s
 		leolink_switched_open(record);
 	}
 	sch_tree_lock(q->sch);
-	/* the newest window comes first */
+	/* the newest window is first in the list */
 	w->next = q->windows;
 	q->windows = w;
 	leolink_set_plain(q);
@@ -59,7 +59,7 @@ void leolink_window_end_all(struct leolink_sched *q)
 		end(&q->windows);
 }
 
-/* The newest window for the packet's host. Also removes windows that are over. */
+/* Returns the newest window for the packet's destination. Also removes windows that are over. */
 static struct leolink_window *window_of(struct leolink_sched *q, const struct sk_buff *skb, u64 now)
 {
 	struct leolink_window **place = &q->windows, *found = NULL;
@@ -78,9 +78,9 @@ static struct leolink_window *window_of(struct leolink_sched *q, const struct sk
 }
 
 /*
- * Called when a link takes a packet. Numbers the packet. After a switch, marks or copies it. Returns the copy, which
- * the link with the interface `copy_ifindex` must send; NULL = there is no copy. If `copy_ifindex` is NULL, no copy is
- * made.
+ * Called when a link takes a packet. Numbers the packet. If a window is open for the packet's destination, also marks
+ * or copies the packet. Returns the copy, which the caller must send over the link with the interface `copy_ifindex`;
+ * NULL = no copy was made. If the argument `copy_ifindex` is NULL, no copy is made.
  */
 struct sk_buff *leolink_window_accept(struct leolink_sched *q, struct sk_buff *skb, int *copy_ifindex, u64 now)
 {
@@ -96,7 +96,7 @@ struct sk_buff *leolink_window_accept(struct leolink_sched *q, struct sk_buff *s
 		return NULL;
 	if (w->mark_until_ns > now)
 		skb->hash |= NUMBER_NEW_WAY;
-	/* if a packet returns to this node, it is itself a copy */
+	/* a copy may come back to this node on its path, and must not be copied again */
 	if (w->copy_until_ns <= now || !copy_ifindex || (skb->hash & NUMBER_COPIED))
 		return NULL;
 	copy = skb_copy(skb, GFP_ATOMIC);

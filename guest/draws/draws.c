@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * draws: the streams of draws.h, and functions that replace the kernel's own random functions in all files that do not
+ * draws: the random streams of draws.h, and replacements of the kernel's random functions for all files that do not
  * include draws.h.
  *
- * Linked with --wrap for each function of drivers/char/random.c that other files call (guest/build.sh). Drivers, mm and
- * modules draw from one stream, in the order of their calls. The kernel's pool still works, but nothing reads it.
+ * The kernel is linked with --wrap for each function of drivers/char/random.c that other files call (guest/build.sh).
+ * Drivers, mm and modules draw from one stream, in the order of their calls. The kernel's own entropy pool still works,
+ * but nothing reads it.
  */
 #define DRAWS_WITHOUT_FILE
 #include "draws.h"
@@ -48,10 +49,11 @@ static u64 draws_next_of_file(struct draws *draws)
 }
 
 /*
- * The draws of a connection depend on its addresses and ports, and on the number of packets that it has delivered. They
- * also depend on the number of draws that it has made since the last of these was delivered. Draws of other connections
- * do not affect them. A congestion control makes all its draws together, while it handles one ACK or timeout. To count
- * the draws, it is therefore enough to remember the state of the last one.
+ * The random numbers of a connection depend on its addresses and ports, and on the number of packets that it has
+ * delivered. They also depend on how many numbers the connection has drawn since its last packet was delivered. Draws
+ * of one connection do not affect the draws of another. A congestion control draws all its numbers for one ACK or
+ * timeout in a row, so no other connection draws in between. The numbers that a connection has drawn can therefore be
+ * counted by remembering only the state of the connection that drew last.
  */
 static u64 last_state;
 static u32 draws_of_last_state;
@@ -73,7 +75,9 @@ u64 draws_next(struct draws *draws, const struct sock *connection)
 	return connection ? draws_next_of_connection(connection) : draws_next_of_file(draws);
 }
 
-/* A bound of 0 means that there is no bound. As with __get_random_u32_below(), any number may then be returned */
+/*
+ * As in __get_random_u32_below(), a bound of 0 stands for no bound, so any number may be returned
+ */
 u32 draws_below(struct draws *draws, const struct sock *connection, u32 ceil)
 {
 	u32 below;

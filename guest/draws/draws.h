@@ -2,9 +2,10 @@
 /*
  * Random numbers that depend only on the run's seed and on earlier draws in the same stream (design/draws.md).
  *
- * guest/build.sh includes this header before files of net/. The calls of get_random_u32() and similar functions in such
- * a file then draw from the file's own stream. If DRAWS_OF names the socket, they draw from a stream of the connection.
- * The kernel's pool mixes in the times of interrupts, which shift with any change to the kernel.
+ * guest/build.sh includes this header before the kernel's files of net/. In such a file, get_random_u32() and similar
+ * functions then draw from the file's own stream. If the macro DRAWS_OF names a socket, they draw from a stream of this
+ * socket's connection. The kernel's pool is not used, because it mixes in the times of interrupts, which shift with any
+ * change to the kernel.
  */
 #ifndef LEOWARP_DRAWS_H
 #define LEOWARP_DRAWS_H
@@ -14,13 +15,13 @@
 struct sock;
 
 /*
- * A stream of random numbers. It restarts when the first process starts. Adding or removing a built-in driver therefore
- * does not change a run.
+ * A stream of random numbers. The stream restarts when the first process starts, so numbers that built-in drivers drew
+ * at boot no longer matter. Adding or removing a built-in driver therefore does not change a run.
  */
 struct draws {
 	const char *name;
 	u64 state;
-	u32 beginning;	/* 0 = the stream has not begun; 1 = it began before the first process; 2 = with it */
+	u32 beginning;	/* 0 = nothing drawn yet; 1 = begun before the first process; 2 = begun after it */
 };
 
 bool current_is_agent(void);
@@ -31,9 +32,9 @@ void draws_fill(struct draws *draws, const struct sock *connection, void *buffer
 #ifndef DRAWS_WITHOUT_FILE
 
 /*
- * These functions draw from the file's own stream. linux/random.h declares the same names later, and these declarations
- * refer to the functions here (a declaration without `static` keeps the linkage of the earlier declaration). The
- * helpers in linux/random.h call these functions, so they draw from the stream, too.
+ * The functions declared below draw from the file's own stream. linux/random.h declares the same names later, and its
+ * declarations refer to the functions here (a declaration without `static` keeps the linkage of the earlier
+ * declaration). The helpers in linux/random.h call these functions, so the helpers draw from the file's stream as well.
  */
 static struct draws draws_of_file __attribute__((unused)) = { .name = KBUILD_BASENAME };
 
@@ -75,9 +76,9 @@ static inline void draws_bytes(void *buffer, size_t length)
 #define get_random_bytes draws_bytes
 
 /*
- * Keys of hashes and of sequence numbers, which are drawn once. This replaces linux/once.h, which makes a kernel worker
- * run after each key. linux/once.h must also not be included before the file defines its message prefix (pr_fmt). The
- * rest of linux/once.h is not needed.
+ * Replaces linux/once.h, by which the kernel draws each key of hashes and of sequence numbers only once. The original
+ * makes a kernel worker run after each key. In addition, it must not be included before the file defines its message
+ * prefix (pr_fmt). Files of net/ need nothing else from linux/once.h.
  */
 #define _LINUX_ONCE_H
 #undef get_random_once
@@ -97,7 +98,7 @@ static inline void draws_bytes(void *buffer, size_t length)
 
 #ifdef DRAWS_OF
 
-/* Draws in headers belong to no connection, so these headers are included first */
+/* The headers are included before the macros below, because draws in headers do not belong to a connection */
 #include <net/tcp.h>
 #undef get_random_u8
 #undef get_random_u16

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The arithmetic of draws. These functions only compute with numbers. They are compiled into the kernel, and also by
- * the tests on the host (tests/guest/draws_arithmetic_test.py).
+ * The arithmetic of random streams. The functions below only compute with numbers, and use nothing of the kernel. They
+ * are therefore also compiled by tests that run on the host (tests/guest/draws_arithmetic_test.py).
  */
 #ifndef LEOWARP_DRAWS_ARITHMETIC_H
 #define LEOWARP_DRAWS_ARITHMETIC_H
@@ -22,7 +22,7 @@ typedef uint64_t u64;
 #define DRAWS_GOLDEN 0x9e3779b97f4a7c15ULL
 
 /*
- * FNV-1a. The agent also uses it to derive a stream's seed from the run's seed and a name (substream() in
+ * FNV-1a. The agent uses FNV-1a as well, to derive a stream's seed from the run's seed and a name (substream() in
  * network/directions.rs)
  */
 static inline u64 draws_fnv(u64 hash, const void *bytes, size_t length)
@@ -50,8 +50,8 @@ static inline u64 draws_step(u64 *state)
 }
 
 /*
- * State of a file's stream. It depends on the run's seed, the file's name, and whether the first process already runs
- * (0, 1)
+ * The state with which a file's stream starts. The state depends on the run's seed, the file's name, and whether the
+ * first process already runs (0 or 1)
  */
 static inline u64 draws_state_of_file(u64 seed, const char *name, size_t length, bool runs)
 {
@@ -59,8 +59,8 @@ static inline u64 draws_state_of_file(u64 seed, const char *name, size_t length,
 }
 
 /*
- * State of an IPv4 connection's stream. Addresses and ports are numbers, as seen by the side that draws. The state also
- * depends on the number of delivered packets
+ * The state with which an IPv4 connection's stream starts. Addresses and ports are numbers in host byte order, as seen
+ * by the end that draws. The state also depends on the number of packets that the connection has delivered
  */
 static inline u64 draws_state_of_connection(u64 seed, u32 own, u32 others, u32 own_port, u32 others_port, u32 delivered_pkts)
 {
@@ -71,9 +71,9 @@ static inline u64 draws_state_of_connection(u64 seed, u32 own, u32 others, u32 o
 }
 
 /*
- * A number below ceil, from 64 random bits. Returns false if another draw is needed. This is Lemire's multiplication
- * without bias (2019), as in get_random_u32_below(). 2^32 % ceil of the 2^32 upper halves are rejected, so that all
- * results are equally likely.
+ * Turns 64 random bits into a number below ceil. Returns false if these bits are rejected, and another draw is needed.
+ * The method is Lemire's multiplication without bias (2019), as in get_random_u32_below(). 2^32 % ceil of the 2^32
+ * upper halves are rejected, so that all results are equally likely.
  */
 static inline bool draws_below_of(u64 bits, u32 ceil, u32 *below)
 {

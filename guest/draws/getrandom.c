@@ -3,7 +3,8 @@
  * getrandom: random numbers for programs that call getrandom(2) or read /dev/urandom or /dev/random. All programs share
  * one stream, in the order of their calls. The agent has a stream of its own, so its draws do not affect programs.
  *
- * Linked with --wrap for the system call, and for the operations of both devices (guest/build.sh).
+ * The kernel is linked with --wrap for the system call, and for the read and write operations of both devices
+ * (guest/build.sh).
  */
 #define DRAWS_WITHOUT_FILE
 #include "draws.h"
@@ -19,7 +20,8 @@ extern const struct file_operations __wrap_random_fops, __wrap_urandom_fops;
 static struct draws programs = { .name = "programs" }, agent = { .name = "agent" };
 
 /*
- * Same as the kernel's get_random_bytes_user(). Returns the number of copied bytes, or -EFAULT if none could be copied
+ * Same as the kernel's get_random_bytes_user(). Returns the number of copied bytes, or -EFAULT if no byte could be
+ * copied
  */
 static ssize_t getrandom_fill(struct iov_iter *to)
 {
@@ -60,7 +62,10 @@ static ssize_t getrandom_read(struct kiocb *file, struct iov_iter *to)
 	return getrandom_fill(to);
 }
 
-/* The kernel would mix data written to the devices into its pool. Nothing reads the pool, so the data are discarded */
+/*
+ * The kernel would mix data written to the devices into its pool. Nothing reads the pool, so the data are discarded
+ * here
+ */
 static ssize_t getrandom_write(struct kiocb *file, struct iov_iter *from)
 {
 	size_t length = iov_iter_count(from);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The machine context of a signal. Since Linux 6.16, it is the last argument of arch/um's signal handlers, which have no
- * such argument in older kernels.
+ * The machine context of a signal, as an argument of arch/um's signal handlers. Since Linux 6.16, the context is the
+ * last argument; in older kernels, the handlers do not have this argument.
  *
- * AND_CONTEXT ends the parameters of a handler's declaration, and WITH_CONTEXT ends the arguments of a call.
+ * The macro AND_CONTEXT ends the list of parameters in a handler's declaration, and the macro WITH_CONTEXT ends the
+ * list of arguments in a call.
  */
 #ifndef LEOWARP_SIGNAL_CONTEXT_H
 #define LEOWARP_SIGNAL_CONTEXT_H

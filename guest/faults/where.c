@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Makes a fault in the kernel print where it happened: the registers and the call stack.
+ * When the kernel faults, this file prints where: the registers and the call stack.
  *
- * Before working on this file, read arch/um/kernel/trap.c. After an access to a bad address, the kernel prints its
- * registers but not its stack, at a log level that `quiet` hides. After a division by zero (SIGFPE) or an invalid
- * instruction (SIGILL) it prints only the signal's number. The host reads the names of functions on the console
- * (python/leowarp/guest/places.py).
+ * Before working on this file, read arch/um/kernel/trap.c. Without this file, after an access to a bad address, the
+ * kernel prints its registers but not its stack, at a log level that `quiet` hides. After a division by zero (SIGFPE)
+ * or an invalid instruction (SIGILL), the kernel prints only the signal's number. On the host,
+ * python/leowarp/guest/places.py replaces the printed addresses by names of functions.
  *
- * Linked with --wrap=show_regs and --wrap=relay_signal (guest/build.sh).
+ * The kernel is linked with --wrap=show_regs and --wrap=relay_signal (guest/build.sh).
  */
 #include <linux/printk.h>
 #include <linux/sched.h>
@@ -18,7 +18,7 @@
 #include <kern_util.h>
 #include "signal_context.h"
 
-/* Declared by typeof, so that a kernel in which the signature differs does not compile */
+/* Declared by typeof, so that compiling fails on a kernel in which the function's signature differs */
 typeof(show_regs) __real_show_regs, __wrap_show_regs;
 typeof(relay_signal) __real_relay_signal, __wrap_relay_signal;
 /* sysdep/mcontext.h declares this function with libc's type of the context */
@@ -30,7 +30,7 @@ void __wrap_show_regs(struct pt_regs *regs)
 
 	console_verbose();
 	__real_show_regs(regs);
-	/* Reading the stack may cause another fault, because the stack pointer may have any value by now */
+	/* After a fault, the stack pointer may have any value, so reading the stack may cause a second fault */
 	if (has_shown_stack)
 		return;
 	has_shown_stack = true;
@@ -49,7 +49,7 @@ void __wrap_relay_signal(int sig, struct siginfo *info, struct uml_pt_regs *regs
 {
 	if (!UPT_IS_USER(regs)) {
 		/*
-		 * The kernel has saved the registers only if the signal is SIGSEGV (sig_handler_common,
+		 * Only for SIGSEGV has the kernel already saved the registers (sig_handler_common,
 		 * arch/um/os-Linux/signal.c)
 		 */
 		get_regs_from_mc(regs, &container_of(info, struct frame, info)->context.uc_mcontext);

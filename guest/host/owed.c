@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Handles the places where Linux 6.12 needs floating-point registers that shortcut.c has not read yet.
+ * Reads postponed floating-point registers (shortcut.c) before Linux 6.12 uses them.
  *
  * The following functions use thread.regs.regs.fp (grep -rnE 'regs(\.|->)fp' arch/um arch/x86/um), and so does fork():
- *	userspace()			ptrace
- *	copy_sc_to_user()		writes a signal frame: handled below
- *	copy_sc_from_user()		sigreturn    \
- *	flush_thread()			exec	      } after these system calls, reads are not postponed (is_plain() in shortcut.c)
- *	arch_dup_task_struct()		fork, clone  /
- * In addition, a signal in a system call may end a task while registers are owed to it. This is handled below.
+ *	userspace()			by ptrace; handled in shortcut.c
+ *	copy_sc_to_user()		writes a signal frame; handled below
+ *	copy_sc_from_user()		system call sigreturn; its reads are not postponed
+ *	flush_thread()			system call exec; its reads are not postponed
+ *	arch_dup_task_struct()		system calls fork and clone; their reads are not postponed
+ * shortcut.c postpones reads only after the system calls in its is_plain(). A signal may end a task during such a
+ * system call, while registers are owed to the task. The function arch_release_task_struct below handles this case.
  *
- * Kernels other than 6.12 may use these registers in other places. They are linked without this file (build.sh).
+ * Other versions of Linux may use these registers in other places, so their kernels are linked without this file
+ * (build.sh).
  */
 #include <linux/sched.h>
 #include <linux/signal.h>
@@ -22,7 +24,7 @@
 
 const char leowarp_owed_is_paid = 1;
 
-/* The kernel's own function. build.sh gives it a second name, and makes the original name weak */
+/* The kernel's setup_signal_stack_si(). build.sh gives it this second name, and makes the original name weak */
 int leowarp_kernels_setup_signal_stack_si(unsigned long stack_top, struct ksignal *ksig, struct pt_regs *regs,
 					  sigset_t *mask);
 
@@ -32,7 +34,10 @@ int setup_signal_stack_si(unsigned long stack_top, struct ksignal *ksig, struct 
 	return leowarp_kernels_setup_signal_stack_si(stack_top, ksig, regs, mask);
 }
 
-/* Replaces a weak function of kernel/fork.c that does nothing. After this call the task's memory is freed */
+/*
+ * Replaces a weak function of kernel/fork.c that does nothing. The kernel calls it just before it frees the task's
+ * memory
+ */
 void arch_release_task_struct(struct task_struct *task)
 {
 	leowarp_forget_owed(task, sizeof(*task));

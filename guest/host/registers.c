@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Supports hosts whose XSAVE area is larger than the guest kernel expects. This is the case for every processor with
- * AMX. Also records the last system calls of guest processes, for error messages.
+ * Supports hosts whose XSAVE area is larger than the guest kernel expects. Every processor with AMX has such an area.
+ * This file also records the last system calls of guest processes, for error messages.
  *
  * Before working on this file, read arch/x86/um/os-Linux/registers.c. In the host's kernel, read ptrace_regset() in
  * kernel/ptrace.c and xstateregs_set() in arch/x86/kernel/fpu/regset.c.
  *
- * The kernel is linked with --wrap=ptrace, so its ptrace requests arrive here. If shortcut.c is linked, they pass
- * through shortcut.c first.
+ * The kernel is linked with --wrap=ptrace, so this file gets the kernel's ptrace requests. If shortcut.c is linked, the
+ * requests pass through shortcut.c first.
  *
- * Linux 6.12 keeps the floating-point registers of a guest process in 2,696 bytes (HOST_FP_SIZE in
- * arch/x86/um/user-offsets.c), and passes these bytes to PTRACE_SETREGSET. The host truncates a buffer that is too
- * long. If a buffer is shorter than the host's own XSAVE area, which is 11,008 bytes with AMX, the host answers EFAULT.
- * On such a host, this file first reads the whole area, replaces its beginning by the guest's bytes, and writes the
- * whole area back. Linux 6.13 asks the host for the size ("um: switch to regset API and depend on XSTATE"). Its
- * requests are long enough, and pass through unchanged.
+ * Linux 6.12 keeps the floating-point registers of a guest process in a buffer of 2,696 bytes (HOST_FP_SIZE in
+ * arch/x86/um/user-offsets.c), and passes this buffer to PTRACE_SETREGSET. If the buffer is longer than the host's own
+ * XSAVE area, the host ignores the rest. If the buffer is shorter, the host answers EFAULT; with AMX, the host's area
+ * has 11,008 bytes. On a host with a longer area, this file first reads the host's area, then replaces its beginning by
+ * the guest's bytes, and writes the area back. Linux 6.13 and later ask the host for the size of its area ("um: switch
+ * to regset API and depend on XSTATE"). Requests of these kernels are long enough, and pass through unchanged.
  *
- * The bytes after the guest's bytes belong to the host process, which all threads of a guest process share. They only
- * contain AMX's tiles, which stay in their initial state. A process would have to ask for them by
- * arch_prctl(ARCH_REQ_XCOMP_PERM), to which the guest kernel answers EINVAL (arch/x86/um/syscalls_64.c). AVX, AVX-512
- * and PKRU end at byte 2,696 or before.
+ * The bytes of the area after the guest's bytes belong to the host process, which all threads of a guest process share.
+ * These bytes contain only AMX's tiles, which stay in their initial state, because guest processes cannot use tiles. A
+ * guest process would have to request the tiles by arch_prctl(ARCH_REQ_XCOMP_PERM), and the guest kernel answers this
+ * call with EINVAL (arch/x86/um/syscalls_64.c). The registers of AVX, AVX-512 and PKRU end at byte 2,696 or before.
  *
- * One area is enough, because the guest has one processor and nothing is scheduled between the calls below.
+ * One array `area` for all processes is enough, because the guest has one processor and nothing is scheduled between
+ * the calls below.
  */
 #include <elf.h>
 #include <errno.h>
@@ -32,17 +33,17 @@
 
 #include "registers.h"
 
-/* Six times as large as the largest present host needs */
+/* Six times the XSAVE area of the largest present host */
 #define AREA_BYTES 65536
-/* Number of the latest system calls that are kept */
+/* Number of system calls that are remembered */
 #define LAST_CALLS 8
 
 long __real_ptrace(enum __ptrace_request request, pid_t pid, void *address, void *data);
 long __wrap_ptrace(enum __ptrace_request request, ...);
 
 /*
- * The latest system calls of guest processes. A reader outside the guest uses them to report what a program does while
- * virtual time does not advance. python/leowarp/guest/watch.py depends on this layout.
+ * The latest system calls of guest processes. A program outside the guest reads these records, to report what a guest
+ * program does while virtual time does not advance. python/leowarp/guest/watch.py depends on this layout.
  */
 struct leowarp_calls {
 	uint64_t count;
@@ -57,8 +58,7 @@ struct leowarp_calls leowarp_calls;
 
 static unsigned char area[AREA_BYTES];
 /*
- * Size of the host's XSAVE area. It is the same for all processes, because the features of a host never change. 0 = not
- * known yet
+ * Size of the host's XSAVE area. The size is the same for all processes. 0 = not known yet
  */
 static size_t host_bytes;
 
@@ -72,7 +72,7 @@ static long set_xstate(pid_t pid, struct iovec *given)
 		if (result < 0)
 			return result;
 		if (whole.iov_len == sizeof(area)) {
-			/* The buffer may have truncated the area */
+			/* The host fills at most the buffer's length, so the host's area may be even longer */
 			fprintf(stderr, "leowarp: the host's XSAVE area has %d bytes or more\n", AREA_BYTES);
 			errno = E2BIG;
 			return -1;
@@ -112,7 +112,7 @@ long __wrap_ptrace(enum __ptrace_request request, ...)
 	pid_t pid;
 	void *address, *data;
 
-	/* There are three arguments, as in glibc's ptrace, although some callers pass fewer */
+	/* Reads three arguments, as glibc's ptrace does, although some callers pass fewer */
 	va_start(arguments, request);
 	pid = va_arg(arguments, pid_t);
 	address = va_arg(arguments, void *);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * glibc 2.35 and later registers an area for restartable sequences for each thread. User Mode Linux creates its guest
- * processes by fork, and then unmaps all of their memory. The host kernel would therefore find no area to which it can
- * write, and would kill them with SIGSEGV ("wait_stub_done: failed to wait for SIGTRAP"). This file undoes the
- * registration before main. References: glibc manual, "Restartable Sequences"; rseq(2).
+ * For each thread, glibc 2.35 and later registers an area for restartable sequences with the host kernel. User Mode
+ * Linux creates its guest processes by fork, and then unmaps all of their memory, including this area. The host kernel
+ * would then be unable to write to the area, and would kill the guest processes with SIGSEGV ("wait_stub_done: failed
+ * to wait for SIGTRAP"). This file therefore undoes the registration before main. References: glibc manual,
+ * "Restartable Sequences"; rseq(2).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,9 @@ static void __attribute__((constructor)) unregister_rseq(void)
 
 	if (__rseq_size == 0)
 		return;
-	/* the registered length is always 32 bytes, the size of struct rseq; __rseq_size only counts the part in use */
+	/*
+	 * the registered length is always the size of struct rseq, 32 bytes; __rseq_size counts only the bytes in use
+	 */
 	if (syscall(SYS_rseq, area, 32, RSEQ_FLAG_UNREGISTER, RSEQ_SIG)) {
 		perror("leowarp: cannot unregister rseq; start with GLIBC_TUNABLES=glibc.pthread.rseq=0");
 		exit(1);

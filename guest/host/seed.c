@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * User Mode Linux asks its host for one thing that would make two runs differ: 32 bytes from getrandom(2) at boot
- * (arch/um/kernel/um_arch.c). The kernel is linked with --wrap=getrandom, so these bytes come from this file. They are
- * a splitmix64 stream, whose seed is the environment variable LEOWARP_SEED. The kernel's source stays unchanged.
+ * At boot, User Mode Linux asks its host for 32 bytes by getrandom(2) (arch/um/kernel/um_arch.c); without this file,
+ * these bytes would make two runs differ. The kernel is linked with --wrap=getrandom, so this file provides the bytes
+ * instead of the host. The bytes come from a splitmix64 stream, whose seed is the environment variable LEOWARP_SEED.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 unsigned long long leowarp_seed(void);
 ssize_t __wrap_getrandom(void *buffer, size_t length, unsigned int flags);
 
-/* The run's seed. draws/ also derives its streams from it */
+/* The run's seed. The files in draws/ derive their streams from it as well */
 unsigned long long leowarp_seed(void)
 {
 	static unsigned long long seed;

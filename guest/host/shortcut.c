@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reduces the number of requests to the host for each system call of a guest process.
+ * Makes fewer requests to the host for each system call of a guest process.
  *
  * Before working on this file, read userspace() in arch/um/os-Linux/skas/process.c.
  *
  * For each system call of a guest process, Linux 6.12 makes six requests to the host: SETREGS, SETREGSET (floating
- * point), SYSEMU, wait, GETREGS and GETREGSET. A process changes its registers only while it runs. This file therefore
- * keeps the registers that were read last:
+ * point), SYSEMU, wait, GETREGS and GETREGSET. A stopped process does not change its registers. This file therefore
+ * remembers the registers of a process from the last request:
  *
  *	SETREGSET	is omitted if the bytes are unchanged (the host would allocate, copy and check 2,696 bytes);
- *	SETREGS		becomes POKEUSER if it returns from a system call and only changes rax;
- *	GETREGSET	after a system call is postponed until the bytes are needed (struct known, owed). In 6.12 they
- *			are needed when another thread of the process is about to run, when any other request is made
- *			for the process, and when a signal frame is written (owed.c). fork(), exec() and sigreturn() use
- *			the bytes, too. After these, and after all calls that are not in is_plain(), the bytes are read
- *			at once.
+ *	SETREGS		is replaced by the shorter POKEUSER if a system call returns and only rax has changed;
+ *	GETREGSET	after a system call is postponed until the kernel needs the bytes (struct known, owed). Linux
+ *			6.12 needs them when another thread of the process is about to run, when it makes any other
+ *			request for the process, and when it writes a signal frame (owed.c). fork(), exec() and
+ *			sigreturn() need the bytes immediately. After these three calls, and after all other calls that
+ *			are not in is_plain(), GETREGSET is therefore not postponed.
  *
- * Measurements: design/programs.md.
+ * design/programs.md contains measurements.
  */
 #include <elf.h>
 #include <errno.h>
@@ -32,13 +32,13 @@
 #include "registers.h"
 
 /*
- * Longest request whose bytes are kept. Requests of Linux 6.12 have 2,696 bytes. Longer requests, of a later kernel on
- * a host with AMX, pass through
+ * Longest request whose bytes are remembered. Requests of Linux 6.12 have 2,696 bytes. Longer requests, which later
+ * kernels make on a host with AMX, go to the host each time
  */
 #define KEPT_BYTES 4096
 /*
- * Number of slots for host processes whose registers are known. The process id selects the slot, which belongs to the
- * process that used it last
+ * Number of slots for host processes whose registers are remembered. The process id, modulo this number, selects the
+ * slot. If several processes share a slot, it contains the registers of the one that used it last
  */
 #define PLACES 64
 /*
@@ -48,28 +48,31 @@
 #define RESTART_FIRST (-512L)
 #define RESTART_LAST (-516L)
 
-/* Known registers of a stopped host process */
+/* Remembered registers of a stopped host process */
 struct known {
 	pid_t pid;
 	bool has_general, has_floating;
 	struct user_regs_struct general;
 	/*
-	 * Length of the request, and length of the host's answer. The second is the minimum of the request's length and
-	 * the size of the host's XSAVE area
+	 * Length of the request, and length of the host's answer. The answer has the length of the request or of the
+	 * host's XSAVE area, whichever is shorter
 	 */
 	size_t asked_bytes, floating_bytes;
 	unsigned char floating[KEPT_BYTES];
-	/* Buffer that the kernel asked to fill, and that is not filled yet. NULL = there is no such buffer */
+	/*
+	 * Buffer that the kernel has asked shortcut.c to fill, and that is not filled yet. NULL = there is no such
+	 * buffer
+	 */
 	void *owed;
 };
 
 /*
- * The array is mapped at the first request. 280 kB more of static data would move the kernel's memory, and would change
- * everything that depends on addresses (design/kernel-config.md).
+ * The array is mapped at the first request and is not static data. 280 kB more of static data would move the kernel's
+ * memory, and would change everything that depends on addresses (design/kernel-config.md).
  */
 static struct known *places;
 
-/* The kernel's memcmp takes a microsecond for an XSAVE area. The length must be a multiple of 8 */
+/* Used because the kernel's memcmp takes a microsecond for an XSAVE area. The length must be a multiple of 8 */
 static bool is_same(const void *a, const void *b, size_t bytes)
 {
 	const uint64_t *x = a, *y = b;
@@ -94,7 +97,7 @@ static long read_floating(struct known *known, struct iovec *into)
 	return result;
 }
 
-/* Fills the kernel's buffer that was not filled before, while the process is still stopped */
+/* Fills the buffer that is still owed to the kernel, while the process is still stopped */
 static long pay(struct known *known)
 {
 	struct iovec into = { .iov_base = known->owed, .iov_len = known->asked_bytes };
@@ -104,14 +107,14 @@ static long pay(struct known *known)
 	known->owed = NULL;
 	if (read_floating(known, &into) == 0)
 		return 0;
-	/* The process was killed, by the kernel or from outside, and never runs again */
+	/* If the process was killed, by the kernel or from outside, nobody needs its registers */
 	if (errno == ESRCH)
 		return 0;
 	fprintf(stderr, "leowarp: the registers of process %d cannot be read: %s\n", known->pid, strerror(errno));
 	return -1;
 }
 
-/* Known registers of a process. NULL = no registers can be kept, and errno is set */
+/* Slot with the registers of a process. NULL = no registers can be remembered, and errno is set */
 static struct known *known_of(pid_t pid)
 {
 	struct known *known;
@@ -134,8 +137,8 @@ static struct known *known_of(pid_t pid)
 }
 
 /*
- * System calls in which the kernel neither reads nor writes the caller's floating-point registers, unless it writes a
- * signal frame at their end. Programs make thousands of these calls.
+ * Whether the kernel handles this system call without reading or writing the caller's floating-point registers (except
+ * for a signal frame at the end of the call). The list contains the calls that programs make thousands of times.
  */
 static bool is_plain(unsigned long number)
 {
@@ -160,8 +163,8 @@ static long get_floating(struct known *known, struct iovec *into)
 		return 0;
 	}
 	/*
-	 * orig_rax is the number of a system call only if the process has stopped for a system call. Otherwise it is
-	 * negative
+	 * orig_rax is the number of a system call if the process has stopped for one. At any other stop, orig_rax is
+	 * negative, so is_plain() is false
 	 */
 	if (&leowarp_owed_is_paid && into->iov_len <= KEPT_BYTES && known->has_general && is_plain(known->general.orig_rax)) {
 		known->owed = into->iov_base;
@@ -175,7 +178,10 @@ static long set_floating(struct known *known, struct iovec *given)
 {
 	size_t asked_bytes = given->iov_len;
 
-	/* The process has not run since it stopped, and the kernel has not changed the buffer */
+	/*
+	 * If the kernel passes the buffer that is still owed, it has not changed the registers, and the process still
+	 * has them
+	 */
 	if (known->owed == given->iov_base && known->asked_bytes == asked_bytes) {
 		known->owed = NULL;
 		return 0;
@@ -207,8 +213,9 @@ static long set_general(struct known *known, const struct user_regs_struct *give
 
 	but_result.rax = known->general.rax;
 	/*
-	 * The kernel passes -1 for "no system call", so that the host does not restart one. The host's decision also
-	 * depends on rax
+	 * The kernel sets orig_rax to -1 ("no system call"), so that the host does not restart a system call. With
+	 * POKEUSER, orig_rax keeps its old value. The host then restarts a call only for some values of rax, which the
+	 * condition below excludes
 	 */
 	but_result.orig_rax = known->general.orig_rax;
 	if (known->has_general && given->orig_rax == -1UL && !(value <= RESTART_FIRST && value >= RESTART_LAST) &&
@@ -225,7 +232,7 @@ static void owed_in(const void *from, size_t bytes, bool is_wanted)
 	for (struct known *known = places; known && known < places + PLACES; known++) {
 		if (!known->owed || (uintptr_t)known->owed - (uintptr_t)from >= bytes)
 			continue;
-		/* Otherwise the kernel would continue with registers from another moment */
+		/* If this read fails, the kernel must not continue with registers of an earlier moment */
 		if (is_wanted && pay(known) < 0)
 			__builtin_trap();
 		known->owed = NULL;
@@ -247,7 +254,7 @@ long leowarp_shortcut(enum __ptrace_request request, pid_t pid, void *address, v
 	bool is_floating = address == (void *)NT_X86_XSTATE;
 	struct known *known;
 
-	/* A process that is to be traced makes this request about itself */
+	/* This request is about the calling process itself, before it is traced */
 	if (request == PTRACE_TRACEME)
 		return leowarp_ptrace(request, pid, address, data);
 	known = known_of(pid);
@@ -263,7 +270,7 @@ long leowarp_shortcut(enum __ptrace_request request, pid_t pid, void *address, v
 		return set_general(known, data);
 	if (request == PTRACE_GETSIGINFO)
 		return leowarp_ptrace(request, pid, address, data);
-	/* Any other request may change the registers or make the process run */
+	/* All other requests may change the registers or make the process run */
 	if (pay(known) < 0)
 		return -1;
 	known->has_general = known->has_floating = false;

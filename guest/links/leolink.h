@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * leolink: the netlink attributes, the records that the agent reads, the state of one direction of a link, and the
- * functions that the parts share. Each part uses only the parts above it in this list:
+ * functions that leolink's files call in each other. Each file uses only the files above it in this list:
  *
  *	leolink_table.c		tables of what a link does at which time
  *	leolink_overtake.c	packets that overtake each other
@@ -41,15 +41,15 @@ enum {
 	LEOLINK_DOWN,		/* u32: 1 = refuse offered packets */
 	LEOLINK_FLUSH,		/* flag: drop all packets that the link holds */
 	LEOLINK_CAPACITY,	/* struct leolink_row[]: rows to append to the table of capacities */
-	LEOLINK_CHANNEL,	/* struct leolink_row[]: rows to append to the table of delays and losses */
+	LEOLINK_CHANNEL,	/* struct leolink_row[]: rows to append to the table of delays and losses (channel) */
 	LEOLINK_ORIGIN,		/* u64: clock time at which the tables begin; sent before or with the tables */
 	LEOLINK_IN_ORDER,	/* u32: 0 = a packet with a smaller delay may overtake others */
 	LEOLINK_PROBE_BYTES,	/* u32: length of packets that measured the delay, which includes their transmission */
 	LEOLINK_SWITCH,		/* struct leolink_switch: from now on, packets for a host leave over this direction */
-	LEOLINK_ORDER,		/* struct leolink_order: packets are numbered or put in order; must be set first */
-	LEOLINK_MERGE,		/* struct leolink_merge: packets for a host that arrive wait for a marker */
+	LEOLINK_ORDER,		/* struct leolink_order: packets are numbered or put in order; set before any packet */
+	LEOLINK_MERGE,		/* struct leolink_merge: arriving packets for a host wait for a marker */
 	LEOLINK_MARKERS,	/* flag: markers may arrive over this direction */
-	LEOLINK_NOTICE,		/* struct leolink_notice: the node sends a host a notice */
+	LEOLINK_NOTICE,		/* struct leolink_notice: the node sends a notice to a host */
 	__LEOLINK_MAX,
 };
 #define LEOLINK_MAX (__LEOLINK_MAX - 1)
@@ -61,9 +61,9 @@ struct leolink_cb {
 	u64 arrive_ns;
 	u32 serialise_ns : 31;
 	u32 lost : 1;
-} __packed __aligned(4);	/* in an skb, a qdisc has only these 20 bytes */
+} __packed __aligned(4);	/* an skb has only these 20 bytes for a qdisc */
 
-/* One record of /proc/leolink/links. crates/agent reads it by these offsets. */
+/* One record of /proc/leolink/links, for one direction of a link. crates/agent reads its fields by their offsets. */
 struct leolink_record {
 	u32 id;
 	u32 waiting_pkts;
@@ -74,13 +74,13 @@ struct leolink_record {
 	u64 delivered_pkts, delivered_bytes;
 	u64 dropped_pkts[CAUSES], dropped_bytes[CAUSES];
 	u64 held_pkts, held_bytes;
-	u64 busy_ns;		/* sum of the transmission times of all accepted packets */
+	u64 busy_ns;		/* sum of the transmission times of all packets that the link has accepted */
 	u64 delay_ns;
 	u64 max_bytes;
 	u64 max_pkts_at_ns, max_bytes_at_ns;	/* when each maximum was first reached; 0 = no packet has waited */
 };
 
-/* One record of /proc/leolink/drops: a lost packet, with the time, place and cause of the loss. */
+/* One record of /proc/leolink/drops, for one lost packet: the time, place and cause of the loss. */
 struct leolink_drop {
 	u64 t_ns;
 	u32 id;
@@ -91,10 +91,10 @@ struct leolink_drop {
 };
 
 /*
- * One row of a table, valid from t_ns on. In netlink messages, t_ns counts from the tables' time 0. In the stored
- * table, t_ns is a clock time. In a table of capacities, value is in bit/s; 0 = nothing is sent, LEOLINK_UNSHAPED = no
- * limit. In a table of delays and losses (channel), value is the delay in ns. loss is a probability times 2^32; U32_MAX
- * = certain.
+ * One row of a table, which is valid from t_ns until the next row's t_ns. In netlink messages, t_ns is relative to
+ * LEOLINK_ORIGIN. In the stored table, t_ns is a time of the guest's clock. In a table of capacities, `value` is in
+ * bit/s; 0 = nothing is sent, LEOLINK_UNSHAPED = no limit. In a table of delays and losses (a channel), `value` is the
+ * delay in ns, and `loss` is the loss probability times 2^32; U32_MAX = every packet is lost.
  */
 struct leolink_row {
 	u64 t_ns;
@@ -109,86 +109,86 @@ struct leolink_row {
 struct leolink_order {
 	u32 flags;
 	u32 zero;
-	u64 delay_ns;		/* how long a packet waits for earlier packets that are missing */
+	u64 delay_ns;		/* how long a packet waits for missing packets with lower numbers */
 };
 
 #define LEOLINK_ORDER_NUMBER	1	/* the link numbers the packets that it accepts */
 #define LEOLINK_ORDER_RESTORE	2	/* the link delivers packets in the order of their numbers */
-#define LEOLINK_ORDER_BY_FLOW	4	/* one sequence of numbers per flow; otherwise one per pair of hosts */
-#define LEOLINK_ORDER_ADVANCED	8	/* a packet waits for earlier ones only if it came by a new path */
+#define LEOLINK_ORDER_BY_FLOW	4	/* one sequence of numbers per flow; without this flag, one per pair of hosts */
+#define LEOLINK_ORDER_ADVANCED	8	/* a packet waits for lower numbers only if marked as sent over a new path */
 #define LEOLINK_ORDER_ELIMINATE	16	/* the link discards the second of two copies of a packet */
 
 /* The node's route to a host changes from another direction of the node to this direction. */
 struct leolink_switch {
 	u32 from;		/* id of the previous direction */
 	__be32 destination;	/* address of the host */
-	u64 rest_from_ns;	/* time to the host from the far end of the previous direction, for its last packet */
-	u64 rest_to_ns;		/* time to the host from the far end of this direction, for its first packet */
+	u64 rest_from_ns;	/* rest of the old path: last packet's travel time from direction `from` to the host */
+	u64 rest_to_ns;		/* rest of the new path: first packet's travel time from this direction to the host */
 	u32 flags;
 	u32 hold_limit_bytes;	/* number of bytes that this direction may hold for all hosts together */
 	u32 marker;		/* number of the marker that ends the old path; 0 = there is no marker */
 	u32 refused;		/* enum leolink_refused: why there is no marker, or why there are no copies */
-	u64 copy_ns;		/* how long copies are also sent over the previous direction; 0 = no copies */
-	u64 new_way_ns;		/* how long packets that may overtake are marked as sent over a new path; 0 = never */
+	u64 copy_ns;		/* how long after the switch copies leave over the previous direction; 0 = no copies */
+	u64 new_way_ns;		/* how long after the switch packets are marked as sent over a new path; 0 = never */
 };
 
-#define LEOLINK_SWITCH_MOVE	1	/* packets that wait at the previous direction move to this one */
-#define LEOLINK_SWITCH_HOLD	2	/* packets on this direction are held, to arrive after the last on the other */
-#define LEOLINK_SWITCH_SEND	4	/* a full hold buffer sends its oldest packet, and does not refuse the newest */
+#define LEOLINK_SWITCH_MOVE	1	/* packets that wait at the previous direction are moved to this one */
+#define LEOLINK_SWITCH_HOLD	2	/* packets are held until those on the old path will have arrived */
+#define LEOLINK_SWITCH_SEND	4	/* a full hold buffer sends its oldest packet, instead of refusing the newest */
 
 /*
- * Why a cure does nothing, or only a part. The agent determines all reasons except the last. leolink determines that
- * one, and the agent reads it back.
+ * Why a cure does nothing, or only a part of its work. The agent finds all reasons except REFUSED_IN_FLIGHT. leolink
+ * finds REFUSED_IN_FLIGHT, and the agent reads it in the record of the switch.
  */
 enum leolink_refused {
 	REFUSED_NOT,
 	REFUSED_NO_OLD_WAY,	/* the old link no longer leads to the host */
 	REFUSED_SAME_WAY,	/* the old link leads back to the same node */
 	REFUSED_NO_TIME,	/* the paths meet after a link without delay and rate */
-	REFUSED_IN_FLIGHT,	/* packets in flight over the old link were not moved, and arrive late */
+	REFUSED_IN_FLIGHT,	/* packets that were in flight over the old link were not moved, and arrive late */
 };
 
 /*
- * The other end of a switch at another node: packets for a host that arrive over this direction wait for the old path's
- * marker.
+ * The node at which the old and the new path of a switch meet: packets for a host that arrive over this direction wait
+ * for the old path's marker.
  */
 struct leolink_merge {
 	u32 marker;		/* number of the marker */
 	__be32 destination;
-	u64 wait_ns;		/* maximum time for which a packet waits */
+	u64 wait_ns;		/* maximum time for which a packet waits for the marker */
 	u32 from;		/* id of the direction over which the marker arrives */
-	u32 limit_bytes;	/* limit of the bytes that wait after arriving over this direction, for all hosts */
+	u32 limit_bytes;	/* limit of the bytes that wait after they arrived over this direction, all hosts */
 	u32 flags;		/* 0 or LEOLINK_SWITCH_SEND */
 	u32 zero;
 };
 
-/* A notice to a host: from now on, packets from that host to another host take this direction. */
+/* A notice to the host `told`: from now on, its packets to the host `destination` take this direction. */
 struct leolink_notice {
 	u32 number;
 	u32 flags;
 	__be32 told, destination;
 	s64 old_delay_ns, new_delay_ns;
-	u64 rest_from_ns, rest_to_ns;	/* as in leolink_switch; in a false notice, the first is the announced wait */
-	s64 answer_ns;		/* time from the destination back to the host, minus the notice's own travel time */
-	u64 delay_ns;		/* how long the node waits until it sends the notice */
+	u64 rest_from_ns, rest_to_ns;	/* as in leolink_switch; in a false notice, rest_from_ns = announced wait */
+	s64 answer_ns;		/* time from `destination` back to `told`, minus the notice's own travel time */
+	u64 delay_ns;		/* how long the node waits before it sends the notice */
 	u32 from;		/* id of the previous direction */
 	u32 zero;
 };
 
-#define LEOLINK_NOTICE_LOST		1	/* the notice is only recorded, and not sent */
-#define LEOLINK_NOTICE_FALSE		2	/* false notice: there is no route change */
-#define LEOLINK_NOTICE_NO_OLD_WAY	4	/* packets that were sent over the previous direction do not arrive */
+#define LEOLINK_NOTICE_LOST		1	/* the notice is recorded, but not sent */
+#define LEOLINK_NOTICE_FALSE		2	/* a false notice: it announces a route change that does not happen */
+#define LEOLINK_NOTICE_NO_OLD_WAY	4	/* packets that were sent over the previous direction never arrive */
 
 struct leolink_table {
 	struct leolink_row *rows;
 	u32 count, room;
-	u32 at;			/* row at which the last search ended; searches go forward in time */
+	u32 at;			/* row at which the last search ended; the next search starts there */
 	u64 least, most;	/* smallest and largest value of the rows; 0 if there are no rows */
 };
 
 /*
- * A waiting packet of a link on which packets overtake each other. On such a link, the packet list is in order of
- * arrival.
+ * A waiting packet, stored in the ring of a link on which packets overtake each other. The ring is in order of
+ * transmission, whereas the packet list of such a link is in order of arrival.
  */
 struct leolink_waiting {
 	u64 start_ns;
@@ -196,37 +196,40 @@ struct leolink_waiting {
 };
 
 /*
- * A larger ring would require too much kernel memory for one netlink message. The agent's setup enforces the same
- * limit.
+ * The ring is limited, because a larger ring would require too much kernel memory for one netlink message. The agent
+ * rejects a setup with a higher limit.
  */
 #define LEOLINK_WAITING_MAX 65536
 
 struct leolink_sched {
-	/* the fields that every packet accesses are kept together */
-	u32 slot;		/* index of the link in the table that maps links to the heap of arrivals */
-	bool is_due;		/* whether an arrival of this link is in the heap */
+	/* the fields that every packet accesses are adjacent in memory */
+	u32 slot;		/* index of this link in `places` of leolink_arrivals.c */
+	bool is_due;		/* whether the heap of arrivals contains this link */
 	bool down;
-	bool asks_nobody;	/* not plain, because of tables or numbers, but without child, holds and windows */
+	bool asks_nobody;	/* has tables or numbers, but no child, holds or windows; false if `plain` */
 	bool plain;		/* no tables, child, holds, numbers or overtaking; fields after `all` are unused */
 	s32 overhead_bytes;
 	u32 last_bytes, last_serialise_ns;
 	u32 loss;
 	u64 rate_bps;
-	u64 due_ns;		/* time of the link's arrival in the heap */
+	u64 due_ns;		/* the link's time in the heap of arrivals */
 	u64 busy_until_ns, last_arrive_ns;
 	struct sk_buff *first_waiting;
 	struct Qdisc *sch;
-	struct leolink_ways *ways;	/* cached routes of the node at the other end; NULL = nothing has arrived yet */
+	struct leolink_ways *ways;	/* cached routes of the node at the other end; NULL = none yet */
 
 	u32 limit_pkts, limit_bytes;
-	struct leolink_record r;	/* the held_* fields are only computed when the record is read */
+	struct leolink_record r;	/* held_* fields of `r` are computed only when the agent reads the record */
 	u64 random;
 	struct list_head all;
 
 	/* tables: capacity, delay and loss are known in advance */
 	struct leolink_table capacity, channel;
 	u64 origin_ns;
-	/* end of the last transmission by the table, and how much more its last nanosecond could have carried */
+	/*
+	 * end of the last transmission that the table scheduled, and the bits that could have been sent in addition in
+	 * its last nanosecond
+	 */
 	u64 sent_until_ns, credit;
 	u32 probe_bytes;
 
@@ -239,7 +242,7 @@ struct leolink_sched {
 	struct Qdisc *child;
 	bool child_has_nothing_due;
 
-	/* packets that are held before they are queued; NULL = none */
+	/* packets that the link holds before it queues them; NULL = none */
 	struct leolink_hold *holds;
 	struct leolink_window *windows;	/* NULL = no recent switch */
 	u64 hold_due_ns;	/* time at which the first hold ends; U64_MAX = nothing is held */
@@ -250,7 +253,7 @@ struct leolink_sched {
 	u32 order;		/* flags LEOLINK_ORDER_* */
 	u64 order_delay_ns;
 
-	/* packets that wait after they arrive, or end a wait */
+	/* packets that wait after they have arrived over this link, and markers that end such a wait */
 	u32 on_arrival;		/* flags ARRIVAL_* of leolink_cures.h; 0 = packets move on immediately */
 	u32 merge_bytes, merge_limit_bytes;
 	bool full_merge_sends;
@@ -277,7 +280,8 @@ static inline const struct Qdisc *leolink_qdisc_of(const struct leolink_sched *q
 }
 
 /*
- * If a function only prefetches, gcc assumes that it has no effect and removes its calls. An asm statement keeps them.
+ * If a function does nothing but prefetch, gcc treats it as without effect, and removes its calls. The asm statement
+ * prevents this removal.
  */
 static inline void leolink_prefetch(const void *line)
 {
@@ -286,7 +290,8 @@ static inline void leolink_prefetch(const void *line)
 }
 
 /*
- * Prefetches a whole sk_buff. Once the sk_buff is in the cache, the memory at its data pointer can be prefetched, too.
+ * Prefetches all of an sk_buff. Once the sk_buff is in the cache, the memory to which its data pointer leads can be
+ * prefetched in turn.
  */
 static inline void leolink_prefetch_packet(const struct sk_buff *skb)
 {
@@ -297,9 +302,9 @@ static inline void leolink_prefetch_packet(const struct sk_buff *skb)
 }
 
 /*
- * Prefetches the headers of a packet whose sk_buff is already in the cache. TCP places them across two cache lines: the
- * first bytes of the Ethernet header are at the end of one line, and the rest and the IP header at the beginning of the
- * next.
+ * Prefetches the headers of a packet whose sk_buff is already in the cache. TCP places a packet's headers across two
+ * cache lines: the first bytes of the Ethernet header are at the end of one line, and the rest of the headers at the
+ * beginning of the next.
  */
 static inline void leolink_prefetch_headers(const struct sk_buff *skb)
 {
@@ -319,8 +324,8 @@ static inline bool leolink_has_no_room(const struct leolink_sched *q, u32 bytes)
 }
 
 /*
- * Called wherever waiting_* may have grown. Between such calls, these values only fall. If a maximum is reached several
- * times, the first time counts.
+ * Called wherever waiting_pkts or waiting_bytes may have grown. Between such calls, both values only fall. If a maximum
+ * is reached several times, the time of the first is recorded.
  */
 static inline void leolink_note_maxima(struct leolink_sched *q, u64 now)
 {
@@ -359,7 +364,8 @@ void leolink_waiting_advance(struct leolink_sched *q, u64 now);
 struct leolink_waiting *leolink_waiting_replace(struct leolink_sched *q, struct leolink_waiting *ring, u32 room);
 
 /*
- * Functions of guest/cures that links call. They make packets wait, number them, copy them, or put them in order.
+ * Functions of guest/cures that links call. These functions make packets wait, number them, copy them, or put them in
+ * order.
  */
 bool leolink_cures_are_linked(void);
 void leolink_cures_set(struct leolink_sched *q, struct nlattr *tb[]);
@@ -398,8 +404,8 @@ void leolink_arm_next(struct leolink_sched *q, u64 now);
 void leolink_reschedule(struct Qdisc *sch, u64 now);
 
 /*
- * Packets whose transmission has begun no longer wait. Only for a FIFO. Each packet passes this function twice on each
- * link.
+ * Counts packets as no longer waiting when their transmission has begun. Only for a link with a FIFO. Inline, because
+ * it runs twice per packet on each link.
  */
 static inline void leolink_advance(struct leolink_sched *q, u64 now)
 {

@@ -8,12 +8,13 @@
 #include "leolink.h"
 
 /*
- * The next arrival of each link that holds packets. They are kept in a heap, which is an array with room for every
- * link. Each entry has up to four children. Arrivals at the same instant keep the order in which they were entered.
- * Otherwise runs would not be repeatable.
+ * The heap of arrivals contains the next arrival of each link that holds packets. The heap is an array with room for
+ * every link. Each entry of the heap has up to four children. Arrivals at the same instant stay in the order in which
+ * they were entered. Without this rule, the same run would not always give the same result.
  *
- * The cost depends on memory accesses. An entry that moves therefore writes its new index to a table with 4 bytes per
- * link, and not to the link. With four children per entry, a heap of a thousand links has five levels and not ten.
+ * Most of the heap's cost is memory accesses. When an entry moves, its new index is therefore written to a table with 4
+ * bytes per link (`places`), and not to the link's own memory. With four children per entry, a heap of a thousand links
+ * has five levels; with two children, it would have ten.
  */
 struct arrival {
 	u64 at_ns;
@@ -33,7 +34,7 @@ static u64 arrivals_entered;
 static struct time_travel_event next_arrival;
 static u64 (*deliver)(struct leolink_sched *q, u64 now);
 static void (*forward)(const struct leolink_sched *next);
-static bool is_forwarding;	/* while set, entering an arrival does not move the event */
+static bool is_forwarding;	/* while true, a new arrival in the heap does not move the event */
 
 static bool before(const struct arrival *a, const struct arrival *b)
 {
@@ -42,11 +43,12 @@ static bool before(const struct arrival *a, const struct arrival *b)
 
 /*
  * When an arrival is due, its link and packet are usually no longer in the cache. Each hop needs about ten cache lines,
- * and one load from memory takes longer than all other work of a hop. The data of an arrival are therefore prefetched
- * in several steps while earlier arrivals are delivered (design/direct.md). Link and packet are prefetched when the
- * arrival moves to a place just below the earliest one. The packet's headers and the next packet are prefetched one
- * arrival before the turn of this one (prefetch_next). By then the IP header is in the cache, and shows which link is
- * next (leolink_direct_forward).
+ * and a single load from memory takes longer than all other work of the hop. While earlier arrivals are delivered, the
+ * data of an arrival are therefore prefetched in several steps (design/direct.md). First, when the arrival moves to one
+ * of the places just below the earliest arrival, its link and packet are prefetched. Second, the packet's headers and
+ * the link's next packet are prefetched while the preceding arrival is delivered (prefetch_next). Third, the IP header
+ * is in the cache and shows over which link the packet leaves, so the data of this link are prefetched
+ * (leolink_direct_forward).
  */
 static void prefetch_arrival(const struct arrival *a)
 {
@@ -56,7 +58,7 @@ static void prefetch_arrival(const struct arrival *a)
 	leolink_prefetch_packet(a->skb);
 }
 
-/* Called before the earliest arrival is delivered. Prefetches what the arrival after it will need. */
+/* Called before the earliest arrival is delivered. Prefetches the memory that the second-earliest arrival will need. */
 static void prefetch_next(void)
 {
 	u32 end = min(2 + BELOW, heap_count + 1), least = 2, i;
@@ -83,7 +85,7 @@ static void put(u32 place, const struct arrival *a)
 		prefetch_arrival(a);
 }
 
-/* Moves `a` to its place in the heap. The entry at index `place` is free. */
+/* Moves the arrival `a` to its place in the heap. The search begins at the index `place`, which must be free. */
 static void settle(u32 place, const struct arrival *a)
 {
 	while (place > 1 && before(a, &heap[(place + BELOW - 2) / BELOW])) {
@@ -138,9 +140,9 @@ static void leave(struct leolink_sched *q)
 }
 
 /*
- * Whether the earliest arrival is the very next event: the processor is idle, no task or softirq has work at this
- * instant, and there is no earlier event. If another event has the same time, the kernel decides which of them is
- * first.
+ * Whether the earliest arrival is the kernel's next event: the processor is idle, no task or softirq has work at this
+ * instant, and no other event is due earlier. If another event has the same time, the function returns false, so the
+ * kernel decides which of the two is first.
  */
 static bool is_next(u64 at_ns)
 {
@@ -153,9 +155,9 @@ static bool is_next(u64 at_ns)
 }
 
 /*
- * Interrupt: the earliest arrival is due. Later arrivals, up to the next event from another source, need no interrupt
- * of their own. The kernel would only return to its idle loop and call this function again at once, so this function
- * sets the clock itself.
+ * Interrupt: the earliest arrival is due. After it, the function also delivers later arrivals, up to the next event
+ * from another source, without an interrupt for each. With an interrupt for each, the kernel would only return to its
+ * idle loop and call this function again, so the function sets the clock itself.
  */
 static void fire(struct time_travel_event *event)
 {
@@ -183,7 +185,7 @@ static void fire(struct time_travel_event *event)
 	set_next_arrival(now);
 }
 
-/* Sets the time at which a link delivers next. It replaces the previous time. */
+/* Sets the time at which a link delivers its next packet. This time replaces the one that was set before. */
 void leolink_arm(struct leolink_sched *q, u64 at_ns, u64 now)
 {
 	unsigned long flags;
@@ -227,7 +229,7 @@ static int make_room(u32 wanted)
 		memcpy(more, old, (heap_count + 1) * sizeof(*more));
 		memcpy(more_places, old_places, room * sizeof(*places));
 	}
-	/* all slots are in use; of the new slots, the first is taken first */
+	/* all slots are in use, so the new slots become the free ones, and the first new slot is used first */
 	for (i = 0; i < wanted - room; i++)
 		more_slots[i] = wanted - 1 - i;
 	heap = more;
@@ -241,7 +243,7 @@ static int make_room(u32 wanted)
 	return 0;
 }
 
-/* Makes room for the arrivals of one more link. May sleep. Called under RTNL. */
+/* Makes room in the heap for the arrivals of one more link. May sleep. Called under RTNL. */
 int leolink_arrivals_join(struct leolink_sched *q)
 {
 	int err = links == room ? make_room(max(64u, 2 * room)) : 0;
@@ -260,9 +262,10 @@ void leolink_arrivals_leave(struct leolink_sched *q)
 }
 
 /*
- * In an interrupt, `deliver_function` delivers what has arrived over a link. It returns the time at which that link is
- * due again; U64_MAX = not known yet. `forward_function` is called in the same interrupt when all arrivals of an
- * instant are delivered. Its argument is the link that delivers next, or NULL.
+ * Sets the two functions that interrupts call. `deliver_function` delivers all packets that have arrived over a link.
+ * It returns the time at which the link next has something to deliver; U64_MAX = not known yet. `forward_function` is
+ * called in the same interrupt after all arrivals of an instant are delivered. Its argument is the link that delivers
+ * next, or NULL.
  */
 void __init leolink_arrivals_register(u64 (*deliver_function)(struct leolink_sched *q, u64 now),
 				      void (*forward_function)(const struct leolink_sched *next))

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Netlink messages of leolink. A change keeps every setting that it does not contain. It is applied as a whole, or
- * refused with a message.
+ * Netlink messages of leolink. Settings that a message does not contain stay as they are. A message is either applied
+ * as a whole, or refused with an error text.
  *
- * Work that may sleep comes first. Only under the lock can it be decided whether a change is refused, because packets
- * come and go until then.
+ * Work that may sleep (allocating memory) is done first, without the lock. Whether a message must be refused is decided
+ * under the lock, because it depends on the packets that the link holds.
  */
 #include <linux/mm.h>
 #include <linux/rtnetlink.h>
 #include "leolink.h"
 
-/* the serialisation time in ns has 31 bits: 1,514 bytes at 8 kbit/s take 1.5 s */
+/* a serialisation time in ns has 31 bits: at 8 kbit/s, 1,514 bytes take 1.5 s */
 #define MIN_RATE_BPS	8000
 
 static const struct nla_policy policy[LEOLINK_MAX + 1] = {
@@ -75,7 +75,7 @@ static bool asks_for_cures(struct nlattr *tb[])
 	return tb[LEOLINK_ORDER] || tb[LEOLINK_SWITCH] || tb[LEOLINK_MERGE] || tb[LEOLINK_MARKERS] || tb[LEOLINK_NOTICE];
 }
 
-/* Refuses settings that are never possible, and settings that are not possible while packets are held. */
+/* Refuses settings that are never allowed, and settings that are not allowed while the link holds packets. */
 static int refuses(const struct leolink_sched *q, struct nlattr *tb[], struct netlink_ext_ack *extack)
 {
 	u64 rate = tb[LEOLINK_RATE_BPS] ? nla_get_u64(tb[LEOLINK_RATE_BPS]) : 0;
@@ -145,7 +145,7 @@ void leolink_flush(struct Qdisc *sch, u64 now)
 	q->last_arrive_ns = now;
 }
 
-/* Applies a change that was not refused. Returns the ring that is no longer needed. */
+/* Applies a message that was not refused. Returns the ring that is no longer used, which the caller must free. */
 static struct leolink_waiting *obey(struct Qdisc *sch, struct nlattr *tb[], struct leolink_waiting *ring)
 {
 	struct leolink_sched *q = qdisc_priv(sch);

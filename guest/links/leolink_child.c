@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A queueing discipline (codel, fq_codel, pie, red, cake, ...) that replaces leolink's FIFO. It is attached to
- * leolink's only class, 1:1. Packets wait in the child. The serialiser takes the next packet when it is free, so the
- * child experiences the back-pressure of a link.
+ * A queueing discipline (the child: codel, fq_codel, pie, red, cake, ...) that replaces leolink's FIFO. The child is
+ * attached to leolink's only class, 1:1. Packets wait in the child. When the serialiser becomes free, it takes the next
+ * packet from the child, so the child queues packets as on a real link.
  */
 #include <linux/rtnetlink.h>
 #include "leolink.h"
 
 /*
- * Destructor of a packet that waits in the child. If the child frees the packet, it has dropped it, on arrival or
- * later. Every discipline frees dropped packets, so this detects all drops. On a router no socket owns a packet, so the
- * destructor is not used for anything else.
+ * Destructor of each packet that waits in the child. If the child frees a packet, the child has dropped it, on arrival
+ * or later. Every discipline frees dropped packets, so the destructor detects all drops. A router's packets belong to
+ * no socket, so their destructor is free for this use.
  */
 static void refused_by_child(struct sk_buff *skb)
 {
 	struct Qdisc *sch = rcu_dereference_raw(skb->dev->qdisc);
 
-	/* an interface that is being removed no longer has this discipline */
+	/* an interface that is being removed has lost this discipline */
 	if (sch->ops->cl_ops == &leolink_class_ops)
 		leolink_record_drop(qdisc_priv(sch), skb, CAUSE_QUEUE, now_ns());
 }
@@ -47,12 +47,12 @@ void leolink_child_pull(struct leolink_sched *q, u64 now)
 	while (q->child->q.qlen && free_ns(q, now) <= now) {
 		skb = q->child->dequeue(q->child);
 		if (!skb) {
-			/* the child shapes packets itself, and reports when it has one */
+			/* the child shapes packets by itself, and will call the link when a packet may leave */
 			q->child_has_nothing_due = true;
 			break;
 		}
 		skb->destructor = NULL;
-		sch->q.qlen--;	/* leolink_transmit counts it again */
+		sch->q.qlen--;	/* leolink_transmit counts the packet once more */
 		sch->qstats.backlog -= qdisc_pkt_len(skb);
 		leolink_transmit(q, skb, now);
 	}
@@ -80,8 +80,8 @@ int leolink_child_enqueue(struct leolink_sched *q, struct sk_buff *skb, struct s
 }
 
 /*
- * The next instant at which this link has something to do: a packet arrives, or the serialiser becomes free for a
- * packet that waits.
+ * Sets the next instant at which this link has something to do: a packet arrives, or the serialiser becomes free while
+ * a packet waits.
  */
 void leolink_child_rearm(struct leolink_sched *q, u64 now)
 {
@@ -124,7 +124,7 @@ static int leolink_graft(struct Qdisc *sch, unsigned long arg, struct Qdisc *new
 	}
 	*old = qdisc_replace(sch, new, &q->child);
 	q->asks_nobody = false;
-	q->plain = false;	/* if the child is removed, the link stays on the slow path, which is always correct */
+	q->plain = false;	/* after the child is removed, the link stays on the slow path, which suits any link */
 	return 0;
 }
 

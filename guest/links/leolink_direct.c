@@ -1,27 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Direct forwarding: if a packet arrives at a node over one link and leaves over another, it moves directly from one
- * queue to the other. It skips the kernel's backlog, softirq, IP receive, route lookup, neighbour lookup and transmit
- * path.
+ * Direct forwarding: if a packet arrives at a node over one link and leaves over another, this file moves it directly
+ * from the first link's queue to the second link's queue. The packet skips the kernel's backlog, softirq, IP receive
+ * path, route lookup, neighbour lookup and transmit path.
  *
- * Before working on this file read net/ipv4/ip_input.c, ip_forward.c, ip_output.c and __dev_queue_xmit. This file does
- * the same to a forwarded packet as those functions do, and it keeps the order of packets. Both paths therefore produce
- * the same run, byte for byte. The kernel handles everything that is not plain:
+ * Before working on this file read net/ipv4/ip_input.c, ip_forward.c, ip_output.c and __dev_queue_xmit. This file
+ * changes a forwarded packet in the same way as these kernel functions, and keeps the order of packets. A run with
+ * direct forwarding and a run with the kernel's forwarding are therefore identical, byte for byte. The following
+ * packets are still forwarded by the kernel:
  *
- * - local delivery, options, fragments, an expired time to live, and packets longer than the MTU;
- * - a node with a capture (as of the last change of the node's routes);
- * - addresses that only the kernel can check, missing routes, and routes through a gateway;
- * - links without a rate, and next links that have no delay, or have children or holds (takes_at_once).
+ * - packets for the node itself, and packets with IP options, fragments, an expired time to live, or more bytes than
+ *   the MTU;
+ * - all packets of a node with a capture (the check is repeated when the node's routes change);
+ * - packets with addresses that only the kernel can check, without a route, or with a route through a gateway;
+ * - packets that arrive over a link without a rate, or leave over a link that has no delay, a child or holds
+ *   (takes_at_once).
  *
- * The order of packets: if packets arrive at one instant over several links, they are first taken off all these links.
- * They are then forwarded one by one, as from the backlog. If one packet of an instant is left to the kernel, all
- * packets of the instant behind it are, too.
+ * The following rules keep the order of packets. If packets arrive over several links at one instant, all of them are
+ * first removed from their links. Then the packets are forwarded one by one, in the order in which the backlog would
+ * contain them. If the kernel must forward one packet of an instant, it also forwards all packets of this instant that
+ * follow.
  *
- * Packets between a host's wire and a link still pass through the backlog, and so do packets of a link that are not
- * forwarded directly. This keeps their order. The steps after the backlog, up to the next link's queue or the wire's
- * other end, are done here at once (receive).
+ * Packets between a host's wire and a link still pass through the kernel's backlog. So do packets that arrive over a
+ * link and are not forwarded directly. The backlog keeps the order of these packets. The function `receive` then takes
+ * such a packet from the backlog, and does all further steps at once, up to the next link's queue or the wire's other
+ * end.
  *
- * The node's own counters (/proc/net/snmp, interfaces) do not count such packets. leolink counts them.
+ * The node's own counters (/proc/net/snmp, interfaces) do not contain packets that are forwarded directly. leolink
+ * counts these packets.
  */
 #include <linux/etherdevice.h>
 #include <linux/inetdevice.h>
@@ -42,11 +48,11 @@
 #include "leolink.h"
 #include "leolink_header.h"
 
-#define WAYS	8	/* a power of two */
+#define WAYS	8	/* must be a power of two */
 
 /*
- * Number of packets of one instant that the kernel forwards in one turn of the backlog (dev_rx_weight). If there are
- * more packets, processes run between the turns, and would see packets at different times.
+ * Number of packets of one instant that the kernel takes from the backlog in one turn (dev_rx_weight). If more packets
+ * arrive at one instant, processes run between the turns, so the kernel forwards these packets.
  */
 #define MOST_AT_ONCE	64
 
@@ -54,8 +60,8 @@
 struct way {
 	__be32 source, destination;
 	u32 stamp;
-	u16 max_bytes;		/* length of the longest frame */
-	u8 mac[ETH_ALEN];	/* MAC address of both ends of the next link */
+	u16 max_bytes;		/* longest frame that may be forwarded directly */
+	u8 mac[ETH_ALEN];	/* MAC address, which both ends of the next link share */
 	u8 tos;
 	u8 headroom;		/* free space that the kernel wants before a frame */
 	struct net_device *dev;	/* device over which packets leave; NULL = the kernel handles them */
@@ -64,12 +70,13 @@ struct way {
 };
 
 /*
- * The cost of a hop depends on memory accesses. With a thousand links, a link is not in the cache when its packets
- * arrive. Devices, namespaces and the memory behind a packet's data are therefore not read for each packet.
+ * Most of the cost of a hop is memory accesses. With a thousand links, a link is not in the cache when its packets
+ * arrive. For each packet, this file therefore reads no devices or namespaces, and not the memory behind the packet's
+ * data.
  */
 struct leolink_ways {
 	struct net_device *peer;	/* device at the link's other end */
-	const atomic_t *routes_changed;	/* counts the route changes of that device's node */
+	const atomic_t *routes_changed;	/* counter of route changes at that device's node */
 	struct way way[WAYS];
 };
 
@@ -78,8 +85,8 @@ static int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **t
 static u32 links_changed;
 
 /*
- * Packets of this instant that are not forwarded yet, in order of arrival. The cb of each contains the link over which
- * it arrived.
+ * Packets that have arrived at this instant and are not forwarded yet, in order of arrival. The cb of each packet
+ * contains the link over which it arrived.
  */
 static struct sk_buff *first, **last = &first;
 static u32 arrived;
@@ -90,7 +97,7 @@ static struct leolink_sched **brought_by(struct sk_buff *skb)
 	return (struct leolink_sched **)qdisc_skb_cb(skb)->data;
 }
 
-/* A link is added or removed, so cached routes are no longer valid. */
+/* Called when a link is added or removed. Cached routes are then no longer valid. */
 void leolink_direct_links_changed(void)
 {
 	links_changed++;
@@ -106,13 +113,16 @@ static bool is_tapped(const struct net_device *dev)
 	return !list_empty(&dev->ptype_all) || (handler && handler != receive);
 }
 
-/* Route changes of the node increment the first number, and link changes the second, so the sum never repeats. */
+/*
+ * A number that differs after each change: route changes of the node increment the first term, and link changes the
+ * second.
+ */
 static u32 stamp_of(const struct leolink_ways *ways)
 {
 	return (u32)atomic_read(ways->routes_changed) + links_changed;
 }
 
-/* The link in which a node's packets to `dev` are queued; NULL = there is none. */
+/* The link that queues a node's packets to `dev`; NULL = there is none. */
 static struct leolink_sched *link_of(const struct net_device *dev)
 {
 	struct Qdisc *sch = dev->real_num_tx_queues == 1 ? rcu_dereference(netdev_get_tx_queue(dev, 0)->qdisc) : NULL;
@@ -121,8 +131,7 @@ static struct leolink_sched *link_of(const struct net_device *dev)
 }
 
 /*
- * Whether a packet that is sent over `dev` is at the other end at once. This is the case for a wire, which has no
- * queue.
+ * Whether `dev` is a wire: a packet that is sent over it is at the other end at once, because a wire has no queue.
  */
 static bool is_wire(const struct net_device *dev)
 {
@@ -131,15 +140,15 @@ static bool is_wire(const struct net_device *dev)
 	return sch && !sch->enqueue && dev->netdev_ops->ndo_get_peer_dev;
 }
 
-/* Whether the link delivers packets one after another. */
+/* Whether the link has a rate or a table of capacities, so that packets arrive one after another. */
 static bool is_shaped(const struct leolink_sched *q)
 {
 	return q->rate_bps || (q->capacity.count && q->capacity.most != LEOLINK_UNSHAPED);
 }
 
 /*
- * Whether packets can be queued at a link without involving a child or a hold. Such packets must never arrive at the
- * instant at which they are queued.
+ * Whether a packet can be queued at this link without involving a child or a hold. The link must also have a delay, so
+ * that no packet arrives at the instant at which it is queued.
  */
 static bool takes_at_once(const struct leolink_sched *q)
 {
@@ -149,9 +158,10 @@ static bool takes_at_once(const struct leolink_sched *q)
 }
 
 /*
- * Whether the kernel already has the route and the neighbour entry that it creates for the first packet over a hop. The
- * same packet has to create them at the same instant as without direct forwarding. The reason is that freeing an old
- * route wakes ksoftirqd, which the scheduler then places among the tasks that wake.
+ * Whether the kernel already has the route and the neighbour entry that it creates for the first packet over a hop. If
+ * not, the kernel must forward the first packet, so that it creates them at the same instant as without direct
+ * forwarding. A different instant would change the run. The reason is that freeing an old route wakes ksoftirqd, which
+ * affects the order in which the scheduler runs other tasks.
  */
 static bool is_known_to_kernel(const struct fib_nh_common *hop, struct net_device *dev, __be32 destination)
 {
@@ -205,7 +215,7 @@ static void find(struct way *w, const struct leolink_ways *ways, const struct ip
 	    !(dev->flags & IFF_NOARP) || !netif_running(dev) || is_tapped(dev) || is_tapped(peer))
 		return;
 	if (!is_known_to_kernel(hop, dev, ip->daddr)) {
-		w->stamp--;	/* the route is looked up again for the next packet */
+		w->stamp--;	/* the stamp is made invalid, so that the next packet looks up the route again */
 		return;
 	}
 	ether_addr_copy(w->mac, dev->dev_addr);
@@ -214,7 +224,7 @@ static void find(struct way *w, const struct leolink_ways *ways, const struct ip
 	w->dev = dev;
 	w->next = link_of(dev);
 	w->is_wire = is_wire(dev);
-	/* packets in the opposite direction arrive over this device */
+	/* packets in the opposite direction arrive over this device, so it needs cached routes as well */
 	if (!w->next)
 		ways_of(dev);
 }
@@ -268,9 +278,9 @@ static void queue(struct sk_buff *skb, struct leolink_sched *next)
 }
 
 /*
- * Softirq: a packet leaves the node. If it leaves over a host's wire, it is sent as by veth_xmit and passes through the
- * backlog again. A turn of the backlog processes 64 packets, and processes may run between turns. Each pass through the
- * backlog must therefore be kept.
+ * Softirq: a packet leaves the node. If it leaves over a host's wire, it passes through the backlog once more, as with
+ * veth_xmit. A turn of the backlog processes 64 packets, and processes may run between turns. Skipping one of these
+ * passes would change when processes run.
  */
 static void send(struct sk_buff *skb, const struct way *w)
 {
@@ -311,8 +321,8 @@ static rx_handler_result_t receive(struct sk_buff **pskb)
 }
 
 /*
- * Cached routes for packets that arrive at a device. From now on, `receive` also uses them. NULL = the device cannot
- * have any.
+ * Cached routes for packets that arrive at a device; they are created by the first call. From then on, `receive` also
+ * uses these routes. NULL = the device cannot have cached routes.
  */
 static struct leolink_ways *ways_of(struct net_device *dev)
 {
@@ -326,20 +336,26 @@ static struct leolink_ways *ways_of(struct net_device *dev)
 	ways->peer = dev;
 	ways->routes_changed = &dev_net(dev)->ipv4.rt_genid;
 	/*
-	 * the same as netdev_rx_handler_register without its lock: there is one processor, and nothing else registers
-	 * handlers here
+	 * does the same as netdev_rx_handler_register without its lock, which is not needed: there is one processor,
+	 * and nothing else registers handlers here
 	 */
 	rcu_assign_pointer(dev->rx_handler_data, ways);
 	rcu_assign_pointer(dev->rx_handler, receive);
 	return ways;
 }
 
-/* The device at the other end of a link. From now on it has cached routes. NULL = the device was removed. */
+/*
+ * The device at the other end of a link. After the first call, the device has cached routes. NULL = the device was
+ * removed.
+ */
 struct net_device *leolink_direct_peer(struct leolink_sched *q)
 {
 	struct net_device *dev, *peer;
 
-	/* both ends are removed together, after the packets that the link holds were dropped */
+	/*
+	 * a cached peer always exists, because both ends of a link are removed together, after the packets that the
+	 * link holds were dropped
+	 */
 	if (likely(q->ways))
 		return q->ways->peer;
 	dev = qdisc_dev(q->sch);
@@ -349,7 +365,7 @@ struct net_device *leolink_direct_peer(struct leolink_sched *q)
 	return peer;
 }
 
-/* A device is removed. The packets on their way to it were dropped before. */
+/* Called when a device is removed. Packets in flight to this device were dropped before. */
 static int device_changes(struct notifier_block *block, unsigned long event, void *info)
 {
 	struct net_device *dev = netdev_notifier_info_to_dev(info);
@@ -367,7 +383,7 @@ static int device_changes(struct notifier_block *block, unsigned long event, voi
 
 static struct notifier_block device_notifier = { .notifier_call = device_changes };
 
-/* Forwards a packet directly if possible. Returns true if the packet was consumed. */
+/* Forwards a packet directly, if its node and next link allow it. Returns true if the packet was consumed. */
 static bool forward(struct sk_buff *skb)
 {
 	struct leolink_sched *from = *brought_by(skb);
@@ -385,8 +401,8 @@ static bool forward(struct sk_buff *skb)
 }
 
 /*
- * Interrupt: a packet has arrived at the other end of a link. It is forwarded together with all other packets of this
- * instant.
+ * Interrupt: a packet has arrived at the other end of a link. The packet is stored, and leolink_direct_forward forwards
+ * it together with all other packets of this instant.
  */
 void leolink_direct_arrive(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb)
 {
@@ -412,7 +428,7 @@ static struct sk_buff *take_first(void)
 	return skb;
 }
 
-/* Leaves all packets of this instant to the kernel, including those that are still to arrive. */
+/* Leaves all packets of this instant to the kernel, those that have arrived and those that will. */
 void leolink_direct_give_way(void)
 {
 	rest_by_kernel = true;
@@ -424,7 +440,7 @@ void leolink_direct_give_way(void)
 }
 
 /*
- * Called before the first packet of a link is forwarded. If the packet's route is cached, prefetches what the packet
+ * Called before a link's first packet arrives. If the packet's route is cached, prefetches the memory that the packet
  * will need at the next link.
  */
 static void prefetch_hop(const struct leolink_sched *q)
@@ -435,10 +451,10 @@ static void prefetch_hop(const struct leolink_sched *q)
 	if (!skb || !q->ways)
 		return;
 	leolink_prefetch(q->ways->routes_changed);
-	/* this reads the bytes where an IP header would be; the buffer always has room for one */
+	/* if the packet is not IPv4, the bytes read here are no IP header, but the buffer always has room for one */
 	next = place_of(q->ways, (const struct iphdr *)(skb->data + ETH_HLEN))->next;
 	if (!next) {
-		/* the kernel's path first reads the memory behind the data */
+		/* if the kernel forwards the packet, it first reads the memory behind the data */
 		leolink_prefetch(skb_end_pointer(skb));
 		return;
 	}
@@ -449,7 +465,7 @@ static void prefetch_hop(const struct leolink_sched *q)
 	leolink_prefetch(&next->r.busy_ns);
 }
 
-/* Since 6.17, each namespace has its own list of captures on all interfaces */
+/* Since 6.17, captures on all interfaces are listed per namespace; before, there was one list */
 #define PER_NAMESPACE (LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0))
 
 static bool is_captured(const struct sk_buff *skb)
@@ -462,14 +478,15 @@ static bool is_captured(const struct sk_buff *skb)
 }
 
 /*
- * Interrupt: all arrivals of this instant were taken off their links. `next` is the link that delivers next, or NULL.
+ * Interrupt: forwards the packets of this instant, after all of them were removed from their links. `next` is the link
+ * that delivers next, or NULL.
  */
 void leolink_direct_forward(const struct leolink_sched *next)
 {
 	rcu_read_lock();
 	/*
-	 * the kernel takes over if there are captures on all interfaces, or if it would do other work before it
-	 * forwards these packets: timers, queues, earlier packets
+	 * the kernel forwards the packets in two cases: there are captures on all interfaces, or the kernel has work to
+	 * do before these packets (timers, queues, earlier packets)
 	 */
 	if (first && (is_captured(first) || (local_softirq_pending() & ((2 << NET_RX_SOFTIRQ) - 1))))
 		leolink_direct_give_way();
@@ -489,8 +506,8 @@ void leolink_direct_forward(const struct leolink_sched *next)
 }
 
 /*
- * If no leolink leads to a node's links, nothing would call `receive`. This function registers it at all links of the
- * caller's namespace.
+ * `receive` is normally registered when a packet arrives over a link, but some nodes have no leolink that leads to
+ * them. This function therefore registers `receive` at all veth devices of the caller's namespace.
  */
 static void forward_here(void)
 {
@@ -508,7 +525,8 @@ static void forward_here(void)
 }
 
 /*
- * /proc/leolink/forwarding: the agent writes "direct" or "kernel". It writes "here" when it is in a node's namespace.
+ * /proc/leolink/forwarding: the agent writes "direct" or "kernel" to choose how packets are forwarded. In the namespace
+ * of a node to which no leolink leads, it writes "here".
  */
 static ssize_t forwarding_write(struct file *f, const char __user *from, size_t size, loff_t *pos)
 {
@@ -529,7 +547,10 @@ static ssize_t forwarding_write(struct file *f, const char __user *from, size_t 
 
 static const struct proc_ops forwarding_ops = { .proc_write = forwarding_write };
 
-/* `function` puts a packet into a link's queue. Must be called after leolink_proc.c has created the directory. */
+/*
+ * `function` puts a packet into a link's queue. Must be called after leolink_proc.c has created the directory
+ * /proc/leolink.
+ */
 int __init leolink_direct_register(int (*function)(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free))
 {
 	int err = register_netdevice_notifier(&device_notifier);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The lost packets, stored in a ring. The agent reads the ring as /proc/leolink/drops, in binary form. */
+/* The records of lost packets, stored in a ring. The agent reads the ring as /proc/leolink/drops, in binary form. */
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 #include "leolink.h"
@@ -12,14 +12,14 @@ static u64 drops_overrun;
 
 #if IS_ENABLED(CONFIG_IPV6)
 /*
- * The first forty bytes of an IPv6 packet would only contain its IP header. The record therefore contains these parts of
- * the packet:
+ * Forty bytes from the start of an IPv6 packet would contain only its IP header. For IPv6, the record therefore
+ * contains the following parts of the packet:
  *
  * - the first eight bytes of the IP header, and the last four bytes of each address;
  * - the first sixteen bytes after the IP header, which contain TCP's header up to the window;
  * - eight bytes at offset twenty after the IP header, where TCP has its first options, usually a timestamp.
  *
- * crates/agent converts a captured frame to the same form (packets/short.rs).
+ * crates/agent brings captured frames into the same form, so that they can be compared (packets/short.rs).
  */
 static bool shorten(const struct sk_buff *skb, int offset, u8 *data)
 {
@@ -57,7 +57,7 @@ void leolink_record_drop(struct leolink_sched *q, struct sk_buff *skb, enum leol
 	d->cause = cause + 1;
 	d->frame_bytes = qdisc_pkt_len(skb);
 	memset(d->data, 0, sizeof(d->data));
-	/* if there are two copies of a packet, only the loss of the second counts as the packet's loss */
+	/* if a packet has two copies, the packet counts as lost only when the second copy is lost */
 	d->captured = length > 0 && !leolink_order_spares(skb) && !skb_copy_bits(skb, offset, d->data, length) ? length : 0;
 #if IS_ENABLED(CONFIG_IPV6)
 	if (d->captured == sizeof(d->data) && skb->protocol == htons(ETH_P_IPV6) && !shorten(skb, offset, d->data))
@@ -65,13 +65,15 @@ void leolink_record_drop(struct leolink_sched *q, struct sk_buff *skb, enum leol
 #endif
 }
 
-/* Whether there are records to read. */
+/* Whether the ring contains records. */
 bool leolink_drops_wait(void)
 {
 	return drops_count || drops_overrun;
 }
 
-/* Reading removes the records that were read. If the ring was too small, the next read returns an error. */
+/*
+ * Reading deletes the records that were read. If the ring was too small for all records, reading returns an error.
+ */
 ssize_t leolink_drops_read(struct file *f, char __user *to, size_t size, loff_t *pos)
 {
 	size_t done = 0;

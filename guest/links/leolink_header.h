@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The checks that a Linux router makes on a packet's IP header before it looks up the route. */
+/* Checks of a packet's IP header that a Linux router makes before it looks up the route. */
 #ifndef LEOLINK_HEADER_H
 #define LEOLINK_HEADER_H
 
@@ -8,14 +8,14 @@
 #include <linux/skbuff.h>
 #include <net/ip.h>
 
-/* Whether the kernel checks more than the route for this address. */
+/* Whether the kernel makes further checks for this address besides the route lookup. */
 static inline bool leolink_is_odd(__be32 address)
 {
 	return ipv4_is_multicast(address) || ipv4_is_lbcast(address) || ipv4_is_zeronet(address) ||
 	       ipv4_is_loopback(address);
 }
 
-/* Whether a router would forward a packet with this IP header without any further check. */
+/* Whether a router would forward a packet with this IP header without further checks. */
 static inline bool leolink_is_plain(const struct sk_buff *skb)
 {
 	const struct ethhdr *eth = (const struct ethhdr *)skb->data;

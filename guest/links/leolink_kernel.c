@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Arrivals over a link in a kernel without leolink_direct.c. A packet enters the backlog of the device at the other
- * end, and Linux forwards it. All functions are weak, so functions with the same names in leolink_direct.c replace
- * them.
+ * How packets arrive over a link in a kernel without leolink_direct.c. A packet enters the backlog of the device at the
+ * link's other end, and Linux forwards it. All functions here are weak, so that functions with the same names in
+ * leolink_direct.c can replace them.
  */
 #include <linux/netdevice.h>
 #include "leolink.h"

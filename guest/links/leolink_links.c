@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* All links, and their records for the agent in /proc/leolink/links, in binary form. */
+/* The list of all links, and the links' records in /proc/leolink/links, in binary form, for the agent. */
 #include <linux/rtnetlink.h>
 #include <linux/uaccess.h>
 #include "leolink.h"
 
 static LIST_HEAD(links);
 
-/* This function and the next are called under RTNL. */
+/* leolink_links_join and leolink_links_leave are called under RTNL. */
 void leolink_links_join(struct leolink_sched *q)
 {
 	list_add_tail(&q->all, &links);

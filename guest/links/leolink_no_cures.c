@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The functions of guest/cures for a kernel without cures. They are weak, so the functions with the same names in
- * guest/cures replace them. leolink_change.c refuses a message that asks for a cure, so here no cure ever applies to a
- * packet.
+ * Empty versions of the functions of guest/cures, for a kernel without cures. All functions here are weak, so that the
+ * functions with the same names in guest/cures can replace them. In a kernel without cures, leolink_change.c refuses
+ * each message that asks for a cure, so no cure ever applies to a packet.
  */
 #include <linux/netdevice.h>
 #include "leolink.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A link on which packets overtake each other (hybrid ARQ without a buffer that restores the order). Its packet list is
- * doubly linked, and is in order of arrival. Packets that wait are also in a ring, in order of transmission.
+ * Links on which packets overtake each other (hybrid ARQ without a buffer that restores the order). The packet list of
+ * such a link is doubly linked, and is in order of arrival. Packets whose transmission has not begun are also in a
+ * ring, in order of transmission.
  */
 #include "leolink.h"
 
@@ -25,7 +26,7 @@ void leolink_insert_by_arrival(struct Qdisc *sch, struct sk_buff *skb)
 	sch->q.qlen++;
 }
 
-/* Must be called before the head leaves the list, because the list must not point back to it. */
+/* Must be called before the head leaves the list: the second packet must not point back to the head afterwards. */
 void leolink_forget_neighbours(struct sk_buff *head)
 {
 	head->prev = NULL;
@@ -33,7 +34,7 @@ void leolink_forget_neighbours(struct sk_buff *head)
 		head->next->prev = NULL;
 }
 
-/* There is always room, because the ring holds limit_pkts and no more packets may wait. */
+/* The ring cannot be full: it has room for limit_pkts packets, and no more packets may wait. */
 void leolink_waiting_push(struct leolink_sched *q, u64 start_ns, u32 bytes)
 {
 	q->waiting[(q->waiting_head + q->waiting_count++) % q->waiting_room] =
@@ -50,7 +51,7 @@ void leolink_waiting_advance(struct leolink_sched *q, u64 now)
 	}
 }
 
-/* Moves the waiting packets into a larger ring. Returns the old ring, which the caller must free. */
+/* Copies the waiting packets into a larger ring. Returns the old ring, which the caller must free. */
 struct leolink_waiting *leolink_waiting_replace(struct leolink_sched *q, struct leolink_waiting *ring, u32 room)
 {
 	struct leolink_waiting *before = q->waiting;

@@ -13,26 +13,26 @@
  *	departs at	depart = start + 8 bytes / rate
  *	arrives at	arrive = max(depart + delay, arrival of the packet before it)
  *
- * so a link is FIFO, however its delay changes. The delay is the one that is in force when the last bit departs.
- * Packets with start > now wait, and only these count towards the limit. A lost packet occupies its place in the queue
- * and on the wire, and is discarded at its arrival time.
+ * so a link is FIFO even if its delay changes. `delay` is the link's delay when the packet's last bit departs. A packet
+ * waits until `start`, and only waiting packets count towards the limit. A lost packet takes its place in the queue and
+ * on the wire like any other, and is discarded at its arrival time.
  *
- * With tables (leolink_table.c), the link's behaviour is known in advance, to the nanosecond. A packet then
+ * With tables (leolink_table.c), the link's capacity or channel is known in advance, to the nanosecond. A packet then
  *
  *	starts  at	the first instant from max(now, end of the transmission before it) on at which capacity is above 0
  *	departs at	depart = when the capacity since then has added up to 8 bytes
  *	arrives at	arrive = max(depart, depart - probe + delay(start), arrival of the packet before it)
  *
- * where probe is the time that probe_bytes would have taken. A measured delay includes the transmission of the packet
- * that measured it. Packets that overtake (leolink_overtake.c) do not wait for the packet before them. Another queueing
- * discipline can replace the FIFO (leolink_child.c).
+ * where `probe` is the time that probe_bytes would have taken, because a measured delay includes the transmission of
+ * the packet with which it was measured. Packets that overtake (leolink_overtake.c) do not wait for the arrival of the
+ * packet before them. Another queueing discipline can replace the FIFO (leolink_child.c).
  *
- * netem differs in four points. Its limit includes the delay line. A change of rate or delay does not affect packets
- * that are already queued. Its counters do not show the cause of a drop. Each packet passes through the clock event
- * device, which takes half of a run's time (design/leolink.md).
+ * netem differs from leolink in four points. netem's limit also counts packets in the delay line. A change of rate or
+ * delay does not affect packets that netem has already queued. netem's counters do not show why a packet was dropped.
+ * With netem, each packet passes through the clock event device, which takes half of a run's time (design/leolink.md).
  *
- * User Mode Linux has one processor and no preemption here. local_irq_save guards data that an interrupt shares with
- * other code. The qdisc's own lock guards all other data.
+ * User Mode Linux has one processor, and no preemption in this code. local_irq_save guards data that interrupts also
+ * use. The qdisc's own lock guards all other data.
  */
 #include <linux/init.h>
 #include <linux/netdevice.h>
@@ -102,7 +102,7 @@ static int leolink_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buf
 	return NET_XMIT_SUCCESS;
 }
 
-/* Same as leolink_advance, for links that are not plain. Called before the head leaves the list. */
+/* Same as leolink_advance, for links that are not plain. Must be called before the head leaves the list. */
 static void before_dequeue(struct leolink_sched *q, struct sk_buff *head, u64 now)
 {
 	leolink_advance_any(q, now);
@@ -111,8 +111,8 @@ static void before_dequeue(struct leolink_sched *q, struct sk_buff *head, u64 no
 }
 
 /*
- * Removes the head of the list if it has arrived. Returns NULL if it has not arrived, or if the list is empty. Lost
- * packets are discarded here.
+ * Removes the first packet from the list if it has arrived. Returns NULL if the packet has not arrived, or if the list
+ * is empty. If the packet is lost, it is discarded here, and the next one is examined.
  */
 static struct sk_buff *due(struct leolink_sched *q, u64 now)
 {
@@ -139,10 +139,11 @@ static struct sk_buff *due(struct leolink_sched *q, u64 now)
 }
 
 /*
- * The transmit path. Only packets use it that are due at once (no delay, no rate), or that deliver() leaves to it. The
- * kernel also calls this function after each enqueue. Even then, a packet whose arrival takes time waits for its event.
- * If the packet were taken here, it would overtake arrivals over other links at this instant. It would also bypass the
- * ordering of packets (leolink_cures_arrive).
+ * The transmit path of the kernel. Only two kinds of packets leave the link by this function: packets that are due at
+ * once (no delay, no rate), and packets that deliver() does not handle. The kernel also calls this function after each
+ * enqueue. A packet that arrives later is then not removed, even if it is due: it waits for the link's interrupt. If
+ * this function removed the packet at its arrival time, the packet would overtake arrivals over other links at the same
+ * instant. The packet would also skip the function that restores the order of packets (leolink_cures_arrive).
  */
 static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
 {
@@ -150,7 +151,10 @@ static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
 	u64 now = now_ns();
 	struct sk_buff *skb;
 
-	/* usually nothing has arrived; the head, which is not in the cache, is then not read */
+	/*
+	 * usually no packet has arrived, so the time in q->due_ns is compared first, without reading the head, which is
+	 * not in the cache
+	 */
 	if (q->is_due && q->due_ns > now)
 		return NULL;
 	if (unlikely(!q->plain) && q->child) {
@@ -171,11 +175,11 @@ static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
 }
 
 /*
- * Interrupt: packets that arrive go directly to the receive queue of the device at the other end, as from veth_xmit.
- * They do not pass through the transmit softirq, which would take a tenth of a run's time. No lock is needed. The clock
- * advances only while the processor is idle, or while a process reads it with softirqs enabled. This function therefore
- * never interrupts the qdisc. If a socket still owns a packet, the packet takes the usual path, because it must not be
- * released here.
+ * Interrupt: packets that have arrived go directly to the receive queue of the device at the other end, as from
+ * veth_xmit. They skip the transmit softirq, which would take a tenth of a run's time. This function needs no lock,
+ * because it never interrupts other functions of the qdisc. The reason is that the clock advances only while the
+ * processor is idle, or while a process reads the clock with softirqs enabled. If a socket still owns a packet, the
+ * packet takes the transmit path, because an interrupt must not release it.
  */
 static u64 deliver(struct leolink_sched *q, u64 now)
 {
@@ -183,7 +187,7 @@ static u64 deliver(struct leolink_sched *q, u64 now)
 	struct sk_buff *skb;
 
 	if (unlikely(!q->plain) && q->child) {
-		/* the kernel's disciplines cannot run in an interrupt */
+		/* the kernel's queueing disciplines cannot run in an interrupt */
 		__netif_schedule(q->sch);
 		return U64_MAX;
 	}
@@ -202,7 +206,7 @@ static u64 deliver(struct leolink_sched *q, u64 now)
 	skb = q->sch->q.head;
 	if (!skb || cb(skb)->arrive_ns > now)
 		return min(skb ? cb(skb)->arrive_ns : U64_MAX, q->hold_due_ns);
-	/* the transmit path will set when the link is due again */
+	/* leolink_dequeue will set the time at which the link is due next */
 	__netif_schedule(q->sch);
 	return U64_MAX;
 }
@@ -250,7 +254,7 @@ static void leolink_destroy(struct Qdisc *sch)
 	leolink_table_free(&q->channel);
 	kvfree(q->waiting);
 	leolink_direct_links_changed();
-	/* the core calls destroy even after init failed, which may have been before the link joined the list */
+	/* the kernel calls destroy even if init has failed, and init may have failed before the link joined the list */
 	if (q->sch) {
 		leolink_links_leave(q);
 		leolink_arrivals_leave(q);

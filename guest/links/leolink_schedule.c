@@ -18,7 +18,7 @@ u32 leolink_serialise_ns(struct leolink_sched *q, u32 bytes)
 	return q->last_serialise_ns;
 }
 
-/* Packets whose transmission has begun no longer wait, on any kind of link. */
+/* Counts packets as no longer waiting when their transmission has begun, on any kind of link. */
 void leolink_advance_any(struct leolink_sched *q, u64 now)
 {
 	if (q->overtakes)
@@ -28,8 +28,8 @@ void leolink_advance_any(struct leolink_sched *q, u64 now)
 }
 
 /*
- * Decides whether packets can take the short path through the link's queue. Nearly all packets of nearly all links take
- * it.
+ * Determines whether packets can take the short path through the link's queue. Nearly all packets of nearly all links
+ * take the short path.
  */
 void leolink_set_plain(struct leolink_sched *q)
 {
@@ -40,8 +40,8 @@ void leolink_set_plain(struct leolink_sched *q)
 }
 
 /*
- * Only for a link without a child. Sets the link's event to the arrival of its first packet or to the end of its first
- * hold.
+ * Must not be called for a link with a child. Sets the link's event to the arrival of its first packet or to the end of
+ * its first hold, whichever is earlier.
  */
 void leolink_arm_next(struct leolink_sched *q, u64 now)
 {
@@ -56,7 +56,7 @@ void leolink_arm_next(struct leolink_sched *q, u64 now)
 		leolink_arm(q, at, now);
 }
 
-/* splitmix64: each link has its own random stream, which the traffic of other links does not affect */
+/* splitmix64: each link has its own random stream, so the traffic of other links does not affect its losses */
 static u32 draw(struct leolink_sched *q)
 {
 	u64 z = (q->random += 0x9e3779b97f4a7c15ULL);
@@ -71,7 +71,7 @@ static bool is_lost(struct leolink_sched *q, u32 share)
 	return share && (share == U32_MAX || draw(q) < share);
 }
 
-/* Fills in when the next packet starts, departs and arrives, and whether it is lost. */
+/* Computes when a packet departs and arrives, and whether it is lost, if its transmission begins at `start`. */
 static void schedule_by_rate(struct leolink_sched *q, struct sk_buff *skb, u64 start)
 {
 	struct leolink_cb *c = cb(skb);
@@ -85,7 +85,7 @@ static void schedule_by_rate(struct leolink_sched *q, struct sk_buff *skb, u64 s
 	c->arrive_ns = q->busy_until_ns + q->r.delay_ns;
 }
 
-/* The same for a link with tables. */
+/* Same as schedule_by_rate, for a link with tables. */
 static void schedule_by_table(struct leolink_sched *q, struct sk_buff *skb, u64 start)
 {
 	u64 depart = start, probe = 0, delay = q->r.delay_ns, rest;
@@ -93,9 +93,9 @@ static void schedule_by_table(struct leolink_sched *q, struct sk_buff *skb, u64 
 	u32 bytes = link_bytes(q, skb), loss = q->loss;
 
 	c->start_ns = start;
-	c->serialise_ns = 0;	/* tables do not change, so the time is never computed again */
+	c->serialise_ns = 0;	/* unused: only a change of the rate would need it, and tables do not change */
 	if (start == U64_MAX) {
-		/* nothing will ever be sent after this */
+		/* the table ends with capacity 0, so no packet is ever sent again */
 		c->lost = 0;
 		q->busy_until_ns = U64_MAX;
 		c->arrive_ns = U64_MAX;
@@ -129,7 +129,7 @@ static void schedule_by_table(struct leolink_sched *q, struct sk_buff *skb, u64 
 	c->arrive_ns = delay > probe ? depart + (delay - probe) : depart;
 }
 
-/* Counts a waiting packet. */
+/* Counts a packet as waiting. */
 static void count_waiting(struct leolink_sched *q, u32 bytes, u64 now)
 {
 	q->r.waiting_bytes += bytes;
@@ -152,14 +152,14 @@ static void append(struct leolink_sched *q, struct sk_buff *skb, u64 now)
 	}
 }
 
-/* Sends a packet over a plain link. `start` is now or later. */
+/* Sends a packet over a plain link, from `start` on. */
 void leolink_transmit_plain(struct leolink_sched *q, struct sk_buff *skb, u64 start, u64 now)
 {
 	schedule_by_rate(q, skb, start);
 	append(q, skb, now);
 }
 
-/* Sends a packet over any link, now or as soon as the serialiser is free. */
+/* Sends a packet over any link, now or when the serialiser becomes free. */
 void leolink_transmit(struct leolink_sched *q, struct sk_buff *skb, u64 now)
 {
 	u64 start = max(now, q->busy_until_ns);
@@ -183,8 +183,8 @@ void leolink_transmit(struct leolink_sched *q, struct sk_buff *skb, u64 now)
 }
 
 /*
- * A new rate or delay applies to every packet that has not departed. Only a packet that is being transmitted keeps its
- * rate.
+ * Applies a new rate or delay to every packet that has not departed. A packet that is being transmitted keeps its rate,
+ * but gets the new delay.
  */
 void leolink_reschedule(struct Qdisc *sch, u64 now)
 {
@@ -193,8 +193,8 @@ void leolink_reschedule(struct Qdisc *sch, u64 now)
 	struct sk_buff *skb;
 
 	/*
-	 * tables are fixed in advance; if only one of the two exists, the other value applies to packets sent from now
-	 * on
+	 * packets of a link with a table keep their times, because tables are fixed in advance; a new rate or delay
+	 * beside a table applies only to packets sent from now on
 	 */
 	if (leolink_has_table(q) || q->overtakes)
 		return;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tables of what is known in advance about a direction: how much it carries (capacity), and the delay and loss of its
- * packets (channel). The rows of each table are in order of time. The last row stays valid for ever. The first row also
- * applies before its own time.
+ * Tables for a direction whose behaviour is known in advance: its capacity, and the delay and loss of its packets (the
+ * channel). The rows of each table are in order of time. The last row is valid for ever. The first row is also valid
+ * before its own time.
  */
 #include <linux/math64.h>
 #include <linux/mm.h>
 #include "leolink.h"
 
 #define ROWS_MAX	(1u << 24)
-/* Above this rate, a row's capacity times the time to send a packet does not fit into 64 bits */
+/* A higher capacity in bit/s, multiplied by the ns that a packet takes, would not fit into 64 bits */
 #define RATE_MAX	(10ULL * 1000 * 1000 * 1000 * 1000)
 #define DELAY_MAX	(1000ULL * NSEC_PER_SEC)
 
@@ -22,15 +22,15 @@ static struct leolink_row row_of(const struct nlattr *attr, u32 i, u64 origin_ns
 {
 	struct leolink_row row;
 
-	/* the row is copied, because an attribute is only aligned to 4 bytes and a row to 8 */
+	/* the row is copied, because netlink aligns an attribute only to 4 bytes, and a row needs 8 */
 	memcpy(&row, (const char *)nla_data(attr) + i * sizeof(row), sizeof(row));
 	row.t_ns += origin_ns;
 	return row;
 }
 
 /*
- * Makes room for the rows of an attribute. May sleep. The rows are copied before the old array is freed, so searches
- * work at any time.
+ * Makes room in the table for the rows of a netlink attribute. May sleep. The rows are copied to the new array before
+ * the old array is freed, so that interrupts can always search the table.
  */
 int leolink_table_reserve(struct leolink_table *t, const struct nlattr *attr)
 {
@@ -55,7 +55,7 @@ int leolink_table_reserve(struct leolink_table *t, const struct nlattr *attr)
 	return 0;
 }
 
-/* Returns an error if the rows of an attribute cannot follow the rows of the table. */
+/* Returns an error if the rows of a netlink attribute cannot follow the rows of the table. */
 int leolink_table_refuses(const struct leolink_table *t, u64 origin_ns, const struct nlattr *attr, bool is_capacity)
 {
 	bool is_first = !t->count;
@@ -77,7 +77,10 @@ int leolink_table_refuses(const struct leolink_table *t, u64 origin_ns, const st
 	return 0;
 }
 
-/* Appends rows. The table must have room for them, and leolink_table_refuses() must accept them. */
+/*
+ * Appends the rows of a netlink attribute to the table. The caller has made room for them, and leolink_table_refuses()
+ * has returned 0.
+ */
 void leolink_table_append(struct leolink_table *t, u64 origin_ns, const struct nlattr *attr)
 {
 	u32 i;
@@ -97,19 +100,19 @@ void leolink_table_free(struct leolink_table *t)
 	memset(t, 0, sizeof(*t));
 }
 
-/* Index of the row that is in force at `at_ns`. */
+/* Index of the row that is valid at `at_ns`. */
 u32 leolink_table_find(struct leolink_table *t, u64 at_ns)
 {
 	u32 i = t->at;
 
 	if (at_ns < t->rows[i].t_ns)
-		i = 0;	/* a flush has removed packets that were scheduled for a later time */
+		i = 0;	/* the last search was for a later time, whose packets a flush has removed */
 	while (i + 1 < t->count && t->rows[i + 1].t_ns <= at_ns)
 		i++;
 	return t->at = i;
 }
 
-/* The first instant, from `from_ns` on, at which something can be sent; U64_MAX = never. */
+/* The first instant, not before `from_ns`, at which the capacity is above 0; U64_MAX = never. */
 u64 leolink_table_ready_ns(struct leolink_table *t, u64 from_ns)
 {
 	u32 i = leolink_table_find(t, from_ns);
@@ -123,9 +126,10 @@ u64 leolink_table_ready_ns(struct leolink_table *t, u64 from_ns)
 }
 
 /*
- * Time at which the last of `bytes` leaves if the first leaves at `start_ns`. By then the capacity since `start_ns` has
- * added up to `bytes`, minus `credit` (in bits x 10^9, as all sums here). `rest` receives what the last nanosecond
- * could have carried in addition. Because of it, back-to-back packets lose nothing to rounding. U64_MAX = never.
+ * Time at which the last of `bytes` bytes leaves if the first leaves at `start_ns`; U64_MAX = never. By then, the link
+ * has carried all bits from `start_ns` on, except for those in `credit` (as all sums here, in bits x 10^9). `rest`
+ * receives the number of bits that could have been sent in addition in the last nanosecond. If the next packet follows
+ * at once, its `credit` is this rest, so that rounding loses no capacity.
  */
 u64 leolink_table_sent_ns(const struct leolink_table *t, u32 i, u64 start_ns, u32 bytes, u64 credit, u64 *rest)
 {

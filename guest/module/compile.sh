@@ -5,7 +5,7 @@
 #
 #	compile.sh DIRECTORY
 #
-# DIRECTORY  contains a file Kbuild with the line `obj-m := my_cc.o`. The result, my_cc.ko, is written to DIRECTORY
+# DIRECTORY  contains a file Kbuild, for example with the line `obj-m := my_cc.o`. The module my_cc.ko is written to it
 #
 # Needs gcc, make and binutils.
 set -eu
@@ -14,7 +14,7 @@ tree=$(cd "$(dirname "$0")" && pwd)
 directory=$(cd "$1" && pwd)
 cd "$tree"
 
-# Builds kbuild's two host programs. kbuild itself can only build them with the whole configuration
+# Builds the two host programs of kbuild. kbuild would build them only with the configuration of a complete kernel tree
 host_program() {
 	program=$1
 	shift

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Namespaces of nodes that only forward packets. They have no directories in /proc/sys/net and /sys/class/net.
+ * Network namespaces for nodes that only forward packets. Such a namespace has no directories in /proc/sys/net and
+ * /sys/class/net.
  *
  * Before working on this file, read net/sysctl_net.c, net/core/net-sysfs.c and setup_net of net/core/net_namespace.c.
  *
- * An ordinary namespace has such entries for itself, for each of its interfaces, and for the queues of these. Nobody
- * reads the entries of a satellite. With thousands of satellites, however, these entries took half of the time and a
- * third of the memory (design/direct.md). The reason is that the cache of /proc/sys keeps the directories of all
- * namespaces under one hash, so each new directory was compared with all earlier ones.
+ * An ordinary namespace has directories for itself, for each of its interfaces, and for the queues of each interface.
+ * No program reads the directories of a satellite. With thousands of satellites, creating these directories took half
+ * of the time and a third of the memory (design/direct.md). The reason for the time is that the cache of /proc/sys
+ * keeps the directories of all namespaces under one hash value, so each new directory was compared with all earlier
+ * ones.
  *
- * After "router" is written to /proc/leolink/namespaces, all namespaces that are created are of this kind. After "host"
- * is written, they are ordinary ones. A router starts with early demultiplexing (net.ipv4.ip_early_demux) turned off,
- * because it would look for a local socket for each packet.
+ * After "router" is written to /proc/leolink/namespaces, new namespaces are of this kind. After "host" is written, new
+ * namespaces are ordinary ones. In a router's namespace, early demultiplexing (net.ipv4.ip_early_demux) is off, because
+ * it would search a local socket for each packet.
  *
- * Linked with --wrap for each of the functions below (guest/build.sh).
+ * The kernel is linked with --wrap for each of the functions below (guest/build.sh).
  */
 #include <linux/device.h>
 #include <linux/init.h>
@@ -61,7 +63,10 @@ static bool is_router(const struct net *net)
 	return namespace_id && ((const struct namespace *)net_generic(net, namespace_id))->is_router;
 }
 
-/* Returns a header to which no table of the kernel refers. Callers find their own table in it. */
+/*
+ * In a router's namespace, returns a header that the kernel has in none of its tables. The caller reads its own table
+ * from the header.
+ */
 struct ctl_table_header *__wrap_register_net_sysctl_sz(struct net *net, const char *path, parameters *table,
 						       size_t count)
 {
@@ -92,7 +97,7 @@ static void release(struct device *device)
 	kvfree(dev);
 }
 
-/* The device counts its references as usual, but it cannot be looked up. */
+/* In a router's namespace, the device counts its references as usual, but is not listed in /sys. */
 int __wrap_netdev_register_kobject(struct net_device *dev)
 {
 	if (!is_router(dev_net(dev)))
@@ -104,7 +109,7 @@ int __wrap_netdev_register_kobject(struct net_device *dev)
 
 void __wrap_netdev_unregister_kobject(struct net_device *dev)
 {
-	/* takes the reference that netdev_run_todo drops, as the kernel's function does */
+	/* takes a reference, as the kernel's own function does, because netdev_run_todo will drop one */
 	if (is_router(dev_net(dev)))
 		kobject_get(&dev->dev.kobj);
 	else
@@ -122,9 +127,10 @@ int __wrap_net_rx_queue_update_kobjects(struct net_device *dev, int old_count, i
 }
 
 /*
- * The kernel updates the carrier of a veth end with a delay, at a rate of a hundred devices per second. Each pass over
- * its list visits all devices that are not urgent. The agent sets up every end in such a manner that nothing is left to
- * do (message::up_again). In a router, only the operstate of the device is then missing.
+ * The kernel updates the carrier state of a veth end with a delay: it processes a hundred devices per second. Each
+ * time, it goes through the list of all devices that wait for an update. No update is needed, because the agent sets up
+ * every veth end such that its carrier state is already correct (message::up_again). In a router, the update would only
+ * set the operstate of the device.
  */
 void __wrap_linkwatch_fire_event(struct net_device *dev)
 {
@@ -138,7 +144,7 @@ static int __net_init begin_namespace(struct net *net)
 	return 0;
 }
 
-/* Runs before the operations that register tables and devices */
+/* Runs before the kernel's operations that register tables and devices of a namespace */
 static struct pernet_operations first_operations = {
 	.init	= begin_namespace,
 	.id	= &namespace_id,
@@ -152,7 +158,7 @@ static int __net_init finish_namespace(struct net *net)
 	return 0;
 }
 
-/* Runs after the operation that sets IPv4's initial values */
+/* Runs after the kernel's operation that sets a namespace's initial values of IPv4 */
 static struct pernet_operations last_operations = { .init = finish_namespace };
 
 static ssize_t namespaces_write(struct file *f, const char __user *from, size_t size, loff_t *pos)

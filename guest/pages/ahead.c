@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Makes the first write to a page of a process's private memory also map the neighbouring pages.
+ * When a process first writes to a page of its private memory, this file also maps the neighbouring pages.
  *
- * A missing page costs two ptrace stops of the process, which take some 40 us or as long as 200 packet-hops. The
- * neighbouring pages cost little more than the time to zero them. A network with many flows touches hundreds of pages
- * per flow (docs/performance.md). All pages of the aligned block of PAGES_AHEAD pages that are still empty are mapped.
- * With blocks of 8 pages, runs of many flows take another 4 % less time, but 1,000 flows need 65 MiB more memory.
+ * Each page fault costs two ptrace stops of the process, which take about 40 us, as long as 200 packet-hops. Mapping
+ * the neighbouring pages costs little more than the time to zero them. A network with many flows touches hundreds of
+ * pages per flow (docs/performance.md). The file maps all empty pages of the aligned block of PAGES_AHEAD pages that
+ * contains the fault. With blocks of 8 pages instead of 4, runs of many flows would take another 4 % less time, but
+ * 1,000 flows would need 65 MiB more memory.
  *
- * Linked with --wrap=segv_handler (guest/build.sh).
+ * The kernel is linked with --wrap=segv_handler (guest/build.sh).
  */
 #include <linux/mm.h>
 #include <linux/sched.h>
@@ -18,7 +19,7 @@
 
 #define PAGES_AHEAD 4
 
-/* Declared by typeof, so that a kernel in which the signature differs does not compile */
+/* Declared by typeof, so that compiling fails on a kernel in which the function's signature differs */
 typeof(segv_handler) __real_segv_handler, __wrap_segv_handler;
 
 static bool is_there(struct mm_struct *mm, unsigned long address)
@@ -36,14 +37,14 @@ static void give_block_of(struct mm_struct *mm, unsigned long address)
 	if (!mmap_read_trylock(mm))
 		return;
 	vma = vma_lookup(mm, address);
-	/* If the process may not write to the address, the fault has not mapped the page */
+	/* The kernel has mapped the page only if the process may write to the address */
 	if (vma && vma_is_anonymous(vma) && (vma->vm_flags & VM_WRITE) && is_there(mm, address)) {
 		for (page = start; page < start + PAGES_AHEAD * PAGE_SIZE; page += PAGE_SIZE) {
 			if (page < vma->vm_start || page >= vma->vm_end || is_there(mm, page))
 				continue;
 			/*
-			 * FAULT_FLAG_ALLOW_RETRY is not set, so the lock stays held. If there is not enough memory, the
-			 * process's own accesses report this
+			 * Without FAULT_FLAG_ALLOW_RETRY, handle_mm_fault() keeps the lock. If there is not enough
+			 * memory, the process's own later access to the page reports this
 			 */
 			if (handle_mm_fault(vma, page, FAULT_FLAG_WRITE | FAULT_FLAG_USER, NULL) & VM_FAULT_ERROR)
 				break;

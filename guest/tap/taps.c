@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Delivers packets that pass the interfaces of hosts to the agent: /proc/leolink/taps.
+ * Gives the agent the packets that pass the interfaces of hosts: /proc/leolink/taps.
  *
  * Before working on this file, read dev_queue_xmit_nit and __netif_receive_skb_core of net/core/dev.c, and tpacket_rcv
- * of net/packet/af_packet.c. Packets are recorded at the same places and times as by a packet socket. A packet socket
- * clones each packet that leaves, runs a filter, and delivers blocks. This file only copies the first bytes of packets.
+ * of net/packet/af_packet.c. This file records packets at the same places and times as a packet socket, but costs less.
+ * A packet socket clones each outgoing packet, runs a filter, and delivers blocks. This file only copies the first
+ * bytes of packets.
  *
- * This file also does not disturb the run. A packet socket wakes its reader when a block is full, in the middle of an
- * instant. The reader then runs between the programs. Their sockets are read later, and therefore send different ACKs.
- * Here the reader wakes only when the processor has nothing else to do, and reading takes no virtual time. A run with
- * taps therefore equals a run without (tests/guest/taps_test.py). Only if the processor is never idle, the reader must
- * run between the programs.
+ * In addition, this file does not disturb the run, as a packet socket would. A packet socket wakes its reader when a
+ * block is full, in the middle of an instant. Its reader then runs between the programs. The programs read their
+ * sockets later than without the reader, so TCP sends different ACKs. The reader of /proc/leolink/taps wakes only when
+ * the processor has nothing else to do at this instant, and reading takes no virtual time. A run with taps therefore
+ * equals a run without taps (tests/guest/taps_test.py). Only if the processor is never idle, and the chunks fill up,
+ * does the reader run between the programs.
  *
- *	open		only one at a time. Taps end when the file is closed, or when their interfaces are removed
- *	write		struct tap_wanted: an interface of the writer's namespace
- *	poll		POLLIN: a chunk is full. POLLPRI in addition: links have dropped packets since
- *			/proc/leolink/drops was read
- *	read		for each frame, struct tap_record and the frame's first bytes, padded to a multiple of 8 bytes.
- *			The buffer must be as large as a chunk, and a read returns the content of one chunk; 0 = nothing
- *			for now. At offset 0, a read returns only full chunks, so that their content depends on the
- *			packets alone. At other offsets, it also returns the last chunk
+ *	open		only one process can have the file open. A tap ends when the file is closed, or when its
+ *			interface is removed
+ *	write		struct tap_wanted: adds a tap at an interface of the writer's namespace
+ *	poll		POLLIN: at least one chunk is full. POLLIN and POLLPRI: in addition, links have dropped packets
+ *			since /proc/leolink/drops was last read
+ *	read		returns one chunk: for each frame, struct tap_record and the frame's first bytes, padded to a
+ *			multiple of 8 bytes. The buffer must be as large as a chunk; 0 = there is no chunk to read. At
+ *			offset 0, a read returns only full chunks, so that what a read returns depends on the packets
+ *			alone. At any other offset, if no chunk is full, a read returns the chunk that is being filled
  *
- * Linked with --wrap=time_travel_sleep (guest/build.sh).
+ * The kernel is linked with --wrap=time_travel_sleep (guest/build.sh).
  */
 #include <linux/init.h>
 #include <linux/interrupt.h>
@@ -43,7 +46,7 @@
 #define CHUNK_BYTES	(256u << 10)
 #define CHUNKS		32u
 #define URGENT_CHUNKS	24u
-/* Length that the agent requests if no payload is wanted. This length is copied without a function call */
+/* Length of a record's frame if the agent wants no payload. Frames of this length are copied without a function call */
 #define HEADERS_BYTES	64u
 
 extern struct list_head time_travel_irqs;
@@ -52,14 +55,14 @@ void __wrap_time_travel_sleep(void);
 
 struct tap_wanted {
 	u32 ifindex;
-	u32 number;		/* number that is stored in the tap's records */
-	u32 snap_bytes;		/* number of bytes that are kept of each frame */
+	u32 number;		/* number that identifies the tap in its records */
+	u32 snap_bytes;		/* maximum number of bytes that are recorded of each frame */
 };
 
 struct tap_record {
 	u64 real_ns;
 	u32 frame_bytes;
-	u32 kept_bytes;		/* number of the frame's bytes that follow */
+	u32 kept_bytes;		/* number of bytes of the frame that follow this header */
 	u32 number;
 	u32 is_outgoing;
 };
@@ -67,7 +70,7 @@ struct tap_record {
 struct tap {
 	struct list_head list;
 	struct net_device *dev;
-	struct net_device_ops ops;	/* the device's operations, of which one is replaced */
+	struct net_device_ops ops;	/* copy of the device's operations, in which ndo_start_xmit is replaced */
 	const struct net_device_ops *own_ops;
 	u32 number, snap_bytes;
 };
@@ -77,9 +80,9 @@ static bool is_open;
 static u8 *chunks;
 static u32 filled_bytes[CHUNKS];
 /*
- * Numbers of chunks. The `full` chunks come first, in the order in which they were filled. Then comes the chunk that is
- * being filled, and then the free ones. The free chunk that was read last comes first among these, because it is still
- * in the cache.
+ * Indexes of all chunks. First come the `full` chunks, in the order in which they were filled. The next one is the
+ * chunk that is being filled, and the free chunks follow. The first free chunk is the one that was read last, because
+ * it is still in the cache.
  */
 static u32 order[CHUNKS], full;
 static u64 lost;
@@ -92,7 +95,7 @@ static void make_ready(void)
 	wake_up_interruptible(&reader);
 }
 
-/* Called with softirqs disabled. `offset` is the distance from the packet's data to the Ethernet header */
+/* Called with softirqs disabled. `offset` is the position of the Ethernet header relative to the packet's data */
 static void record(const struct tap *tap, const struct sk_buff *skb, int offset, bool is_outgoing)
 {
 	u32 frame_bytes = skb->len - offset, kept_bytes = min(frame_bytes, tap->snap_bytes);
@@ -139,8 +142,8 @@ static rx_handler_result_t receive(struct sk_buff **pskb)
 }
 
 /*
- * Called in the idle loop with interrupts disabled. Virtual time jumps to the next event. Before that, if nothing else
- * is left to do at this instant, the reader may read the filled chunks.
+ * Called in the idle loop with interrupts disabled, before virtual time jumps to the next event. If nothing else is
+ * left to do at this instant, the reader first gets the chance to read full chunks.
  */
 void __wrap_time_travel_sleep(void)
 {
@@ -152,7 +155,10 @@ void __wrap_time_travel_sleep(void)
 	__real_time_travel_sleep();
 }
 
-/* Only used by kernels without leolink, for instance a user's own kernel. It is then not known whether drops wait. */
+/*
+ * Used only in kernels without leolink, for instance a user's own kernel. Such a kernel has no records of drops, so the
+ * function returns true, and the agent looks for itself.
+ */
 bool __weak leolink_drops_wait(void)
 {
 	return true;
@@ -182,8 +188,8 @@ static ssize_t taps_read(struct file *f, char __user *to, size_t size, loff_t *p
 		return 0;
 	}
 	/*
-	 * this chunk becomes the first free one, and the next chunk is the one being filled, which is empty if no chunk
-	 * was full
+	 * this chunk becomes the first free chunk, and the next one becomes the chunk that is being filled; if no chunk
+	 * was full, the next one is free, and is emptied
 	 */
 	last = full ? full : 1;
 	memmove(order, order + 1, last * sizeof(*order));
@@ -194,7 +200,7 @@ static ssize_t taps_read(struct file *f, char __user *to, size_t size, loff_t *p
 		filled_bytes[order[0]] = 0;
 	is_ready = full;
 	local_bh_enable();
-	/* this chunk is not filled again before the current one is full, and no packet passes in the meantime */
+	/* no packet is recorded during the copy, and this chunk is filled again only after the current one is full */
 	return copy_to_user(to, chunks + chunk * CHUNK_BYTES, filled_bytes[chunk]) ? -EFAULT : filled_bytes[chunk];
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The arithmetic of loss detection. These functions only compute with numbers, and need no socket. They are compiled
- * into the kernel, and also by the tests on the host (tests/guest/loss_arithmetic_test.py).
+ * The arithmetic of the loss detection methods. The functions below only compute with numbers, and need no socket. They
+ * are therefore also compiled by tests that run on the host (tests/guest/loss_arithmetic_test.py).
  */
 #ifndef LEOWARP_LOSS_ARITHMETIC_H
 #define LEOWARP_LOSS_ARITHMETIC_H
@@ -18,14 +18,14 @@ typedef uint64_t u64;
 #endif
 
 #define LOSS_PPM 1000000
-/* DupThresh of RFC 5681, 3.2. It is also the minimum that RFC 4653 allows (3.1, I.3) */
+/* DupThresh of RFC 5681, 3.2. Three is also the minimum of DupThresh in RFC 4653 (3.1, I.3) */
 #define LOSS_LEAST_DUPTHRESH 3
 #define LOSS_RACK_LEAST_WINDOW_US 1000
 
 /*
- * Number of packets above a packet that must be SACKed before that packet is lost. RFC 4653, 3.1 (I.3): DupThresh =
- * max(LT_F
- * * FlightSize, 3). LT_F is 2/3 for careful extended limited transmit, and 1/2 for the aggressive variant.
+ * NCR's threshold: a packet is lost when this number of packets above it has been SACKed. RFC 4653, 3.1 (I.3):
+ * DupThresh = max(LT_F * FlightSize, 3). LT_F is 2/3 for careful extended limited transmit, and 1/2 for the aggressive
+ * variant.
  */
 static inline u32 loss_ncr_dupthresh(u32 flight_size_pkts, int careful)
 {
@@ -35,8 +35,9 @@ static inline u32 loss_ncr_dupthresh(u32 flight_size_pkts, int careful)
 }
 
 /*
- * Number of new packets that careful extended limited transmit sends now, from RFC 4653, 3.3 (E.2 to E.5). It sends one
- * packet while pipe + Skipped <= FlightSizePrev - 1. Each packet increases both pipe and Skipped by one.
+ * Number of new packets that careful extended limited transmit sends for this ACK (RFC 4653, 3.3, E.2 to E.5).
+ * Condition for each packet: pipe + Skipped <= FlightSizePrev - 1. Sending a packet increases both pipe and Skipped by
+ * one.
  */
 static inline u32 loss_ncr_careful_pkts(u32 flight_size_prev_pkts, u32 pipe_pkts, u32 skipped_pkts)
 {
@@ -46,10 +47,10 @@ static inline u32 loss_ncr_careful_pkts(u32 flight_size_prev_pkts, u32 pipe_pkts
 }
 
 /*
- * The decaying maximum of round-trip times (Bohacek et al. 2006): ewrtt = max(alpha^(1/cwnd) * ewrtt, rtt). After a
- * window of ACKs, the share alpha of the maximum is left. As in the paper, the factor alpha^(1/cwnd) is approximated by
- * 1 - (1 - alpha) / cwnd, which is the first step of Newton's method from 1. For alpha = 0.995, this is too large by at
- * most 1.3e-5.
+ * The decaying maximum of round-trip times (Bohacek et al. 2006): ewrtt = max(alpha^(1/cwnd) * ewrtt, rtt). After the
+ * ACKs of one window, the maximum has decayed to alpha times its value. As in the paper, the factor alpha^(1/cwnd) is
+ * approximated by 1 - (1 - alpha) / cwnd, which is the first step of Newton's method from 1. For alpha = 0.995, the
+ * approximation is too large by at most 1.3e-5.
  */
 static inline u64 loss_pr_longest_ns(u64 longest_ns, u64 rtt_ns, u32 cwnd_pkts, u32 alpha_ppm)
 {
@@ -59,25 +60,25 @@ static inline u64 loss_pr_longest_ns(u64 longest_ns, u64 rtt_ns, u32 cwnd_pkts, 
 	return longest_ns > rtt_ns ? longest_ns : rtt_ns;
 }
 
-/* Time after sending at which a packet is lost: beta * M */
+/* Time after its transmission at which a packet is lost: beta * M */
 static inline u64 loss_pr_limit_ns(u64 longest_ns, u32 beta_ppm)
 {
 	return mul_u64_u32_div(longest_ns, beta_ppm, LOSS_PPM);
 }
 
 /*
- * The reordering window of early RACK. It is 1 ms or, if `quarter` is set, a quarter of the minimum RTT, but at least 1
- * ms
+ * The reordering window of early RACK, in us. The window is 1 ms. If `quarter` is set, it is a quarter of the minimum
+ * RTT, but at least 1 ms
  */
 static inline u32 loss_rack_window_us(int quarter, u32 min_rtt_us)
 {
-	/* ~0 means that no RTT has been measured yet */
+	/* min_rtt_us is ~0 if no RTT has been measured yet */
 	u32 quarter_us = quarter && min_rtt_us != ~(u32)0 ? min_rtt_us / 4 : 0;
 
 	return quarter_us > LOSS_RACK_LEAST_WINDOW_US ? quarter_us : LOSS_RACK_LEAST_WINDOW_US;
 }
 
-/* Number of extents, out of `count`, that are at most `most_pkts` */
+/* Number of extents, among the first `count`, that are at most `most_pkts` */
 static inline u32 loss_rr_within(const u32 *extents_pkts, u32 count, u32 most_pkts)
 {
 	u32 within = 0, i;
@@ -88,9 +89,9 @@ static inline u32 loss_rr_within(const u32 *extents_pkts, u32 count, u32 most_pk
 }
 
 /*
- * The threshold that would have tolerated a given share of the observed reordering. It is one more than the percentile
- * of the extents at that share, but at least 3. (Zhang et al. 2003: if 90 % of the extents are 8 packets or fewer, the
- * threshold is 9.) Extents must be below 2^31.
+ * The lowest threshold that a given share of the observed late packets would not have reached (Zhang et al. 2003). The
+ * threshold is one more than the percentile of the extents at this share, but at least 3. For example, if 90 % of the
+ * extents are 8 packets or fewer, the threshold is 9. Extents must be below 2^31.
  */
 static inline u32 loss_rr_dupthresh(const u32 *extents_pkts, u32 count, u32 percentile_ppm)
 {

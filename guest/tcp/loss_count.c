@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * loss_detection: methods that declare a packet lost when a certain number of packets above it have been SACKed.
+ * loss_detection: methods that declare a packet lost when a given number of packets above it has been SACKed.
  *
- * NCR (RFC 4653). The number is a share of the packets in flight. It therefore takes a window of duplicate ACKs to
- * declare a loss. Meanwhile new packets are sent. The aggressive variant sends one per SACKed packet, which Linux does
- * anyway because SACKed packets are not in flight. The careful variant sends one per two SACKed packets.
+ * NCR (RFC 4653). NCR's threshold is a share of the packets in flight. NCR therefore declares a loss only after a
+ * window of duplicate ACKs. While the sender waits for these ACKs, it sends new packets (extended limited transmit).
+ * The aggressive variant sends one new packet per SACKed packet. Linux does so without leowarp, because SACKed packets
+ * are not in flight. The careful variant sends one new packet per two SACKed packets.
  *
- * RR-TCP (Zhang, Karp, Floyd, Peterson: "RR-TCP: A Reordering-Robust TCP with DSACK", ICNP 2003), variant DSACK-FA. The
- * number is a percentile of the extents of late packets. The extent of a late packet is the number of packets above it
- * that had been SACKed when it arrived.
+ * RR-TCP (Zhang, Karp, Floyd, Peterson: "RR-TCP: A Reordering-Robust TCP with DSACK", ICNP 2003), variant DSACK-FA.
+ * RR-TCP's threshold is a percentile of the extents of late packets. The extent of a late packet is the number of
+ * packets above it that had been SACKed when it arrived.
  */
 #include <linux/moduleparam.h>
 #include "loss_detection.h"
@@ -18,8 +19,8 @@ module_param(rr_percentile_ppm, uint, 0644);
 MODULE_PARM_DESC(rr_percentile_ppm, "rr: millionths of past reordering that the threshold rides out (default 900000)");
 
 /*
- * RFC 4653, 3.2 (T.1, T.2). A congestion control that sets the window itself also paces, so there is no burst to
- * prevent.
+ * RFC 4653, 3.2 (T.1, T.2). No burst needs to be prevented if the congestion control sets the window itself, because
+ * such a congestion control also paces.
  */
 static void loss_ncr_reordered(struct sock *sk, struct loss_state *state)
 {
@@ -31,7 +32,10 @@ static void loss_ncr_reordered(struct sock *sk, struct loss_state *state)
 	tp->snd_ssthresh = state->flight_size_prev_pkts;
 }
 
-/* A loss ends extended limited transmit. The reduction then starts from the window before it (3.4) */
+/*
+ * When a loss ends extended limited transmit, the reduction starts from the window before extended limited transmit
+ * (3.4)
+ */
 void loss_ncr_end(struct sock *sk, struct loss_state *state)
 {
 	if (state->flight_size_prev_pkts && !inet_csk(sk)->icsk_ca_ops->cong_control)
@@ -39,7 +43,7 @@ void loss_ncr_end(struct sock *sk, struct loss_state *state)
 	state->flight_size_prev_pkts = 0;
 }
 
-/* Called for each ACK, before losses are looked for */
+/* Called for each ACK, before the kernel looks for losses */
 void loss_ncr_ack(struct sock *sk, struct loss_state *state, bool careful)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -61,8 +65,9 @@ void loss_ncr_ack(struct sock *sk, struct loss_state *state, bool careful)
 			state->flight_size_prev_pkts = 0;
 	} else if (!state->flight_size_prev_pkts && tp->sacked_out && !had_holes) {
 		/*
-		 * RFC 4653, 3.1: this is the first ACK with SACK after an ACK without. Packets that were SACKed after a
-		 * timeout do not begin a new period.
+		 * RFC 4653, 3.1: extended limited transmit begins with the first ACK that carries SACK after ACKs
+		 * without SACK. SACKed packets that are left from an earlier period, for instance after a timeout, do
+		 * not begin it.
 		 */
 		state->flight_size_prev_pkts = tp->packets_out;
 		state->flight_size_pkts = tp->packets_out;
@@ -85,10 +90,12 @@ static void loss_rr_learn(struct loss_state *state, u32 extent_pkts)
 }
 
 /*
- * Called for each ACK, before losses are looked for. The packet at SND.UNA has arrived after `sacked_pkts` packets
- * above it. If nothing is being retransmitted, the packet was late, as in the kernel's tcp_packet_delayed(). Otherwise
- * the timestamp that the ACK echoes shows whether the ACK answers the original or the retransmission (Eifel, RFC 3522).
- * Without timestamps, the packet was late if a DSACK follows. DSACKs arrive in the order of the retransmissions.
+ * Called for each ACK, before the kernel looks for losses. If SND.UNA advances, the packet at the old SND.UNA has
+ * arrived after `sacked_pkts` packets above it. If no retransmission was outstanding, the packet was late, as in the
+ * kernel's tcp_packet_delayed(). If there was a retransmission, the echoed timestamp shows whether the ACK answers the
+ * original or the retransmission (Eifel, RFC 3522). Without timestamps, the packet was late if a DSACK follows for its
+ * retransmission. DSACKs arrive in the order of the retransmissions, so each DSACK belongs to the oldest entry of
+ * `pending_pkts`.
  */
 void loss_rr_ack(struct sock *sk, struct loss_state *state)
 {
@@ -114,7 +121,10 @@ void loss_rr_ack(struct sock *sk, struct loss_state *state)
 	state->sacked_pkts = tp->sacked_out;
 }
 
-/* RFC 6675, 4 (IsLost), counted in packets. Packets that were retransmitted are not checked again */
+/*
+ * Marks lost packets by the rule IsLost of RFC 6675, 4, counted in packets. A packet that was already marked and
+ * retransmitted is not marked a second time
+ */
 void loss_count_mark(struct sock *sk, u32 dupthresh_pkts)
 {
 	u32 above_pkts = tcp_sk(sk)->sacked_out;

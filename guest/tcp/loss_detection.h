@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * loss_detection: methods by which a sender detects losses. They work with any congestion control
+ * loss_detection: methods by which a sender detects losses. Each method can be combined with any congestion control
  * (docs/concepts/loss-detection.md).
  *
- * Before working on this, read net/ipv4/tcp_recovery.c. Also read tcp_ack(), tcp_fastretrans_alert() and
+ * Before working on these files, read net/ipv4/tcp_recovery.c. Also read tcp_ack(), tcp_fastretrans_alert() and
  * tcp_identify_packet_loss() in net/ipv4/tcp_input.c.
  *
- * The kernel is linked with --wrap for the functions that loss_hooks.c names. Each of these functions is called from a
- * different file of the kernel than the one that defines it. If a host has not chosen a method, the replacements only
- * call the kernel's own function.
+ * The kernel is linked with --wrap for the functions that loss_hooks.c names. Each of these functions is defined in one
+ * file of the kernel and called from another, as --wrap requires. If a host has not chosen a method, the replacement of
+ * a function only calls the kernel's function.
  *
- * The chosen method is stored in net.ipv4.tcp_recovery, in the bits above those that the kernel reads (0 to 2,
- * TCP_RACK_* in include/net/tcp.h). Methods that decide alone which packets are lost need bit 0, RACK. If bit 0 is set,
- * tcp_input.c leaves the decision to tcp_rack_mark_lost() alone. Otherwise tcp_input.c also counts duplicate ACKs.
+ * The chosen method is stored in net.ipv4.tcp_recovery, in the bits above the kernel's own (bits 0 to 2, TCP_RACK_* in
+ * include/net/tcp.h). If a method alone must decide which packets are lost, bit 0 (RACK) must be set. With bit 0,
+ * tcp_input.c leaves the decision to tcp_rack_mark_lost(). Without bit 0, tcp_input.c also counts duplicate ACKs by
+ * itself.
  *
- * The parts are listed below. Each part only uses parts above it:
+ * loss_detection consists of the files below. Each file only uses files above it in the list:
  *
  *	loss_arithmetic.h	functions that only compute with numbers
  *	loss_state.c		state of a socket, and its congestion control, of which some functions are replaced
@@ -46,34 +47,37 @@ enum loss_detection {
 	LOSS_RACK_4_14,
 };
 
-/* Number of the latest late packets that rr takes into account */
+/* Number of late packets, the latest ones, whose extents rr uses */
 #define LOSS_RR_EXTENTS 512
-/* Maximum number of retransmissions for which rr still expects a DSACK. This is more than a window of these links */
+/*
+ * Maximum number of retransmissions for which rr waits for a DSACK. The maximum is larger than any window on leowarp's
+ * links
+ */
 #define LOSS_RR_PENDING 512
 
 struct loss_state {
-	/* for methods that count: SND.UNA and SACKed packets after the last ACK */
+	/* for methods that count: SND.UNA, and the number of SACKed packets, both after the last ACK */
 	u32 una, sacked_pkts;
 	/*
-	 * for ncr: FlightSizePrev (0 outside of extended limited transmit), and FlightSize and window when it
-	 * (re)started
+	 * for ncr: FlightSizePrev (0 outside of extended limited transmit); FlightSize and the window when extended
+	 * limited transmit began, or began anew
 	 */
 	u32 flight_size_prev_pkts, flight_size_pkts, cwnd_pkts;
 	/* for rr */
 	u32 dupthresh_pkts, extents, dsacked_pkts, pending_first, pending_count;
 	u32 extents_pkts[LOSS_RR_EXTENTS], pending_pkts[LOSS_RR_PENDING];
-	/* for pr: M */
+	/* for pr: M, the decaying maximum of round-trip times */
 	u64 longest_ns;
 	/*
-	 * for door: until when nothing is reduced; the last reduction, and the values before it; the evidence counted
-	 * so far
+	 * for door: the time until which no loss reduces the window; the last reduction, with the values before it; the
+	 * counts of evidence at the last ACK
 	 */
 	u64 frozen_until_ns, reduced_at_ns;
 	u32 frozen_cwnd_pkts, reduced_cwnd_pkts, reduced_ssthresh_pkts, reordered, repeated;
-	/* the congestion control that the socket has chosen, and a copy of it */
+	/* the congestion control that the socket has chosen, and a changed copy of it */
 	const struct tcp_congestion_ops *original;
 	struct tcp_congestion_ops ops;
-	/* for notified without RACK: the kernel's value of tp->reordering */
+	/* for notified without RACK: the kernel's own value of tp->reordering */
 	u32 kept_reordering_pkts;
 };
 

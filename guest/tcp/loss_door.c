@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * loss_detection: the response of TCP-DOOR (Wang, Zhang: "Improving TCP Performance over Mobile Ad-Hoc Networks with
- * Out-of-Order Detection and Response", MobiHoc 2002). Losses are detected as in the kernel. When packets or ACKs
- * are known to have arrived out of order,
+ * Out-of-Order Detection and Response", MobiHoc 2002). Losses are detected as in the kernel. When a sender has signs
+ * that packets or ACKs arrived out of order,
  *
  *	- no detected loss reduces the window for the time T1 (temporarily disabling congestion control), and
  *	- a reduction is undone if it is not older than T2 (instant recovery during congestion avoidance).
  *
- * The paper uses TCP options of its own to number packets and ACKs. Here a sender infers disorder of data from two
- * signs. One is reordering that the kernel has seen (a hole was filled by a packet that was never retransmitted,
- * tp->reord_seen). The other is a DSACK. It infers disorder of ACKs from an ACK whose timestamp is older than that of
- * an earlier ACK.
+ * In the paper, TCP options number packets and ACKs. In leowarp, a sender without such options infers from two signs
+ * that data arrived out of order. The first sign is reordering that the kernel has seen (a hole was filled by a packet
+ * that was never retransmitted, tp->reord_seen). The second sign is a DSACK. ACKs arrived out of order if an ACK has an
+ * older timestamp than an earlier ACK.
  *
- * Two functions of the socket's congestion control are replaced. One is ssthresh, which returns the window after a
- * reduction. The other is cong_control, by which a congestion control such as BBR sets the window itself.
+ * door replaces two functions of the socket's congestion control. One is ssthresh, which returns the window after a
+ * reduction. The other function is cong_control, by which a congestion control such as BBR sets the window itself.
  */
 #include <linux/moduleparam.h>
 #include "loss_detection.h"
@@ -37,8 +37,8 @@ static bool loss_door_frozen(const struct sock *sk, const struct loss_state *sta
 }
 
 /*
- * Proportional rate reduction (RFC 6937) sends no more than was delivered. A whole window therefore counts as
- * delivered.
+ * Proportional rate reduction (RFC 6937) sends no more packets than were delivered since the reduction began. To keep
+ * the window, the sender therefore counts a whole window as delivered.
  */
 static void loss_door_fill(struct tcp_sock *tp, u32 cwnd_pkts)
 {
@@ -57,8 +57,8 @@ static u32 loss_door_ssthresh(struct sock *sk)
 		return state->original->ssthresh(sk);
 	if (loss_door_frozen(sk, state)) {
 		/*
-		 * If the congestion control sets the window itself, this function only stores the window, and the
-		 * threshold has no meaning
+		 * A congestion control that sets the window itself uses this call only to save the window; the
+		 * threshold that it returns has no meaning
 		 */
 		if (state->original->cong_control)
 			return state->original->ssthresh(sk);
@@ -96,7 +96,7 @@ static void loss_door_restore(struct sock *sk, struct loss_state *state)
 
 	tp->snd_ssthresh = max(tp->snd_ssthresh, state->reduced_ssthresh_pkts);
 	if (tcp_in_cwnd_reduction(sk) && !state->original->cong_control) {
-		/* During a reduction, the window follows the threshold (tcp_cwnd_reduction) */
+		/* During a reduction, the kernel moves the window towards the threshold (tcp_cwnd_reduction) */
 		tp->snd_ssthresh = max(tcp_snd_cwnd(tp), state->reduced_cwnd_pkts);
 		loss_door_fill(tp, tp->snd_ssthresh);
 	}
@@ -104,7 +104,7 @@ static void loss_door_restore(struct sock *sk, struct loss_state *state)
 	state->reduced_at_ns = 0;
 }
 
-/* Called for each ACK, before losses are looked for */
+/* Called for each ACK, before the kernel looks for losses */
 void loss_door_ack(struct sock *sk, struct loss_state *state)
 {
 	struct tcp_sock *tp = tcp_sk(sk);

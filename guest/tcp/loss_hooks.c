@@ -23,25 +23,26 @@ void __wrap_tcp_enter_loss(struct sock *sk);
 void __wrap_tcp_cleanup_congestion_control(struct sock *sk);
 int __wrap_icmp_rcv(struct sk_buff *skb);
 
-/* Whether a method waits for a window or more before a packet is lost, and keeps state for this */
+/* Whether a method waits for a window of ACKs or longer before it declares a packet lost, and keeps state for this */
 static bool loss_waits(enum loss_detection detection)
 {
 	return detection == LOSS_NCR_CAREFUL || detection == LOSS_NCR_AGGRESSIVE || detection == LOSS_RR ||
 	       detection == LOSS_PR;
 }
 
-/* Whether a method decides alone which packets are lost */
+/* Whether a method alone decides which packets are lost */
 static bool loss_has_own(enum loss_detection detection)
 {
 	return loss_waits(detection) || loss_by_first_rack(detection);
 }
 
 /*
- * If ACKs take longer, the sender must buffer more data. Linux's send buffer holds two windows. The second is for the
- * round trip of a retransmission (tcp_sndbuf_expand). If the sender waits for a window of duplicate ACKs, the buffer
- * needs one more window. If it waits for beta * M, the buffer needs beta more windows. If the buffer were full, nothing
- * would be sent during recovery, and afterwards up to a whole window at once. The buffer grows only when something was
- * SACKed. A sender that never waits therefore keeps Linux's buffer.
+ * If losses are detected later, the sender must buffer more data until it is acknowledged. Linux's send buffer holds
+ * two windows of data. The second window allows for the round trip of a retransmission (tcp_sndbuf_expand). If the
+ * sender waits for a window of duplicate ACKs, the buffer needs one more window. If the sender waits for beta * M
+ * (method pr), the buffer needs beta more windows. With a full buffer, the sender would send nothing during recovery,
+ * and after it up to a whole window at once. The buffer is enlarged only while some packets are SACKed. If a sender
+ * never waits for a loss, its buffer therefore stays as in Linux.
  */
 static u32 loss_windows_buffered(struct sock *sk)
 {
@@ -54,8 +55,8 @@ static u32 loss_windows_buffered(struct sock *sk)
 }
 
 /*
- * Called in tcp_ack() for each ACK that finds packets in flight. SACK was already read, and losses were not yet looked
- * for
+ * Called in tcp_ack() for each ACK that arrives while packets are in flight. At this point, the kernel has processed
+ * SACK, and has not yet looked for losses
  */
 void __wrap_tcp_rack_update_reo_wnd(struct sock *sk, struct rate_sample *rs)
 {
@@ -63,7 +64,7 @@ void __wrap_tcp_rack_update_reo_wnd(struct sock *sk, struct rate_sample *rs)
 	struct loss_state *state;
 
 	__real_tcp_rack_update_reo_wnd(sk, rs);
-	/* When the SYN is acknowledged, the socket is not complete yet */
+	/* When the ACK of the SYN arrives, the socket is not complete yet */
 	if (detection == LOSS_KERNEL || loss_by_first_rack(detection) || sk->sk_state == TCP_SYN_SENT || sk->sk_state == TCP_SYN_RECV)
 		return;
 	state = loss_state(sk);
@@ -83,14 +84,16 @@ void __wrap_tcp_rack_update_reo_wnd(struct sock *sk, struct rate_sample *rs)
 		loss_notice_ack(sk, state);
 }
 
-/* Marks losses by the chosen method. Returns true if it has set the timer */
+/* Marks lost packets by the chosen method. Returns true if the method has set the timer */
 static bool loss_mark(struct sock *sk, enum loss_detection detection, struct loss_state *state)
 {
 	u32 dupthresh_pkts = state->dupthresh_pkts, lost_out = tcp_sk(sk)->lost_out;
 
 	if (detection == LOSS_PR)
 		return loss_pr_mark(sk, state);
-	/* A window of duplicate ACKs is always enough evidence, because RFC 4653 requires no more */
+	/*
+	 * The threshold of rr never exceeds that of NCR: RFC 4653 regards a window of duplicate ACKs as enough evidence
+	 */
 	if (detection == LOSS_RR)
 		dupthresh_pkts = min(dupthresh_pkts, loss_ncr_dupthresh(tcp_sk(sk)->packets_out, false));
 	loss_count_mark(sk, dupthresh_pkts);
@@ -100,8 +103,8 @@ static bool loss_mark(struct sock *sk, enum loss_detection detection, struct los
 }
 
 /*
- * Called in tcp_identify_packet_loss() for each ACK that is a duplicate, carries SACK, or arrives while the state is
- * not Open
+ * Called in tcp_identify_packet_loss() for each ACK that is a duplicate, carries SACK, or arrives while the congestion
+ * state is not Open
  */
 bool __wrap_tcp_rack_mark_lost(struct sock *sk)
 {
@@ -121,8 +124,8 @@ bool __wrap_tcp_rack_mark_lost(struct sock *sk)
 }
 
 /*
- * Same as the kernel's tcp_rack_reo_timeout, except for loss detection. Losses are detected by pr if there is a state,
- * and otherwise by early RACK
+ * Same as the kernel's tcp_rack_reo_timeout, except that the chosen method finds the losses. With `state`, this method
+ * is pr; with NULL, it is early RACK
  */
 static void loss_timeout(struct sock *sk, struct loss_state *state)
 {
@@ -144,7 +147,10 @@ static void loss_timeout(struct sock *sk, struct loss_state *state)
 		tcp_rearm_rto(sk);
 }
 
-/* Called in tcp_write_timer_handler() when the timer expires that one of the two functions above has set */
+/*
+ * Called in tcp_write_timer_handler() when the reordering timer expires, which pr, early RACK, notified or the kernel's
+ * RACK has set
+ */
 void __wrap_tcp_rack_reo_timeout(struct sock *sk)
 {
 	enum loss_detection detection = loss_detection(sk);
@@ -162,8 +168,8 @@ void __wrap_tcp_rack_reo_timeout(struct sock *sk)
 }
 
 /*
- * Called in tcp_timeout_mark_lost() for packets other than the first when a timeout declares packets lost. Returns a
- * positive value for a packet that is not declared lost
+ * Called in tcp_timeout_mark_lost() at a retransmission timeout, for each packet except the first. Returns a positive
+ * value if the packet is not lost
  */
 s32 __wrap_tcp_rack_skb_timeout(struct tcp_sock *tp, struct sk_buff *skb, u32 reo_wnd)
 {
@@ -173,13 +179,13 @@ s32 __wrap_tcp_rack_skb_timeout(struct tcp_sock *tp, struct sk_buff *skb, u32 re
 
 	if (detection == LOSS_PR && state)
 		return loss_pr_left_ns(sk, state, skb) ? 1 : 0;
-	/* RFC 6675, 5.1: all packets that are not SACKed are lost */
+	/* RFC 6675, 5.1: after a timeout, all packets that are not SACKed are lost */
 	if (loss_has_own(detection))
 		return 0;
 	return __real_tcp_rack_skb_timeout(tp, skb, reo_wnd);
 }
 
-/* Called in tcp_identify_packet_loss(), for connections without SACK */
+/* Called in tcp_identify_packet_loss() for connections without SACK */
 void __wrap_tcp_newreno_mark_lost(struct sock *sk, bool snd_una_advanced)
 {
 	if (loss_detection(sk) == LOSS_NOTIFIED && loss_notice_left_ns(sk))

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * loss_detection: receives notices of route changes (design/cures.md, "Notice"). A notice states for how long packets
- * to a destination may arrive out of order. During that time, no packet to the destination is declared lost because
- * other packets have arrived. If RACK is off, the timers (TLP, RTO) keep running.
+ * loss_detection: the method notified, which receives notices of route changes (design/cures.md, "Notice"). A notice
+ * states for how long packets to a destination may arrive out of order. During this time, the sender does not declare
+ * packets to this destination lost merely because later packets have arrived. Without RACK, the timers (TLP, RTO) keep
+ * running during this time.
  *
  * Anyone who can send a packet to a host can send it a notice. Neither the source nor the content of a notice is
  * verified.
@@ -14,7 +15,7 @@
 /* One of the ICMP types that RFC 4727 reserves for experiments */
 #define LOSS_NOTICE_TYPE 253
 #define LOSS_NOTICE_MAGIC 0x6c656f6e	/* "leon" */
-/* A value of tp->reordering that no sender otherwise uses. Multiplied by any MSS, it stays below 2^31 bytes */
+/* A value of tp->reordering that no sender has otherwise. Multiplied by any MSS, this value stays below 2^31 bytes */
 #define LOSS_NOTICE_REORDERING (1U << 20)
 
 struct loss_notice_wire {
@@ -34,13 +35,13 @@ struct loss_notice {
 	__be32 destination;
 };
 
-/* There is one processor and no preemption, so softirqs and processes never contend for this lock */
+/* This lock is never contended, because there is one processor and no preemption */
 static LIST_HEAD(loss_notices);
 static DEFINE_SPINLOCK(loss_notices_lock);
 
 /*
- * If several notices apply, the longest wait counts. Afterwards the kernel drops the packet, like any ICMP message of
- * unknown type.
+ * Stores a notice. If several notices apply to a socket, the longest wait counts. After this function, the kernel drops
+ * the packet, like any ICMP message of unknown type.
  */
 void loss_notice_take(struct sk_buff *skb)
 {
@@ -70,7 +71,7 @@ void loss_notice_take(struct sk_buff *skb)
 	spin_unlock_bh(&loss_notices_lock);
 }
 
-/* Time for which losses to this socket's peer are still ignored, in ns */
+/* Remaining time for which losses to this socket's peer are not declared, in ns */
 u64 loss_notice_left_ns(const struct sock *sk)
 {
 	u64 now_ns = tcp_sk(sk)->tcp_clock_cache, left_ns = 0;
@@ -92,8 +93,8 @@ u64 loss_notice_left_ns(const struct sock *sk)
 }
 
 /*
- * Without RACK, the kernel compares duplicate ACKs with tp->reordering. It does so in places that cannot be replaced
- * one by one
+ * Without RACK, the kernel compares the number of duplicate ACKs with tp->reordering. Several functions of the kernel
+ * do so, and they cannot be replaced one by one, so tp->reordering itself is raised
  */
 void loss_notice_ack(struct sock *sk, struct loss_state *state)
 {

@@ -2,18 +2,18 @@
 /*
  * loss_detection: early RACK, combined with a threshold of duplicate ACKs.
  *
- *	time	a packet is lost if a packet that was sent later has been delivered, and if more time than the RTT of
- *		that packet plus the reordering window has passed since the first one was sent. rack-draft follows the
- *		first drafts (draft-ietf-tcpm-rack-00, 2016): the window is 1 ms until reordering has been seen, and
- *		then a quarter of the minimum RTT, but at least 1 ms. rack-4.14 follows Linux 4.11 to 4.14: the quarter
- *		also applies while no packet is marked lost. A window of 1 ms therefore never starts a recovery, but
- *		applies during one.
- *	count	RFC 6675: a packet is lost when tp->reordering packets above it are SACKed. tp->reordering grows with
+ *	time	a packet is lost if a later packet has been delivered, and if the time since the lost packet was sent
+ *		exceeds the RTT of the delivered packet plus the reordering window. rack-draft follows the first drafts
+ *		(draft-ietf-tcpm-rack-00, 2016): the window is 1 ms until reordering has been seen. Afterwards, it is a
+ *		quarter of the minimum RTT, but at least 1 ms. rack-4.14 follows Linux 4.11 to 4.14: the window is a
+ *		quarter of the minimum RTT as well while no packet is marked lost. The window of 1 ms therefore applies
+ *		only during a recovery, and never starts one.
+ *	count	a packet is lost when tp->reordering packets above it are SACKed (RFC 6675). tp->reordering grows with
  *		the reordering that the kernel sees.
  *
- * Today's kernel has the same two rules in tcp_rack_detect_loss(), with two differences. Its window is 0 or a quarter
- * of the minimum RTT. It counts only until reordering has been seen. The kernel maintains the variables that RACK
- * needs: rack.mstamp, rack.rtt_us, rack.end_seq, reord_seen.
+ * The present kernel has both rules in tcp_rack_detect_loss(), with two differences. First, the kernel's window
+ * is 0 or a quarter of the minimum RTT. Second, the kernel applies the count rule only until reordering has been seen.
+ * The kernel itself maintains the variables that RACK needs: rack.mstamp, rack.rtt_us, rack.end_seq, reord_seen.
  */
 #include "loss_detection.h"
 
@@ -30,14 +30,17 @@ static u32 loss_rack_window(const struct sock *sk)
 	return loss_rack_window_us(quarter, tcp_min_rtt(tp));
 }
 
-/* Marks packets lost by time, and sets the timer for the longest remaining wait. Returns false if no packet waits */
+/*
+ * Marks packets lost by the time rule, and sets the timer to the longest remaining wait. Returns false if no packet has
+ * a remaining wait
+ */
 bool loss_rack_mark_late(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	s64 waits_us = (s64)tp->rack.rtt_us + loss_rack_window(sk), longest_us = -1;
 	struct sk_buff *skb, *next;
 
-	/* Packets are in the order of their last transmission. SACKed packets are not in this list */
+	/* This list has packets in the order of their last transmission. It does not contain SACKed packets. */
 	list_for_each_entry_safe(skb, next, &tp->tsorted_sent_queue, tcp_tsorted_anchor) {
 		u8 sacked = TCP_SKB_CB(skb)->sacked;
 		s64 left_us;
@@ -58,8 +61,8 @@ bool loss_rack_mark_late(struct sock *sk)
 	if (longest_us < 0)
 		return false;
 	/*
-	 * 1 us is added because a packet that has waited exactly this long is not lost. The kernel's own RACK timer
-	 * also contains TCP_TIMEOUT_MIN_US
+	 * 1 us is added because a packet is lost only after more than the wait. TCP_TIMEOUT_MIN_US is added as for the
+	 * kernel's own RACK timer
 	 */
 	inet_csk_reset_xmit_timer(sk, ICSK_TIME_REO_TIMEOUT, usecs_to_jiffies(longest_us + 1 + TCP_TIMEOUT_MIN_US),
 				  inet_csk(sk)->icsk_rto);
@@ -67,8 +70,8 @@ bool loss_rack_mark_late(struct sock *sk)
 }
 
 /*
- * Losses by time are marked first, as in the kernels of that period. The count at this ACK therefore affects the
- * reordering window only from the next ACK on
+ * The time rule is applied first, as in Linux 4.11 to 4.14. Packets that the count rule marks lost at this ACK
+ * therefore affect the reordering window only from the next ACK on
  */
 bool loss_rack_mark(struct sock *sk)
 {

@@ -2,10 +2,10 @@
 /*
  * loss_detection: the state of a socket, and its congestion control, of which some functions are replaced.
  *
- * The state is stored in the socket's pointer for upper-layer protocols (ULP). The ULP delack does not use the pointer.
- * Multipath TCP does: its subflows have no state here, so the kernel finds their losses. The socket's congestion control
- * is a copy of the chosen one, in which some functions are replaced. The kernel uses the copy because the socket points
- * to it.
+ * The state is stored in the socket's field for upper-layer protocols (icsk_ulp_data). The ULP delack does not use this
+ * field. Multipath TCP uses it, so its subflows have no state here, and the kernel finds their losses. The socket's
+ * congestion control becomes a copy of the chosen one, in which some functions are replaced. The kernel calls the
+ * copy's functions, because the socket points to the copy.
  */
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -26,7 +26,10 @@ struct loss_state *loss_state_if_any(const struct sock *sk)
 	return (__force struct loss_state *)inet_csk(sk)->icsk_ulp_data;
 }
 
-/* NULL if there is no memory. The caller then leaves this ACK to the kernel */
+/*
+ * Returns the state of a socket, and creates it if necessary. Returns NULL if there is no memory, or if another
+ * protocol uses the field. The caller then leaves this ACK's losses to the kernel
+ */
 struct loss_state *loss_state(struct sock *sk)
 {
 	struct loss_state *state = loss_state_if_any(sk);
@@ -55,8 +58,8 @@ void loss_state_free(struct sock *sk)
 }
 
 /*
- * Returns true if the copy is new. This is the case at first, and after the congestion control has changed since the
- * last ACK
+ * Makes the socket use a copy of its congestion control. Returns true if the copy is new. The copy is new at the first
+ * call, and when the congestion control has changed since the last ACK
  */
 bool loss_ops_copy(struct sock *sk, struct loss_state *state)
 {

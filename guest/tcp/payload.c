@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Avoids copying the payload of bulk transfers: /proc/leolink/payload.
+ * Makes TCP skip copying the payload of bulk transfers: /proc/leolink/payload.
  *
  * Before working on this file, read tcp_sendmsg_locked of net/ipv4/tcp.c and _copy_from_iter of lib/iov_iter.c.
  *
- * The agent's transfers write zeros, and their readers discard the data while reading (MSG_TRUNC). Links and packet
- * truth only read headers. Nobody reads a payload, but writing it takes a twentieth of a run's time, and evicts useful
- * data from the cache. TCP therefore creates its packets as usual, from the same pages, but the pages keep their old
- * contents. Copying is skipped if the data come from a range of the agent's memory that the agent has named. Nothing
- * else differs. sendfile would copy nothing either, but it splits data into other fragments, and receivers would then
- * merge other packets.
+ * The agent's bulk transfers send zeros, and their receivers discard the data while reading (MSG_TRUNC). Links and
+ * packet truth read only headers. Writing a payload takes a twentieth of a run's time, and evicts useful data from the
+ * cache, although no program reads it. With this file, TCP creates its packets as usual, from the same pages, but the
+ * pages keep their old contents. The kernel skips copying if the data come from the range of memory that the agent has
+ * named. Apart from the contents of payloads, nothing in the run differs. sendfile would avoid copying as well, but the
+ * kernel would then split data into other fragments, and receivers would merge other packets.
  *
- *	write	two u64: address and length of the range in the writer's memory. A length of 0 means that there is no
- *		range
+ *	write	two u64: address and length of the range in the writer's memory. With length 0, TCP copies all payload
  *
- * The agent names no range if anyone may read payloads: captures into files, programs, a shell, live runs.
+ * The agent names no range if payloads may be read: by captures into files, programs, a shell or live runs.
  *
- * Linked with --wrap=_copy_from_iter (guest/build.sh).
+ * The kernel is linked with --wrap=_copy_from_iter (guest/build.sh).
  */
 #include <linux/fs.h>
 #include <linux/init.h>
@@ -28,7 +27,7 @@
 size_t __real__copy_from_iter(void *to, size_t bytes, struct iov_iter *i);
 size_t __wrap__copy_from_iter(void *to, size_t bytes, struct iov_iter *i);
 
-/* The pointer is only compared and never dereferenced, so the writer's memory may be gone */
+/* The pointer is only compared and never dereferenced, so it may outlive the writer's memory */
 static const struct mm_struct *owner;
 static u64 range[2];
 

@@ -2,16 +2,17 @@
 /*
  * TCP_INFO and TCP_CC_INFO of many sockets in one system call: /proc/leolink/sockets.
  *
- * Before working on this file, read do_tcp_getsockopt of net/ipv4/tcp.c. Each socket is queried in the same manner. A
- * system call of User Mode Linux takes two switches between processes of the host, as much as TCP's work on ten
- * packets. A run samples both ends of each flow 20 times per second. A sampler sleeps, reads the sockets and reads the
- * queues. This file does all three in one call.
+ * Before working on this file, read do_tcp_getsockopt of net/ipv4/tcp.c. This file fills TCP_INFO and TCP_CC_INFO of
+ * each socket as do_tcp_getsockopt does. A system call in User Mode Linux takes two switches between processes of the
+ * host, which cost as much as TCP's work on ten packets. A run samples both ends of each flow 20 times per second. A
+ * sampler would need three kinds of calls: to sleep, to read each socket, and to read the queues. With this file, a
+ * single call does all of this.
  *
  *	write	an array of s32: the caller's descriptors of the sockets on which later reads report, in this order
  *	read	at offset 0: returns one struct answer per socket. All answers have the same length, and the buffer must
- *		have room for all of them. At any other offset: sleeps until the monotonic clock shows this number of
- *		ns, as clock_nanosleep would. Then returns a u64 with the length of all answers in bytes, the answers,
- *		and the records of /proc/leolink/links
+ *		have room for all of them. At any other offset: sleeps, as clock_nanosleep would, until the monotonic
+ *		clock has reached this offset in ns. Then the read returns a u64 (the length of all answers in bytes),
+ *		the answers, and the records of /proc/leolink/links
  */
 #include <linux/fs.h>
 #include <linux/hrtimer.h>
@@ -35,9 +36,12 @@ struct asked {
 	s32 fd[];
 };
 
-/* struct tcp_info comes last, because it grows from kernel to kernel. crates/agent relies on these offsets. */
+/*
+ * struct tcp_info is the last field, because newer kernels have a longer one. crates/agent relies on the offsets of
+ * these fields.
+ */
 struct answer {
-	u32 info_bytes, cc_bytes;	/* number of valid bytes in `cc` and in `info` */
+	u32 info_bytes, cc_bytes;	/* number of valid bytes in `info` and in `cc` */
 	union tcp_cc_info cc;
 	struct tcp_info info __aligned(8);
 };
@@ -65,7 +69,7 @@ static int answer(s32 fd, struct answer *a)
 	return err;
 }
 
-/* Only used by kernels without leolink, for instance a user's own kernel. */
+/* Used only in kernels without leolink, for instance a user's own kernel. */
 ssize_t __weak leolink_links_read(struct file *f, char __user *to, size_t size, loff_t *pos)
 {
 	return 0;

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * delack: makes a receiver acknowledge every second full segment from the start, and anything else after max_ns.
+ * delack: makes a receiver acknowledge every second full segment from the start, and any other segment after max_ns at
+ * the latest.
  *
- * In studies, "delayed ACKs on" means this (RFC 1122, 4.2.3.2; RFC 5681, 4.2). Linux differs in three points. First, it
- * acknowledges up to 16 segments one by one (TCP_MAX_QUICKACKS in tcp_input.c). It does so at the start of a
- * connection, after an idle time of more than an RTO, and after each segment that repeats received data. Second, it
- * acknowledges each segment that makes the receive window grow (tcp_grow_window). Third, its timer adapts, up to 200
- * ms. TCP_DELACK_MAX_US is newer than Linux 6.12. In older kernels, only BPF can set icsk_delack_max. The smallest hook
- * for this is an upper-layer protocol (ULP) that adds no layer:
+ * In studies, "delayed ACKs on" means this behaviour (RFC 1122, 4.2.3.2; RFC 5681, 4.2). Linux differs from this
+ * behaviour in three points. First, it acknowledges up to 16 segments one by one (TCP_MAX_QUICKACKS in tcp_input.c).
+ * These quick ACKs come at the start of a connection, after an idle time of more than an RTO, and after each segment
+ * that repeats received data. Second, Linux acknowledges each segment that makes the receive window grow
+ * (tcp_grow_window). Third, Linux's timer for delayed ACKs adapts, up to 200 ms. Linux 6.12 does not have the socket
+ * option TCP_DELACK_MAX_US, which sets the timer's limit icsk_delack_max. Without this option, only BPF can set
+ * icsk_delack_max. The smallest hook in the kernel that can set it is an upper-layer protocol (ULP), here one that adds
+ * no layer:
  *
  *	setsockopt(fd, IPPROTO_TCP, TCP_ULP, "delack", 6)	on the accepted socket
  *
- * Some behaviour does not change. Segments out of order, segments that fill a gap, and repeated segments are
+ * Three things stay as in Linux. Segments out of order, segments that fill a gap, and repeated segments are
  * acknowledged at once (tcp_input.c: __tcp_ack_snd_check, tcp_data_queue). The advertised window is as large as the
  * free space in the buffer. As usual, the size of the buffer follows how fast the application reads
  * (tcp_rcv_space_adjust), but rcv_ssthresh does not limit the window at the start.
@@ -28,11 +31,13 @@ MODULE_PARM_DESC(max_ns, "longest delay of an acknowledgement, ns (in whole jiff
 static struct inet_connection_sock_af_ops delack_specific __read_mostly;
 
 /*
- * Makes the ACK of the next segment a delayed one: no quick ACKs are due, and the window has no room to grow.
+ * Makes the ACK of the next segment a delayed one: no quick ACKs are pending, and the receive window cannot grow.
  *
- * If the previous segment arrived shortly before, tcp_event_data_recv() sets ato to ato / 2 + TCP_ATO_MIN / 2. After a
- * long gap it sends quick ACKs. A value of lrcvtime in the future prevents such a gap. The resulting ato is at least
- * icsk_delack_max, and is limited to icsk_delack_max. The field ato has 8 bits.
+ * The field ato determines the delay. If the previous segment arrived shortly before, tcp_event_data_recv() sets ato to
+ * ato / 2 + TCP_ATO_MIN / 2. After a long gap between segments, tcp_event_data_recv() starts quick ACKs. This function
+ * sets lrcvtime, the time of the last segment, to a time in the future, so that there is no long gap. The resulting ato
+ * is at least icsk_delack_max, and tcp_send_delayed_ack() limits the delay to icsk_delack_max. The field ato has 8
+ * bits.
  */
 static void delack_settle(struct sock *sk)
 {
@@ -45,7 +50,10 @@ static void delack_settle(struct sock *sk)
 	tcp_sk(sk)->rcv_ssthresh = INT_MAX;
 }
 
-/* Every outgoing segment carries an ACK. The segment's window is already set here (__tcp_transmit_skb). */
+/*
+ * Every outgoing segment carries an ACK. This function is called after the segment's window was set
+ * (__tcp_transmit_skb).
+ */
 static int delack_queue_xmit(struct sock *sk, struct sk_buff *skb, struct flowi *fl)
 {
 	delack_settle(sk);

@@ -2,16 +2,15 @@
 """The real Linux TCP/IP stack over a moving low-Earth-orbit constellation, in virtual time.
 
 >>> import leowarp as lw
->>> run = lw.run("madrid-tokyo.toml", set={"run.duration": "60 s"})
->>> run.sockets()                # a pandas data frame, units in the column names
->>> run.summary["flows"][0]["goodput_mean_bps"]
->>> run.figure("goodput")
+>>> run = lw.run("madrid-tokyo.toml", set={"run.duration": "60 s"})     # doctest: +SKIP
+>>> run.sockets()    # a pandas data frame, units in the column names   # doctest: +SKIP
+>>> run.summary["flows"][0]["goodput_mean_bps"]                         # doctest: +SKIP
+>>> run.figure("goodput")                                               # doctest: +SKIP
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from leowarp.results.run import Run
@@ -19,8 +18,6 @@ from leowarp.running.one import run
 from leowarp.version import VERSION
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from leowarp import reordering
     from leowarp.base.errors import GuestError, HostError, LeowarpError, ScenarioError, TraceError
     from leowarp.base.progress import Progress
@@ -33,7 +30,7 @@ if TYPE_CHECKING:
 
 __version__ = VERSION
 
-# Names are imported when they are first used: `leowarp --help` and shell completion must not wait for pandas.
+# Names are imported when they are first used, because `leowarp --help` and shell completion must not wait for pandas.
 _PUBLIC = {
     "GuestError": "base.errors",
     "HostError": "base.errors",
@@ -51,7 +48,7 @@ _PUBLIC = {
     "run_seeds": "running.seeds",
 }
 
-# Modules of their own, `leowarp.reordering.density(...)`
+# Public modules, used as `leowarp.reordering.density(...)`
 _MODULES = ("reordering",)
 
 __all__ = [
@@ -82,33 +79,9 @@ def open(path: Any) -> Run:
     Raises
     ------
     TraceError
-        If it is no run directory, or an incomplete one; the message says why.
+        If the directory is not a run, or is an incomplete run; the message gives the reason.
     """
     return Run(path)
-
-
-def _drawn(run: Run, name: str, **options: Any) -> Figure:
-    from leowarp import report
-
-    return report.figure(run, name, **options)
-
-
-def _moving(runs: Sequence[Run]) -> str:
-    from leowarp import view
-
-    return view.page(runs)
-
-
-def _inline(runs: Sequence[Run]) -> str:
-    from leowarp import report
-
-    return report.inline(runs)
-
-
-# Figures are made of runs, so `result` cannot import them. This module, above both, combines them.
-Run.drawing = _drawn
-Run.moving = _moving
-Run.inline = _inline
 
 
 def __getattr__(name: str) -> Any:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m leowarp`. As `python leowarp-...whl/leowarp`, it prints what a machine lacks on which pip refuses the
-wheel.
+"""`python -m leowarp`. As `python leowarp-...whl/leowarp`, it prints what a machine lacks if pip refuses the wheel.
 
-pip itself only says "not a supported wheel on this platform". The code below runs on any Python from 3.6 on.
+pip itself only says "not a supported wheel on this platform". The code in this file runs on any Python from 3.6 on.
 """
 
 import platform

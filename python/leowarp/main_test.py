@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A wheel that pip does not take says itself what the machine lacks."""
+"""A wheel that pip refuses can itself print what the machine lacks."""
 
 import platform
 import subprocess

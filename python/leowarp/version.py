@@ -16,25 +16,25 @@ from pathlib import Path
 from typing import Any
 
 VERSION = "0.2.0"
-"""The current release, or the next one if these sources are between releases. Studies continue with any commit of the
-same version. So manifests name the version, and the commit beside it."""
+"""The current release; or the next release, if these sources are between two releases. A study can be continued with
+any commit of the same version. Manifests therefore contain both the version and the commit."""
 
 _PACKAGE = Path(__file__).resolve().parent
 
 REVISION = "_revision.json"
-"""The file of a wheel with `build_version` and `revision_of` of the checkout that it was built in."""
+"""File in a wheel with `build_version` and `revision_of` of the checkout from which the wheel was built."""
 
 ARCHIVE = ".git_archival.json"
-"""The file in which `git archive` writes the commit of a source archive, and its tag if there is one."""
+"""File into which `git archive` writes the commit of a source archive, and its tag if it has one."""
 
 _BESIDE = ("_guest", "examples", "_native.abi3.so", REVISION)
-"""Parts of a wheel that a checkout has elsewhere, or lacks."""
+"""Parts of a wheel that a checkout has in other places, or lacks."""
 
 
-# The files do not change during a process, so it reads them once.
+# The files do not change while a process runs, so it reads them only once.
 @cache
 def sources() -> dict[str, Any]:
-    """The sources of this package: `git_commit`, `git_changed` and `package_sha256`; the first two None where unknown.
+    """The sources of this package: `git_commit`, `git_changed` and `package_sha256`. The first two are None if unknown.
 
     Returns: The keys of `revision_of` for the checkout from which the package runs, or in which its wheel was built;
         and `package_sha256`, by `sha256_of_package`.
@@ -45,23 +45,23 @@ def sources() -> dict[str, Any]:
 def _revision() -> dict[str, Any]:
     if built := _built():
         return {name: built[name] for name in _UNKNOWN}
-    # The checkout must have this project's layout: a directory further up may belong to another repository, such as
-    # that of a virtual environment.
+    # The checkout must have this project's layout: a directory further up may belong to another repository, for example
+    # one that contains a virtual environment.
     top = _PACKAGE.parent.parent
     return revision_of(top) if top / "python" / "leowarp" == _PACKAGE else dict(_UNKNOWN)
 
 
 def _built() -> dict[str, Any]:
-    """The revision stored in a wheel; empty elsewhere."""
+    """The revision stored in a wheel; empty outside of a wheel."""
     file = _PACKAGE / REVISION
     return dict(json.loads(file.read_text())) if file.is_file() else {}
 
 
 def build_version(checkout: Path = _PACKAGE.parent.parent) -> str:
-    """The version of a build from a checkout, by PEP 440; for an installed wheel, the wheel's version.
+    """The version of a build from a checkout, by PEP 440. For an installed wheel, it is the wheel's version.
 
-    Returns: `VERSION` if the tag `v` plus `VERSION` names the commit, and no file differs from it. Otherwise a
-        development version with the commit: "0.2.0.dev0+g1a2b3c4d", followed by ".changed" if files differ;
+    Returns: `VERSION` if the commit has the tag `v` plus `VERSION`, and no file differs from the commit. In other
+        cases, a development version with the commit: "0.2.0.dev0+g1a2b3c4d", followed by ".changed" if files differ;
         "0.2.0.dev0" if the commit is unknown.
     """
     if checkout == _PACKAGE.parent.parent and (built := _built()):
@@ -75,27 +75,27 @@ def build_version(checkout: Path = _PACKAGE.parent.parent) -> str:
 
 
 def tags_of(checkout: Path) -> list[str]:
-    """Tags of the commit of a checkout or of a source archive."""
+    """Tags of the current commit of a checkout or a source archive."""
     if not (checkout / ".git").exists():
         return [_archived(checkout).get("tag", "")]
     return _git(checkout, "tag", "--points-at", "HEAD")
 
 
 def _archived(directory: Path) -> dict[str, str]:
-    """Commit and tag that `git archive` wrote into a source archive; empty elsewhere."""
+    """Commit and tag that `git archive` wrote into a source archive; empty outside of one."""
     file = directory / ARCHIVE
     facts = json.loads(file.read_text()) if file.is_file() else {}
-    # In a checkout the file holds the placeholders themselves.
+    # In a checkout, the file contains the placeholders themselves.
     return {} if facts.get("commit", "$").startswith("$") else facts
 
 
 def revision_of(checkout: Path) -> dict[str, Any]:
     """The commit of a checkout, and whether files that git tracks differ from it.
 
-    git is asked only about the user's own directory, without its hooks and its file-system monitor (docs/security.md).
+    git is run only in the user's own directory, without its hooks and its file-system monitor (docs/security.md).
 
-    Returns: `git_commit`, 40 hexadecimal digits, and `git_changed`. Both are None without git, outside a checkout, or
-        in another user's checkout. `git_changed` alone is None in a source archive.
+    Returns: `git_commit`, 40 hexadecimal digits, and `git_changed`. Both values are None if git is missing, outside of
+        a checkout, or in a checkout of another user. `git_changed` alone is None in a source archive.
     """
     dot_git = checkout / ".git"
     if archived := {} if dot_git.exists() else _archived(checkout):
@@ -110,8 +110,8 @@ def revision_of(checkout: Path) -> dict[str, Any]:
 
 
 def _git(checkout: Path, *words: str) -> list[str]:
-    """Lines of git's answer about a checkout, asked without hooks and file-system monitor; empty if git fails."""
-    # Imported here, because `leowarp --help` needs only the version.
+    """Lines of git's output about a checkout; empty if git fails. git runs without hooks and file-system monitor."""
+    # Imported late, because `leowarp --help` needs only the version.
     import subprocess
 
     # GIT_DIR and similar variables would select another repository.
@@ -123,7 +123,7 @@ def _git(checkout: Path, *words: str) -> list[str]:
     try:
         return subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout.splitlines()
     except (OSError, subprocess.CalledProcessError):
-        # git is missing, refuses the directory, or finds it damaged: the revision is unknown.
+        # git is missing, refuses the directory, or finds it damaged, so the revision is unknown.
         return []
 
 
@@ -133,8 +133,8 @@ _UNKNOWN = {"git_commit": None, "git_changed": None}
 def sha256_of_package(package: Path) -> str:
     """The sha256 of a package: a hash over the lines that `sha256sum` prints for its files, sorted by name.
 
-    Tests, guest, examples and native library are left out, so a wheel and its checkout have the same hash.
-    docs/concepts/repeatability.md has a command that computes it.
+    Tests, guest, examples and native library are left out, so that a wheel and its checkout have the same hash.
+    docs/concepts/repeatability.md has a command that computes the hash.
     """
     names = []
     for folder, folders, files in os.walk(package):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which sources the package is: its commit, asked of git with care, and the hash of its files."""
+"""The version of the sources: the commit, for which git is run with care, and the hash of the files."""
 
 import json
 import os
@@ -54,7 +54,8 @@ def test_the_callers_environment_leads_to_no_other_repository(checkout, monkeypa
 
 def test_what_is_no_checkout_has_no_commit(checkout, tmp_path):
     assert revision_of(tmp_path) == UNKNOWN
-    # A directory within a repository is not asked about: it may be anybody's virtual environment.
+    # git is not run for a directory within a repository, because the repository may be unrelated, such as one that
+    # contains a virtual environment.
     assert revision_of(checkout / "python") == UNKNOWN
     (tmp_path / "damaged" / ".git").mkdir(parents=True)
     assert revision_of(tmp_path / "damaged") == UNKNOWN
@@ -126,7 +127,7 @@ def test_a_source_archive_knows_its_commit_and_its_tag(checkout, tmp_path):
 
 
 def package(directory):
-    """A directory with everything that a package has in a checkout or in a wheel."""
+    """A directory with all files that a package has in a checkout or in a wheel."""
     for name, text in {
         "__init__.py": "", "a.py": "x = 1", "room/b.py": "y = 2", "room/b.c.js": "z", "room/B.py": "capital",
         "view/built/page.js": "page", "room/Ünlaut.toml": "u",
@@ -171,7 +172,7 @@ def test_a_package_knows_its_checkout_and_a_wheel_what_it_was_built_of(checkout,
     sources.cache_clear()
     try:
         assert sources()["git_commit"] == git(checkout, "rev-parse", "HEAD")
-        # An environment within a repository of the user's own is none of ours.
+        # The environment is inside a repository of the user, which is not leowarp's.
         installed = checkout / "environment" / "leowarp"
         installed.mkdir(parents=True)
         monkeypatch.setattr(version, "_PACKAGE", installed)

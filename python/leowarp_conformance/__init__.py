@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conformance: packetdrill runs Linux's own tests of its TCP in the guest (`make conformance`).
 
-packetdrill is a program of Google's. This repository does not include it. The user names a checkout, which is compiled
-without changes. A script lists packets and system calls. A script also lists the times at which the kernel must send
-packets or answer calls. Each attempt at a script boots a guest of its own. A script that hangs therefore does not
-affect others.
+packetdrill is a program of Google's. This repository does not contain packetdrill. The user names a checkout of
+packetdrill, which is compiled without changes. A script lists packets and system calls, and the times at which the
+kernel must send packets or answer calls. Each attempt at a script boots its own guest. A script that hangs therefore
+does not affect other scripts.
 """

@@ -28,10 +28,10 @@ def say(text: str) -> None:
 
 
 def sets(sources: Path, only: str, kernels: Sequence[str] | None = None) -> list[ScriptSet]:
-    """All sets of scripts: each origin on each of the kernels (None: all kernels), limited to scripts with `only` in
-    their path.
+    """All sets of scripts: each origin on each of the kernels (None: on all kernels). Only scripts with `only` in their
+    path are included.
 
-    Raises HostError in the cases of `unpacked_selftests` and `selftests`.
+    Raises HostError for the same reasons as `unpacked_selftests` and `selftests`.
     """
     top = unpacked_selftests(say)
     places = [place for place in PLACES if kernels is None or place[0] in kernels]
@@ -114,7 +114,7 @@ def conformance(given: argparse.Namespace) -> int:
 
 
 def keep(directory: Path, verdict: reasons.Verdict) -> None:
-    """Write the output of each failing script into a file of its own."""
+    """Write the output of each failing script into its own file."""
     for each in verdict.failed:
         assert each.failure is not None
         file = directory / verdict.scripts.name.replace(", ", "-") / f"{each.script}.txt"

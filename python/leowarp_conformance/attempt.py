@@ -22,16 +22,16 @@ from leowarp_conformance.scripts import ScriptSet
 INIT = Path(__file__).with_name("init.c")
 MEMORY_BYTES = 256 << 20
 LIMIT_S = 180
-"""Largest virtual time of a script in s. packetdrill's run_all.py has the same limit."""
+"""Maximum virtual time of a script in s. packetdrill's run_all.py has the same limit."""
 SEED = 1
 
-# PATH of init.c, by which scripts and packetdrill find programs in the guest.
+# PATH in init.c, by which scripts and packetdrill find programs in the guest.
 _PATH = os.pathsep.join(f"{top}{name}" for top in ("/usr/local/", "/usr/", "/") for name in ("sbin", "bin"))
 _STARTED = (
     ("bash", "bash"), ("ip", "iproute2"), ("tc", "iproute2"), ("sysctl", "procps"), ("python3", "python3"),
     ("ifconfig", "net-tools"), ("ethtool", "ethtool"), ("unshare", "util-linux"),
 )  # fmt: skip
-# Examples of such lines: "script.pkt:47: error handling packet: ...", or the line of an assertion in Python.
+# Matches a line such as "script.pkt:47: error handling packet: ...", or the line of an assertion in Python.
 _TELLING = re.compile(r"^(\S+\.pkt:\d+: (?!error in Python)|\w*Error\b)")
 
 
@@ -92,7 +92,8 @@ def attempt(laboratory: Laboratory, scripts: ScriptSet, script: str, tolerance_u
     """Run one script of a set in a guest.
 
     script: A path of `scripts.scripts`.
-    tolerance_us: packetdrill's ``--tolerance_usecs``. None: the script's own value, or packetdrill's default of 4,000.
+    tolerance_us: packetdrill's ``--tolerance_usecs``. None: the script's own value, or packetdrill's default of 4,000
+        if it has none.
     Raises HostError if this machine cannot boot a guest.
     """
     kernel, path = laboratory.kernels[scripts.kernel], Path(script)
@@ -124,7 +125,7 @@ def attempt(laboratory: Laboratory, scripts: ScriptSet, script: str, tolerance_u
 
 
 def why_not(printed: str, status: int) -> str:
-    """The line of an attempt's output that says why it failed. If there is none, the last line."""
+    """The line of an attempt's output that says why it failed. If no line says why, the last line."""
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     telling = [line for line in lines if _TELLING.match(line)]
     return (telling or lines[-1:] or [f"it ended with {status}, and printed nothing"])[0]

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The init of a guest that runs one command as root, with all capabilities, in the host's file system (read-only) with
- * places of the guest's own for devices, processes and temporary files. `attempt.py` compiles and boots it.
+ * The init of a guest that runs one command as root with all capabilities. The command runs in the host's file system
+ * (read-only), except for the guest's own directories for devices, processes and temporary files. `attempt.py` compiles
+ * and boots it.
  *
- * Lines of /host/in/command: virtual seconds after which everything is killed; working directory; each word of the command.
- * /host/in has links to three directories of the host: root, packetdrill and scripts. They become / and two directories of
- * /run. The command's output goes to /host/out/printed. Its wait status (wait(2)) goes into end.json.
+ * Lines of /host/in/command: virtual seconds after which all processes are killed; working directory; then each word of
+ * the command. /host/in has links to three directories of the host: root, packetdrill and scripts. These directories
+ * become / and two directories of /run. The command's output goes to /host/out/printed. The command's wait status
+ * (wait(2)) goes into end.json.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -36,8 +38,9 @@ static char *const environment[] = {
 };
 
 /*
- * An IPv6 address is usable once a worker of the kernel has looked at it (addrconf_dad_work). On one processor the worker
- * waits for tasks of the policy below, and computing takes no time. So the command that adds an address sleeps after it.
+ * An IPv6 address is usable only after a worker of the kernel has processed it (addrconf_dad_work). On one processor,
+ * this worker waits for tasks of the policy below, and computing takes no virtual time. The command that adds an
+ * address therefore sleeps afterwards.
  */
 static const char ip[] = "#!/bin/bash\n"
 			 "real=$(PATH=${PATH#*:} type -P ip)\n"
@@ -46,7 +49,7 @@ static const char ip[] = "#!/bin/bash\n"
 			 "[[ \"$1 $2 $3\" != \"addr add \"*:* ]] || sleep 0.001\n"
 			 "exit $status\n";
 
-/* Name, type and major and minor number (Documentation/admin-guide/devices.txt) */
+/* Name, type, and major and minor number (Documentation/admin-guide/devices.txt) */
 static const struct {
 	const char *name;
 	int major, minor;
@@ -62,7 +65,7 @@ static void power_off(void)
 	reboot(RB_POWER_OFF);
 }
 
-/* Ends the guest with a message that the host shows. */
+/* End the guest with a message that the host shows. */
 static void fail(const char *attempt)
 {
 	printf("leowarp: {\"error\": \"the conformance guest cannot %s: %s\"}\n", attempt, strerror(errno));
@@ -95,8 +98,9 @@ static long long now_ns(void)
 static void run(char **words, const char *directory, int output)
 {
 	/*
-	 * packetdrill asks for this policy itself if there is more than one processor (set_scheduling_priority of its
-	 * run.c). The guest has one. Under another policy, a task that a packet wakes may run after a program that starts later.
+	 * packetdrill requests this policy itself if there is more than one processor (set_scheduling_priority of its
+	 * run.c). The guest has only one processor. Under another policy, a task that a packet wakes may run after a
+	 * program that starts later.
 	 */
 	struct sched_param priority = { .sched_priority = sched_get_priority_min(SCHED_RR) };
 
@@ -138,7 +142,7 @@ int main(void)
 	mounted("hostfs", "/root", MS_RDONLY, "/in/root/.");
 	if (chroot("/root") || chdir("/"))
 		fail("change its root");
-	/* Scripts say "&> /dev/null", which is two commands to a shell that is not bash. */
+	/* Scripts use "&> /dev/null", which means two commands in a shell other than bash. */
 	if (mount("/bin/bash", "/bin/sh", NULL, MS_BIND, NULL))
 		fail("put bash in place of sh");
 	mounted("tmpfs", "/dev", 0, NULL);

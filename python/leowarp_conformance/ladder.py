@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find the smallest tolerance with which a script passes."""
+"""Finds the smallest tolerance with which a script passes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ DEFAULT_US = 4000
 class Outcome:
     """The result of a script.
 
-    tolerance_us: Smallest of `RUNGS_US` and `DEFAULT_US` with which the script passes. The tolerance is `DEFAULT_US`
-        even if the script sets a larger one. None: the script fails when it is run as its driver runs it.
-    failure: The failed attempt, run as the script's driver runs it.
+    tolerance_us: Smallest of `RUNGS_US` and `DEFAULT_US` with which the script passes. The value is `DEFAULT_US` even
+        if the script sets a larger tolerance. None if the script fails when it is run in the same way as by its driver.
+    failure: The failed attempt, made in the same way as by the script's driver; None if it passed.
     """
 
     script: str
@@ -28,12 +28,13 @@ class Outcome:
 
 
 def climb(script: str, at: Callable[[int | None], Attempt]) -> Outcome:
-    """Find the smallest tolerance by attempts.
+    """Find the smallest tolerance of a script by attempts.
 
-    If an attempt passes, one with a larger tolerance passes too: virtual time makes each attempt the same, with the
-    same packets and times.
+    If an attempt passes, an attempt with a larger tolerance passes too, because virtual time makes all attempts alike,
+    with the same packets and times.
 
-    at: Function that makes an attempt with a tolerance. None: the attempt that the script's driver would make.
+    at: Function that makes an attempt with a tolerance. With None, it makes the attempt in the same way as the script's
+        driver.
     """
     smallest, *others = RUNGS_US
     if at(smallest).passed:
@@ -41,5 +42,5 @@ def climb(script: str, at: Callable[[int | None], Attempt]) -> Outcome:
     usual = at(None)
     if not usual.passed:
         return Outcome(script, None, usual)
-    # The search goes upwards, because most scripts pass at 10 us.
+    # The search goes from small to large tolerances, because most scripts pass at 10 us.
     return Outcome(script, next((rung for rung in others if at(rung).passed), DEFAULT_US))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sources of packetdrill that the user has, and the program compiled from them."""
+"""The user's sources of packetdrill, and the program compiled from them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from leowarp.guest.machine.session import own_session
 
 ADDRESS = "https://github.com/google/packetdrill"
 COMMIT = "8d63bbc7d6273f86e826ac16dbc3c38d4a41b129"
-"""This commit is seven weeks younger than Linux 6.12. Later commits expect a longer TCP_INFO than 6.12 has, and add no
-TCP scripts."""
+"""Commit of packetdrill, seven weeks younger than Linux 6.12. Later commits expect a longer TCP_INFO than that of 6.12,
+and add no TCP scripts."""
 VARIABLE = "PACKETDRILL"
 PROGRAM = "gtests/net/packetdrill"
 GOOGLES_SCRIPTS = "gtests/net"
 NETNS = "in_netns.sh"
 
-# Files that `make` leaves behind in a checkout that somebody compiled.
+# Files that `make` leaves in a checkout that was compiled before.
 _MADE = ("*.o", "*_test", "packetdrill", "Makefile", "lexer.c", "parser.c", "parser.h", "parser.output")
 _TOOLS = (("make", "make"), ("gcc", "gcc"), ("flex", "flex"), ("bison", "bison"))
 
@@ -37,8 +37,8 @@ def how_to_get() -> str:
 def checked(named: str | None) -> Path:
     """The directory with packetdrill's sources.
 
-    named: Path that the user gave; None or empty if there is none.
-    Raises HostError if no path is given, or if it is not a checkout of packetdrill.
+    named: Path that the user gave; None or empty if the user gave no path.
+    Raises HostError if no path is given, or if the path is not a checkout of packetdrill.
     """
     if not named:
         raise HostError("running conformance tests: packetdrill's sources are not named", hint=how_to_get())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sources of packetdrill: those that are rejected, and how they are compiled."""
+"""Sources of packetdrill: which are rejected, and how they are compiled."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def stand_in(tmp_path: Path) -> Path:
-    """A checkout whose files have the same names and can be compiled."""
+    """A checkout with the same file names as packetdrill's, whose files can be compiled."""
     top = tmp_path / "checkout" / packetdrill.PROGRAM
     top.mkdir(parents=True)
     (top / "packetdrill.c").write_text("int main(void) { return 0; }\n")

@@ -40,7 +40,7 @@ def tables(verdicts: Sequence[Verdict]) -> str:
 
 
 def _needing_more(verdicts: Sequence[Verdict]) -> list[str]:
-    """Smallest tolerance of each script that needs more than 1 us in some set."""
+    """Table of the scripts that need more than 1 us in some set, each with its smallest tolerance."""
     needed: dict[tuple[str, str], dict[str, int]] = {}
     for each in verdicts:
         for outcome in each.outcomes:
@@ -64,7 +64,7 @@ def _failing(verdicts: Sequence[Verdict]) -> list[str]:
                 failing.setdefault(each.reasons[outcome.script], {})[where] = None
     if not failing:
         return []
-    # Scripts that fail for the same reason are in one row.
+    # Scripts that fail for the same reason share a row.
     rows: dict[tuple[str, str, str], list[str]] = {}
     for reason, places in failing.items():
         everywhere = len(places) == len(_places(verdicts, reason.origin))
@@ -92,7 +92,7 @@ def _script(origin: str, script: str) -> str:
 
 
 def renew(file: Path, verdicts: Sequence[Verdict]) -> None:
-    """Put the tables between the marks of a documentation page.
+    """Replace the tables between the marks of a documentation page.
 
     Raises ScenarioError if the page has no marks.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reasons of failures from `reasons.toml`, which are compared with the scripts that fail."""
+"""Known reasons of failures, from `reasons.toml`, which are compared with the scripts that fail."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Reason:
     """An entry of `reasons.toml`, which says why a script fails.
 
     origin: Origin of the set of scripts.
-    script: Path of the script, relative to the top directory of the set.
+    script: Path of the script, relative to the top directory of its set.
     kind: One of `KINDS`.
     reason: The reason as a sentence.
-    ips, kernels: IP versions and kernels with which the script fails; None: all.
+    ips, kernels: IP versions and kernels with which the script fails; None for all.
     """
 
     origin: str
@@ -60,12 +60,12 @@ class Verdict:
 
     @property
     def failed(self) -> list[Outcome]:
-        """Scripts that fail when they are run as their driver runs them."""
+        """Outcomes of scripts that fail when they are run in the same way as by their driver."""
         return [each for each in self.outcomes if each.failure is not None]
 
     def faults(self) -> list[str]:
-        """Sentences about faults: failures without a reason, failures that leowarp causes, and reasons without a
-        failure."""
+        """Sentences about problems: failures without a known reason, failures that leowarp causes, and known reasons
+        without a failure."""
         found = []
         for each in self.failed:
             assert each.failure is not None
@@ -84,7 +84,7 @@ class Verdict:
 def reasons(file: Path = FILE) -> list[Reason]:
     """All reasons in a file.
 
-    Raises ScenarioError if an entry lacks a key, has an unknown key, or has an unknown kind.
+    Raises ScenarioError if an entry lacks a key, or has an unknown key or an unknown kind.
     """
     listed = []
     for number, entry in enumerate(tomllib.loads(file.read_text(encoding="utf-8")).get("failure", []), start=1):
@@ -100,6 +100,6 @@ def reasons(file: Path = FILE) -> list[Reason]:
 
 
 def verdict(scripts: ScriptSet, outcomes: Iterable[Outcome], listed: Sequence[Reason]) -> Verdict:
-    """The outcomes of a set, with the reasons that apply to it."""
+    """The outcomes of a set, with the known reasons that apply to the set."""
     own = {reason.script: reason for reason in listed if reason.is_of(scripts)}
     return Verdict(scripts, tuple(outcomes), own)

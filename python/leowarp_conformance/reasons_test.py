@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that failures without a reason, and reasons without a failure, are reported."""
+"""Failures without a known reason, and known reasons without a failure, are reported."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sets of scripts, and how the driver of each calls packetdrill."""
+"""Sets of scripts, and the command by which each set's driver calls packetdrill."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SELFTESTS = "tools/testing/selftests/net/packetdrill"
 KERNELS = "kernel"
 GOOGLES = "google"
 
-# ksft_runner.sh of the selftests and run_all.py of packetdrill have the same addresses.
+# ksft_runner.sh of the selftests and run_all.py of packetdrill use the same addresses.
 _ADDRESSES = {
     "IPv4": (
         "--ip_version=ipv4", "--local_ip=192.168.0.1", "--gateway_ip=192.168.0.1", "--netmask_ip=255.255.0.0",
@@ -33,10 +33,10 @@ _GOOGLES_ADDITIONS = {
     "IPv4": ("-D", "TFO_COOKIE=3021b9d889017eeb", "-D", "CODE=host_unreachable"),
     "IPv6": ("-D", "TFO_COOKIE=c1d1e9742a47a9bc"),
 }
-# Suffix in a script's name which says that it is for the other IP version (CmdsTests in run_all.py).
+# Suffix of a script's name that marks it as a script for the other IP version (CmdsTests in run_all.py).
 _FOR_OTHER = {"IPv4": "v6.pkt", "IPv6": "v4.pkt"}
-# Kernels and IP versions of the sets. The sets include every optional kernel that a user may use for results, and IPv6
-# where it is supported.
+# Kernel and IP version of each set. Every optional kernel that a user may use for results is included, and IPv6 where
+# the kernel supports it.
 PLACES = (("default", "IPv4"), ("plain", "IPv4"), ("6.12+net", "IPv6"))
 
 
@@ -49,7 +49,7 @@ class ScriptSet:
     ip: ``"IPv4"`` or ``"IPv6"``.
     top: Directory whose files a script may read.
     scripts: Paths relative to `top`.
-    words: The command, without its options.
+    words: The command without packetdrill's options.
     options: Options that the driver gives to packetdrill.
     """
 
@@ -62,10 +62,10 @@ class ScriptSet:
     options: tuple[str, ...]
 
     def command(self, script: str) -> list[str]:
-        """The command for a script, to which the script has yet to be added.
+        """The command for a script, without the script's path.
 
-        An option that the script sets itself is left out. packetdrill would prefer the one in the command, but a script
-        with its own addresses expects packets that depend on these.
+        An option that the script sets itself is left out: packetdrill would prefer the option in the command, but a
+        script with its own addresses expects packets that depend on them.
         """
         own = own_options((self.top / script).read_text(encoding="utf-8", errors="replace"))
         return [*self.words, *(each for each in self.options if each.partition("=")[0] not in own)]
@@ -77,9 +77,9 @@ class ScriptSet:
 
 
 def selftests(top: Path, kernel: str, ip: str) -> ScriptSet:
-    """Selftests in the kernel's source, to be run as `ksft_runner.sh` runs them.
+    """Selftests from the kernel's source, which are run in the same way as by `ksft_runner.sh`.
 
-    Raises HostError if there are none in `top`.
+    Raises HostError if `top` contains no selftests.
     """
     scripts = tuple(sorted(path.name for path in top.glob("*.pkt")))
     if not scripts:
@@ -91,7 +91,7 @@ def selftests(top: Path, kernel: str, ip: str) -> ScriptSet:
 
 
 def googles(sources: Path, kernel: str, ip: str) -> ScriptSet:
-    """Scripts that come with packetdrill, to be run as `run_all.py` runs them. There may be none.
+    """Scripts that come with packetdrill, which are run in the same way as by `run_all.py`. The set may be empty.
 
     sources: The checkout of packetdrill.
     """
@@ -111,7 +111,7 @@ def own_options(text: str) -> dict[str, str]:
 
 
 def _is_for(script: Path, ip: str) -> bool:
-    """Whether a script is for this IP version. The script's name, or the address that it uses, shows this."""
+    """Whether a script is for this IP version. The script's name or its address shows the version."""
     address = own_options(script.read_text(encoding="utf-8", errors="replace")).get("--local_ip")
     return not script.name.endswith(_FOR_OTHER[ip]) and (address is None or (":" in address) == (ip == "IPv6"))
 
@@ -134,6 +134,6 @@ def unpacked_selftests(on_message: Callable[[str], None]) -> Path:
 def _unpack(source: Source, patterns: Sequence[str], directory: Path) -> None:
     command = ["tar", "-xf", str(source.tarball), "-C", str(directory), "--strip-components=1", "--wildcards"]
     done = subprocess.run([*command, *patterns], capture_output=True, text=True, check=False)
-    # If the tarball has no selftests, `selftests` reports it later, like a directory without scripts.
+    # If the tarball has no selftests, `selftests` reports this later, as for a directory without scripts.
     if done.returncode != 0 and "Not found in archive" not in done.stderr:
         raise HostError(f"unpacking {source.tarball}: {done.stderr.strip()[-500:]}", hint="is it a whole tarball?")

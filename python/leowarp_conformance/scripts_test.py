@@ -12,7 +12,7 @@ from leowarp_conformance import scripts
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A checkout with scripts for both IP versions, for one of them, and with their own addresses."""
+    """A checkout with scripts for both IP versions, for one version, and with their own addresses."""
     top = tmp_path / "gtests" / "net" / "tcp" / "close"
     top.mkdir(parents=True)
     for name in ("both", "basic-v4", "basic-v6"):

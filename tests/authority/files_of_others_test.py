@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For public files that other people recorded, leowarp and another tool read the same numbers.
+"""Public files that other people recorded: leowarp and another tool must read the same numbers from them.
 
-No such file is in this repository. `files_of_others.toml` says where each is, and its sha256. To fetch them and to run
-these tests:
+This repository does not contain these files. `files_of_others.toml` lists where each file is, with its sha256. To fetch
+the files and to run these tests:
 
     git clone https://github.com/OWNER/NAME DIRECTORY/OWNER+NAME && git -C DIRECTORY/OWNER+NAME checkout COMMIT
     LEOWARP_FILES_OF_OTHERS=DIRECTORY python -m pytest tests/authority/files_of_others_test.py
 
-A test is skipped if its file is missing, or if the other tool (jq, tshark) is not installed.
+If a file is missing, or if the other tool (jq, tshark) is not installed, the test is skipped.
 """
 
 import gzip
@@ -45,8 +45,8 @@ def these(*kinds: str) -> pytest.MarkDecorator:
 
 
 def found(file: dict[str, str], tmp_path: Path) -> Path:
-    """The file's path, if its hash is the one in the list. For a page of text: a file that contains only the JSON in
-    it."""
+    """Path of a file whose hash is the one in the list. If the file is a web page, returns a new file that contains
+    only the JSON in the page."""
     if PLACE is None:
         pytest.skip("LEOWARP_FILES_OF_OTHERS names no directory")
     path = Path(PLACE) / file["repository"].replace("/", "+") / file["path"]
@@ -72,8 +72,8 @@ def output_of(*command: object) -> str:
 
 
 def same_orbits(path: Path, others: list[Satrec]) -> None:
-    """Checks that both readers give the same satellites in the same order, with equal positions at their epochs and 90
-    minutes later."""
+    """Checks that both readers return the same satellites in the same order, with equal positions at their epochs and
+    90 minutes later."""
     mine = [element.satrec for element in element_file(path).elements]
     assert len(mine) == len(others) > 0
     for ours, theirs in zip(mine, others, strict=True):
@@ -112,8 +112,8 @@ def test_messages_are_those_of_sgp4_own_readers(file, tmp_path):
             messages = [{key.strip(): re.sub(r"\[.*\]", "", value).strip() for key, value in pairs}]
     others = []
     for message in messages:
-        # The other parser accepts no date in the form of a day of the year. It also ignores fractions of a second, and
-        # fields that SGP4 does not use.
+        # The other parser does not accept dates that are given as a day of the year. It also ignores fractions of a
+        # second, and fields that SGP4 does not use, so these are left out.
         unused = {"EPHEMERIS_TYPE": 0, "CLASSIFICATION_TYPE": "U", "ELEMENT_SET_NO": 0, "REV_AT_EPOCH": 0}
         fields = unused | {key: value for key, value in message.items() if value not in ("", None)}
         form = "%Y-%jT%H:%M:%S.%f" if re.match(r"\d{4}-\d{3}T", fields["EPOCH"]) else "ISO8601"
@@ -131,7 +131,7 @@ def test_round_trips_are_the_texts_own_times_and_pings_own_statistics(file, tmp_
     found_ = read(path, interval_ns=None if stamped else S)
     delay_ms = found_.round_trip.delay_ns / MS
     known_ms = delay_ms[~np.isnan(delay_ms)]
-    # An independent reading of the same lines: the first reply with each sequence number.
+    # The expected values come from a separate reading of the same lines: the first reply with each sequence number.
     first = {}
     for number, time in re.findall(r"seq=(\d+)[^\n]*time[=<]([0-9.]+) ms", text):
         first.setdefault(number, float(time))
@@ -161,7 +161,8 @@ def test_bytes_are_those_that_jq_adds_up(file, tmp_path):
     transfer = read(path).transfer
     moved_bytes = float((transfer.rate_bps * transfer.length_ns).sum() / 8 / S)
     query = "[.intervals[] | .streams[] | select((.omitted | not) and .seconds > 0) | .bytes] | add"
-    # Each stream's rate refers to the stream's own duration, which differs from the interval's by microseconds.
+    # The rate of each stream is relative to the stream's own duration, which differs from the interval's duration by
+    # microseconds.
     assert moved_bytes == pytest.approx(float(output_of("jq", query, path)), rel=1e-3)
     assert len(transfer.length_ns) == int(
         output_of("jq", "[.intervals[] | select((.sum.omitted | not) and .sum.seconds > 0)] | length", path)
@@ -191,7 +192,7 @@ def test_columns_are_those_of_pandas(file, tmp_path):
     path = found(file, tmp_path)
     table = pd.read_csv(path, header=None, names=["t_ns", "rtt_ms"])
     series = read(path, columns=("t_ns", "rtt_ms")).round_trip
-    # If two rows have the same instant, only one is kept.
+    # If several rows have the same instant, only one is kept.
     assert len(series) == table["t_ns"].nunique()
     assert series.delay_ns.mean() / MS == pytest.approx(table["rtt_ms"].mean(), rel=1e-4)
     assert series.t_ns[-1] - series.t_ns[0] == table["t_ns"].max() - table["t_ns"].min()
@@ -203,7 +204,8 @@ def test_flows_are_those_of_tshark(file, tmp_path):
     names = ["ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "tcp.srcport", "tcp.dstport", "tcp.len"]
     names += ["icmp.type", "icmpv6.type"]
     fields = [word for name in names for word in ("-e", name)]
-    # A packet's own payload, not the payload reassembled from several packets.
+    # With these options, tshark reports a packet's own payload, and not a payload that was reassembled from several
+    # packets.
     options = ("ip.defragment:FALSE", "ipv6.defragment:FALSE", "tcp.desegment_tcp_streams:FALSE")
     said = output_of(
         "tshark", "-n", "-r", path, *(word for option in options for word in ("-o", option)),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sidereal time and TEME to Earth-fixed, against a textbook and against Skyfield.
+"""Sidereal time, and the conversion from TEME to Earth-fixed coordinates, against a textbook and against Skyfield.
 
 D. Vallado, Fundamentals of Astrodynamics and Applications, example 3-5: at 1992-08-20 12:14:00 UT1 GMST is
 152.578787810 deg. Skyfield (B. Rhodes, MIT; version in the lock file) as an independent implementation.
@@ -51,11 +51,11 @@ def test_earth_fixed_positions_are_skyfields(tmp_path: Path) -> None:
         t = timescale.utc(2000, 6, 28, hours)
         theirs_m = satellite.at(t).frame_xyz(itrs).m
         radius_m = float(np.linalg.norm(theirs_m))
-        # Skyfield uses UT1 - UTC (0.2 s then), and leowarp takes it as 0. The Earth turns by omega (UT1 - UTC), which
-        # is up to 0.9 s.
+        # Skyfield uses UT1 - UTC (0.2 s at that date), and leowarp takes it as 0. The Earth rotates by omega (UT1 -
+        # UTC), which is up to 0.9 s.
         turned_m = EARTH_ROTATION_RAD_PER_S * abs(t.dut1) * radius_m
-        # Skyfield's polar motion is also switched off (no table is loaded). Its chain TEME > ICRF > ITRS uses another
-        # model of sidereal time and nutation, which leaves about 1e-7 rad.
+        # No table of polar motion is loaded, so Skyfield does not apply it either. Skyfield's chain TEME > ICRF > ITRS
+        # uses another model of sidereal time and nutation, which leaves about 1e-7 rad.
         assert np.linalg.norm(ours_m - theirs_m) < turned_m + 3.0
         angle = EARTH_ROTATION_RAD_PER_S * t.dut1
         cos, sin = math.cos(angle), math.sin(angle)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From orbital elements to round-trip times, against Hypatia (S. Kassing et al., IMC 2020).
 
-Their numbers are in `hypatia_kuiper_630.csv`, with source and licence. Scenario: satgenpy's
+Hypatia's numbers are in `hypatia_kuiper_630.csv`, with source and licence. Scenario: satgenpy's
 test_end_to_end_kuiper_triangle.py at the same commit: 34 x 34 satellites at 51.9 deg, 14.80 rev/day, odd planes shifted
 half a slot; +Grid that joins equal slots; stations reach satellites up to the slant range of 630 km at 30 deg.
 """
@@ -25,8 +25,9 @@ SATELLITES = PLANES * SLOTS
 STATIONS = {1173: ("Manila", 14.6042, 120.9822), 1241: ("Dalian", 38.913811, 121.602322),
             1229: ("Saint Petersburg", 59.929858, 30.326228)}  # fmt: skip
 LONGEST_GROUND_LINK_M = math.hypot(630e3, 630e3 / math.tan(math.radians(30)))
-# Hypatia takes positions and slant ranges from pyephem, which has another SGP4 and another sidereal time. The remaining
-# difference is -519 to +46 ns, -309 ns on average, which is about 75 m of path in both directions together.
+# Hypatia computes positions and slant ranges by pyephem, which has another SGP4 and another sidereal time than leowarp.
+# The remaining difference is -519 to +46 ns (-309 ns on average), which is about 75 m of path in both directions
+# together.
 TOLERANCE_NS = 1000.0
 
 
@@ -39,7 +40,8 @@ def checked(line: str) -> str:
 
 @pytest.fixture(scope="module")
 def kuiper(tmp_path_factory: pytest.TempPathFactory) -> Plan:
-    """A plan over their ``tles.txt``, as `generate_tles_from_scratch_manual` of satgenpy writes it."""
+    """A plan whose satellites are those in Hypatia's ``tles.txt``, as `generate_tles_from_scratch_manual` of satgenpy
+    writes it."""
     lines = [f"{PLANES} {SLOTS}"]
     for satellite in range(SATELLITES):
         plane, slot = divmod(satellite, SLOTS)
@@ -59,8 +61,8 @@ def kuiper(tmp_path_factory: pytest.TempPathFactory) -> Plan:
 
 
 def test_links_are_those_of_hypatias_plus_grid(kuiper: Plan) -> None:
-    # satgenpy's generate_plus_grid_isls.py at the same commit, with isl_shift = 0: from satellite j of plane i to
-    # j + 1 of the plane, and to j of plane i + 1, both modulo.
+    # Links of satgenpy's generate_plus_grid_isls.py at the same commit, with isl_shift = 0. Satellite j of plane i has
+    # links to satellite j + 1 of its plane and to satellite j of plane i + 1, both modulo.
     theirs = set()
     for i in range(PLANES):
         for j in range(SLOTS):

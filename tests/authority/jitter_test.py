@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arithmetic that other tests use for jittered paths, checked against closed forms and published examples."""
+"""Other tests compute with formulas for jittered paths; this file checks these formulas against closed forms and
+published examples."""
 
 import numpy as np
 import pytest
@@ -24,7 +25,8 @@ def test_mean_displacement_is_the_mean_deviation_times_the_rate(distribution, si
     assert measured == pytest.approx(simulation.closed_form_pkts(distribution, sigma_s), rel=0.03)
 
 
-# torres2020, section 4: "approximate 7.1, 6.6" at 1 ms. Its 5.3 for exponential: design/exponential-jitter.md.
+# torres2020, section 4, states for 1 ms: "approximate 7.1, 6.6". design/exponential-jitter.md explains why the study
+# has 5.3 for the exponential distribution.
 @pytest.mark.parametrize(("distribution", "study_pkts"), [("uniform", 7.1), ("normal", 6.6)])
 def test_the_studys_mean_displacements_at_one_millisecond(distribution, study_pkts):
     assert averaged(simulation.mean_displacement_pkts, distribution, 1e-3) == pytest.approx(study_pkts, rel=0.03)
@@ -33,7 +35,7 @@ def test_the_studys_mean_displacements_at_one_millisecond(distribution, study_pk
 @pytest.mark.slow
 @pytest.mark.parametrize("sigma_ms", [0.05, 0.2, 10.0])
 def test_closed_forms_are_not_to_be_used_outside(sigma_ms):
-    """The range is 0.6 to 4 ms because the approximations are more than 3 % off outside it."""
+    """The closed forms are valid from 0.6 to 4 ms; outside this range, they are more than 3 % off."""
     sigma_s = sigma_ms / 1e3
     measured = averaged(simulation.mean_displacement_pkts, "exponential", sigma_s)
     assert abs(measured / simulation.closed_form_pkts("exponential", sigma_s) - 1) > 0.03
@@ -60,7 +62,7 @@ def test_displacements_of_a_complete_sequence_sum_to_zero(distribution):
     assert sum(index * share for index, share in rd.items()) == pytest.approx(0.0, abs=1e-9)
 
 
-# (arrivals numbered from 1, threshold, RD): torres2020 tables 1 and 2; RFC 5236 section 8 (a).
+# Each case is (arrivals numbered from 1, threshold, RD): tables 1 and 2 of torres2020; RFC 5236 section 8 (a).
 @pytest.mark.parametrize(
     ("arrivals", "threshold", "expected"),
     [
@@ -77,7 +79,7 @@ def test_worked_examples(arrivals, threshold, expected):
 
 
 def test_beyond_the_threshold_counts_as_lost():
-    # In the example of RFC 5236 section 6, 5430 is discarded, and the others are at their places.
+    # In the example of RFC 5236 section 6, packet 5430 is discarded, and the other packets are in order.
     assert simulation.density(np.array([0, 5, 1, 2, 3, 4, 6]), 3) == {0: 1.0}
 
 
@@ -106,7 +108,7 @@ def test_draws_and_densities_are_of_mean_0_and_sigma_1(distribution):
 @pytest.mark.parametrize(("sigma_ms", "threshold"), [(0.05, 200), (1.0, 200), (10.0, 200), (4.0, 20), (10.0, 3)])
 @pytest.mark.parametrize("distribution", simulation.DISTRIBUTIONS)
 def test_the_library_measures_what_the_slow_way_does(distribution, sigma_ms, threshold):
-    """Both implementations agree packet by packet, also beyond the threshold."""
+    """The library and the slow implementation agree packet by packet, even if packets are late beyond the threshold."""
     arrivals = simulation.probe(distribution, sigma_ms / 1e3, 11, packets=6000)
     slow, fast = simulation.density(arrivals, threshold), reordering.density(arrivals, threshold_pkts=threshold)
     assert dict(zip(fast.displacement_pkts.tolist(), fast.share.tolist(), strict=True)) == pytest.approx(slow)

@@ -16,8 +16,8 @@ from leowarp.ephemeris import Sgp4Orbits
 from support.element_sets import elements_of
 
 SHIPPED = Path(sgp4.__file__).parent
-# The epoch of a position is in whole microseconds. Half a microsecond at 11 km/s (the fastest perigee) is 5.5 mm.
-# The printed vectors end at 1e-8 km.
+# The epoch of a position is stored in whole microseconds. The fastest perigee has 11 km/s, so half a microsecond is 5.5
+# mm. The printed vectors have a resolution of 1e-8 km.
 TOLERANCE_M = 0.01
 
 
@@ -38,7 +38,7 @@ def vectors() -> dict[int, list[tuple[float, list[float]]]]:
     return found
 
 
-# Satellites 33333 to 33335 have wrong checksums on purpose; 11801 has a line 1 that is too short on purpose.
+# Satellites 33333 to 33335 have wrong checksums, and line 1 of satellite 11801 is too short; this is deliberate.
 DAMAGED = {33333, 33334, 33335}
 
 
@@ -47,13 +47,13 @@ DAMAGED = {33333, 33334, 33335}
 )
 def test_positions_are_the_verification_vectors(number: int, first: str, second: str, tmp_path: Path) -> None:
     path = tmp_path / "one.tle"
-    # Some lines of the file have a checksum of an older convention. The test replaces the checksum and keeps the
+    # Some lines of the file have checksums of an older convention. The test replaces these checksums, and keeps the
     # elements.
     path.write_text("\n".join(body[:68] + str(_checksum(body)) for body in (first, second)))
     names, elements = elements_of(path)
     satrec = elements[0].satrec
     since_1970 = timedelta(days=satrec.jdsatepoch - 2_440_587.5) + timedelta(days=satrec.jdsatepochF)
-    # timedelta rounds to 1 us, so the remainder goes into the requested nanoseconds.
+    # timedelta rounds to 1 us, so the rest of the time is added to the requested nanoseconds.
     epoch = datetime(1970, 1, 1, tzinfo=UTC) + since_1970
     orbits = Sgp4Orbits(file=str(path), names=names, elements=elements, epoch=epoch)
     expected = vectors()[number]
@@ -72,7 +72,7 @@ def test_the_damaged_ones_are_refused(number: int, first: str, second: str, tmp_
 
 
 def test_a_decayed_satellite_ends_with_sgp4s_error(tmp_path: Path) -> None:
-    # Satellite 28350 of the set re-enters; tcppver.out ends at 1440 min, where the code gives error 6.
+    # Satellite 28350 of the set re-enters; tcppver.out ends at 1440 min, at which the code returns error 6.
     first, second = next((a, b) for n, a, b in satellites() if n == 28350)
     path = tmp_path / "one.tle"
     path.write_text(f"{first}\n{second}")

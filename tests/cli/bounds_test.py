@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Oversized directories, and directories of several runs, give one error within 1 GiB of memory and never status 70."""
+"""Oversized directories, and directories with files of several runs, cause one error, use at most 1 GiB of memory, and
+never cause status 70."""
 
 import json
 import random
@@ -31,7 +32,7 @@ VERBS = (
     ("timeline", "describe", "R"),
 )  # fmt: skip
 
-# Each call runs in a forked process, because a new process would load libraries for a second.
+# Each call runs in a forked process, because a new Python process would need a second to load libraries.
 CALLS = """
 import json, os, resource, sys
 from leowarp.cli import main
@@ -68,7 +69,7 @@ def one(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def other(tmp_path_factory):
-    """A run of another medium, with other flows."""
+    """A run over another medium and with other flows than the run `one`."""
     return complete(write_synthetic_access(tmp_path_factory.mktemp("bounds") / "other"))
 
 
@@ -79,7 +80,7 @@ def typed(verb, run, other, tmp_path):
 
 
 def rows(name, count):
-    """Makes a table with this number of equal rows."""
+    """Creates a table with `count` equal rows."""
 
     def make(run):
         path = run / layout.TRACE / f"{name}.parquet"
@@ -102,7 +103,7 @@ def long_texts(run):
 
 
 def long_lists(run):
-    """Paths of one node, in lists."""
+    """Lists of paths, each of a single node."""
     path = run / layout.ROUTES
     schema = pq.read_schema(path)
     paths = pa.array([["x"]] * (1 << 18))
@@ -166,7 +167,7 @@ MORE_BOMBS = {
     "a text of a plan": plan_of('\nx = "' + "y" * (7 << 20) + '"\n'),
     "lists of a plan": plan_of("\nx = [" + "[]," * 2_000_000 + "]\n"),
 }
-# The test forges no hashes for these, because they are in manifests.
+# For these files the test does not forge hashes, because the manifest itself is oversized.
 OF_MANIFESTS = {
     "objects in a manifest": json_of(layout.MANIFEST, "[" + '{"a":0},' * 3_500_000 + "{}]"),
     "a text in a manifest": json_of(layout.MANIFEST, '"' + "\U0001f6f0" + "x" * (30 << 20) + '"'),
@@ -174,7 +175,8 @@ OF_MANIFESTS = {
 
 
 def answers(bomb, one, other, tmp_path, verbs):
-    """Status and message of each verb for a directory with an oversized file, whose manifest has the file's hash."""
+    """For each verb: status and message if a directory contains this oversized file, and a manifest with the file's
+    hash."""
     run = shutil.copytree(one, tmp_path / "run")
     bomb(run)
     if bomb not in OF_MANIFESTS.values():
@@ -205,10 +207,10 @@ def test_no_verb_takes_more_than_a_gibibyte_for_any_of_them(one, other, tmp_path
 
 
 def compared_files(leowarp, run, other, tmp_path, verbs):
-    """Names of the files of a run that each verb compares with the manifest, and then reads."""
+    """For each verb: names of the files of a run that the verb compares with the manifest before it reads them."""
     compared: dict[str, set[str]] = {}
     for number, verb in enumerate(verbs):
-        # A copy, because what was compared once in a process is not compared again.
+        # The test works on a copy, because a process compares a file only once.
         place = shutil.copytree(run, tmp_path / f"whole-{number}")
         mine = compared[" ".join(verb)] = set()
 
@@ -225,8 +227,8 @@ def compared_files(leowarp, run, other, tmp_path, verbs):
 
 
 def mixtures(one, other, tmp_path, count, seed, verbs):
-    """Directories whose files are each of one of two runs, with a verb, and the run that each file is of; half of them
-    fit their manifest."""
+    """Random directories that mix the files of two runs, each with a verb and with the run from which each file comes.
+    In half of them, the manifest has the files' hashes."""
     draw = random.Random(seed)
     names = sorted({file.relative_to(run).as_posix() for run in (one, other) for file in run.rglob("*.*")})
     for number in range(count):
@@ -245,13 +247,15 @@ def mixtures(one, other, tmp_path, count, seed, verbs):
 
 
 def must_be_refused(verb, is_forged, origin, compared):
-    """Whether a verb would read files of both runs, and these say so.
+    """Whether the verb would read files of both runs, and could see from their contents that they are of different
+    runs.
 
-    compared: By the run that has the manifest, or the plan if the manifest is forged, the files of `compared_files`.
+    compared: Files of `compared_files`, by the run that has the manifest; if the manifest is forged, by the run that
+        has the plan.
     """
     if not is_forged:
         mine = origin[layout.MANIFEST]
-        # The sha256 of all others are of this run.
+        # The hashes of all other files are in the manifest of this run.
         return any(origin[name] != mine for name in compared[mine][" ".join(verb)])
     # Plan, summary and tables name their flows, routes and timeline their stations.
     mine = origin[layout.PLAN]
@@ -283,5 +287,5 @@ def test_mixtures_of_runs_end_in_a_sentence_that_names_the_file(leowarp, one, ot
 
 @pytest.mark.slow
 def test_200_mixtures_of_runs_end_in_a_sentence_and_never_in_status_70(leowarp, one, other, tmp_path):
-    # Each mixture whose verb reads files of both runs is refused; half of those drawn are such.
+    # If a verb reads files of both runs, it refuses the mixture; about half of the random mixtures are such cases.
     assert try_mixtures(leowarp, one, other, tmp_path, 200, 41, VERBS) >= 100

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`show --links`, `compare --diff` and groups of runs, as typed."""
+"""The commands `show --links`, `compare --diff`, and commands about groups of runs."""
 
 import json
 
@@ -13,12 +13,12 @@ from support.elements import orbits_of, written
 from support.synthetic.access import write_synthetic_access
 from support.synthetic.run import PLAN_TOML, write_synthetic_run
 
-# These tests are slow: each computes metrics of runs, and most draw a page.
+# These tests are slow, because each test computes metrics of runs, and most tests draw a page.
 pytestmark = pytest.mark.slow
 
 
 def finished(path):
-    """Metrics, summary and manifest of a synthetic run."""
+    """Writes metrics, summary and manifest of a synthetic run."""
     plan = scenario.resolve(scenario.load(path / layout.PLAN))
     metrics(read_tables(path), plan).with_cost(cpu_s=1.5, wall_s=2.0).write(path)
     return path
@@ -39,7 +39,7 @@ def test_links_are_directions_then_satellites(leowarp, made):
     out = leowarp("show", made / "cubic" / "seed-1", "--links", "--top", "3", "--by", "queue").out
     assert "3 of 18 directions of links that carried packets, longest queue in bytes first" in out
     assert out.index("s-00-00 > s-01-00") < out.index("Tokyo > s-04-00")
-    # 15 packets are sent; the first one leaves at 19 s
+    # There are 15 packets, of which the first leaves at 19 s
     assert " 22,710 " in out
     assert " 19.000 " in out
     assert "satellites that forwarded packets" in out
@@ -98,7 +98,7 @@ def test_a_directory_that_is_no_run_is_an_error(leowarp, tmp_path, made):
 def test_diff_names_the_keys_and_nothing_else(leowarp, made):
     first, second = made / "cubic" / "seed-1", made / "reno" / "seed-1"
     out = leowarp("compare", first, second, "--diff").out
-    # Directories with equal names are labelled by the part of their paths that differs.
+    # If two directories have the same name, their labels contain the part of their paths that differs.
     assert "cubic/seed-1" in out
     assert "flows.0.congestion_control" in out
     assert "run.duration" not in out

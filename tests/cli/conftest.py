@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures that run commands, and a run directory that was made without a guest."""
+"""Fixtures that run commands, and a run directory that is made without a guest."""
 
 import io
 import json
@@ -35,9 +35,9 @@ class Typed:
 
 @pytest.fixture
 def leowarp(monkeypatch, capsys, tmp_path):
-    """Runs `leowarp ...` within this process, in an empty directory and without a terminal.
+    """Runs `leowarp ...` within this process, in an empty directory, with outputs that are no terminal.
 
-    A new process needs half a second or more to load its libraries.
+    A new process would need half a second or more to load its libraries.
     """
 
     def run(*words, given=b"", env=None, cwd=tmp_path):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs that read an existing run, and those that start a scenario for the user."""
+"""Verbs that read an existing run, and verbs that create a scenario for the user."""
 
 import re
 import tomllib
@@ -11,7 +11,7 @@ from leowarp.version import VERSION
 
 
 def test_the_version_is_one_line(leowarp):
-    # Between releases, the version is followed by the commit.
+    # Between releases, the version number is followed by the commit.
     assert re.fullmatch(rf"leowarp {re.escape(VERSION)}(\.dev0\+\S+)?\n", leowarp("--version").out)
 
 
@@ -49,7 +49,8 @@ def test_init_writes_a_scenario_that_runs_and_never_over_another(leowarp, tmp_pa
     again = leowarp("init", "mine", "--from", "measured-path")
     assert again.status == 2
     assert "mine-2" in again.err
-    # An export that exists with the same content is fine; a different file of that name is kept.
+    # If the example's file exists with the same content, this is no error; a different file with this name stays
+    # unchanged.
     assert leowarp("init", "other", "--from", "measured-path").status == 0
     (tmp_path / "measured-path.csv").write_text("t_s,delay_ms\n0,1\n")
     assert leowarp("init", "third", "--from", "measured-path").status == 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several runs at once, with a stand-in for the worker that makes each."""
+"""Several runs at once, with a stand-in for the worker process that makes the runs."""
 
 import json
 import os
@@ -51,7 +51,8 @@ runpy.run_module("leowarp.running.worker", run_name="__main__", alter_sys=True)
 
 @pytest.fixture
 def worker(tmp_path, monkeypatch):
-    """Replaces the real worker by one whose runs are stand-ins. Returns the file that records their starts and ends."""
+    """Replaces the worker by one whose runs are stand-ins. Returns the file in which these runs record their starts and
+    ends."""
     log = tmp_path / "log"
     program = tmp_path / "worker"
     program.write_text(_WORKER.format(python=sys.executable, log=str(log)))
@@ -105,7 +106,7 @@ def test_a_worker_that_dies_takes_no_other_run_with_it(worker, write_run, tmp_pa
     jobs = [Job("s.toml", outs[0], {"words": "of a"}), deadly, Job("s.toml", outs[1])]
     first, dead, last = run_many(jobs, at_once=1, progress=False, failures="return")
     assert (first.path, last.path) == tuple(outs)
-    # Only the run that died failed, although the worker had made another one before.
+    # Only the run in which the worker died has failed, although this worker had made another run before.
     assert dead.message == "the run b ended with status 9; its last words: of b"
 
 
@@ -119,7 +120,7 @@ def test_what_no_rule_foresees_is_said_as_the_command_line_says_it(worker, tmp_p
 @pytest.mark.slow
 def test_no_more_run_at_a_time_than_asked(worker, write_run):
     outs = [write_run(name) for name in ("a", "b")]
-    # If the parent made both at once, the second would most likely begin while the first sleeps.
+    # If the parent started both runs at once, the second would most likely begin while the first sleeps.
     run_many([Job("s.toml", out, {"sleep": 0.2}) for out in outs], at_once=1, progress=False)
     notes = [line.split()[:2] for line in worker.read_text().splitlines()]
     assert notes == [["begins", "a"], ["ends", "a"], ["begins", "b"], ["ends", "b"]]
@@ -134,7 +135,7 @@ def test_two_runs_cannot_go_into_one_directory(worker, tmp_path):
 def test_an_interruption_leaves_no_process_behind(worker, tmp_path):
     def interrupt(progress):
         if progress.stage == "guest":
-            # Ctrl-C has this effect on the main thread of a program.
+            # In the main thread of a program, Ctrl-C has the same effect as this signal.
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):

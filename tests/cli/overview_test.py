@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`show`, `compare` and a run print a few numbers by default, and all of them on request."""
+"""`show`, `compare` and the end of a run print a few numbers by default, and all numbers if the user asks for them."""
 
 import io
 
@@ -65,7 +65,7 @@ def test_metrics_are_all_scalars_in_groups_one_column_a_flow(leowarp, access):
 
 def test_every_scalar_has_a_group(leowarp, access):
     said = lines(leowarp("show", access.path, "--metrics", "--all").out)
-    # This run has no programs, so it lacks their numbers.
+    # A run without programs has no scalars of this group.
     assert set(scalars.Group) - {scalars.Group.MEASURED} <= set(said)
     assert "other" not in said
 
@@ -126,7 +126,7 @@ def test_a_table_wider_than_the_terminal_keeps_its_numbers(capsys, monkeypatch):
 def test_compare_warns_and_shows_runs_side_by_side(leowarp, write_run, tmp_path, monkeypatch):
     from leowarp import report
 
-    # The page has its own tests, so no report is made here.
+    # No page is written here, because the page has its own tests.
     monkeypatch.setattr(report, "write_comparison", lambda runs, out, **_: tmp_path / "page")
     answer = leowarp("compare", write_run("first"), write_run("second"))
     assert answer.status == 0, answer.err

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp reorder` as typed: table, JSON, figures, and its refusals."""
+"""The command `leowarp reorder`: its table, JSON and figures, and the input that it refuses."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from leowarp.scenario.sections import Observe
 from support.captures import echoes, write_pcap
 from support.frames import Frame, apart, echo, ethernet, pcap_file
 
-# RFC 5236, 8a
+# arrivals of RFC 5236, section 8a
 SEQUENCE = [1, 4, 2, 5, 3, 6, 7, 8]
 
 
@@ -73,7 +73,7 @@ def test_a_table_says_the_same_to_people(leowarp, arrivals):
 
 
 def test_a_wide_density_is_shown_in_ranges(leowarp, tmp_path):
-    # Each block of 64 arrives in reverse order: displacements of every odd number from -63 to 63
+    # Each block of 64 numbers arrives in reverse order, so its displacements are all odd numbers from -63 to 63
     file = tmp_path / "wide.txt"
     file.write_text("".join(f"{64 * block + 63 - at}\n" for block in range(4) for at in range(64)))
     out = leowarp("reorder", file).out

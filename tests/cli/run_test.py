@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All steps from a scenario file to a report, on a short chain."""
+"""A run of a short chain, with all steps from the scenario file to the report."""
 
 import json
 import os
@@ -28,7 +28,7 @@ SHORT = ("--set", "run.duration=3 s", "--progress", "none")
 
 @pytest.fixture(scope="module")
 def chain(tmp_path_factory):
-    """A complete run of the chain, which lasts 3 s."""
+    """A complete run of the chain, with a duration of 3 s."""
     return lw.run(CHAIN, {"run.duration": "3 s"}, tmp_path_factory.mktemp("chain") / "run", progress=False)
 
 
@@ -193,7 +193,7 @@ def test_killing_the_parent_of_several_runs_ends_them_all(tmp_path, spawn):
     )
     parent = spawn([sys.executable, "-c", script], stderr=subprocess.DEVNULL)
     wait_until(lambda: _working_in(tmp_path / "a"), parent)
-    # A run whose parent was killed ends when it next reports progress.
+    # If the parent of a run is killed, the run ends when it next reports progress.
     parent.kill()
     parent.wait()
     wait_until_gone(lambda: _working_in(tmp_path))
@@ -206,7 +206,7 @@ def test_several_runs_at_once_equal_each_alone(tmp_path, chain):
     for run in lw.run_many(jobs, at_once=2, progress=seen.append):
         for path in sorted((chain.path / "30-trace").iterdir()):
             assert (run.path / "30-trace" / path.name).read_bytes() == path.read_bytes(), path.name
-        # The command makes a report only on request.
+        # A report is made only if the command asks for one.
         assert run.report is None
     assert {progress.run for progress in seen} == {"a", "b", "c"}
 
@@ -231,7 +231,8 @@ def test_what_the_agent_says_of_packets_is_what_the_captures_of_both_ends_say(le
     source, destination = (tmp_path / "out" / f"run-{end}.pcapng" for end in ("source", "destination"))
     captured = packets_from_captures(source, destination).to_pandas()
     told = read(run.path / "30-trace", "packets").to_pandas()
-    # The captures begin with the first packet, not at the run's start, and continue after the run's end.
+    # The times in the captures are relative to the first packet, and not to the run's start; the captures also contain
+    # packets after the run's end.
     captured[["sent_ns", "received_ns"]] += told["sent_ns"].min()
     captured = captured[captured["sent_ns"] < 5_000_000_000]
     assert len(captured) == len(told) > 1000
@@ -248,7 +249,7 @@ _TCP = {"kind": "tcp", "source": "A", "destination": "B", "congestion_control": 
 
 
 def _working_in(out: Path) -> list[int]:
-    """Processes whose working directory is the guest's directory below the run directory `out`."""
+    """Ids of the processes whose working directory is the guest's directory below the run directory `out`."""
     found = []
     for entry in filter(str.isdigit, os.listdir("/proc")):
         try:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine with too few resources, and names that are not valid text, give one sentence and never status 70."""
+"""If a machine has too few resources, or if names are not valid text, leowarp prints one sentence and never ends with
+status 70."""
 
 import os
 import shutil
@@ -48,7 +49,7 @@ def test_tiny_limits_of_the_shell_end_in_a_sentence(one, tmp_path, limit, words)
         ["bash", "-c", line, "bash", sys.executable, "-m", "leowarp", *typed_words],
         capture_output=True, text=True, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     )  # fmt: skip
-    # Status 1 without a message of leowarp: the loader or a numerical library ended the process first.
+    # With status 1 and without a message of leowarp, the loader or a numerical library has ended the process.
     assert done.returncode in (0, 1, 3), done
     assert "no rule foresees this" not in done.stderr
     if done.returncode == 3:

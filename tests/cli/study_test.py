@@ -19,7 +19,8 @@ from support.sweep.study import STUDY
 
 @pytest.fixture
 def typed(tmp_path, monkeypatch):
-    """Runs `leowarp study ...` and returns exit status, stdout and stderr. An error of leowarp is raised."""
+    """Runs `leowarp study ...`, and returns exit status, stdout and stderr. An error of leowarp is raised as an
+    exception."""
     monkeypatch.chdir(tmp_path)
     maker = FakeMaker(tmp_path)
     monkeypatch.setattr(engine, "_workers", lambda *given: InThisProcess(tmp_path / "scratch"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp timeline SCENARIO` and `leowarp timeline describe FILE`."""
+"""The commands `leowarp timeline SCENARIO` and `leowarp timeline describe FILE`."""
 
 import re
 from pathlib import Path
@@ -21,7 +21,7 @@ NOON_S = 1_715_947_200  # 2024-05-17T12:00:00Z
 
 @pytest.fixture
 def pings(tmp_path: Path) -> Path:
-    """Output of ping -D -i 0.02 over a dish that is reconfigured at seconds 9, 24, 39 and 54."""
+    """Output of `ping -D -i 0.02` over a dish that is reconfigured at the seconds 9, 24, 39 and 54 of each minute."""
     t_ns, rtt_ns, _ = dish(phase_ns=9 * S, span_ns=180 * S)
     lines = [
         f"[{NOON_S + (t + rtt) / 1e9:.6f}] 64 bytes from 192.0.2.1: icmp_seq={number} ttl=54 time={rtt / MS:.3f} ms"
@@ -56,7 +56,7 @@ def test_a_measurement_is_described_in_text_and_drawn(leowarp, pings, tmp_path):
     out = leowarp("timeline", "describe", pings, "--slots", "--figure", figure).out
     assert "every 15.000 s" in out
     seconds = re.search(r"at seconds ([\d. ]+)", " ".join(out.split())).group(1).split()[:4]
-    # With a probe every 20 ms, the instant is known to 20 ms.
+    # The ping sends a probe every 20 ms, so a reconfiguration can be located to 20 ms.
     assert [float(second) for second in seconds] == pytest.approx([9, 24, 39, 54], abs=0.02)
     assert "(100 % of the lost)" in out
     assert "slot begins" in out
@@ -150,7 +150,7 @@ def test_a_table_without_a_header_is_guessed_said_folded_and_converted(leowarp, 
     assert "by steps alone every 15.0" in words
     assert folded.read_text().startswith("<?xml")
     assert "9000 rows, from columns" in leowarp("timeline", "convert", table, *said).out
-    assert leowarp("timeline", "convert", table, *said).status == 2  # the file exists
+    assert leowarp("timeline", "convert", table, *said).status == 2  # refused, because the file exists
     (again,) = leowarp("timeline", "describe", csv, "--json").json()["described"]
     assert again["seconds_of_minute"] == pytest.approx([9, 24, 39, 54], abs=0.1)
     assert again["finding"]["confidence_ratio"] > 0.9

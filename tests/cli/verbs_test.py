@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs that need no kernel: their output on stdout and stderr, and their exit status."""
+"""Verbs that need no kernel: what they print on stdout and stderr, and their exit status."""
 
 import dataclasses
 import hashlib
@@ -91,7 +91,7 @@ def test_no_verb_and_no_option_is_hidden_from_help():
         assert not [parameter.name for parameter in command.params if getattr(parameter, "hidden", False)], name
         left += [(f"{name} {each}", below) for each, below in getattr(command, "commands", {}).items()]
         seen += 1
-    # run is the only verb that is not a group. If groups were not followed, the loop would see only the program.
+    # Every verb except `run` is a group of verbs. If the loop did not enter groups, it would see only the program.
     assert seen > 20
 
 
@@ -156,7 +156,7 @@ flows = [{ source = "Madrid", destination = "Tokyo" }]
 
 @pytest.mark.slow
 def test_plans_are_written_and_compared_as_utf_8_whatever_the_locale(tmp_path):
-    # PEP 597: with this option Python warns where a file is opened in the encoding of the locale.
+    # With this option of Python (PEP 597), a warning appears wherever a file is opened in the locale's encoding.
     script = """
 import json, sys, warnings
 from pathlib import Path
@@ -202,7 +202,7 @@ def test_satellites_are_left_out_by_an_option_with_the_plan_that_says_so(leowarp
         '[[stations]]\nname = "Madrid"\n[[stations]]\nname = "Tokyo"\n'
         '[[flows]]\nkind = "ping"\nsource = "Madrid"\ndestination = "Tokyo"\n'
     )
-    # The setting replaces the list of the scenario.
+    # These options replace the list in the scenario.
     options = ("--leave-out", "decayed", "--leave-out", "SAT 2")
     assert leowarp("plan", tmp_path / "a.toml", *options, "--json").json()["constellation"]["leave_out"] == [
         "decayed",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `leowarp verify`, with a stand-in for the second run, so that no guest boots."""
+"""The command `leowarp verify`, with a stand-in for the second run, so no guest boots."""
 
 import json
 import shutil
@@ -22,7 +22,7 @@ QUIET = ("--progress", "none")
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     path = write_whole_run(tmp_path_factory.mktemp("whole") / "run")
-    # The run has no figures, because these take seconds and are tested in `leowarp.verification`.
+    # The run has no report, because drawing figures takes seconds; tests of `leowarp.verification` cover them.
     shutil.rmtree(path / layout.REPORT)
     listed = json.loads((path / layout.MANIFEST).read_text())["files"]
     forge(path, files={name: "" for name in listed if not name.startswith(layout.REPORT)})

@@ -14,7 +14,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 
 def test_it_has_what_its_format_asks_for():
-    # The keys that schema 1.2.0 of https://github.com/citation-file-format requires.
+    # Schema 1.2.0 of https://github.com/citation-file-format requires these keys.
     assert {"cff-version", "message", "title", "authors"} <= CITATION.keys()
     assert CITATION["cff-version"] == "1.2.0"
     assert CITATION["type"] == "software"
@@ -28,8 +28,8 @@ def test_its_version_is_the_package_s():
 
 
 def test_its_licences_are_the_package_s():
-    # The format of licence expressions here has no AND. The key names the licence of most files, and the abstract names
-    # all.
+    # In CITATION.cff, a licence expression cannot contain AND. The key therefore has the licence of most files, and the
+    # abstract names all licences.
     assert CITATION["license"] == PROJECT["license"].partition(" AND ")[0]
     assert PROJECT["license"] in CITATION["abstract"]
 

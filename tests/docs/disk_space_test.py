@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One page has the measured disk space of a build. `doctor` asks for this space, rounded up."""
+"""A page states how much disk space a build was measured to need. `doctor` requires this space, plus a reserve."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ def test_doctor_asks_for_what_was_measured_and_the_guide_says_the_same():
     section = page.partition("## What the build needs on disk")[2].partition("\n## ")[0]
     measured_mib = sum(map(int, re.findall(r"^\|.*\| (\d+) \|.*\|$", section, re.MULTILINE)))
     assert f"Together {measured_mib}." in section
-    # A tenth is added for compilers with larger object files.
+    # The reserve is at least a tenth, for compilers that write larger object files.
     assert 1.1 * measured_mib < BUILD_SPACE_BYTES / MIB < 1.25 * measured_mib
     guide = (ROOT / "docs" / "guides" / "installing.md").read_text(encoding="utf-8")
     assert f"Building needs {BUILD_SPACE_BYTES // MIB} MiB there" in guide

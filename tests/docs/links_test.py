@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documentation against the code: links resolve, commands parse, scenarios load with the commands' settings."""
+"""The documentation agrees with the code: links have targets, commands can be parsed, and scenarios load with the
+settings in commands."""
 
 import contextlib
 import re
@@ -18,29 +19,29 @@ from leowarp.routes.links import isl_rule
 from leowarp.scenario import plan_of
 from support.pages import PAGES, ROOT, blocks, commands, files, name_of, prose, typed
 
-# The real command line parses each of the 350 commands in the documentation.
+# The test is slow, because the real command line parses each of the 350 commands in the documentation.
 pytestmark = pytest.mark.slow
 
 _LINK = re.compile(r"(?<!\\)\[[^\]]*\]\(([^)\s]+)\)")
 
 
 def anchors(page: Path) -> set[str]:
-    """Anchors that GitHub makes from headings: lower case, blanks to dashes, other punctuation dropped."""
+    """Anchors that GitHub makes from headings: lower case, with dashes for blanks, and without other punctuation."""
     headings = re.findall(r"^#+ +(.*)$", prose(page), flags=re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def parse(command: str, *, name_alone: bool = False) -> None:
-    """Raises if the command has an unknown verb or option, or lacks an argument; runs nothing.
+    """Parses a command without running it. Raises if it has an unknown verb or option, or lacks an argument.
 
-    `name_alone`: a verb without arguments is a mention of the verb.
+    `name_alone`: a verb without its arguments is accepted, because the text only mentions the verb.
     """
     verb: Any = typer.main.get_command(app)
     words = shlex.split(command)[1:]
     while hasattr(verb, "resolve_command"):
         if not words or words[0].startswith("-"):
             break
-        # The context of the group is used only to look up the verb
+        # The context of the group serves only to find the verb
         name, found, words = verb.resolve_command(verb.context_class(verb, info_name="leowarp"), words)
         assert found is not None, f"no verb {name}"
         verb = found
@@ -100,10 +101,10 @@ def test_scenarios_in_pages_resolve(page: Path, tmp_path: Path) -> None:
 
 
 def written(page: Path, directory: Path) -> list[Path]:
-    """Writes the files that a page shows, and returns the TOML files."""
+    """Writes the files that a page contains, and returns those that are TOML."""
     for name, text in files(page).items():
         (directory / name).write_text(text, encoding="utf-8")
-    # Snippets that write the files that scenarios name.
+    # These snippets write files to which scenarios refer.
     for _, text in blocks(page, "python"):
         if ".write_text(" in text:
             with contextlib.chdir(directory):
@@ -129,7 +130,7 @@ TAKE_SCENARIOS = ("run", "plan", "routes", "ephemeris", "timeline")
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_settings_of_commands_have_plans(page: Path, tmp_path: Path) -> None:
-    """Each scenario that a command names exists, with the keys and values that the command sets."""
+    """If a command names a scenario, this scenario exists and accepts the keys and values that the command sets."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     written(page, tmp_path)
     for command, _ in commands(page):
@@ -140,13 +141,13 @@ def test_settings_of_commands_have_plans(page: Path, tmp_path: Path) -> None:
             continue
         given = [words[place + 1] for place, word in enumerate(words) if word == "--set"]
         modules = [tmp_path / words[place + 1] for place, word in enumerate(words) if word == "--cc-module"]
-        # first-run.md shows a mistake
+        # first-run.md contains this mistake on purpose
         if "run.duration=60" not in given:
             assert plan_of(named[0], settings(given, modules)).name, command
 
 
 def test_no_two_commands_make_the_same_directory() -> None:
-    """No two guides write the same directory. Otherwise a user who follows both would get an error. Studies and
+    """No two guides write the same directory, because a user who follows both would get an error. Guides of studies and
     reproductions may repeat a directory, because they continue in it."""
     typed_words = [shlex.split(command) for _, command, _ in COMMANDS]
     makers = [words for words in typed_words if "--out" in words and {"run", "run-again", "export"} & set(words[1:3])]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands that errors and hints tell the user to type: their options exist."""
+"""Errors and hints tell the user to type commands; the options in these commands exist."""
 
 import ast
 import re
@@ -18,7 +18,7 @@ OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 
 
 def texts(source: str) -> Iterator[str]:
-    """Constant texts of a module, without the parts that are filled in."""
+    """Text constants in a module's source, without the parts that are filled in."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.JoinedStr):
             yield "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values)
@@ -27,7 +27,7 @@ def texts(source: str) -> Iterator[str]:
 
 
 def unknown_options(text: str) -> list[str]:
-    """Options after `leowarp VERB` that this verb does not have."""
+    """Options after `leowarp VERB` in a text that this verb does not have."""
     wrong = []
     for found in COMMAND.finditer(text):
         verb, named = VERBS, False
@@ -35,7 +35,7 @@ def unknown_options(text: str) -> list[str]:
             if word not in getattr(verb, "commands", {}):
                 break
             verb, named = verb.commands[word], True
-        # For a group whose verb may be left out, the options of any of its verbs are allowed.
+        # In a group of verbs, a text may omit the verb, so the options of all verbs of the group are accepted.
         verbs = list(verb.commands.values()) if hasattr(verb, "commands") else [verb]
         known = {option for one in verbs for parameter in one.params for option in parameter.opts} | {"--help"}
         known |= {option for one in verbs for parameter in one.params for option in parameter.secondary_opts}
@@ -47,7 +47,7 @@ def test_options_in_commands_that_messages_name_exist() -> None:
     wrong = []
     for path in MODULES:
         source = path.read_text(encoding="utf-8")
-        # Only modules that name an option are parsed, because most do not.
+        # Only modules whose text contains a command and an option are parsed; most modules have neither.
         if COMMAND.search(source) and OPTION.search(source):
             wrong += [f"{path}: {one}" for text in texts(source) for one in unknown_options(text)]
     assert wrong == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of tables, columns, scalars and figures in the documentation are those of the code."""
+"""If the documentation names a table, column, scalar or figure, it exists in the code."""
 
 import re
 from pathlib import Path
@@ -16,14 +16,14 @@ UNITS = ("ns", "us", "ms", "s", "m", "km", "deg", "bytes", "pkts", "bps", "ratio
 _QUANTITY = re.compile(rf"\b[a-z][a-z0-9_]*_(?:{'|'.join(UNITS)})\b")
 _OF_STUDIES = re.compile(r"^(flow0|run|isl|ground|chain|jittered)_")
 _CODE = re.compile(r"`([^`\n]+)`")
-# Pages that are generated from the code, or that describe formats other than results
+# Pages that are generated from the code, or that describe other formats than results
 ELSEWHERE = {"docs/reference/tables.md", "docs/reference/scenario.md", "docs/reference/clauses.md",
              "docs/reference/api.md", "CHANGELOG.md", "docs/changes/0.2.0.md", "ARCHITECTURE.md", "CONTRIBUTING.md",
              "design/interfaces.md"}  # fmt: skip
 
 
 def first_column(page: Path, heading: str) -> list[str]:
-    """The code words in the first column of the table whose header begins with `heading`."""
+    """The code words in the first column of the table whose first heading begins with `heading`."""
     text = page.read_text(encoding="utf-8").split(f"| {heading} |", 1)[1]
     rows = text.split("\n\n", 1)[0].splitlines()[2:]
     return [name for row in rows for name in _CODE.findall(row.split("|")[1])]
@@ -39,8 +39,8 @@ def test_the_guide_has_every_table() -> None:
 
 @pytest.fixture(scope="module")
 def known() -> set[str]:
-    """Every quantity that the sources of the package name, and the columns of studies, whose names combine such
-    names."""
+    """Every quantity that the package's sources name, and the columns of studies, whose names are made of names of
+    quantities."""
     sources = [*(ROOT / "python").rglob("*.py"), *(ROOT / "guest").rglob("*.c"), *(ROOT / "crates").rglob("*.rs")]
     texts = [source.read_text(encoding="utf-8") for source in sources if not source.name.endswith("_test.py")]
     return {name for text in texts for name in _QUANTITY.findall(text)} | {*scalars.RUN_SCALARS, *scalars.FLOW_SCALARS}
@@ -48,9 +48,9 @@ def known() -> set[str]:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if name_of(page) not in ELSEWHERE], ids=name_of)
 def test_quantities_in_code_exist(page: Path, known: set[str]) -> None:
-    """A code word that ends in a unit is a name of the package."""
+    """If a code word ends in a unit, the package has a name of this spelling."""
     quoted = {name for code in _CODE.findall(page.read_text(encoding="utf-8")) for name in _QUANTITY.findall(code)}
-    # Names of columns of studies: a scalar of flow 0, or a key with its section
+    # A column of a study is named after a scalar of flow 0, or after a key with its section
     wrong = {name for name in quoted - known if _OF_STUDIES.sub("", name) not in known}
     assert not wrong
 

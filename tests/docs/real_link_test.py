@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each number in the table of the guide on real links equals a computed one."""
+"""The numbers in the table of the guide on real links equal those that this test computes."""
 
 import re
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documentation site has every page, all its links have targets, and it loads nothing from other hosts."""
+"""The documentation site has every page, every link on it has a target, and it loads nothing from other hosts."""
 
 import importlib.util
 import re
@@ -21,7 +21,7 @@ FETCHING = {"script": "src", "link": "href", "img": "src", "iframe": "src", "sou
 
 
 def test_every_page_of_the_documentation_is_in_the_site():
-    """Sphinx checks this, too, where it is installed. This test finds a page that was forgotten without Sphinx."""
+    """If Sphinx is installed, it checks this as well. This test needs no Sphinx."""
     named = set(re.findall(r"^(?:.*<)?((?:docs|design)/[\w/.-]+)>?$", (ROOT / "site" / "index.md").read_text(), re.M))
     pages = {path.relative_to(ROOT).with_suffix("").as_posix() for folder in ("docs", "design")
              for path in (ROOT / folder).rglob("*.md")}  # fmt: skip
@@ -47,7 +47,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The site without a run, which needs no guest; warnings end the build."""
+    """The site without a run, so that no guest is needed; a warning ends the build."""
     out = tmp_path_factory.mktemp("site") / "site"
     subprocess.run([sys.executable, ROOT / "tools" / "site.py", "--out", out], check=True, cwd=ROOT)
     return out
@@ -107,11 +107,13 @@ def test_the_gallery_has_a_picture_for_each_file_that_its_commands_make():
     }
     for file, _ in made:
         if file.endswith(tuple("0123456789")):
-            # Gallery pictures that a browser takes: of the page of a run that a command made, or of notebook cells.
+            # Gallery pictures from a browser show either the page of a run that a command makes, or cells of a
+            # notebook.
             run = Path(file).parts[0]
             assert file.startswith("notebook ") or re.search(rf"^leowarp run .*--out {run}\b", text, re.M)
             continue
-        # RUN/50-report/figures/NAME.png is a figure of RUN that a command made. Any other file is named by a command.
+        # RUN/50-report/figures/NAME.png is a figure of the run RUN, which some command makes. If the file has another
+        # name, a command must contain this name.
         run, name = Path(file).parts[0], Path(file).stem
         asked = re.search(rf"^leowarp report {run} --figures (\S+) --formats png$", text, re.M | re.S)
         figures = {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every Python snippet of the documentation: its names are defined, and it runs.
+"""Every Python snippet in the documentation runs, and all names in it are defined.
 
-In the fast suite, snippets that read runs get one small run in every place where they expect a run. Snippets that make
-runs do so in the guest suite, with shorter durations.
+In the fast suite, snippets that read runs find one small run in every directory in which they look. Snippets that make
+runs are executed in the guest suite, with shorter durations.
 """
 
 import ast
@@ -32,7 +32,7 @@ SNIPPETS = [
     for number, (_, text) in enumerate(blocks(page, "python"), 1)
 ]
 RUNS = ("runs/demo/cubic", "runs/demo/bbr", "first", "tokyo", "three")
-"""Directories in which snippets look for runs."""
+"""Directories in which snippets look for a run."""
 
 MAKES_RUNS = re.compile(r"lw\.run\(|lw\.run_many\(|run_study\(")
 ELSEWHERE = {
@@ -41,7 +41,7 @@ ELSEWHERE = {
     'protocol="rtp"': "needs a capture of RTP",
     "trace.json.gz": "needs a recording by irtt",
 }
-"""Text that marks a snippet which cannot run here, and the reason."""
+"""Texts by which snippets are recognised that cannot run here, each with the reason."""
 
 
 def needs(text: str) -> str | None:
@@ -89,7 +89,7 @@ def small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def execute(page: Path, text: str, place: Path) -> None:
-    # Tests are silent, and nothing shows figures
+    # Snippets print nothing, and figures are not shown
     with contextlib.chdir(place), contextlib.redirect_stdout(io.StringIO()):
         exec(compile(text, name_of(page), "exec"), {"__name__": "__main__"})
 
@@ -122,14 +122,14 @@ def test_snippets_that_make_runs_run(page: Path, text: str, tmp_path: Path) -> N
 
 
 def shorter(text: str) -> str:
-    """The text of a scenario or study, changed so that every run lasts 2 s."""
+    """The text of a scenario or study, changed so that each run lasts 2 s."""
     return re.sub(r'(duration"?\s*[=:]\s*")\d+ s"', r'\g<1>2 s"', text)
 
 
 def test_columns_of_study_results_in_snippets_exist() -> None:
-    """Names `flow0_...` in snippets that read the results of whole studies are scalars."""
+    """In snippets that read the results of a study, every name `flow0_...` is that of a scalar."""
     known = {f"flow0_{name}" for name in scalars.FLOW_SCALARS}
     quoted = {name for page in PAGES for name in re.findall(r"\bflow0_\w+", page.read_text(encoding="utf-8"))}
-    # `flow0_...` is mentioned, too
+    # the documentation contains the text `flow0_...` itself
     assert quoted - known <= {"flow0_"}
     assert len(quoted & known) >= 2

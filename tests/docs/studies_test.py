@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each fenced block below `<!-- study: NAME -->` in the guide is a study whose runs all get a plan."""
+"""Each fenced block below `<!-- study: NAME -->` in the guide is a valid study: each of its runs gets a plan."""
 
 import re
 from pathlib import Path

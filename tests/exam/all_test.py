@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp exam --all`: every algorithm's exam, and a page that compares them."""
+"""`leowarp exam --all` takes the exam of every algorithm, and writes a page that compares them."""
 
 import json
 
@@ -20,7 +20,7 @@ def test_all_writes_a_page_that_compares(tmp_path, monkeypatch, capsys):
     assert ended.value.exit_code == 0
     told = json.loads(capsys.readouterr().out)
     assert told["counts"].keys() == {"cubic", "vegas"}
-    # Both algorithms get the same runs, so neither has an advantage.
+    # In this test, both algorithms get the same runs, so their ranks are equal.
     assert set(told["mean_ranks"]["rfc9743"].values()) == {1.5}
     page = (tmp_path / "all" / "index.html").read_text()
     assert "single-flow" in page

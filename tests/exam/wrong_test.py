@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules with faults on purpose fail the expected cases, and the exam goes on with the other cases."""
+"""Modules with deliberate faults fail the expected cases of the exam, and the exam continues with the other cases."""
 
 import tomllib
 from pathlib import Path
@@ -12,7 +12,7 @@ from leowarp.exam import Subject, cases, take
 HERE = Path(__file__).parent
 WRONG = HERE / "wrong"
 FAILS = tomllib.loads((HERE / "fails.toml").read_text(encoding="utf-8"))
-"""Module to the cases that it fails."""
+"""For each module, the cases that it fails."""
 
 
 def verdicts(tmp_path, module, *only):
@@ -51,7 +51,7 @@ def test_module_that_oopses_fails_its_case_and_the_exam_goes_on(tmp_path):
     found = verdicts(tmp_path, "oopses", "shallow", "bbr-app-limited")
     assert found["shallow"].verdict == "fail"
     assert found["shallow"].decided.startswith("the run failed")
-    # If there is no loss, this module behaves well.
+    # In a case without losses, this module behaves well.
     assert found["bbr-app-limited"].verdict == "pass"
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fuzz targets for the readers of element sets: any bytes are read, or refused with a hint.
+"""Fuzz targets for the readers of element sets: each sequence of bytes must be read, or refused with a hint.
 
-In the ordinary suite, each target tries only a few examples. ``make fuzz SECONDS=600 TARGET=elements`` runs for a given
-time.
+In the ordinary suite, each target tries only a few examples. ``make fuzz SECONDS=600 TARGET=elements`` runs the targets
+for a given time.
 """
 
 from pathlib import Path
@@ -30,12 +30,13 @@ PIECES = [
     "COMMENT x\n", "CCSDS_OEM_VERS = 2.0\n", "CCSDS_OMM_VERS = 2.0\n", "EPOCH", "9999-12-31T23:59:59+23:59",
     "0001-001T00:00:00+14",
 ]  # fmt: skip
-"""Insertions for files: characters of each encoding, and extreme values."""
+"""Texts that are inserted into files: characters of each encoding, and extreme values."""
 
 
 @st.composite
 def damaged(draw: st.DrawFn, text: str) -> bytes:
-    """A file with some parts replaced, doubled, moved or cut. Lines of a TLE get correct checksums."""
+    """A file of which some parts are replaced, doubled, moved or removed. If it consists of TLE lines, they get correct
+    checksums."""
     for _ in range(draw(st.integers(1, 6))):
         begin = draw(st.integers(0, len(text)))
         end = min(len(text), begin + draw(st.sampled_from([0, 1, 1, 2, 8, 69, 200])))
@@ -65,7 +66,7 @@ def test_a_damaged_file_of_elements_is_read_or_refused(kind: str, tmp_path: Path
             return
         assert found.elements
         for element in found.elements:
-            # NaN must not reach tables: at its own epoch each set has a position, or SGP4 reports an error.
+            # Tables must not contain NaN: at its own epoch, each element set has a position, or SGP4 reports an error.
             error, position_km, _ = element.satrec.sgp4_tsince(0.0)
             assert error or np.isfinite(position_km).all()
             assert 0 <= element.catalogue_number < 10**9

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For randomly damaged recordings of links, each reader returns a consistent measurement or refuses with a hint.
+"""For randomly damaged recordings of links, each reader must return a consistent measurement, or refuse the recording
+with a hint.
 
-Hypothesis' profile sets the number of examples (100 by default).
+The profile of Hypothesis sets the number of examples, by default 100.
 """
 
 import json
@@ -77,7 +78,7 @@ changes = st.lists(change, max_size=8)
 
 
 def damaged(lines: list[str], changes: list[tuple[str, int, int, str]]) -> str:
-    """The changed lines, joined to one text."""
+    """The lines with these changes, joined to one string."""
     lines = list(lines)
     for kind, place, size, piece in changes:
         place = place % len(lines)
@@ -109,7 +110,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def holds(found: Measurement) -> None:
-    """Checks the rules that hold for every measurement."""
+    """Checks rules that every measurement must satisfy."""
     for series in found.series.values():
         assert (np.diff(series.t_ns) > 0).all()
         known = series.delay_ns[~np.isnan(series.delay_ns)]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans, manifests and record files, damaged at random: each is read, or refused with one error that names it.
+"""Plans, manifests and record files are damaged at random: each is read, or refused with one error that names the file.
 
-Record files cut, doubled and damaged: `python/leowarp/trace/records_test.py`.
+Record files that are cut, doubled or damaged are tested in `python/leowarp/trace/records_test.py` as well.
 """
 
 import contextlib
@@ -63,7 +63,7 @@ fuzzed = settings(
 
 
 def damaged(text: str, changes: list[tuple[int, int, str]]) -> bytes:
-    """The text with parts of it replaced."""
+    """The text with some parts replaced."""
     for at, length, piece in changes:
         begin = at % (len(text) + 1)
         text = text[:begin] + piece + text[begin + length :]

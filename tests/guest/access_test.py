@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The profile `starlink` inside the guest: half an hour of a flood ping beside one ping per second."""
+"""The profile `starlink` in the guest: a flood ping and a ping once per second run together for half an hour."""
 
 import numpy as np
 import pytest
@@ -39,12 +39,12 @@ destination = "server"
 interval = "1 s"
 """
 PING_BYTES = 20 + 8 + 56 + 14
-"""Headers of IP and ICMP, the payload, and the link's overhead."""
+"""Length of a probe on the link: headers of IP and ICMP, payload, and the link's overhead."""
 
 
 @pytest.fixture(scope="module")
 def echoes(tmp_path_factory):
-    """Sending times and RTTs of each flow in ns; nan for lost probes."""
+    """For each flow: sending times and RTTs in ns; nan if the probe was lost."""
     folder = tmp_path_factory.mktemp("access")
     (folder / "access.toml").write_text(SCENARIO)
     run = lw.run(folder / "access.toml", out=folder / "run", report=False, progress=False)
@@ -92,7 +92,7 @@ def test_loss_is_bursty(flood):
 
 def test_handovers_put_30_to_50_ms_on_top(echoes, flood):
     spikes_ms = np.array([slot.spike_ns for slot in flood.slots if slot.spike_ns is not None]) / 1e6
-    # The limits are relative to the least RTT of the slot, and include about 15 ms of jitter.
+    # The measured value is relative to the minimum RTT of the slot, and includes about 15 ms of jitter.
     level_ms = (flood.quantiles_ns[0.5] - np.mean([slot.base_ns for slot in flood.slots])) / 1e6
     assert 30 < np.median(spikes_ms) - level_ms < 50
     assert np.quantile(spikes_ms, 0.9) - level_ms < 60
@@ -101,12 +101,12 @@ def test_handovers_put_30_to_50_ms_on_top(echoes, flood):
 def test_every_probe_arrives_when_the_tables_say(echoes):
     found, plan = echoes
     profile = profile_of(plan, plan.medium, slots_of(plan, plan.medium))
-    # If two probes are sent at one instant, the one that arrives first was sent first.
+    # If two probes are sent at one instant, the one that arrives first is taken as the one that was sent first.
     sent = found.sort_values(["sent_ns", "received_ns"], kind="stable")
     sent_ns = sent["sent_ns"].to_numpy()
     expected_ns = walked_ns(profile.up, sent_ns, 8 * PING_BYTES)
     late_ns = (sent["received_ns"].to_numpy(float, na_value=np.nan) - expected_ns)[sent["received_ns"].notna()]
-    # The clock that stamps packets has steps of 256 ns.
+    # The clock that gives packets their timestamps has steps of 256 ns.
     assert np.abs(late_ns).max() < 2_000
 
 
@@ -114,7 +114,7 @@ def test_both_directions_lose_in_the_same_outages(echoes):
     found, plan = echoes
     drawn = profile_of(plan, plan.medium, slots_of(plan, plan.medium)).drawn
     sent_ns = found["sent_ns"][found["received_ns"].isna()].to_numpy()
-    # A packet that leaves just before an outage may be held, and is then sent during the outage.
+    # A packet that leaves just before an outage may be held until the outage, and may then be lost in it.
     begun = np.searchsorted(drawn.outage_begin_ns - 51_000_000, sent_ns, side="right")
     within = begun > np.searchsorted(drawn.outage_end_ns, sent_ns, side="right")
     assert (~within).mean() < 0.02

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An init whose child makes each system call that returns a time, or the state of a process. Compiled by the tests.
- * end.json has the virtual time of one call, and the time that a loop needs until the answer changes.
+ * An init whose child makes each system call that returns a time, or the state of a process. The tests compile this
+ * file. In end.json, it writes the virtual time of one call, and the time that a loop needs until the call's answer
+ * changes.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -39,7 +40,9 @@ static int64_t clock_ns(clockid_t clock)
 
 #define SAY(...) (length += snprintf(end + length, sizeof(end) - length, __VA_ARGS__))
 
-/* The virtual time of one call. The call must succeed, since one that fails takes 1 us anyway. */
+/*
+ * Records the virtual time of one call. The call must succeed, because User Mode Linux lets a failing call take 1 us.
+ */
 #define CALL(name, ...) do { \
 	int64_t began_ns = clock_ns(CLOCK_MONOTONIC); \
 	for (int calls = 0; calls < CALLS; calls++) \
@@ -48,7 +51,7 @@ static int64_t clock_ns(clockid_t clock)
 	SAY("\"%s\": %lld, ", name, (long long)(clock_ns(CLOCK_MONOTONIC) - began_ns - READING_NS) / CALLS); \
 } while (0)
 
-/* Time of a loop that calls until `answer` changes. */
+/* Records the virtual time of a loop that calls until `answer` changes. */
 #define UNTIL(name, answer) do { \
 	int64_t began_ns = clock_ns(CLOCK_MONOTONIC), first = answer; \
 	while (answer == first) \
@@ -108,7 +111,7 @@ static void program(void)
 	UNTIL("realtime coarse", clock_ns(CLOCK_REALTIME_COARSE));
 	UNTIL("of the process", clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 	UNTIL("getrusage", used_us());
-	length -= 2; /* the last comma */
+	length -= 2; /* without the last comma */
 	SAY("}}");
 	if (kill(pid, SIGKILL) || waitpid(pid, &status, 0) != pid)
 		_exit(24);

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The virtual time that a program's system calls take (guest/clock/polling.c)."""
+"""How much virtual time a program's system calls take (guest/clock/polling.c)."""
 
 import pytest
 
 pytestmark = pytest.mark.guest
 
 TICK_NS = 1_000_000
-CLOCK_TICK_NS = 10_000_000  # USER_HZ: a hundred in a second
+CLOCK_TICK_NS = 10_000_000  # USER_HZ is 100 per second
 
 
 def test_asking_for_a_time_takes_time_and_so_a_program_that_asks_sees_it_move(end_of, guest_directory):
     took_ns = end_of("calls_init", guest_directory)["ns"]
-    # Each loop ends at the next tick of the clock that it reads.
+    # Each loop ends at the next tick of the clock that its call reads.
     until = {name.removeprefix("until "): ns for name, ns in took_ns.items() if name.startswith("until ")}
     edges = {"times": CLOCK_TICK_NS, "realtime coarse": TICK_NS, "of the process": TICK_NS, "getrusage": TICK_NS}
     assert until.keys() == edges.keys()
@@ -21,7 +21,7 @@ def test_asking_for_a_time_takes_time_and_so_a_program_that_asks_sees_it_move(en
     assert free == {"getpid", "clock_getres"}
     reads = {"realtime", "monotonic", "raw", "boottime", "gettimeofday", "sysinfo"}
     assert {calls.pop(name) for name in reads} == {256}
-    # These calls read the clock three times.
+    # These calls read the clock three times each.
     assert {calls.pop(name) for name in ("adjtimex", "clock_adjtime")} == {3 * 256}
     asked = {"of the process", "of the thread", "realtime coarse", "monotonic coarse", "time", "times", "getrusage"}
     left = {"getitimer", "timer_gettime", "timerfd_gettime"}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Late packets, losses and retransmissions at a real route change, under each in-flight rule. All packets around the
-change are stored, so plain arithmetic on them checks the reordering metrics."""
+"""Late packets, losses and retransmissions at a route change in the guest, for each in-flight rule. The runs store all
+packets around the change, so the reordering metrics can be checked by plain arithmetic."""
 
 from pathlib import Path
 
@@ -20,7 +20,8 @@ SETTINGS = {"run.start": "105 s", "run.duration": "63 s",
 
 @pytest.fixture(scope="module", params=["drain", "source", "drop"])
 def run(request, tmp_path_factory):
-    """One run per rule. Routes change at 30 s and at 60 s, with a queue on the abandoned path."""
+    """One run per in-flight rule. Routes change at 30 s and at 60 s, while packets wait in a queue on the path that is
+    abandoned."""
     settings = SETTINGS | {"routing.in_flight": request.param}
     return lw.run(SCENARIO, settings, tmp_path_factory.mktemp(request.param) / "run", report=False, progress=False)
 
@@ -36,7 +37,7 @@ def test_causes_add_up_to_the_totals_of_the_flow(run):
 
 def test_each_rule_has_its_own_harm(run):
     (flow,) = run.summary["flows"]
-    # Packets are overtaken only at route changes, and spurious retransmissions repeat late packets.
+    # Packets are overtaken only at route changes, and each spurious retransmission repeats a late packet.
     assert flow["late_by_changes_pkts"] == flow["late_pkts"]
     assert flow["spurious_by_changes_pkts"] == flow["spurious_retransmissions_pkts"]
     if run.plan.routing.in_flight == "drop":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""On links whose capacity, delay and loss are tables, packets get the values of the tables."""
+"""On links with tables of capacity, delay and loss, packets get exactly the values in the tables."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.guest
 
 MS = 1_000_000
 S = 1000 * MS
-# Bytes added to the payload of a datagram or an echo request: 8 bytes of header, IP, Ethernet
+# Length of a packet without the payload of its datagram or echo request: 8 bytes of UDP or ICMP header, IP, Ethernet
 HEADERS_BYTES = 8 + 20 + 14
 
 RUN = """
@@ -39,7 +39,8 @@ packet_rate = "1000 pkts/s"
 
 
 class Guest:
-    """Makes runs of two routers r0, r1 with hosts A, B; the test defines the tables of the link between the routers."""
+    """Makes runs with two routers r0 and r1 and the hosts A and B; each test defines the tables of the link between the
+    routers."""
 
     def __init__(self, tmp_path):
         self.tmp_path = tmp_path
@@ -71,12 +72,12 @@ def run(tmp_path) -> Guest:
 
 
 def table_of(random: np.random.Generator, rows: int = 900) -> np.ndarray:
-    """Instants, the first at 0, about 11 ms apart and not in step with any other event."""
+    """A table whose rows are about 11 ms apart; the first is at 0, and the others coincide with no other event."""
     return np.concatenate([[0], np.sort(random.choice(10 * S, rows - 1, replace=False))])
 
 
 def of(values: np.ndarray, instants: np.ndarray, at_ns: np.ndarray) -> np.ndarray:
-    """The value in force at each instant."""
+    """The value that is in force at each instant."""
     return values[np.searchsorted(instants, at_ns, side="right") - 1]
 
 
@@ -91,14 +92,14 @@ def test_a_stream_meets_the_delays_and_losses_of_the_table(run, probe_bytes):
         events.channel(0, 1, instants, delay_ns, loss_ratio)
         events.capacity(0, 1, np.array([0]), np.array([100_000_000]))
 
-    # The table has more rows than one netlink message takes
+    # One netlink message cannot carry all rows of this table
     echoes = run(STREAM, fill, probe_bytes=probe_bytes)["echoes"]
     sent_ns = echoes["sent_ns"].to_numpy("int64")
     transmission_ns = (1000 + HEADERS_BYTES) * 8 * 10
     own_ns = 0 if probe_bytes else transmission_ns
     allowed_ns = np.maximum.accumulate(sent_ns + own_ns + of(delay_ns, instants, sent_ns))
     is_lost = of(loss_ratio, instants, sent_ns) == 1
-    # a packet that is in flight at the end has neither arrived nor been lost
+    # a packet that is in flight at the run's end has neither arrived nor been lost
     known = allowed_ns < 10 * S
     assert (echoes["received_ns"].isna() == is_lost)[known].all()
     arrived = echoes["received_ns"].notna() & known
@@ -175,7 +176,8 @@ def test_packets_overtake_if_they_may(run, in_order):
 
     tables = run(STREAM, fill, in_order=in_order)
     whole = tables["reordering"].query("scope == 0").iloc[0]
-    # the packet of 5 s arrives at 5.01 s, at the same time as that of 4.91 s; the 89 packets between them are late
+    # the packet sent at 5 s arrives at 5.01 s, at the same time as the one sent at 4.91 s, so the 89 packets between
+    # them are late
     assert whole.reordered_pkts == (0 if in_order else 89)
     echoes = tables["echoes"]
     late = (echoes["sent_ns"] >= 5 * S) & (echoes["sent_ns"] < 5 * S + 80 * MS)
@@ -217,16 +219,16 @@ def test_a_queue_discipline_marks_or_drops_and_every_packet_is_accounted_for(run
     assert set(drops["cause"]) <= {1}
     if ecn == "on":
         assert last.delivered_ce_pkts > 0
-        assert len(drops) == 0 or kind in ("pie", "fq_pie")  # which drop rather than mark over a tenth
+        assert len(drops) == 0 or kind in ("pie", "fq_pie")  # above a probability of 10 %, these two do not mark
     else:
         assert last.delivered_ce_pkts == 0
         assert len(drops) > 0
         assert (drops["flow"] == 0).all()
-    # 10 Mbit/s, reduced by the headers and by the cost of the sawtooth and of the start
+    # less than 10 Mbit/s, because of headers, of the sawtooth and of the start
     assert last.bytes_acked * 8 > 0.7 * 10e6 * 10
 
 
-# Settings with which each discipline drops only at its limit.
+# Settings with which each discipline drops packets only at its limit.
 NEVER = {
     "codel": {"target_ns": 100 * S},
     "fq_codel": {"target_ns": 100 * S},
@@ -268,12 +270,12 @@ def test_fq_spaces_the_packets_of_every_congestion_control(run):
         packets = run('packets = "all"\n' + text, fill)["packets"]
         assert run.done.end["ok"]
         sent_ns = packets[(packets.direction == 0) & (packets.len_bytes > 0)]["sent_ns"]
-        # the connection is established after 60 ms; the second window leaves with the answers to the first
+        # the connection is established after 60 ms; ACKs of the first window release the second window
         second = sent_ns[sent_ns.between(119 * MS, 178 * MS)]
         assert len(second) >= 15
         took_ns[pacing] = second.max() - second.min()
-    # answers are spread over the time that the link needs for ten packets; in slow start, fq spreads a window over
-    # half a round trip
+    # ACKs arrive over the time that the link needs for ten packets; in slow start, fq spreads a window over half a
+    # round trip
     assert took_ns["internal"] < 3 * MS
     assert 15 * MS < took_ns["fq"] < 45 * MS
 
@@ -298,7 +300,7 @@ def test_a_flood_s_next_request_leaves_when_the_one_before_is_answered(run):
     echoes = run(FLOOD.format(interval="none"), lambda events: flooded(events, 20 * MS))["echoes"]
     answered = echoes["reply_ns"].notna()
     after_ns = echoes["sent_ns"].diff().shift(-1)
-    # the packet leaves at the answer, or within the microsecond in which the sender wakes and reads the clock
+    # the packet leaves when the ACK arrives, or within the microsecond in which the sender wakes and reads the clock
     assert (after_ns[answered].dropna().between(40 * MS, 40 * MS + 2000)).all()
     assert (after_ns[~answered].dropna() == S).all()
     assert (~answered).sum() in (2, 3)

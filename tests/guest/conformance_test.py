@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conformance tests in the guest: the environment of a script, and a few scripts with packetdrill."""
+"""Conformance tests in the guest: how a script is run, and a few scripts that run with packetdrill."""
 
 import os
 import shlex
@@ -23,7 +23,7 @@ SCRIPT = "a.pkt"
 
 @pytest.fixture
 def stood_in(built_kernel: Kernel, tmp_path: Path) -> Callable[[str], Attempt]:
-    """An attempt at a script, with a shell script instead of packetdrill."""
+    """A function that attempts to run a script, with a shell script in place of packetdrill."""
 
     def made(program: str) -> Attempt:
         (tmp_path / SCRIPT).write_text("not read\n")
@@ -77,7 +77,7 @@ def laboratory(built_kernel: Kernel) -> Laboratory:
 
 @pytest.fixture(scope="session")
 def top() -> Path:
-    """The kernel's selftests."""
+    """Directory of the kernel's selftests."""
     return unpacked_selftests(print)
 
 
@@ -97,11 +97,11 @@ def test_a_selftest_of_the_kernel_passes_at_its_tolerance(laboratory, top, scrip
 @pytest.mark.parametrize(
     "script",
     [
-        # The driver observes its threads through /proc.
+        # In this script, the program reads the state of its threads from /proc.
         "tcp/fastopen/client/nonblocking-connect-bypass.pkt",
         # In this script, a packet wakes a thread just before the last command ends.
         "tcp/blocking/blocking-write.pkt",
-        # The program has its own addresses.
+        # In this script, the program chooses its own addresses.
         "tcp/fastopen/server/simple1.pkt",
     ],
 )
@@ -112,7 +112,7 @@ def test_a_script_of_packetdrill_passes(laboratory, script):
 
 
 def test_options_are_those_of_the_kernels_own_driver(top):
-    """This test needs no packetdrill, because the driver comes with the selftests."""
+    """This test needs no packetdrill, because the kernel's driver is part of the selftests."""
     driver = (top / "ksft_runner.sh").read_text().replace("'", " ").split()
     for ip in ("IPv4", "IPv6"):
         assert [word for word in selftests(top, "default", ip).options if word not in driver] == []

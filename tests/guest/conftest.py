@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The built kernel, an init process with faults on purpose, and a run directory for it."""
+"""Fixtures: the built kernel, an init with deliberate faults, and a run directory for this init."""
 
 import subprocess
 from collections.abc import Callable
@@ -19,13 +19,14 @@ HERE = Path(__file__).parent
 
 @pytest.fixture(scope="session")
 def built_kernel() -> Kernel:
-    """The default kernel, or the one in its place (`--kernel`); built if the cache has none."""
+    """The default kernel, or the kernel that `--kernel` names; it is built if it is not in the cache."""
     return building.kernel()
 
 
 @pytest.fixture(scope="session")
 def ipv6_kernel() -> str:
-    """The name of the kernel with IPv6 and Multipath TCP; a test that needs it is skipped if nobody has built it."""
+    """Name of the kernel with IPv6 and Multipath TCP; if this kernel has not been built, tests that need it are
+    skipped."""
     name = "6.12+net"
     if not is_built(shelf.kernel_of(name)):
         pytest.skip(f"its kernel is not built: leowarp kernel build {name}")
@@ -34,7 +35,8 @@ def ipv6_kernel() -> str:
 
 @pytest.fixture(scope="session")
 def image_with(built_kernel: Kernel, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., GuestImage]:
-    """The default kernel with a C program of this directory in place of the agent, by the program's name."""
+    """A function that returns the default kernel with a C program in place of the agent; the argument is the program's
+    name in this directory."""
 
     def made(init: str, *flags: str) -> GuestImage:
         program, source = tmp_path_factory.mktemp("init") / init, HERE / f"{init}.c"
@@ -47,7 +49,8 @@ def image_with(built_kernel: Kernel, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture(scope="session")
 def end_of(image_with: Callable[..., GuestImage]) -> Callable[..., dict[str, Any]]:
-    """The `end.json` of a C program of this directory that runs in place of the agent, by name, directory and flags."""
+    """A function that runs a C program in place of the agent, and returns its `end.json`; the arguments are the
+    program's name in this directory, the run's directory, and flags."""
 
     def made(init: str, directory: Path, *flags: str, duration_ns: int = 1_000_000_000) -> dict[str, Any]:
         image, console = image_with(init, *flags), directory / "console.txt"
@@ -71,7 +74,7 @@ def guest_directory(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def drive_fault(fault_image: GuestImage, guest_directory: Path) -> Callable[..., GuestResult]:
-    """Boots the guest with the init that has the fault named `fault`."""
+    """A function that boots the guest with the init `fault_init.c`, which then has the fault named `fault`."""
 
     def run(fault: str, **changed) -> GuestResult:
         (guest_directory / "in" / "fault").write_text(fault)

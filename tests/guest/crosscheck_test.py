@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of cures are compared with plan, timeline and packets, for honest runs and for forged ones."""
+"""The tables of cures must agree with plan, timeline and packets: honest runs pass, and forged runs do not."""
 
 import json
 import shutil
@@ -24,7 +24,7 @@ CURES = {
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """One run for each of these cures, shared by the tests."""
+    """One run per cure, which all tests use."""
     folder = tmp_path_factory.mktemp("runs")
     return {name: made(folder / name, AT_THE_STATION, cures).path for name, cures in CURES.items()}
 
@@ -51,7 +51,7 @@ def test_it_holds_with_losses_false_notices_and_ways_that_are_lost(tmp_path, cur
 
 
 def replaced(run, file, table):
-    """Replaces a table and its sha256 in the manifest, as a forger would."""
+    """Replaces a table, and its sha256 in the manifest, as a forger would."""
     pq.write_table(table, file)
     manifest = json.loads((run / "manifest.json").read_text())
     manifest["files"][str(file.relative_to(run))] = sha256_of_file(file)
@@ -95,7 +95,7 @@ def test_a_record_that_was_changed_by_hand_is_found(runs, tmp_path, name, table,
     file = path / "30-trace" / f"{table}.parquet"
     old = pq.read_table(file)
     rows = old.to_pylist()
-    # the row for packets to Tokyo, or for the host that is notified of them
+    # the row for packets to Tokyo; of notices, the row for the host to which packets go or that gets the notice
     row = next(row for row in rows if row.get("host", row.get("destination_host", 1)) == 1)
     row[column] = (row[column] or 0) + by
     replaced(path, file, pa.Table.from_pylist(rows, schema=old.schema))

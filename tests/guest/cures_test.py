@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nodes do at route changes is compared packet by packet with a model of the links that does not use the guest."""
+"""What nodes do at route changes equals, packet by packet, what a model of the links computes without the guest."""
 
 import pytest
 
@@ -70,7 +70,7 @@ def test_a_full_hold_buffer_refuses_what_comes(tmp_path):
     drops = run.drops()
     assert row.full_pkts == len(drops) >= 5
     assert set(drops.cause) == {"queue"}
-    # these are the first packets after the change, and were held
+    # the first packets after the change, which were held
     arrival_ns = received(run)
     assert late_pkts(arrival_ns) == 0
     assert sorted(arrival_ns) == list(range(40 - len(drops)))
@@ -93,7 +93,8 @@ def test_what_waits_at_a_link_that_goes_down_is_in_the_node_s_memory_or_lost(tmp
     moved_pkts = int(run.switches().moved_pkts.sum())
     totals = run.linktotals()
     at_madrid = totals[(totals["from"] == "Madrid") & (totals.dropped_down_pkts > 0)]
-    # packets in transmission and in flight; if the queue is lost, also waiting packets
+    # dropped are packets in transmission and in flight; if the queue is lost with the link, waiting packets are dropped
+    # as well
     assert (moved_pkts >= 15) == moved
     assert (at_madrid.dropped_down_pkts.sum() >= 15 + 2) == (not moved)
     assert len(received(run)) == 40 - len(run.drops())

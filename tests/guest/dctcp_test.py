@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """DCTCP over a queue that marks by a step threshold: closed forms of Alizadeh et al., "Data center TCP" (2010), and of
-RFC 8257. HyStart's knobs, which end slow start, are here too."""
+RFC 8257. This file also tests HyStart's settings, which decide when slow start ends."""
 
 from pathlib import Path
 
@@ -12,19 +12,20 @@ import leowarp as lw
 pytestmark = pytest.mark.guest
 
 CHAIN = Path(__file__).parents[2] / "examples" / "chain.toml"
-PACKET_NS = 1514 * 8 * 100  # at 10 Mbit/s
+PACKET_NS = 1514 * 8 * 100  # transmission time at 10 Mbit/s
 PAYLOAD_BPS = 10_000_000 * 1448 / 1514
 RTT_PKTS = 2 * 3 * 10_000_000 / PACKET_NS
 SETTLED_NS = 6_000_000_000
 
 
 def step_marked(tmp_path, control, threshold):
-    """A run whose only queue marks each packet that waited longer, and nothing else, and its queue once it settled."""
+    """A run, and the length of its only queue after the start. This queue marks exactly those packets that have waited
+    longer than the threshold."""
     flows = [{"source": "A", "destination": "B", "congestion_control": control}]
     changes = {
         "flows": flows, "run.duration": "20 s", "tcp.ecn": "on", "chain.queue": "200 pkts", "chain.ecn": True,
         "chain.queue_discipline": "codel", "observe.queues": "1 ms", "observe.sockets": "10 ms",
-        # codel's own law would need 10 s above its target before it acts
+        # codel's own rule marks only after packets have waited longer than this target for 10 s
         "chain.queue_parameters": {"ce_threshold": threshold, "target": "10 s", "interval": "100 s"},
     }  # fmt: skip
     run = lw.run(CHAIN, changes, tmp_path / control, report=False, progress=False)
@@ -43,14 +44,15 @@ def test_dctcp_fills_the_link_above_a_threshold_of_a_seventh_of_the_path(tmp_pat
     threshold_pkts = 12_000_000 / PACKET_NS
     assert threshold_pkts > RTT_PKTS / 7
     flow, waiting, sockets = step_marked(tmp_path, "dctcp", "12 ms")
-    # The queue's least is above 0 (section 3.4), its most the threshold and what one window adds: a packet
+    # The queue is never empty (section 3.4), and its maximum is the threshold plus the growth in one round trip, which
+    # is a packet
     assert 0 < waiting.min() < waiting.max() <= threshold_pkts + 3
     assert rate_bps(sockets) == pytest.approx(PAYLOAD_BPS, rel=2e-4)
-    # The window swings by no more than alpha / 2 with alpha = sqrt(2 / W), plus the packet of each RTT (section 3.3)
+    # The window varies by at most alpha / 2 with alpha = sqrt(2 / W), plus one packet per RTT (section 3.3)
     window = RTT_PKTS + threshold_pkts
     assert sockets.cwnd_pkts.max() - sockets.cwnd_pkts.min() <= np.sqrt(window / 2) + 2
     assert flow["lost_pkts"] == flow["sender_retransmissions_pkts"] == 0
-    # The receiver says of each packet whether it was marked (RFC 8257, 3.2)
+    # The receiver reports for each packet whether it was marked (RFC 8257, 3.2), so both counts agree
     assert flow["delivered_ce_pkts"] == flow["received_ce_pkts"] > 1000
 
 

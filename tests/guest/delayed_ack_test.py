@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The packets at the hosts show that receivers acknowledge as the plan says, and that packets have the plan's sizes.
-NewReno is checked in the same way."""
+"""From the packets at the hosts, the test checks that receivers acknowledge as the plan says, and that packets have the
+plan's sizes. It checks NewReno in the same manner."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from leowarp.trace import pcap
 pytestmark = pytest.mark.guest
 
 ONE_WAY_NS = 20_000_000
-AT_ONCE_NS = 2_000  # a receiver that is reading costs a few steps of 256 ns of the guest's clock (design/clock.md)
+AT_ONCE_NS = 2_000  # while a receiver reads, the guest's clock advances by a few steps of 256 ns (design/clock.md)
 NS_PER_BYTE = 800  # 10 Mbit/s
 CHAIN = """
 name = "acks"
@@ -35,9 +35,9 @@ destination = "B"
 congestion_control = "reno"
 {flow}
 """
-BULK = {"duration": "2 s", "flow": "", "queue": "5000 pkts"}  # nothing is lost
-STEADY = BULK | {"flow": 'rate = "4.6336 Mbit/s"'}  # four segments every 10 ms: the window stops growing
-LONE = BULK | {"duration": "4 s", "flow": 'rate = "20 kbit/s"'}  # a segment every half second
+BULK = {"duration": "2 s", "flow": "", "queue": "5000 pkts"}  # a queue in which no packet is lost
+STEADY = BULK | {"flow": 'rate = "4.6336 Mbit/s"'}  # four segments per 10 ms, so that the window stops growing
+LONE = BULK | {"duration": "4 s", "flow": 'rate = "20 kbit/s"'}  # one segment is written every half second
 LOSSY = BULK | {"duration": "15 s", "queue": "60 pkts"}
 SMALL = {"network.mtu": "1115 B"}
 CASES = {
@@ -59,7 +59,7 @@ def plan_of(folder: Path, text: dict[str, str], settings: dict[str, str]):
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """All cases."""
+    """One run for each case."""
     folder = tmp_path_factory.mktemp("acks")
     plans = [plan_of(folder, *case) for case in CASES.values()]
     out = [folder / str(number) for number in range(len(plans))]
@@ -69,20 +69,21 @@ def runs(tmp_path_factory):
 
 
 def data_and_acks(run) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Segments by arrival at the receiver before the run's end, and the receiver's packets after the handshake."""
+    """Segments that arrive at the receiver before the run's end, in order of arrival, and the packets that the receiver
+    sends after the handshake."""
     packets = run.packets(0)
     data = packets[(packets.direction == "data") & (packets.len_bytes > 0)]
     data = data[data["received_ns"] < run.summary["virtual_s"] * 1e9]
     acks = packets[(packets.direction == "back") & (packets.ack > 0)]
     acks = acks.sort_values("sent_ns")
-    # nothing is lost, so a repeated number is a window update
+    # no packet is lost, so an ACK that repeats the previous number is a window update
     updates = acks["ack"].astype(float).diff() == 0
     assert updates.sum() <= 3
     return data.sort_values("received_ns"), acks[~updates]
 
 
 def segments_of_each_ack(run) -> list[int]:
-    """For each ACK: the number of segments that arrived since the previous ACK, up to those that it acknowledges."""
+    """For each ACK, the number of segments that arrived since the previous ACK and that it acknowledges."""
     data, acks = data_and_acks(run)
     arrived = np.searchsorted(data["received_ns"].to_numpy(float), acks["sent_ns"].to_numpy(float), side="right")
     ends = (data["seq"] + data["len_bytes"]).to_numpy(float)
@@ -113,7 +114,7 @@ def test_on_acknowledges_every_second_segment_from_the_first_on(runs, case):
     assert (np.abs(acks["sent_ns"].to_numpy() - second) < AT_ONCE_NS).all()
     flow = runs[case].summary["flows"][0]
     assert 0.5 <= flow["acks_per_segment_ratio"] <= 0.5 + 3 / len(data)
-    # the second segment follows by one segment's transmission time, except in the first pair of a flight
+    # the second segment arrives one transmission time after the first, except in the first pair of a flight
     frame_bytes = data["len_bytes"].max() + 52 + 14
     assert flow["ack_wait_p50_ns"] == frame_bytes * NS_PER_BYTE // 100_000 * 100_000
 
@@ -130,7 +131,7 @@ def test_a_lone_segment_is_acknowledged_after_the_timer(runs, case, timer_ns):
     data, acks = data_and_acks(runs[case])
     assert len(data) >= 6
     waits_ns = acks["sent_ns"].to_numpy()[: len(data)] - data["received_ns"].to_numpy()
-    # a timer of the kernel ends at the next tick of 1 ms
+    # a timer of the kernel can expire only at a tick of 1 ms, so it expires late
     assert (waits_ns >= timer_ns).all()
     assert (waits_ns <= timer_ns + 1_000_000).all()
     flow = runs[case].summary["flows"][0]
@@ -146,7 +147,7 @@ def test_segments_and_delays_are_those_of_the_plan(runs):
     assert set(data["received_ns"] - data["sent_ns"]) == {ONE_WAY_NS + (1115 + 14) * NS_PER_BYTE}
     arrived = acks[acks["received_ns"].notna()]
     assert set(arrived["received_ns"] - arrived["sent_ns"]) == {ONE_WAY_NS + (52 + 14) * NS_PER_BYTE}
-    # within a flight, each segment occupies the link for this time
+    # within a flight, each segment occupies the link for this long
     arrived_ns = np.sort(data_and_acks(runs["small"])[0]["received_ns"].to_numpy(float))
     assert np.diff(arrived_ns).min() == (1115 + 14) * NS_PER_BYTE
 
@@ -198,7 +199,7 @@ def test_newreno_sends_no_selective_acknowledgement(newreno):
         for _, _, frame in pcap._frames(content):
             head, is_syn = frame[14 + 20 :], frame[14 + 20 + 13] & 2
             lengths.add((bool(is_syn), (head[12] >> 4) * 4))
-            # kinds 4 and 5 are SACK's (RFC 2018), 8 is the timestamp's
+            # the kinds 4 and 5 belong to SACK (RFC 2018), and 8 is the timestamp
             assert not is_syn or not {4, 8} & _options(head[20 : (head[12] >> 4) * 4])
     assert {length for is_syn, length in lengths if not is_syn} == {20}, "no options, so no SACK block either"
     last = _counters(newreno)
@@ -226,7 +227,7 @@ def test_three_duplicates_make_newreno_send_again(newreno):
     entered, until = 0, 0.0
     for again in data[data["is_retransmission"]].itertuples():
         if again.seq <= until:
-            continue  # a recovery in which each partial ACK causes one retransmission
+            continue  # in this recovery, each partial ACK causes one retransmission
         until = data.loc[data["sent_ns"] < again.sent_ns, "seq"].max()
         before = number[arrived_ns <= again.sent_ns]
         assert (before == again.seq).sum() == 1 + 3
@@ -235,7 +236,7 @@ def test_three_duplicates_make_newreno_send_again(newreno):
     assert entered > 10
     flow = newreno.summary["flows"][0]
     repeated = int((number[1:] == number[:-1]).sum())
-    # all except window updates
+    # all ACKs with a repeated number, except window updates
     assert repeated - 5 < flow["duplicate_acks_pkts"] <= repeated
     assert flow["duplicate_acks_ratio"] == pytest.approx(flow["duplicate_acks_pkts"] / len(data))
     assert flow["timeout_retransmissions_pkts"] == 0 == flow["spurious_retransmissions_pkts"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest's histogram of delays is compared with the delays of all stored packets."""
+"""The guest's histogram of delays agrees with the delays of the packets, all of which this run stores."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from support.synthetic.delays import delay_rows, exact_round_trips, one_way_ns
 
 pytestmark = pytest.mark.guest
 
-# Jitter reorders data of the first flow and acknowledgements of the second. Both flows lose packets.
+# Jitter reorders the data packets of the first flow, and the acknowledgements of the second. Both flows lose packets.
 JITTERED = """
 name = "jittered"
 [run]
@@ -63,7 +63,7 @@ def plan_of(folder, text, **settings):
 
 
 def run_each(plans, folder):
-    """The guest's output directory of each plan."""
+    """Runs each plan in the guest, and returns the guest's output directories."""
     found = []
     for number, plan in enumerate(plans):
         run_dir = folder / str(number)
@@ -74,7 +74,7 @@ def run_each(plans, folder):
 
 
 def values(frame):
-    """Rows of the table `delays`; -1: missing."""
+    """Rows of the table `delays` as numbers; -1 stands for a missing value."""
     return frame.astype("Int64").fillna(-1).to_numpy(dtype="int64").tolist()
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A dish at one end of a constellation: each probe arrives at the instant that the dish's hold and the path imply."""
+"""A dish at one end of a path through a constellation: the time at which each probe arrives follows from the dish's
+hold and from the path."""
 
 import subprocess
 import sys
@@ -17,13 +18,13 @@ pytestmark = pytest.mark.guest
 S, MS = 1_000_000_000, 1_000_000
 HOLD_NS, RATE_BPS = 40 * MS, 100_000_000
 FRAME_NS = 500_000_000 // 750
-"""Half a frame is the average time until the next frame begins."""
+"""The mean time until the next frame begins is half a frame."""
 RECONFIGURED_NS = np.array([12, 27, 42, 57]) * S
 PING_BYTES = 20 + 8 + 56 + 14
 STAMP_NS = 2_000
-"""The clock that stamps packets has steps of 256 ns; probes that meet at one instant are stamped one after the
-other."""
-# A profile without random parts. It has only a hold, half a frame and one capacity.
+"""The clock that gives packets their timestamps has steps of 256 ns, and probes that meet at one instant get their
+timestamps one after the other."""
+# A profile without random parts: only a hold, half a frame and one capacity.
 SCENARIO = f"""
 name = "dish"
 [run]
@@ -73,8 +74,8 @@ def made(folder, source, destination):
 
 
 def through_dish_ns(sent_ns):
-    """Times at which packets leave the access link: in order, at its rate, not during a hold, and each delayed by half
-    a frame."""
+    """Times at which packets leave the access link: in order, at its rate, not during a hold, and half a frame after
+    they could be sent."""
     free_ns, out_ns = 0, []
     for t_ns in sent_ns.tolist():
         at_ns = max(t_ns, free_ns)
@@ -107,7 +108,7 @@ def test_packets_from_the_dish_arrive_when_hold_and_path_say(away):
     assert not np.isnan(received_ns[:-100]).any()
     arrived = ~np.isnan(received_ns)
     assert np.abs(received_ns - expected_ns)[arrived].max() < STAMP_NS
-    # Held packets left together, and in their order.
+    # Packets that were held leave together when the hold ends, in their order.
     held = (sent_ns >= RECONFIGURED_NS[0]) & (sent_ns < RECONFIGURED_NS[0] + HOLD_NS)
     assert held.sum() == HOLD_NS // (5 * MS)
     assert (np.diff(received_ns[held]) > 0).all()
@@ -117,8 +118,8 @@ def test_packets_to_the_dish_wait_behind_the_satellites(tmp_path):
     run = made(tmp_path, "Tokyo", "Madrid")
     sent_ns, received_ns = of(run.echoes())
     at_station_ns = arrivals_ns(timeline_of(run), sent_ns, "Tokyo", "host:Madrid").astype(np.int64)
-    # On a shorter path, later packets can arrive at the access link first. The link sends packets in their order of
-    # arrival.
+    # Over a shorter path, a later packet can reach the access link earlier. The access link sends packets in the order
+    # in which they reach it.
     order = np.argsort(at_station_ns, kind="stable")
     expected_ns = np.empty_like(at_station_ns)
     expected_ns[order] = through_dish_ns(at_station_ns[order])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp doctor` boots a guest, and prints the guest's console if the boot fails."""
+"""`leowarp doctor` boots a guest; if the boot fails, it prints the guest's console."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ from support.without_ptrace import NO_PTRACE
 
 pytestmark = pytest.mark.guest
 
-# A program that passes every check of a kernel binary but cannot boot.
+# Source of a program that passes every check of a kernel's file, but does not boot.
 FOREIGN = r"""
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,8 @@ def test_the_doctor_boots_a_guest_whose_probes_are_answered_in_time(built_kernel
     assert (status, told["ok"], told["booted"]) == (0, True, True)
     row = told["checks"][-1]
     assert row["name"] == "guest"
-    # 4 x 10 ms of delay, plus 98 bytes at 10 Mbit/s (78.4 us) on each of four links
+    # the round trip is four delays of 10 ms, plus the transmission of 98 bytes at 10 Mbit/s (78.4 us) on each of four
+    # links
     assert f"Linux {built_kernel.facts['linux_version']} boots, 4 of 4 probes answered in 40.31 ms" in row["found"]
 
 

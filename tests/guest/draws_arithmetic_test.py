@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arithmetic of the guest's random draws (guest/draws/draws_arithmetic.h), compiled for the host."""
+"""The arithmetic of the guest's random streams (guest/draws/draws_arithmetic.h), compiled for the host."""
 
 import ctypes
 import itertools
@@ -26,7 +26,7 @@ u64 of_connection(u64 seed, u32 own, u32 others, u32 own_port, u32 others_port, 
 	return draws_state_of_connection(seed, own, others, own_port, others_port, delivered);
 }}
 """
-# BBR's cycle begins at one of seven phases.
+# BBR's gain cycle begins at a random phase out of seven.
 PHASES = 7
 
 
@@ -48,13 +48,13 @@ def kernel(tmp_path_factory):
 
 
 def below(kernel, bits: int, ceil: int) -> int | None:
-    """The number that 64 random bits give; None if the bits are rejected."""
+    """The number that 64 random bits give; None if these bits are rejected."""
     found = ctypes.c_uint32()
     return found.value if kernel.below(bits, ceil, ctypes.byref(found)) else None
 
 
 def drawn(kernel, state: int, ceil: int) -> int:
-    """The first number below `ceil` that a stream gives."""
+    """The first number below `ceil` that a stream with this state gives."""
     state = ctypes.c_uint64(state)
     while (found := below(kernel, kernel.step(ctypes.byref(state)), ceil)) is None:
         pass
@@ -62,12 +62,12 @@ def drawn(kernel, state: int, ceil: int) -> int:
 
 
 def p_of_uniform(numbers, cells: int) -> float:
-    """Probability that uniform numbers below `cells` are spread at least as unevenly (chi-square test)."""
+    """Probability that uniform numbers below `cells` would be at least as unevenly distributed (chi-square test)."""
     return stats.chisquare(np.bincount(numbers, minlength=cells)).pvalue
 
 
 def test_the_hash_is_fnv_1a(kernel):
-    # http://www.isthe.com/chongo/src/fnv/test_fnv.c
+    # value from http://www.isthe.com/chongo/src/fnv/test_fnv.c
     assert kernel.fnv(b"", 0) == 0xCBF29CE484222325
     assert kernel.fnv(b"a", 1) == 0xAF63DC4C8601EC8C
     assert kernel.fnv(b"foobar", 6) == 0x85944171F73967E8
@@ -75,7 +75,7 @@ def test_the_hash_is_fnv_1a(kernel):
 
 
 def test_the_stream_is_splitmix64(kernel):
-    # https://rosettacode.org/wiki/Pseudo-random_numbers/Splitmix64
+    # values from https://rosettacode.org/wiki/Pseudo-random_numbers/Splitmix64
     state = ctypes.c_uint64(1234567)
     assert [kernel.step(ctypes.byref(state)) for _ in range(5)] == [
         6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431, 16408922859458223821,
@@ -85,7 +85,8 @@ def test_the_stream_is_splitmix64(kernel):
 @given(ceil=st.integers(1, 2**32 - 1), data=st.data())
 def test_each_number_below_is_drawn_of_as_many_bits(kernel, ceil, data):
     number = data.draw(st.integers(0, ceil - 1))
-    # Upper halves u with floor(u * ceil / 2^32) == number and (u * ceil) mod 2^32 >= 2^32 mod ceil
+    # The upper halves u that give `number` are those with floor(u * ceil / 2^32) == number and (u * ceil) mod 2^32 >=
+    # 2^32 mod ceil
     refused = 2**32 % ceil
     first = -(-(number * 2**32 + refused) // ceil)
     last = first + 2**32 // ceil - 1

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A module that stands for any change of the kernel: it draws random numbers when it is loaded, and has a timer with
- * interrupts at irregular times. No packet may be affected.
+ * A module that stands for any change to the kernel: it draws random numbers when it is loaded, and its timer causes
+ * interrupts at irregular times. It must not change any packet of a run.
  */
 #include <linux/hrtimer.h>
 #include <linux/module.h>
@@ -24,7 +24,7 @@ static enum hrtimer_restart disturb(struct hrtimer *of)
 	return HRTIMER_RESTART;
 }
 
-/* A user's module must register a congestion control. */
+/* leowarp only loads modules that register a congestion control. */
 static struct tcp_congestion_ops unused = {
 	.ssthresh	= tcp_reno_ssthresh,
 	.cong_avoid	= tcp_reno_cong_avoid,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random numbers of the guest depend on the seed and on earlier draws at the same place, and on nothing else."""
+"""The guest's random numbers depend only on the seed and on earlier draws from the same stream."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,8 @@ MODULE = Path(__file__).with_name("draws_module.c")
 
 
 def trace_of(folder: Path, **changed: object) -> dict[str, str]:
-    """sha256 of each table of the trace of BBR, whose cycle begins within 2 s and again after PROBE_RTT, at 10 s."""
+    """sha256 of each table in the trace of a BBR flow. BBR draws the phase of its cycle within 2 s, and once more after
+    PROBE_RTT, at 10 s."""
     changes = {"run.duration": "13 s", "flows.0.congestion_control": "bbr"} | changed
     made = lw.run(EXAMPLE, changes, folder, report=False, progress=False)
     files = json.loads((made.path / "manifest.json").read_text())["files"]
@@ -26,7 +27,7 @@ def test_what_else_draws_or_interrupts_moves_no_packet_of_bbr(tmp_path):
     alone = trace_of(tmp_path / "alone")
     module = {"guest.cc_modules": [str(MODULE)]}
     assert trace_of(tmp_path / "disturbed", **module) == alone
-    # Interrupts occur at other instants, so the kernel draws many more random numbers.
+    # With this module, interrupts occur at other instants, and the kernel draws many more random numbers.
     other = {"modules.draws_module.draws": "1000", "modules.draws_module.period_ns": "777777 ns"}
     assert trace_of(tmp_path / "other", **module, **other) == alone
 

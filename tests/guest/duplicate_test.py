@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets that travel over both paths after a route change: the first copy counts. The model of the links is the
-reference."""
+"""After a route change, packets are sent over both paths, and the copy that arrives first is delivered. The results are
+compared with a model of the links."""
 
 import pytest
 
@@ -21,7 +21,7 @@ FRAME_BYTES = PAYLOAD_BYTES + HEADERS_BYTES
 
 
 def switch_of(run):
-    """The table's row for packets to Tokyo."""
+    """The row of the table `switches` for packets to Tokyo."""
     switches = run.switches()
     [row] = switches[switches.host == "host:Tokyo"].itertuples(index=False)
     return row
@@ -42,7 +42,7 @@ def test_the_first_of_two_copies_arrives_when_the_model_says(tmp_path, change):
 
 def test_copies_end_with_their_time(tmp_path):
     long, short = (made(tmp_path / name, AT_THE_STATION, {"duplicate": name}) for name in ("200 ms", "1 ms"))
-    # the station passes on packets at the time when they are sent
+    # in this run, the station passes packets on at the time when they are sent
     row, sent_ns = switch_of(short), short.echoes().sent_ns
     assert row.copied_pkts == ((sent_ns >= row.t_ns) & (sent_ns < row.t_ns + MS)).sum() > 0
     assert row.copied_pkts < switch_of(long).copied_pkts == (long.echoes().sent_ns >= row.t_ns).sum()
@@ -59,7 +59,7 @@ def test_a_packet_is_lost_only_with_both_of_its_copies(tmp_path):
     packets = run.packets()
     assert packets.received_ns.isna().sum() == len(lost)
     [order] = run.orders().itertuples(index=False)
-    # either both copies arrived, or the copy replaced a lost packet
+    # a copy is not eliminated if it is the only one that arrived
     assert order.eliminated_pkts == switch_of(run).copied_pkts - spared
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An end marker on the old path, and packets that wait for it where the paths meet. The model of the links is the
-reference."""
+"""A marker ends the old path, and packets of the new path wait for it at the node where both paths meet. The results
+are compared with a model of the links."""
 
 import pandas as pd
 import pytest
@@ -20,13 +20,13 @@ from support.route_changes import (
 
 pytestmark = pytest.mark.guest
 
-# IPv4 and ICMP with magic and number (design/cures.md), and the Ethernet header.
+# Length of a marker: IPv4, ICMP with magic and number (design/cures.md), and the Ethernet header.
 MARKER_BYTES = 20 + 12 + 14
 FRAME_BYTES = PAYLOAD_BYTES + HEADERS_BYTES
 
 
 def merge_of(run):
-    """The table's row for packets to Tokyo; the reverse path changes as well."""
+    """The row of the table `merges` for packets to Tokyo; the reverse path changes as well."""
     merges = run.merges()
     [row] = merges[merges.host == "host:Tokyo"].itertuples(index=False)
     return row
@@ -42,10 +42,10 @@ def data_drops(run):
     [
         (AT_THE_STATION, {}, True),
         (AT_A_SATELLITE, {}, True),
-        # waiting packets are moved, and the new path is longer
+        # waiting packets are moved, and the new path is longer, so no packet waits
         (AT_THE_STATION, {"move_queue": "kept"}, False),
         (AT_A_SATELLITE, {"move_queue": "kept"}, True),
-        # the hold accounts for the same queue, so nothing has to wait
+        # the hold already takes the queue into account, so no packet waits for the marker
         (AT_THE_STATION, {"hold": True}, False),
     ],
 )
@@ -66,7 +66,7 @@ def test_packets_wait_where_the_ways_meet_until_the_marker_comes(tmp_path, chang
     assert (row.waited_pkts > 0) == waits
     totals = run.nodetotals()
     assert totals.held_pkts.sum() == 0
-    # one marker per direction
+    # one marker in each direction
     assert (totals.signals_pkts.sum(), totals.signals_bytes.sum()) == (2, 2 * MARKER_BYTES)
     assert totals.held_max_bytes.max() == max(row.waiting_max_bytes, max_held_bytes(run) if holds else 0)
 

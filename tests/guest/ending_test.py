@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that end with their flows, and runs that observe only the ends of flows."""
+"""Runs that end when their flows have ended, and runs that record only how flows ended."""
 
 import json
 
@@ -55,21 +55,22 @@ def run_of(tmp_path, text: str, name: str = "run", changes=()) -> lw.Run:
 
 
 def end_ns(run: lw.Run) -> int:
-    """The end of the run, from the metadata of any table."""
+    """Run time of the run's end, from the metadata of any table of the run."""
     return json.loads(run.table("flows").schema.metadata[b"virtual_ns"])
 
 
 def test_a_run_is_over_a_while_after_its_last_transfer(tmp_path):
-    # Only changes are recorded, and nothing changes after the last byte. So the reading at the end must be the first
-    # one.
+    # Counters are recorded only when they have changed, and none changes after the last byte. So no counter was read
+    # before the run's end.
     run = run_of(tmp_path, TRANSFER, changes={"observe.counters": "10 s"})
     flow = run.flows().iloc[0]
-    # The receiver reads the end of the stream with the last payload or after it. Only then does it read the clock.
+    # The receiver reads the end of the stream together with the last payload, or after it. It reads the clock after
+    # that.
     after_ns = end_ns(run) - 700_000_000 - flow.last_byte_ns
     assert 0 <= after_ns < 2000
     assert flow.completion_ns == flow.last_byte_ns
     assert flow.bytes == 10_000_000
-    # no observation is later than the end, and the last counters are read at the end
+    # nothing is observed after the run's end, and counters are read exactly at the end
     for name in ("sockets", "counters", "bins", "links"):
         assert max(run.table(name)["t_ns"].to_pylist()) <= end_ns(run), name
     assert max(run.table("counters")["t_ns"].to_pylist()) == end_ns(run)
@@ -78,7 +79,7 @@ def test_a_run_is_over_a_while_after_its_last_transfer(tmp_path):
 
 def test_the_last_of_several_flows_counts_and_one_without_an_end_is_cut_off(tmp_path):
     run = run_of(tmp_path, TRANSFER + UNLIMITED + PROBES)
-    # packet 29 of the probes is due at 1 s + 29/7 s; the transfer has ended before
+    # packet 29 of the probes is due at 1 s + 29/7 s, and the transfer has ended before
     flows = run.flows().set_index("flow")
     assert flows.loc[0].completion_ns < 5e9
     assert end_ns(run) == 1_000_000_000 + 29_000_000_000 // 7 + 700_000_000
@@ -95,7 +96,7 @@ def test_a_flow_that_is_stopped_or_fails_has_ended(tmp_path):
     stopped = run_of(tmp_path, TRANSFER + 'stop = "300 ms"\n', "stopped")
     assert end_ns(stopped) == 1_000_000_000
     assert stopped.flows()["completion_ns"].isna().all()
-    # nobody answers, so the connection times out first after 1 s and then after 2 s
+    # no host answers, so the connection times out after 1 s and 2 s
     refused = TRANSFER.replace('"0.05 %"', '"100 %"') + '[tcp]\nsysctl = { "net.ipv4.tcp_syn_retries" = "1" }\n'
     failed = run_of(tmp_path, refused, "failed")
     assert 3e9 < end_ns(failed) - 700_000_000 < 4e9
@@ -113,11 +114,11 @@ def test_what_is_not_looked_at_goes_the_same(tmp_path):
     tables = {path.stem for path in (blind.path / "30-trace").iterdir()}
     assert tables == {"sockets", "counters", "drops", "flows", "linktotals"}
     with_truth, without = seen.flows().iloc[0], blind.flows().iloc[0]
-    # the reader's clock is compared with the capture's; reading it takes 256 ns
+    # one time comes from the reader's clock and the other from the capture; a reading of the clock takes 256 ns
     assert 0 <= without.completion_ns - with_truth.completion_ns <= 3000
     assert (without.bytes, without.error) == (10_000_000, 0)
     assert without[["first_byte_ns", "last_byte_ns"]].isna().all()
-    # the only sample, at the end, has the totals
+    # the only sample is taken at the end, and has the totals
     assert blind.sockets()["t_ns"].tolist() == [end_ns(blind)]
     totals = ["bytes_acked", "segs_out_pkts", "retrans_pkts", "dsack_pkts", "reord_seen", "rcv_ooopack_pkts"]
     assert blind.sockets()[totals].iloc[-1].tolist() == seen.sockets()[totals].iloc[-1].tolist()
@@ -154,8 +155,8 @@ interval = "10 ms"
     assert len(drops[0]) > 20
     assert drops[0].to_numpy().tolist() == drops[1].to_numpy().tolist()
     assert blind.drops()["flow"].isna().all()
-    # For a transfer: the bytes that its receiver got in order, including those in flight at the end. Probes are not
-    # counted.
+    # The count of a transfer contains the bytes that its receiver got in order, including bytes in flight at the end.
+    # Packets of probes are not counted.
     flows = blind.flows().set_index("flow")
     assert seen.sockets(flow=0)["bytes_received"].iloc[-1] <= flows.loc[0].bytes <= seen.flows().loc[0].bytes
     assert flows["bytes"].isna().tolist() == [False, True]

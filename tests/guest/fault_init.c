@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An init with a fault on purpose: each word in in/fault of the guest's directory selects a fault, and "none" means no
- * fault.
- * Compiled by the tests: gcc -O1 -static.
+ * An init with deliberate faults: each word in the file in/fault of the guest's directory selects one, and "none"
+ * selects no fault. The tests compile it: gcc -O1 -static.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -62,7 +61,7 @@ static void tick(long virtual_s)
 		sleep(1);
 		printf("leowarp: {\"t_ns\": %ld000000000}\n", second);
 		fflush(stdout);
-		/* about 3 ms of the host's time, so that an endless run does not fill the disk */
+		/* takes about 3 ms of the host's time, so that an endless run does not fill the disk */
 		for (volatile long i = 0; i < 2000000; i++)
 			;
 	}
@@ -70,7 +69,7 @@ static void tick(long virtual_s)
 
 int main(void)
 {
-	/* The console, which is always writable */
+	/* Descriptor of the console, which is always writable */
 	struct pollfd always = { .fd = 1, .events = POLLOUT };
 	char fault[64] = "";
 	int file, status;
@@ -124,7 +123,7 @@ int main(void)
 		for (;;)
 			say("all work and no play makes the guest a dull one ..............................................\n");
 	} else if (!strcmp(fault, "warning")) {
-		/* Text of WARN_ON, at the log level of warnings */
+		/* Text that WARN_ON prints, at the log level of warnings */
 		static const char *lines[] = { "<4>WARNING: CPU: 0 PID: 1 at net/ipv4/tcp.c:7 tcp_close+0x1/0x2",
 					       "<4>Modules linked in:" };
 

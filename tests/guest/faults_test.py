@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every fault in or around the guest ends with one clear message and leaves no process behind."""
+"""Every fault in the guest or around it ends the run with one clear message, and leaves no process behind."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ MIB = 1 << 20
 
 
 def guests_in(directory: Path) -> list[int]:
-    """Processes whose working directory is `directory`: the guests that run there."""
+    """Ids of the processes whose working directory is `directory`, which are the guests that run there."""
     found = []
     for entry in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -41,7 +41,7 @@ def test_a_good_guest_gives_its_end_its_cost_and_its_progress(drive_fault, guest
     assert result.end["virtual_ns"] == 3_000_000_000
     assert result.out_dir == guest_directory / "out"
     assert result.cpu_s > 0
-    # The kernel program alone needs more than 7 MiB; a smaller count by the host would be that of the launcher.
+    # The kernel's program needs more than 7 MiB, so a smaller number would be the memory of the launching process.
     assert 10 * MIB < result.peak_memory_bytes < 128 * MIB
     assert guests_in(guest_directory) == []
     result.discard()
@@ -143,7 +143,7 @@ except LeowarpError as error:
 
 @pytest.fixture
 def driver(spawn):
-    """Starts a separate process that drives a guest, with `before` as prefix of its command."""
+    """A function that starts a separate process which drives a guest; `before` is put before the process's command."""
 
     def start(image: GuestImage, directory: Path, fault: str, before: Sequence[str] = (), memory_mib: int = 96):
         (directory / "in").mkdir(exist_ok=True)
@@ -155,7 +155,7 @@ def driver(spawn):
 
 
 def outcome(process: subprocess.Popen) -> tuple[int, str]:
-    """Exit status and output of a driver."""
+    """Exit status and output of a process that `driver` has started."""
     output, _ = process.communicate()
     return process.returncode, output
 
@@ -200,8 +200,8 @@ def test_everything_that_is_lacking_is_said_at_once(driver, fault_image, guest_d
 
 
 def in_own_mounts(script: str) -> list[str]:
-    """A prefix for commands, under which file systems can be mounted without touching the machine's own."""
-    # It works as root, or as root of a new user namespace. A container may forbid both.
+    """Words that are put before a command, so that it can mount file systems without changing those of the machine."""
+    # Unsharing is possible for root, or for root of a new user namespace. A container may forbid both.
     for unshare in (["unshare", "-m"], ["unshare", "-Urm"]):
         probe = [*unshare, "mount", "-t", "tmpfs", "none", "/var/tmp"]
         if subprocess.run(probe, capture_output=True, check=False).returncode == 0:
@@ -217,7 +217,7 @@ def test_a_noexec_or_tiny_shared_memory_is_passed_over(driver, fault_image, gues
 
 
 def test_no_place_for_the_memory_is_an_error_that_lists_each(driver, fault_image, tmp_path):
-    # The program and its directory must stay reachable, so they move onto the only file system that is left.
+    # The command will see only this file system, so the program and its directory must be on it.
     directory = tmp_path / "small"
     directory.mkdir()
     places = ("/dev/shm", "/var/tmp")
@@ -255,7 +255,7 @@ def test_a_missing_kernel_is_a_clear_error(driver, fault_image, guest_directory)
 
 
 def test_patience_has_defaults_that_building_a_whole_constellation_does_not_reach():
-    # 72 x 22 satellites are built in 6.3 CPU s, during which the clock hardly moves
+    # building 72 x 22 satellites takes 6.3 CPU s, in which virtual time hardly advances
     assert Patience().frozen_cpu_s >= 5 * 6.3
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Direct forwarding and the kernel's forwarding give the same records, byte by byte, over random networks."""
+"""Over random networks, direct forwarding and the kernel's forwarding give the same records, byte for byte."""
 
 import json
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.guest
 SHORT_NS = 1_500_000_000
 
 
-# tools/forwarding.py compares hundreds of networks
+# only a few networks, because tools/forwarding.py compares hundreds
 @pytest.mark.parametrize(
     ("in_flight", "seeds"),
     [("drain", range(0, 16)), ("drop", range(30, 38)), ("source", range(55, 63)), ("drain", range(80, 88))],
@@ -26,24 +26,24 @@ def test_both_ways_of_forwarding_give_the_same_records(tmp_path, in_flight, seed
 
 
 def test_a_packet_that_arrives_while_its_link_queues_another_is_put_in_order_by_both_ways(tmp_path):
-    # At one instant, a station's wait for missing packets ends, and two packets arrive after that. The answers to the
-    # released packets meet links whose first packets are just arriving.
+    # In this network, a station's wait for missing packets ends at the same instant at which two packets arrive. The
+    # acknowledgements of the released packets then reach links whose first packets arrive at that instant.
     assert not differing(tmp_path, [Network(329, "drain", duration_s * 10**9, has_loop=True) for duration_s in (2, 4)])
 
 
 def test_errors_that_routers_send_pass_a_station_that_numbers_packets(tmp_path):
-    # A loop makes routers send ICMP errors. Routers have no address, so no host has the address that these packets
-    # carry.
+    # In a forwarding loop, routers send ICMP errors. Routers have no address, so the source of these errors is the
+    # address of no host.
     assert not differing(tmp_path, [Network(13, "drain", SHORT_NS, has_loop=True)])
 
 
 def test_both_ways_give_the_same_records_of_networks_of_any_kind_and_duration(tmp_path):
-    # tools/forwarding.py compares more networks than this test
+    # tools/forwarding.py compares more networks than this test does
     assert not differing(tmp_path, [any_network(seed) for seed in range(1000, 1006)])
 
 
 def differing(directory, networks):
-    """Networks whose records differ between direct and kernel forwarding."""
+    """The networks for which the records of direct forwarding and of the kernel's forwarding differ."""
     image = guest.guest_image("default")
     different = []
     for number, network in enumerate(networks):
@@ -54,7 +54,7 @@ def differing(directory, networks):
     return different
 
 
-# With netem, a link takes packets from the kernel's backlog; only the work of the node is direct.
+# With netem, packets come from the kernel's backlog, and only the node itself forwards them directly.
 @pytest.mark.parametrize(
     ("name", "changes"),
     [

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links with a gap or an acquisition time: each probe is lost, held or late as the gap and the path imply."""
+"""On links with a gap or an acquisition time, each probe is lost, held or late exactly as the gap and the path
+imply."""
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -7,9 +8,9 @@ import pytest
 
 import leowarp as lw
 from leowarp import view
+from leowarp.view.clock import Names, tick_ns
 from leowarp.view.container import Arrays
 from leowarp.view.gaps import gaps_of
-from leowarp.view.source import Names, Source
 from support.hops import arrivals_ns
 
 pytestmark = pytest.mark.guest
@@ -17,9 +18,9 @@ pytestmark = pytest.mark.guest
 S, MS = 1_000_000_000, 1_000_000
 UPDATE_NS, GAP_NS, STEP_NS = 30 * S, 40 * MS, 5 * MS
 STAMP_NS = 2_000
-"""The clock that stamps packets has steps of 256 ns; probes that meet at one instant are stamped one after the
-other."""
-# At 30 s Madrid switches to another satellite, and its path begins to use a link between satellites that was out of
+"""The clock that gives packets their timestamps has steps of 256 ns, and probes that meet at one instant get their
+timestamps one after the other."""
+# At 30 s Madrid switches to another satellite, and the new path contains a link between satellites that was out of
 # range before.
 SCENARIO = """
 name = "gaps"
@@ -56,7 +57,7 @@ flood = true
 
 
 class Recorded(Arrays):
-    """Keeps the values themselves in place of their numbers."""
+    """An encoder of arrays that keeps the values, instead of numbers for them."""
 
     def instants(self, ticks):
         return super().instants(ticks) and ticks
@@ -66,14 +67,14 @@ class Recorded(Arrays):
 
 
 class Made:
-    """A run, and for each probe the times of sending, of arrival (nan if lost), and of expected arrival."""
+    """A run, and for each probe its times of sending, of arrival (nan if lost), and of expected arrival."""
 
     def __init__(self, folder, *, ground="", isl="", queue="unlimited", until_s=40, **keys):
         (folder / "gaps.toml").write_text(SCENARIO.format(ground=ground, isl=isl, queue=queue))
         keys |= {"run.duration": f"{until_s} s"}
         self.run = lw.run(folder / "gaps.toml", set=keys, out=folder / "run", report=False, progress=False)
         sent = self.run.echoes().sort_values("sent_ns", kind="stable")
-        # Packets in flight at the end may be missing from the records.
+        # Records may lack packets that were in flight at the run's end.
         sent = sent[sent["sent_ns"] < (until_s - 1) * S]
         self.sent_ns = sent["sent_ns"].to_numpy()
         self.received_ns = sent["received_ns"].to_numpy(float, na_value=np.nan)
@@ -93,14 +94,14 @@ class Made:
         return (self.sent_ns >= begin_ns) & (self.sent_ns < end_ns)
 
     def gaps_on_the_page(self):
-        """(link by its larger name last, begin, end) for each gap that the moving page marks."""
-        source, arrays = Source(self.run), Recorded()
+        """The gaps that the moving page shows, as (link, begin, end); in a link's name, the larger name is last."""
+        arrays = Recorded()
         names = Names([])
-        found = gaps_of(source, names, arrays)
+        found = gaps_of(self.run, names, arrays)
         name = names.others
         ends = [tuple(sorted((name[a], name[b]))) for a, b in zip(found["a"], found["b"], strict=True)]
-        begin_ns = [int(t) * source.tick_ns for t in found["t"]]
-        lasts_ns = [int(t) * source.tick_ns for t in found["lasts"]]
+        begin_ns = [int(t) * tick_ns(self.run) for t in found["t"]]
+        lasts_ns = [int(t) * tick_ns(self.run) for t in found["lasts"]]
         return [(link, t, t + lasts) for link, t, lasts in zip(ends, begin_ns, lasts_ns, strict=True)]
 
     def is_as_expected(self):
@@ -114,7 +115,7 @@ def test_packets_of_a_gap_are_lost_and_counted_and_no_others(tmp_path):
     assert made.is_as_expected()
     assert (made.lost == made.sent_in(UPDATE_NS, UPDATE_NS + GAP_NS)).all()
     assert made.lost.sum() == GAP_NS // STEP_NS
-    # Replies that reach Madrid's new satellite during the gap are lost, too.
+    # Replies are lost as well if they reach Madrid's new satellite during the gap.
     assert made.unanswered.sum() > made.lost.sum()
     assert made.drops_pkts["loss"] == made.unanswered.sum()
     ((link, *gap),) = made.gaps_on_the_page()
@@ -130,7 +131,7 @@ def test_packets_that_are_held_leave_together_in_their_order(tmp_path):
     after = made.received_ns[made.sent_in(UPDATE_NS + GAP_NS, UPDATE_NS + GAP_NS + STEP_NS)]
     assert held.max() - held.min() < STAMP_NS
     assert (np.diff(held) >= 0).all()
-    # The first packet that arrived after the gap left 2.5 ms after its end.
+    # The first packet that arrived after the gap had left 2.5 ms after the gap's end.
     assert after[0] - held[-1] == pytest.approx(2.5 * MS, abs=STAMP_NS)
     assert [gap[1:] for gap in made.gaps_on_the_page()] == [(UPDATE_NS, UPDATE_NS + GAP_NS)]
 
@@ -150,7 +151,7 @@ def test_make_before_break_loses_nothing_and_changes_40_ms_later(tmp_path):
     trip_ns = made.received_ns - made.sent_ns
     before, new = trip_ns[made.sent_in(UPDATE_NS - STEP_NS, UPDATE_NS)], trip_ns[made.sent_in(31 * S, 31 * S + STEP_NS)]
     old = trip_ns[made.sent_in(UPDATE_NS, UPDATE_NS + GAP_NS)]
-    # The path's old delays are those of its satellites at the update.
+    # Before the update, all delays of the path are those of the satellites' positions at one update.
     assert np.ptp(old) < STAMP_NS
     assert abs(old[0] - before[0]) < 1 * MS < abs(new[0] - before[0])
     ((link, *gap),) = made.gaps_on_the_page()
@@ -165,13 +166,15 @@ def test_lasers_that_are_being_pointed_lose_or_hold(tmp_path):
         assert made.is_as_expected()
         assert made.lost.any() == (mode == "lost")
         if mode == "lost":
-            # Packets reach the link after some hops. So the first lost packets were sent before the update.
+            # A packet reaches this link only after some hops. The first packets that it lost were therefore sent before
+            # the update.
             assert 2 * S // STEP_NS - 20 <= made.lost.sum() <= 2 * S // STEP_NS
             assert made.drops_pkts["loss"] >= made.lost.sum()
 
 
-# Six planes of 24 satellites with three terminals each: toward the poles neighbours in other planes are nearer, toward
-# the equator those of the own plane. At 870 s two links within planes are new on the path, at 900 s one between planes.
+# Six planes of 24 satellites, with three terminals per satellite: near the poles, the nearest neighbours are in other
+# planes, and near the equator in the same plane. At 870 s, the path gets two new links within planes; at 900 s, it gets
+# one new link between planes.
 FEW_PLANES = {
     "run.start": "840 s", "constellation.planes": 6, "constellation.satellites_per_plane": 24, "isl.terminals": 3,
     "isl.max_range": "6000 km", "ground.max_ground_range": "2500 km",
@@ -183,11 +186,11 @@ def test_lasers_within_a_plane_and_between_planes_take_their_own_times(tmp_path)
     made = Made(tmp_path, isl=isl, until_s=70, **FEW_PLANES)
     assert made.is_as_expected()
     within, between = (made.lost & made.sent_in(begin - S, begin + 4 * S) for begin in (UPDATE_NS, 2 * UPDATE_NS))
-    # Packets reach the link after some hops, over the old path if they were sent before the update.
+    # A packet reaches this link only after some hops; packets that were sent before the update take the old path.
     assert 3 * S // STEP_NS - 20 <= between.sum() <= 3 * S // STEP_NS
     assert 1 * S // STEP_NS - 20 <= within.sum() <= 1 * S // STEP_NS + 20
     assert made.lost.sum() == within.sum() + between.sum()
-    # Two links within planes are new at the first update, one between planes at the second.
+    # The path gets two new links within planes at the first update, and one new link between planes at the second.
     lasts_ns = [(begin, end - begin) for _, begin, end in made.gaps_on_the_page()]
     assert lasts_ns == [(UPDATE_NS, 1 * S)] * 2 + [(2 * UPDATE_NS, 3 * S)]
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bbr_handover and cubic_handover act in the window around a reconfiguration; elsewhere they equal the kernel's."""
+"""Around a reconfiguration, bbr_handover and cubic_handover differ from the kernel's BBR and CUBIC; elsewhere they are
+equal."""
 
 import pandas as pd
 import pytest
@@ -28,10 +29,11 @@ def transfer(
     alone=None,
     keys=(),
 ):
-    """The run and socket samples of one flow over a measured path with rows (t_s, delay_ms, rate_mbps, loss_ratio of
-    data).
+    """A run of one flow over a measured path, and the samples of the flow's socket; the path's rows are (t_s, delay_ms,
+    rate_mbps, loss_ratio of data).
 
-    `parameters` go to both modules; `alone` maps a module to its own parameters. `keys` are keys of the scenario.
+    `parameters` are set in both modules, and `alone` maps a module to parameters of its own. `keys` are keys of the
+    scenario that are set in addition.
     """
     tmp_path.mkdir(exist_ok=True)
     table = tmp_path / "path.csv"
@@ -42,7 +44,8 @@ def transfer(
         "[measured]", f'file = "{table}"', f'queue = "{queue}"',
         "[observe]", 'sockets = "10 ms"', 'packets = "all"',
     ]  # fmt: skip
-    # Both modules are always loaded, because the guest must do the same before the run to draw the same random numbers.
+    # Both modules are loaded in every run, because a guest that does other things before the run draws other random
+    # numbers.
     for module in ("bbr_handover", "cubic_handover"):
         own = window | parameters | (alone or {}).get(module, {})
         lines += [f"[modules.{module}]", *(f'{key} = "{value}"' for key, value in own.items())]
@@ -96,7 +99,7 @@ def test_cubic_repairs_losses_in_the_window_with_its_window_as_it_was(tmp_path):
 def test_cubic_reduces_its_window_for_losses_outside(tmp_path):
     _, sockets = transfer(tmp_path, "cubic_handover", BURST, parameters={"phase_ns": "1 s"}, queue="2000 pkts")
     before = at(sockets, 2.0)
-    # beta is 717 / 1024
+    # CUBIC's beta is 717 / 1024
     assert between(sockets, 2.2, 2.4).cwnd_pkts.min() == pytest.approx(0.7 * before.cwnd_pkts, rel=0.06)
 
 
@@ -123,7 +126,8 @@ def test_cubic_does_not_leave_slow_start_because_the_path_got_longer(tmp_path, n
     assert in_window.ssthresh_pkts.isna().all() == (name == "cubic_handover")
 
 
-# The path of the window's second half is longer and slower; a few packets are lost where it begins.
+# In the second half of the window, the path is longer and slower, and it loses a few packets at the beginning of this
+# half.
 STEP = [(0, 20, 50, 0), (4, 40, 30, 0.3), (4.02, 40, 30, 0)]
 STEP_NOW = {"phase_ns": "4 s"}
 
@@ -142,12 +146,13 @@ def test_bbr_holds_its_probing_and_its_filters_in_the_window(tmp_path):
 
 def test_bbr_takes_the_new_paths_delay_and_rate_right_after_the_window(tmp_path):
     _, sockets = transfer(tmp_path, "bbr_handover", STEP, parameters=STEP_NOW, duration="7 s")
-    # 2 x 40 ms, plus a packet of 1514 bytes and an ACK of 66 bytes at 30 Mbit/s; the wires have no rate
+    # 2 x 40 ms, plus the transmission of a packet of 1514 bytes and of an ACK of 66 bytes at 30 Mbit/s; the wires add
+    # nothing
     base_us = 80_000 + 1514 * 8 / 30
     after = between(sockets, 4.0 + AFTER_S, 7)
     assert after.cwnd_pkts.min() == 4, "PROBE_RTT"
     assert at(sockets, 5.5).bbr_min_rtt_us == pytest.approx(base_us, abs=1000)
-    # the payload of segments is 1448 bytes, of which SACK options may take 40
+    # segments have 1448 bytes of payload, or up to 40 less if they carry SACK options
     assert at(sockets, 5.5).bbr_bw_bps == pytest.approx(30e6 * 1448 / 1514, rel=0.01)
 
 
@@ -155,7 +160,7 @@ def test_the_kernels_bbr_holds_nothing(tmp_path):
     _, sockets = transfer(tmp_path, "bbr", STEP, parameters=STEP_NOW, duration="7 s")
     window = between(sockets, 4.0 - BEFORE_S + 0.01, 4.0 + AFTER_S)
     assert set(window.bbr_pacing_gain) == {0.75, 1, 1.25}
-    # the old path's minimum, while the filter of 10 s keeps it
+    # the minimum RTT is still that of the old path, because BBR's filter keeps it for 10 s
     assert at(sockets, 5.5).bbr_min_rtt_us < 45_000
 
 
@@ -167,7 +172,7 @@ def test_a_shorter_path_is_not_learnt_in_the_window_but_after_it(tmp_path):
 
 
 def test_by_default_cubic_holds_for_a_second_to_either_side(tmp_path):
-    """A burst half a second after the instant, which the narrower window of the other tests does not reach."""
+    """The burst comes half a second after the reconfiguration; the narrower windows of the other tests end before."""
     late = {"phase_ns": "1.45 s"}
     _, wide = transfer(tmp_path / "default", "cubic_handover", BURST, parameters=late, window={})
     _, narrow = transfer(tmp_path / "narrow", "cubic_handover", BURST, parameters=late)
@@ -180,14 +185,14 @@ DEFER = {"bbr_handover": {"only_defer": "1"}}
 
 
 def test_deferring_alone_holds_the_pacing_and_nothing_else(tmp_path):
-    # The time is longer than the rounds of the bandwidth's filter
+    # This window is longer than the rounds that BBR's bandwidth filter covers
     wide = {"before_ns": "100 ms", "after_ns": "3000 ms"}
     _, sockets = transfer(tmp_path, "bbr_handover", STEP, parameters=STEP_NOW, window=wide, duration="9 s", alone=DEFER)
     window = between(sockets, 4.0 - BEFORE_S + 0.01, 7)
     assert (window.bbr_pacing_gain == 1).all()
     assert at(sockets, 7).bbr_bw_bps == pytest.approx(30e6 * 1448 / 1514, rel=0.02)
     assert 1.25 in set(between(sockets, 7, 7.8).bbr_pacing_gain)
-    # The minimum RTT remains that of the old path until BBR's own 10 s are over
+    # The minimum RTT stays that of the old path until BBR's own 10 s are over
     assert at(sockets, 8).bbr_min_rtt_us < 45_000
     assert between(sockets, 2, 9).cwnd_pkts.min() > 4
 
@@ -258,7 +263,7 @@ def test_a_timeout_outside_of_windows_reduces_where_marks_alone_do(tmp_path, par
     in_loss = sockets.index[sockets.ca_state == LOSS]
     assert len(in_loss)
     after = sockets[sockets.index > in_loss.max()].iloc[0]
-    # beta is 717 / 1024
+    # CUBIC's beta is 717 / 1024
     left_pkts = 0.7 * before.cwnd_pkts if parameters == FAR else before.ssthresh_pkts
     assert after.ssthresh_pkts == pytest.approx(left_pkts, abs=2)
 
@@ -273,7 +278,7 @@ def test_marks_reduce_where_marks_alone_do(tmp_path):
 
 
 def test_a_mark_during_a_repair_reduces_once_where_marks_alone_do(tmp_path):
-    # A queue builds up during the retransmissions.
+    # A queue grows while lost packets are retransmitted.
     slower = [(0, 20, 50, 0), (2, 20, 50, 0.3), (2.03, 20, 20, 0)]
     rare = {"measured.queue_parameters.target": "15 ms", "measured.queue_parameters.interval": "60 ms"}
     _, sockets = transfer(tmp_path, "cubic_handover", slower, parameters=FAR, alone=MARKS, keys={**MARKING, **rare})
@@ -283,7 +288,7 @@ def test_a_mark_during_a_repair_reduces_once_where_marks_alone_do(tmp_path):
     first, last = repair.ssthresh_pkts.iloc[0], repair.ssthresh_pkts.iloc[-1]
     assert first >= before.cwnd_pkts
     assert last == pytest.approx(0.7 * first, abs=1)
-    # The ACK that ends the repair still refers to earlier marks; a later mark reduces the window again.
+    # The ACK that ends the repair may echo earlier marks; only a later mark reduces the window once more.
     assert span[span.index > repair.index.max()].ssthresh_pkts.iloc[0] == last
 
 
@@ -299,7 +304,7 @@ def version_3():
 
 @pytest.mark.parametrize("name", ["bbr_handover", "bbr"])
 def test_version_3_of_bbr_probes_after_the_window(tmp_path, version_3, name):
-    # The time is longer than the 2 to 3 s that it waits between two probes
+    # This window is longer than the 2 to 3 s for which BBR waits between two probes
     window = {"before_ns": "0 s", "after_ns": "6 s"}
     path = [(0, 20, 50, 0)]
     _, sockets = transfer(

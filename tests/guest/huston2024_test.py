@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small part of the study in the guest: its scenarios and groups, and the values that claims read from the traces."""
+"""A small part of the study, run in the guest: its scenarios and groups, and the values that its claims read from
+traces."""
 
 import shutil
 
@@ -30,8 +31,8 @@ KEPT = {"main": ("reno", "cubic", "bbr"), "cures": ("bbr_handover", "cubic_hando
 
 @pytest.fixture(scope="module")
 def frames(tmp_path_factory):
-    """The first seed of some groups, shortened; only the variants at peak. The steps of the study engine in this
-    process, without workers."""
+    """The first seed of some groups, with shorter runs and only the variants at peak hours. This process itself
+    performs the steps of the study engine, without worker processes."""
     folder = tmp_path_factory.mktemp("huston2024")
     rows = {}
     for part in (part for part in runs.parts() if part.name in SHORT):
@@ -40,7 +41,7 @@ def frames(tmp_path_factory):
         kept = out if "keep" in part.content else None
         made = summaries.make([run.combination.plan for run in planned], folder / "scratch", out=kept)
         rows[part.name] = pd.DataFrame([row(planned[one.index], one) for one in made])
-    # Omitted groups have no rows, and the same columns as the others.
+    # Groups that are left out have no rows, but the same columns as the others.
     rows |= {name: rows["main"][:0] for name in ("others", "repairs", "clean")}
     rows |= {questions.shared_name(customers): rows["main"][:0] for customers in questions.CUSTOMERS}
     rows |= {"jitter": rows["main"][:0].assign(residual_loss_ratio=0.0)}
@@ -93,7 +94,8 @@ def test_sessions_are_explained_by_losses_of_their_own(frames):
     by_name = dict(zip(rows.sort_values("seed", kind="stable")["name"], traces, strict=True))
     for name, trace in by_name.items():
         assert trace.reconfigurations_s.tolist() == [12.0]
-        # No flow can exceed the path's capacity, except by packets that waited at the start of the first bin.
+        # A flow's mean rate can exceed the path's capacity only because of packets that waited when the first bin
+        # began.
         assert trace.mean_bps < trace.mean_capacity_bps, name
         assert len(trace.losses) > 0
     assert len(by_name["cubic"].cuts) >= 1

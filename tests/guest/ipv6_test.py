@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs over IPv6: closed forms, the same times as IPv4 with frames of equal length, and no packets except those of
-flows."""
+"""Runs over IPv6: closed forms hold, times equal those of IPv4 if frames have the same length, and only flows send
+packets."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ pytestmark = pytest.mark.guest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 IPV4, IPV6 = ({"network.family": family} for family in ("ipv4", "ipv6"))
-# IPv6 has 20 bytes more of header; with 20 bytes less of MTU and 20 more of overhead, IPv4 has the same packets on each
-# link
+# With IPv6, a header has 20 bytes more. An MTU smaller by 20 bytes and an overhead larger by 20 bytes therefore give
+# IPv4 the same packet lengths on each link
 AS_IPV6 = {"network.mtu": "1480 B", "chain.overhead": "34 B"}
 FLOWS = [
     {"source": "A", "destination": "B", "congestion_control": "cubic"},
@@ -42,7 +42,7 @@ def packets_of(run: lw.Run) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def both(ipv6_kernel, tmp_path_factory):
-    """The same chain with losses in its queue over IPv4 and over IPv6."""
+    """Runs of the same chain over IPv4 and over IPv6; its queue loses packets."""
     folder = tmp_path_factory.mktemp("families")
     common = ALL | SMALL_QUEUE | {"flows": FLOWS}
     return run_of(folder / "4", common | AS_IPV6 | IPV4), run_of(folder / "6", common | IPV6)
@@ -58,7 +58,7 @@ def test_the_same_packets_take_the_same_instants_over_ipv6_and_over_ipv4_with_lo
 
 def test_sockets_say_the_same_over_both(both):
     columns = ["t_ns", "flow", "cwnd_pkts", "srtt_us", "bytes_acked", "retrans_pkts", "snd_mss_bytes"]
-    # Before the end of the handshake, the segment size is the minimum of the address family
+    # Until the handshake ends, the segment size is the minimum of the address family
     by_ipv4, by_ipv6 = (run.sockets()[columns].dropna(subset="srtt_us") for run in both)
     pd.testing.assert_frame_equal(by_ipv4, by_ipv6)
     assert set(by_ipv6.snd_mss_bytes) == {1428}
@@ -70,7 +70,7 @@ def test_links_carry_what_flows_send_and_nothing_else(both):
     known = [column for column in columns if column in by_ipv6]
     assert len(known) >= 5
     pd.testing.assert_frame_equal(by_ipv4[known], by_ipv6[known])
-    # Only sockets and answers to pings send packets; no group, neighbour or router is contacted
+    # Only sockets and answers to pings send packets, so the host contacts no multicast group, neighbour or router
     counters = both[1].table("counters").to_pandas()
     last = counters.sort_values("t_ns").groupby("counter", observed=True).value.max()
     by_itself = ("MLDv2Reports", "NeighborSolicits", "RouterSolicits", "GroupMembResponses", "GroupMembReductions")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Delays that netem draws inside the guest follow the requested distributions."""
+"""Delays that netem draws in the guest follow the requested distributions."""
 
 import math
 
@@ -13,8 +13,7 @@ from leowarp.base import layout
 
 pytestmark = pytest.mark.guest
 
-# At each end, a probe's times are read from the guest's clock, which has steps of 256 ns; timers fire on time to the
-# ns.
+# A probe's times at its two ends are read from the guest's clock, which has steps of 256 ns; timers expire exactly.
 TOLERANCE_NS = 1_000
 PROBES = 20_000
 SCENARIO = f"""
@@ -41,7 +40,7 @@ reordering_window = "none"
 
 
 def delays_ns(tmp_path, *changes: str) -> np.ndarray:
-    """One-way delay of each probe, in order of sending."""
+    """One-way delay of each probe in ns, in order of sending."""
     path = tmp_path / "jittered.toml"
     path.write_text(SCENARIO)
     run = lw.run(path, changes, tmp_path / "run", report=False, progress=False)
@@ -62,14 +61,14 @@ def test_delays_have_the_mean_the_deviation_and_the_shape_that_were_asked_for(
     tmp_path, distribution, deviation, least, greatest
 ):
     off = (delays_ns(tmp_path, f"jittered.distribution={distribution}") - 20e6) / 2e6
-    # Four standard errors: 1 / sqrt(n) for the mean; for the deviations, at kurtosis 9 (exponential),
-    # sqrt(2 / n).
+    # The tolerance is four standard errors: 1 / sqrt(n) for the mean; sqrt(2 / n) for the deviation, at a kurtosis of 9
+    # (exponential).
     assert abs(off.mean()) < 4 / math.sqrt(PROBES)
     assert off.std() == pytest.approx(1, abs=4 * math.sqrt(2 / PROBES))
     assert np.abs(off).mean() == pytest.approx(deviation, abs=4 / math.sqrt(PROBES))
     assert off.min() > least - TOLERANCE_NS / 2e6
     assert off.max() < greatest + TOLERANCE_NS / 2e6
-    # Each packet gets its own random draw.
+    # Each packet gets a random draw of its own.
     assert abs(np.corrcoef(off[:-1], off[1:])[0, 1]) < 4 / math.sqrt(PROBES)
 
 
@@ -79,7 +78,7 @@ def test_a_table_of_ones_own_is_drawn_sample_by_sample(tmp_path):
     samples = np.array([1.0, 1.0, 2.0, 4.0])
     expected_ns = np.unique((samples - samples.mean()) / samples.std() * 2e6)
     nearest = np.abs(off_ns[:, None] - expected_ns).argmin(axis=1)
-    # A step of the table of 16 bits is 1/8192 of the deviation: 244 ns.
+    # The table has 16 bits, and a step of it is 1/8192 of the deviation: 244 ns.
     assert np.abs(off_ns - expected_ns[nearest]).max() < TOLERANCE_NS + 244
     shares = np.bincount(nearest) / PROBES
     assert shares == pytest.approx([0.5, 0.25, 0.25], abs=4 * 0.5 / math.sqrt(PROBES))
@@ -134,7 +133,7 @@ def test_behind_the_jitter_the_rate_is_kept(tmp_path, overhead_bytes):
     frame_ns = (1500 + overhead_bytes) * 8 / 95e6 * 1e9
     gaps_ns = np.diff(arrivals_ns)
     assert gaps_ns.min() >= frame_ns - 2
-    # more packets are offered than the link carries, so it is never idle in the middle of the run
+    # more packets are offered than the link can carry, so it is never idle in the middle of the run
     assert np.median(gaps_ns) == pytest.approx(frame_ns, abs=2)
     totals = run.linktotals()
     link = totals[totals["to"] == "host:B"].iloc[0]
@@ -152,7 +151,7 @@ def test_what_waits_behind_the_jitter_and_what_is_dropped_is_counted_once(tmp_pa
     run = run_of(tmp_path, ECHOES, "run", "jittered.queue=100 pkts", "jittered.rate=50 Mbit/s")
     totals = run.linktotals()
     link = totals[totals["to"] == "host:B"].iloc[0]
-    # 165 packets are in flight at once when the queue is empty
+    # with an empty queue, 165 packets are in flight at once
     assert link.dropped_queue_pkts > 0
     assert link.delivered_pkts + link.dropped_queue_pkts == 4000
     assert run.echoes()["received_ns"].isna().sum() == link.dropped_queue_pkts
@@ -194,8 +193,9 @@ def test_a_change_takes_the_draws_as_they_come(tmp_path):
     assert (sent_ns[0] == sent_ns[1]).all()
     second = sent_ns[0] // 1_000_000_000
     assert (after[second == 0] == before[second == 0]).all()
-    # The change names neither seed nor table, so the random stream continues with one draw per packet. For each probe,
-    # a process reads the clock four times. A packet that becomes due in this time waits for up to a microsecond.
+    # The change sets neither seed nor table, so netem's random stream continues, with one draw per packet. For each
+    # probe, a process reads the clock four times. A packet that becomes due while a process reads the clock waits for
+    # up to a microsecond.
     assert np.abs(after - before - 10e6)[second == 1].max() <= TOLERANCE_NS
     doubled_ns = np.abs(after - 30e6 - 2 * (before - 20e6))[second == 2]
     assert doubled_ns.max() <= 3 * TOLERANCE_NS
@@ -203,6 +203,7 @@ def test_a_change_takes_the_draws_as_they_come(tmp_path):
     exponential = after[second == 3]
     assert exponential.min() == pytest.approx(29e6, abs=1e4)
     assert (exponential - 29e6).std() == pytest.approx(1e6, rel=4 * math.sqrt(2 / 5000))
-    # Both tables ascend, so the same random bits give both draws the same rank, within the steps of tables and clock.
+    # The values of both tables are in ascending order, so the same random bits give both draws the same rank, up to the
+    # steps of tables and clock.
     ranks = [np.argsort(np.argsort(draws)) for draws in (exponential, before[second == 3])]
     assert np.corrcoef(*ranks)[0, 1] > 0.9999

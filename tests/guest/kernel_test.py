@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The built kernel: what it contains, and which other kernels can replace it."""
+"""The built kernel: what it contains, and other kernels that can be used in its place."""
 
 import json
 import re
@@ -58,7 +58,7 @@ def test_the_steps_that_are_expected_are_those_of_a_build(built_kernel):
 
 @pytest.fixture
 def own_binary(built_kernel, tmp_path):
-    """The default kernel's file in another place, as a user's own binary."""
+    """A copy of the default kernel's file, in the role of a user's own kernel."""
     path = tmp_path / "my-linux"
     shutil.copy(built_kernel.program, path)
     return path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Rust side reads what Python writes for the guest: both implement section 4 of interfaces.md."""
+"""Rust reads the files that Python writes for the guest; both implement section 4 of interfaces.md."""
 
 import json
 import subprocess
@@ -13,14 +13,14 @@ from leowarp.guest import write_input
 from leowarp.scenario.schema import Cures
 from leowarp.timeline.schema import TIMELINE
 
-# This test needs cargo, as the guest does.
+# This test is marked `guest`, because it needs cargo as tests of the guest do.
 pytestmark = pytest.mark.guest
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def example(name: str, *arguments: str) -> str:
-    """Output of an example program of crates/timeline."""
+    """Output of the example program `name` of crates/timeline."""
     command = ["cargo", "run", "--quiet", "--locked", "--package", "leowarp-timeline", "--example", name, "--"]
     return subprocess.run([*command, *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An init that changes a leolink while it holds packets, and writes the kernel's answers. Compiled by the tests:
- * gcc -O1 -static.
+ * An init that changes a leolink while the leolink holds packets, and writes the kernel's answers. The tests compile
+ * it: gcc -O1 -static.
  *
- * The leolink is on the loopback device at 8 kbit/s. A packet takes 0.142 s, and no virtual time passes while packets
- * are sent and counted.
+ * The leolink is on the loopback device, with a rate of 8 kbit/s. The transmission of a packet takes 0.142 s, and
+ * sending and counting packets takes no virtual time.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -24,7 +24,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* guest/links/leolink.h */
+/* Constants of guest/links/leolink.h */
 enum { RATE_BPS = 2, LIMIT_PKTS = 4, CAPACITY = 11, IN_ORDER = 14 };
 #define RECORD_BYTES 160
 
@@ -62,7 +62,7 @@ static struct rtattr *attribute(int type, const void *value, size_t bytes)
 	return a;
 }
 
-/* Sends the message, and writes the kernel's error (0 = none) and text. */
+/* Sends the message, and writes the kernel's error number (0 = none) and error text. */
 static void ask(const char *what)
 {
 	char answer[4096];
@@ -76,7 +76,7 @@ static void ask(const char *what)
 	bytes = recv(netlink, answer, sizeof(answer), 0);
 	if (bytes < (ssize_t)NLMSG_LENGTH(sizeof(*error)) || header->nlmsg_type != NLMSG_ERROR)
 		_exit(11);
-	/* NETLINK_CAP_ACK: the answer contains only the header of the request */
+	/* With NETLINK_CAP_ACK, the answer contains only the header of the request */
 	for (struct nlattr *a = (struct nlattr *)(error + 1); (char *)(a + 1) <= answer + bytes && a->nla_len >= NLA_HDRLEN;
 	     a = (struct nlattr *)((char *)a + NLA_ALIGN(a->nla_len)))
 		if ((a->nla_type & NLA_TYPE_MASK) == NLMSGERR_ATTR_MSG)
@@ -98,7 +98,10 @@ static void begin(const char *kind, uint32_t handle, uint32_t parent, int flags)
 
 enum { MAKE = NLM_F_CREATE | NLM_F_REPLACE, CHANGE = 0 };
 
-/* Pairs of an option and its value, a 64-bit one for RATE_BPS and CAPACITY (one row, from 0 on); ended by 0. */
+/*
+ * The arguments are pairs of an option and its value, and a 0 ends them. The values of RATE_BPS and CAPACITY have 64
+ * bits; CAPACITY gets one row, valid from 0 on.
+ */
 static void leolink(const char *what, int flags, ...)
 {
 	struct rtattr *options;
@@ -132,7 +135,10 @@ static void offer(int packets)
 		sendto(udp, payload, sizeof(payload), 0, (struct sockaddr *)&here, sizeof(here));
 }
 
-/* Writes the waiting packets and bytes, and the packets delivered, dropped at the queue, and held. */
+/*
+ * Writes the number of waiting packets and bytes, and the numbers of packets that were delivered, dropped at the queue,
+ * and are held.
+ */
 static void count(const char *what)
 {
 	uint64_t record[RECORD_BYTES / 8];
@@ -159,7 +165,10 @@ static void prepare(void)
 	    setsockopt(netlink, SOL_NETLINK, NETLINK_EXT_ACK, &yes, sizeof(yes)) ||
 	    setsockopt(netlink, SOL_NETLINK, NETLINK_CAP_ACK, &yes, sizeof(yes)))
 		_exit(6);
-	/* to itself: a packet without a receiver would cause an ICMP answer over the same link */
+	/*
+	 * the destination is this host itself, because a packet without a receiver would cause an ICMP answer over the
+	 * same link
+	 */
 	here.sin_port = htons(9);
 	here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	if (bind(udp, (struct sockaddr *)&here, sizeof(here)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""leolink carries out a change, with or without held packets, or refuses it with a message."""
+"""leolink carries out each change, with or without held packets, or refuses it with a message."""
 
 import errno
 
@@ -13,7 +13,7 @@ NEEDS_A_LIMIT = "leolink: packets that overtake need a limit of 1 to 65536 packe
 
 @pytest.fixture(scope="module")
 def said(end_of, tmp_path_factory):
-    """The kernel's answers and counts by the name of the step."""
+    """The kernel's answers and counts, by the name of the step in leolink_init.c."""
     directory = tmp_path_factory.mktemp("leolink")
     for name in ("in", "out"):
         (directory / name).mkdir()
@@ -27,7 +27,7 @@ def test_packets_that_overtake_need_a_limit(said, change):
 
 
 def test_a_limit_is_obeyed_while_packets_overtake(said):
-    # waiting packets and bytes, delivered, dropped, held: one of the packets offered is being sent
+    # the numbers are: waiting packets, waiting bytes, delivered, dropped, held; one offered packet is in transmission
     assert said["overtaking, limit 4"] == [0, ""]
     assert said["10 offered"] == [4, 4 * FRAME_BYTES, 0, 5, 5]
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp live`: programs of this machine through the guest. Times are virtual; bounds are bytes and round trips."""
+"""`leowarp live`: programs of this machine communicate through the guest. Times are virtual, and their expected bounds
+follow from bytes and round trips."""
 
 import contextlib
 import hashlib
@@ -37,7 +38,7 @@ congestion_control = "bbr"
 start = "2000 s"
 """
 SYN_BYTES = 14 + 20 + 40
-# The time of a segment in one direction and another one back, over all hops.
+# Time in ms that a segment of the handshake and the answer to it take, over all hops.
 TRIP_MS = 2 * HOPS * (DELAY_MS + SYN_BYTES * 8 / RATE_BPS * 1e3)
 
 
@@ -57,7 +58,7 @@ class Session:
         self.port = int(self.until(r"127\.0\.0\.1:(\d+) is a SOCKS5 proxy")[1])
 
     def until(self, pattern):
-        """The first match in the following lines of output."""
+        """Waits for a pattern in the lines that follow, and returns the first match."""
         said = []
         for line in self.process.stderr:
             said.append(line.decode())
@@ -66,7 +67,8 @@ class Session:
         raise EOFError("".join(said))
 
     def asked(self, host, port):
-        """Connects to the proxy, asks for a destination (RFC 1928), and returns the connection and the answer."""
+        """Connects to the proxy, asks it for a destination (RFC 1928), and returns the connection and the proxy's
+        answer."""
         client = socket.create_connection(("127.0.0.1", self.port))
         client.sendall(b"\x05\x01\x00")
         assert exactly(client, 2) == b"\x05\x00"
@@ -94,14 +96,14 @@ def to_the_end(end):
 
 @pytest.fixture
 def door():
-    """A listening socket of a server on this machine."""
+    """A socket on which a server of this machine listens."""
     with socket.create_server(("127.0.0.1", 0)) as made:
         yield made
 
 
 @pytest.fixture
 def start():
-    """Runs a server's function in a thread; an exception in it fails the test."""
+    """Runs a server's function in a thread; if the function raises an exception, the test fails."""
     threads, failures = [], []
 
     def started(work):
@@ -128,7 +130,7 @@ def test_bytes_arrive_both_ways_and_half_a_connection_may_be_closed(spawn, tmp_p
     def serve():
         end, _ = door.accept()
         with end:
-            # The server answers only after the client has closed its half of the connection.
+            # The server answers only when the client has closed its half of the connection.
             assert hashlib.sha256(to_the_end(end)).digest() == hashlib.sha256(there).digest()
             end.sendall(back)
 
@@ -182,7 +184,7 @@ def test_a_reset_crosses_the_path(spawn, tmp_path, door, start):
 
 
 def test_a_reader_that_does_not_read_stops_the_writer(spawn, tmp_path, door, start):
-    total_bytes = 40 << 20  # 3.4 s at the path's rate, and more than all buffers hold
+    total_bytes = 40 << 20  # at the path's rate, 40 MiB take 3.4 s; they are more than all buffers together hold
     session = Session(spawn, tmp_path)
     sent_bytes = 0
     door.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
@@ -217,7 +219,7 @@ def test_a_reader_that_does_not_read_stops_the_writer(spawn, tmp_path, door, sta
 
             start(echo)
             with session.connected(other.getsockname()[1]) as clock:
-                # 8 virtual seconds pass, more than twice what the exchange needs.
+                # In this loop, 8 virtual seconds pass, more than twice the time that the exchange needs.
                 for _ in range(200):
                     clock.sendall(b"x")
                     assert clock.recv(1) == b"x"
@@ -242,11 +244,12 @@ def test_idle_clients_do_not_end_it_and_others_get_in_when_their_time_is_over(sp
     few = ("sh", "-c", 'ulimit -n 256; exec "$@"', "sh")
     session = Session(spawn, tmp_path, before=few)
     with contextlib.ExitStack() as idle:
-        # More clients than descriptors; the rest fits into the kernel's queue of connections.
+        # There are more clients than descriptors; the clients without a descriptor wait in the kernel's queue of
+        # connections.
         for _ in range(200):
             idle.enter_context(socket.create_connection(("127.0.0.1", session.port)))
         session.until("file descriptors have run out")
-        # A new client waits until the first idle one is cut off, after 10 virtual seconds.
+        # The new client has to wait until the first idle one is cut off, after 10 virtual seconds.
         session.connected(door.getsockname()[1]).close()
         session.process.send_signal(signal.SIGINT)
         told = session.until(r"^over: .*; (\d+) clients cut off without a request.*; (\d+) clients? accepted late")
@@ -305,7 +308,8 @@ def test_a_program_of_a_flow_finds_the_way_out_and_is_cut_off(spawn, tmp_path, d
 
     wait_until(lambda: said().endswith("all\n"), session.process)
     cut = "Connection reset by peer"
-    # Two sockets listen there: the exit to the host, and the server of the scenario's transfer, which accepts anything.
+    # Two sockets listen on this port: leowarp's, for connections that lead to the host, and that of the scenario's
+    # transfer.
     assert sorted(said().splitlines()) == sorted([
         "2 listen",
         *(f"from its own host: {outcome}" for outcome in (cut, "silence")),
@@ -317,6 +321,6 @@ def test_a_program_of_a_flow_finds_the_way_out_and_is_cut_off(spawn, tmp_path, d
     door.setblocking(False)
     with pytest.raises(BlockingIOError):
         door.accept()
-    # A client on the host reaches the server.
+    # A client on the host can reach the server.
     session.connected(outside).close()
     session.until("connection 0: ")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arithmetic of the guest's loss detection (guest/tcp/loss_arithmetic.h), compiled for the host, against the
-formulas."""
+"""The arithmetic of the guest's loss detection (guest/tcp/loss_arithmetic.h), compiled for the host, gives the results
+of the formulas."""
 
 import ctypes
 import math
@@ -49,7 +49,8 @@ def test_one_loss_is_found_after_a_window_of_duplicate_acks(kernel, careful, win
         pipe = sent - sacked
         new = kernel.careful_pkts(window, pipe, sent - window) if careful else window - pipe
         sent += new
-    # window - 1 in the paper's continuous form 2/3 (W + k/2) = k, or (W + k)/2 = k; whole packets move it by one or two
+    # The exact result is window - 1, by the paper's continuous form 2/3 (W + k/2) = k, or (W + k)/2 = k; with whole
+    # packets, it differs by one or two
     assert window - 2 <= sacked <= window
 
 

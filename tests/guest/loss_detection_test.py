@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loss detection (tcp.loss_detection): which rules retransmit late packets, and when they retransmit lost ones."""
+"""Methods of loss detection (tcp.loss_detection): which of them retransmit late packets, and when each retransmits lost
+packets."""
 
 from __future__ import annotations
 
@@ -22,11 +23,11 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 MS, S = 1_000_000, 1_000_000_000
 OURS = [each for each in LOSS_DETECTIONS if each != "kernel"]
 AT_NS = 4 * S
-"""Madrid switches to another satellite, and packets that wait at its old link arrive late."""
+"""Time at which Madrid switches to another satellite. Packets that wait at Madrid's old link then arrive late."""
 
 
 def overtaken(folder: Path, detection: str, profile: str, control: str = "cubic", **more: Any) -> lw.Run:
-    """A transfer over slow ground links, so that some 60 packets wait at Madrid at its route change."""
+    """A transfer over slow ground links, so that some 60 packets wait at Madrid when its route changes."""
     keys: dict[str, Any] = {
         "run.duration": "6 s", "run.start": "43 s", "routing.interval": "4 s", "routing.link_interval": "4 s",
         "ground.rate": "10 Mbit/s", "ground.queue": "200 pkts", "observe.packets": "all", "observe.sockets": "10 ms",
@@ -37,15 +38,15 @@ def overtaken(folder: Path, detection: str, profile: str, control: str = "cubic"
     return lw.run(EXAMPLES / "madrid-tokyo.toml", keys | more, folder / name, report=False, progress=False)
 
 
-# A segment of 1448 bytes every 10 ms
+# Interval at which a segment of 1448 bytes is sent
 PACE_NS = 10 * MS
 STEADY = 'rate = "1158400 bit/s"'
 RTT_NS = 80 * MS
 
 
 def one_lost(folder: Path, detection: str, notice: str = "", flow: str = STEADY, **more: Any) -> lw.Run:
-    """A flow with 40 ms in each direction. From 2 s on, the link loses packets for one packet interval of a steady
-    flow."""
+    """A flow over a path with 40 ms in each direction. At 2 s, the path loses packets for as long as the interval
+    between two packets of a steady flow."""
     folder.mkdir(exist_ok=True)
     table = folder / "path.csv"
     table.write_text("t_s,delay_ms,rate_mbps,loss_ratio,loss_up_ratio\n0,40,100,0,0\n2,40,100,1,0\n2.01,40,100,0,0\n")
@@ -69,7 +70,7 @@ def segments(run: lw.Run, number: int = 0) -> pd.DataFrame:
 
 
 def repair(run: lw.Run) -> tuple[pd.Series, pd.Series, pd.DataFrame]:
-    """The lost packet, its retransmission, and the packets that left in between."""
+    """The lost packet, its retransmission, and the packets that were sent between these two."""
     sent = segments(run)
     [lost] = [row for _, row in sent[sent.received_ns.isna()].iterrows()]
     [again] = [row for _, row in sent[sent.is_retransmission].iterrows()]
@@ -92,7 +93,7 @@ def test_what_is_late_is_sent_again_or_not(tmp_path, profile):
 def test_door_keeps_the_window_that_the_kernel_reduces(tmp_path, control):
     least = {}
     for detection in ("kernel", "door"):
-        # DSACK is the evidence: the kernel undoes the reduction when all retransmissions are reported.
+        # The kernel undoes the reduction when DSACKs have reported all retransmissions.
         run = overtaken(tmp_path, detection, "classic", control, **{"tcp.dsack": True})
         cwnd_pkts = run.sockets().set_index("t_ns").cwnd_pkts
         before = cwnd_pkts[cwnd_pkts.index <= AT_NS].iloc[-1]
@@ -110,7 +111,7 @@ def test_door_reduces_for_what_is_lost(tmp_path):
 
 
 def jittered(folder: Path, detection: str) -> lw.Run:
-    """A transfer over a path on which packets overtake each other all the time; duplicate ACKs count, not time."""
+    """A transfer over a path on which packets constantly overtake each other."""
     scenario = folder / f"{detection}.toml"
     scenario.write_text(
         'name = "jittered"\n[run]\nduration = "10 s"\n'
@@ -141,7 +142,7 @@ def test_ncr_sends_again_after_a_window_of_duplicate_acks(tmp_path, detection, s
     assert sacked >= 6
     assert again.sent_ns == pytest.approx(heard_ns, abs=2 * MS)
     new_pkts = (between.sent_ns > lost.sent_ns + RTT_NS + PACE_NS).sum()
-    # one new packet for each SACKed packet, or for every second one
+    # the sender sends a new packet for each SACKed packet, or for every second one
     assert new_pkts == pytest.approx(sacked * (1 if share == 1 / 2 else 1 / 2), abs=2)
 
 
@@ -153,12 +154,12 @@ def test_without_history_rr_waits_for_three_duplicate_acks(tmp_path):
 def test_rack_of_the_drafts_sends_again_at_the_first_sack_of_what_left_a_millisecond_later(tmp_path):
     lost, again, _ = repair(one_lost(tmp_path, "rack-draft"))
     assert again.sent_ns == pytest.approx(lost.sent_ns + PACE_NS + RTT_NS, abs=MS)
-    # RACK of 6.12 waits for a quarter of the minimum RTT
+    # the kernel's RACK (6.12) waits for a quarter of the minimum RTT
     _, later, _ = repair(one_lost(tmp_path, "kernel"))
     assert later.sent_ns >= again.sent_ns + RTT_NS // 4 - PACE_NS
 
 
-# One segment per loss, independent of what has been acknowledged.
+# Writes one segment for each loss, whatever has been acknowledged.
 WRITER = """
 import socket, sys, time
 
@@ -185,15 +186,16 @@ receiver.shutdown(socket.SHUT_WR)
 def some_late(
     folder: Path, detection: str, late_ns: int, spacing_ns: int, profile: str, loss: str = "0 %"
 ) -> pd.DataFrame:
-    """Segments leave one by one; a random twentieth of them is delayed."""
+    """A flow whose segments are sent one by one; a random twentieth of the segments is delayed."""
     folder.mkdir(exist_ok=True)
     for name, text in (("delays.txt", "0\n" * 19 + "1\n"), ("writer.py", WRITER), ("reader.py", READER)):
         (folder / name).write_text(text)
-    # A quarter of 4.5 ms is longer than the delay of a late packet. The first window holds everything in flight.
+    # A quarter of the RTT of 4.5 ms is longer than the delay of a late packet. The first window is as long as the
+    # flight, so that it contains all packets in flight.
     share, one_way_ns = 1 / 20, 2_250_000
-    # mean and standard deviation of two values
+    # mean and standard deviation of a value that is `late_ns` with probability `share`, and otherwise 0
     delay_ns, jitter_ns = one_way_ns + round(late_ns * share), round(late_ns * (share * (1 - share)) ** 0.5)
-    # without timestamps a segment has 12 bytes more
+    # a segment without timestamps has 12 bytes more of payload
     payload_bytes = 1448 if profile == "linux" else 1460
     client = f"{PYTHON} {folder}/writer.py {{server}} {{port}} {payload_bytes} {spacing_ns} {2 * S // spacing_ns}"
     scenario = folder / f"{detection}-{profile}.toml"
@@ -206,7 +208,7 @@ def some_late(
     )
     keys = {"tcp.loss_detection": detection, "tcp.profile": profile}
     run = lw.run(scenario, keys, folder / f"{detection}-{profile}", report=False, progress=False, trust=True)
-    # the program's connection
+    # packets of the program's connection
     sent = segments(run, 1)
     assert sent.received_ns.isna().any() == (loss != "0 %")
     assert sent.is_late.sum() >= 20
@@ -217,7 +219,7 @@ def spurious(sent: pd.DataFrame) -> int:
     return int(sent.is_spurious.fillna(False).sum())
 
 
-# Two packets overtake a packet with this delay, and the second of them left twice the spacing later.
+# Two packets overtake a packet with this delay; the second of them leaves two intervals after it.
 LATE_NS = 1400_000
 SHORT_NS, LONG_NS = 490_000, 510_000
 
@@ -229,22 +231,22 @@ def test_rack_of_the_drafts_takes_for_lost_what_is_overtaken_by_more_than_a_mill
     tmp_path, late_ns, spacing_ns, found
 ):
     made = {each: some_late(tmp_path, each, late_ns, spacing_ns, "classic") for each in ("rack-draft", "rack-4.14")}
-    # Neither timestamps nor DSACKs show that the retransmitted packet was only late.
+    # Neither timestamps nor DSACKs reveal that the retransmitted packet was only late.
     assert (spurious(made["rack-draft"]) >= 20) == found
-    # this holds as long as nothing is lost
+    # valid as long as no packet is lost
     assert spurious(made["rack-4.14"]) == 0
     assert spurious(some_late(tmp_path, "kernel", late_ns, spacing_ns, "linux")) == 0
 
 
 def test_once_reordering_was_seen_rack_of_the_drafts_waits_for_a_quarter_of_the_rtt(tmp_path):
-    # Timestamps show that the retransmitted packet was only late.
+    # Timestamps reveal that the retransmitted packet was only late.
     sent = some_late(tmp_path, "rack-draft", LATE_NS, LONG_NS, "linux")
     assert spurious(sent[sent.sent_ns > 2 * S]) == 0
 
 
 @pytest.mark.parametrize("detection", ["rack-draft", "rack-4.14"])
 def test_the_first_rack_counts_duplicate_acks_beside(tmp_path, detection):
-    # Eight packets arrive first, all sent within a millisecond
+    # Eight later packets, which are all sent within a millisecond, arrive before it
     assert spurious(some_late(tmp_path, detection, 900_000, 100_000, "classic")) >= 20
 
 
@@ -252,21 +254,21 @@ def test_the_first_rack_counts_duplicate_acks_beside(tmp_path, detection):
 def test_rack_of_linux_4_14_waits_for_a_millisecond_only_while_something_is_lost(tmp_path, detection, found):
     sent = some_late(tmp_path, detection, LATE_NS, LONG_NS, "classic", loss="1 %")
     again = sent[sent.is_spurious.fillna(False)].seq
-    # Below three packets that arrive first, a packet is not declared lost by count
+    # If fewer than three later packets arrive before a packet, it is not declared lost by count
     by_time = sent.is_late & (sent.extent_pkts < 3) & sent.seq.isin(again)
     assert (by_time.sum() >= 5) == found
     assert by_time.any() == found
 
 
 def test_pr_sends_again_beta_times_the_longest_rtt_after_it_was_sent(tmp_path):
-    # The largest RTT is the last one.
+    # With `pr_alpha` at 1 %, the maximum of the RTTs decays so quickly that it is always the last RTT.
     short = {"tcp.pr_alpha": "1 %"}
     waits_ns = {}
     for beta in (2, 3, 4):
         lost, again, _ = repair(one_lost(tmp_path / str(beta), "pr", **short, **{"tcp.pr_beta": f"{100 * beta} %"}))
         waits_ns[beta] = again.sent_ns - lost.sent_ns
     for beta, wait_ns in waits_ns.items():
-        # A timer set 64 to 511 ms ahead fires up to 8 ms late (kernel/time/timer.c), plus one tick.
+        # A timer of 64 to 511 ms expires up to 8 ms late (kernel/time/timer.c), plus one tick.
         assert RTT_NS * beta <= wait_ns <= 1.01 * RTT_NS * beta + 9 * MS
     assert waits_ns[4] - waits_ns[2] == pytest.approx(2 * RTT_NS, abs=9 * MS)
 
@@ -314,17 +316,17 @@ def test_a_notice_holds_the_detection_of_losses_for_as_long_as_it_says(tmp_path,
         '[[flows]]\nkind = "program"\nsource = "B"\ndestination = "A"\nstart = "1.9 s"\n'
         f"client = {json.dumps(client)}\n"
     )
-    # without timestamps a segment has 12 bytes more
+    # a segment without timestamps has 12 bytes more of payload
     flow = STEADY if profile == "linux" else 'rate = "1168000 bit/s"'
     run = one_lost(tmp_path, "notified" if held else "kernel", program, flow, **{"tcp.profile": profile})
     _, again, _ = repair(run)
-    # The notice takes 40 ms to reach A.
+    # The notice needs 40 ms to reach A.
     until_ns = 1900 * MS + 40 * MS + 300 * MS
     if not held:
-        # with RACK: after a round trip and a quarter
+        # with RACK, the packet is retransmitted after a round trip and a quarter
         assert again.sent_ns <= 2000 * MS + 1.25 * RTT_NS + PACE_NS
     elif profile == "linux":
         assert until_ns <= again.sent_ns <= until_ns + 3 * MS
     else:
-        # without RACK: with the first ACK after that
+        # without RACK, it is retransmitted at the first ACK after the wait
         assert until_ns <= again.sent_ns <= until_ns + PACE_NS + 3 * MS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measurements of leowarp's own programs over a chain whose times can be computed by hand."""
+"""What leowarp's own programs measure, over a chain whose times can be computed by hand."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ MS = 10**6
 DELAY_NS = 10 * MS
 RATE_BPS = 20_000_000
 HEADERS_BYTES = 14 + 52
-"""Ethernet, which a link's rate counts; IPv4 (20), TCP (20) and time stamps (12)."""
+"""Bytes of headers: Ethernet, which counts towards a link's rate; IPv4 (20); TCP (20) and its timestamps (12)."""
 SYN_BYTES = 14 + 60
 MSS_BYTES = 1448
 
@@ -45,7 +45,7 @@ client = {client}
 def run_of(
     folder: Path, client: str, server: str = "", duration: str = "20 s", name: str = "run", changes=()
 ) -> lw.Run:
-    """A run of one program at A with leowarp's server."""
+    """A run of one program at A, with leowarp's server at B."""
     serve = "python3 {applications} serve {port} " + server
     path = folder / "scenario.toml"
     client = "python3 {applications} " + client
@@ -54,23 +54,24 @@ def run_of(
 
 
 def sending_ns(*lengths_bytes: int) -> float:
-    """Transmission time of packets of these lengths at the bottleneck."""
+    """Transmission time in ns of packets of these lengths at the bottleneck."""
     return sum(lengths_bytes) * 8e9 / RATE_BPS
 
 
 def answer_bytes(length: int) -> list[int]:
-    """Packet lengths of an answer that fits into the first window: header, then body."""
+    """Lengths of the packets of an answer that fits into the first window: the header of the answer, then its body."""
     full, rest = divmod(len(f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n") + length, MSS_BYTES)
     return [*[HEADERS_BYTES + MSS_BYTES] * full, *([HEADERS_BYTES + rest] if rest else [])]
 
 
 def request_bytes(path: str) -> int:
-    """Length of the packet of a request to the host 10.1.0.2, which is B."""
+    """Length of the packet with a request to the host 10.1.0.2, which is B."""
     return HEADERS_BYTES + len(f"GET {path} HTTP/1.1\r\nHost: 10.1.0.2\r\n\r\n")
 
 
 PACKET_NS = sending_ns(1514)
-"""The kernel decides when pure acknowledgements leave; those of one round take less time than a packet."""
+"""When pure acknowledgements are sent depends on the kernel; the transmission of those in one round trip takes less
+than that of a packet."""
 
 
 def test_a_transaction_takes_a_round_trip_and_the_sending_of_its_packets(tmp_path):
@@ -84,14 +85,15 @@ def test_a_transaction_takes_a_round_trip_and_the_sending_of_its_packets(tmp_pat
         whole_ns = there_ns + DELAY_NS + sending_ns(*answer_bytes(10000))
         assert row.first_byte_ns - row.request_ns == pytest.approx(first_ns, abs=PACKET_NS)
         assert row.end_ns - row.request_ns == pytest.approx(whole_ns, abs=PACKET_NS)
-    # The first one includes the handshake.
+    # The first request includes the time of the handshake.
     handshake_ns = rows["request_ns"] - rows["start_ns"]
     assert handshake_ns[0] == pytest.approx(2 * DELAY_NS + 2 * sending_ns(SYN_BYTES), abs=PACKET_NS)
     assert handshake_ns[1:].max() < 10_000, "there is a connection"
     flow = run.summary["flows"][0]
     assert (flow["transactions"], flow["transactions_failed"], flow["connections"]) == (3, 0, 1)
     assert flow["first_byte_p50_ns"] == int((rows["first_byte_ns"] - rows["start_ns"]).median())
-    # Programs and packets have the same clock; this is the connection's first byte at the receiver's host.
+    # Programs and packets have times of the same clock; the compared time is that of the first byte at the receiver's
+    # host.
     connection = run.flows().iloc[1]
     assert 0 < rows["first_byte_ns"][0] - connection["first_byte_ns"] < 10_000
 
@@ -101,7 +103,7 @@ def test_a_page_of_one_object_takes_handshake_request_and_answer(tmp_path):
     page.write_text('[[objects]]\npath = "/"\nbytes = 12000\n')
     run = run_of(tmp_path, f"page {{server}} {{port}} --page {page}", f"--page {page}")
     handshake_ns = 2 * DELAY_NS + 2 * sending_ns(SYN_BYTES)
-    # The ACK of the handshake leaves before the request.
+    # The ACK that ends the handshake is sent before the request.
     there_ns = DELAY_NS + sending_ns(HEADERS_BYTES, request_bytes("/"))
     back_ns = DELAY_NS + sending_ns(*answer_bytes(12000))
     flow = run.summary["flows"][0]
@@ -117,11 +119,11 @@ def test_an_object_is_asked_for_once_the_one_that_names_it_is_there(tmp_path):
     run = run_of(tmp_path, f"page {{server}} {{port}} --page {page} --connections 4", f"--page {page}")
     rows = run.measures(flow=0, kind="object").set_index("name")
     began = rows["start_ns"] - rows["end_ns"]["/"]
-    # epoll waits in whole milliseconds
+    # epoll can wait only for whole milliseconds
     assert began.drop(["/", "/last"]).between(30 * MS, 32 * MS).all()
     assert 0 <= rows["start_ns"]["/last"] - rows["end_ns"]["/7"] < MS
-    # One of the eight uses the open connection, and three wait for a handshake. One object waits equally long for the
-    # first answer, and the last three wait for one more answer.
+    # One of the eight requests uses the open connection, and three wait for a handshake. One object waits for an answer
+    # on the open connection, which takes as long as a handshake. The last three objects wait for one answer more.
     waited_rtts = sorted(((rows["request_ns"] - rows["start_ns"]).drop(["/", "/last"]) / (2 * DELAY_NS)).tolist())
     assert waited_rtts == pytest.approx([0, 1, 1, 1, 1, 2, 2, 2], abs=0.15)
     assert rows["connection"].nunique() == 4
@@ -136,8 +138,8 @@ def test_by_http_2_all_objects_are_asked_for_at_once_over_one_connection(tmp_pat
     rows = run.measures(flow=0, kind="object").set_index("name")
     assert (len(rows), run.summary["flows"][0]["connections"]) == (21, 1)
     others = rows.drop("/")
-    # One round trip for all, plus the transmission of twenty answers: 600 bytes, and 34 bytes of two frames and the
-    # status.
+    # All requests together take one round trip, plus the transmission of twenty answers: 600 bytes each, and 34 bytes
+    # of two frames and the status.
     assert (others["request_ns"] - rows["end_ns"]["/"]).max() < MS
     took_ns = others["end_ns"].max() - others["request_ns"].min()
     assert took_ns == pytest.approx(2 * DELAY_NS + sending_ns(20 * 634 * 1514 // 1448), abs=2 * PACKET_NS)
@@ -161,7 +163,8 @@ def test_by_http_3_a_page_takes_a_round_trip_for_each_generation_and_one_for_the
     flow = run.summary["flows"][0]
     assert (flow["pages"], flow["page_objects"], flow["connections"]) == (1, 5, 1)
     assert [each["kind"] for each in run.summary["flows"][1:]] == ["udp"]
-    # One round trip each for QUIC's handshake with TLS, the first object, and the others.
+    # QUIC's handshake with TLS takes one round trip, the first object takes another, and the other objects take a
+    # third.
     assert flow["page_load_p50_ns"] == pytest.approx(3 * 2 * DELAY_NS, abs=6 * MS)
 
 
@@ -190,7 +193,7 @@ def test_what_a_program_of_ones_own_hands_in_is_read_and_what_is_wrong_is_named(
 
     row = one("mine", "run").measures().iloc[0]
     assert (row["kind"], row["role"], row["other"]) == ("mine", "client", '{"x": 1}')
-    # The shell starts at 0, and starts `date` before the program.
+    # The shell starts at 0, and runs `date` before it starts the program.
     assert 0 < row["start_ns"] < 10 * MS
     with pytest.raises(TraceError, match=r"measures.jsonl, line 1: a line of kind frame needs `number`"):
         one("frame", "wrong")
@@ -216,7 +219,7 @@ client = {client}
 
 
 def over_a_path(folder: Path, server: str, client: str, cut_s: tuple[float, float] | None = None) -> lw.Run:
-    """A run of two programs over 10 ms and 20 Mbit/s, with no capacity between two instants."""
+    """A run of two programs over a path of 10 ms and 20 Mbit/s, whose capacity is 0 between two instants."""
     folder.mkdir()
     rows = ["0,10,20,0"] if cut_s is None else ["0,10,20,0", f"{cut_s[0]},10,0,0", f"{cut_s[1]},10,20,0"]
     (folder / "path.csv").write_text("\n".join(["t_s,delay_ms,rate_mbps,loss_ratio", *rows, ""]))
@@ -230,15 +233,17 @@ def test_a_video_below_the_capacity_never_stalls_and_one_above_it_stalls_by_what
     flow = run.summary["flows"][0]
     assert (flow["segments"], flow["stalls"], flow["stalled_ns"], flow["bitrate_mean_bps"]) == (8, 0, 0, 4e6)
     segment_ns = sending_ns(500_000 * (HEADERS_BYTES + MSS_BYTES) // MSS_BYTES)
-    # Handshake, manifest, and a first window that is doubled until 500 kB have come: at most seven round trips.
+    # The bound is seven round trips: the handshake, the manifest, and a first window that doubles until 500 kB have
+    # arrived.
     assert segment_ns < flow["startup_ns"] < segment_ns + 7 * 2 * DELAY_NS
-    # Time from the first picture to the last
+    # 8 s is the time from the first picture to the last
     assert flow["client_end_ns"] == pytest.approx(5e8 + flow["startup_ns"] + 8e9, rel=0.02)
     above = over_a_path(
         tmp_path / "above", "serve {port} --ladder 25000 --segment 1 --media 8", "video {server} {port} --rule fixed:0"
     )
     flow = above.summary["flows"][0]
-    # From the second segment on, each segment takes 1.307 s and plays for one second; a request takes a round trip.
+    # From the second segment on, each segment takes 1.307 s and plays for one second, and its request takes a round
+    # trip.
     segment_ns = sending_ns(25_000_000 // 8 * (HEADERS_BYTES - 14 + MSS_BYTES) // MSS_BYTES)
     assert flow["stalls"] == 7
     assert len(above.figure("playback").axes) == 2
@@ -261,14 +266,14 @@ def test_a_cut_stalls_a_live_video_for_as_long_as_its_buffer_falls_short_and_put
     assert whole.summary["flows"][0]["stalls"] == 0
     assert before["latency_ns"].nunique() == 1, "who never waits stays as far behind"
     stall = cut.measures(kind="stall").iloc[0]
-    # The first packet that arrived after the outage.
+    # The first frame that arrived after the outage.
     late = after[after["end_ns"] > 15e9].index[0]
     last = after.loc[late - 1]
     assert last["end_ns"] == before.loc[late - 1]["end_ns"] < 11e9
     assert stall["start_ns"] == last["end_ns"] + last["buffer_ns"]
     assert stall["end_ns"] == after["end_ns"][late]
-    # Packets that waited at the link continue after the outage. So the segment is late by the length of the outage plus
-    # the cost of the sender's timeouts.
+    # After the outage, the link sends the packets that waited. The segment is therefore late by the length of the
+    # outage, plus the time that the sender's timeouts cost.
     assert after["end_ns"][late] - before["end_ns"][late] == pytest.approx(5e9, abs=0.5e9)
     flow = cut.summary["flows"][0]
     assert flow["stalls"] == 1
@@ -289,7 +294,7 @@ def test_a_frame_takes_the_delay_and_the_sending_of_its_packets_and_a_cut_is_one
     cut = over_a_path(tmp_path / "cut", "send-frames {port}", client, (3, 4))
     flow = cut.summary["flows"][0]
     assert (flow["frames"], flow["frames_lost"], flow["freezes"]) == (150, 0, 1)
-    # The time from the last frame before the outage to the first after it; a part of it may have passed before the
-    # outage.
+    # The freeze lasts from the last frame before the outage to the first frame after it, so it may include a part of a
+    # frame's interval before the outage.
     assert 1e9 - 20 * MS < flow["frozen_ns"] < 1e9 + 40 * MS
     assert flow["frame_delay_p99_ns"] > 900 * MS

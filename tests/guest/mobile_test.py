@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A mobile channel inside the guest: every packet gets the delay or loss that the channel model computed for it."""
+"""A mobile channel in the guest: every packet gets exactly the delay or loss that the channel model has computed for
+it."""
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ pytestmark = pytest.mark.guest
 
 SECOND_NS = 1_000_000_000
 FORWARD_NS = 80_000_000
-# 1,115 bytes of IP at 40 Mbit/s
+# Transmission time of 1,115 bytes of IP at 40 Mbit/s
 TRANSMISSION_NS = 223_000
 SCENARIO = """
 name = "mobile"
@@ -36,7 +37,7 @@ packet_rate = "2000 pkts/s"
 
 
 def probed(folder, keys, overrides=()):
-    """The echoes of the probe stream, its plan, and the run."""
+    """A run of a probe stream: its echoes, its plan, and the run."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "mobile.toml"
     path.write_text(SCENARIO.format(keys=keys))
@@ -61,9 +62,9 @@ def test_delays_and_losses_of_a_stream_are_those_that_the_channel_computed(both,
     row = np.searchsorted(rows.t_ns, begun_ns, side="right") - 1
     due_ns = begun_ns + TRANSMISSION_NS + rows.delay_ns[row]
     if resequencing:
-        # A lost packet also holds its followers, until the link gives it up.
+        # A lost packet delays the packets behind it as well, until the link gives it up.
         due_ns = np.maximum.accumulate(due_ns)
-    # A packet in flight at the end neither arrived nor was lost.
+    # A packet in flight at the run's end has neither arrived nor been lost.
     known = due_ns < 20 * SECOND_NS
     lost = rows.loss_ratio[row] == 1
     assert (echoes["received_ns"].isna().to_numpy() == lost)[known].all()
@@ -98,14 +99,14 @@ preset = "tauran-study"'''
 def test_over_a_constellation_a_stream_is_as_late_as_its_route_and_stays_in_order(tmp_path):
     overrides = {"run.duration": "100 s", "flows.0.packet_rate": "300 pkts/s"}
     echoes, plan, run = probed(tmp_path, ROUTED, overrides)
-    # The path gets shorter by 0.2 ms at 80 s and by 5 ms at 90 s.
+    # The path becomes shorter by 0.2 ms at 80 s, and by 5 ms at 90 s.
     assert (run.summary["route_changes"], run.summary["route_changes_shorter"]) == (2, 2)
     events = timeline_of(plan).to_pandas()
     forward = events[(events["event"] == "delay") & (events["a"] == "gateway")]
     sent_ns = echoes["sent_ns"].to_numpy("int64")
     row = np.searchsorted(forward["t_ns"].to_numpy(), sent_ns, side="right") - 1
     at_satellite_ns = np.maximum.accumulate(sent_ns + forward["delay_ns"].to_numpy("int64")[row])
-    # Packets that arrive together because the delay fell are sent one after the other.
+    # If packets arrive together because the delay has fallen, the link sends them one after the other.
     number = np.arange(len(sent_ns))
     begun_ns = np.maximum.accumulate(at_satellite_ns - number * TRANSMISSION_NS) + number * TRANSMISSION_NS
     due_ns = begun_ns + TRANSMISSION_NS + plan.medium.first_delay_ns

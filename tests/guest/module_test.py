@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Congestion controls of users: one that works, and every kind of fault."""
+"""Congestion controls of users: a module that works, and modules with each kind of fault."""
 
 import os
 import re
@@ -26,7 +26,7 @@ EXAMPLE = (EXAMPLES / "mild_reno.c").read_text()
 
 
 def module(tmp_path: Path, name: str, *changes: tuple[str, str]) -> Path:
-    """The example's module under another name, with texts replaced."""
+    """Source of the example's module with another name, in which some texts are replaced."""
     text = EXAMPLE.replace("mild_reno", name)
     for old, new in changes:
         assert old in text
@@ -43,7 +43,7 @@ def run(tmp_path: Path, source: Path, control: str | None = None, **changed: str
 
 
 def programs_in(directory: Path) -> list[str]:
-    """Processes whose working directory is `directory` or below it."""
+    """Commands of the processes whose working directory is `directory` or below it."""
     found = []
     for entry in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -59,7 +59,8 @@ def half_done() -> list[Path]:
 
 
 def fails(tmp_path: Path, source: Path, control: str | None = None) -> GuestError:
-    """The error of a run that reached the guest. The run is marked as failed, and none of its processes is left."""
+    """Makes a run that fails in the guest, and returns its error. The run must be marked as failed, and must leave no
+    process behind."""
     with pytest.raises(GuestError) as caught:
         run(tmp_path, source, control)
     marker = tmp_path / "run" / "INCOMPLETE"
@@ -82,7 +83,7 @@ def test_the_example_keeps_the_share_of_its_window_that_its_parameter_says(tmp_p
         if sockets.ca_state[i - 1] in ("Open", "Disorder")
     ]
     assert len(ratios) > 5
-    # The window grows by two packets between two samples, and shares are rounded down.
+    # Between two samples, the window can grow by two packets, and shares are rounded down.
     assert all(0.85 - 1 / 20 <= ratio <= 0.85 + 2 / 20 for ratio in ratios)
     assert sum(ratios) / len(ratios) == pytest.approx(0.85, abs=0.02)
 
@@ -92,7 +93,8 @@ def test_a_module_may_include_the_kernels_own(tmp_path, built_kernel):
     source = tmp_path / "my_cubic.c"
     source.write_text(text)
     made = run(tmp_path, source, "my_cubic")
-    # The module is loaded in both runs, so that the guests differ only in the name. No window falls below 10.
+    # Both runs load the module, so that the guests differ only in the name of the congestion control. The window stays
+    # at 10 packets or more.
     kernels = lw.run(
         EXAMPLES / "chain.toml",
         {"guest.cc_modules": [str(source)], "run.duration": "5 s"},
@@ -155,7 +157,7 @@ def test_a_module_that_faults_when_it_is_loaded_is_named(tmp_path):
 
 
 def with_loss(tmp_path: Path, name: str, statement: str) -> Path:
-    """Source of a module that runs this statement at each loss."""
+    """Source of a module that executes this statement at each loss."""
     headers = "#include <linux/delay.h>\n#include <linux/refcount.h>\n#include <linux/module.h>\n"
     helpers = (
         "static refcount_t refs = REFCOUNT_INIT(1);\n"
@@ -182,7 +184,7 @@ def with_loss(tmp_path: Path, name: str, statement: str) -> Path:
         ("jumps", "((void (*)(void))(x - 1L))();",
          "panicked at 0x0, where no function is, with jumps_ssthresh of the module jumps in its", "module jumps"),
         ("bug", "BUG_ON(x);", " in bug_ssthresh of the module bug (BUG!)", "module bug"),
-        # A stack that overflows may overwrite anything, even the names of functions.
+        # A stack overflow may overwrite anything, so the message need not name a function.
         ("overflow", "x = deep(&x);", "the module overflow", "your module"),
     ],
 )  # fmt: skip
@@ -197,7 +199,7 @@ def test_a_module_that_faults_while_a_flow_runs_is_named(tmp_path, name, stateme
     ("name", "statement", "says"),
     [
         ("endless", "while (x);", "virtual time stopped at"),
-        # The module spends most of its time in a function of the kernel.
+        # The module spends most of its time in a function of the kernel, so the message may name that function.
         ("calling", "while (x) ktime_get();", "virtual time stopped at"),
         ("waiting", "while (x) udelay(10);", "the agent has said nothing for 20 virtual seconds"),
     ],

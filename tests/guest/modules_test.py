@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of the guest kernel's modules and of users' modules: which are set, and which are refused."""
+"""Parameters of the guest kernel's modules and of users' modules: how they are set, and which of them are refused."""
 
 import dataclasses
 import re
@@ -28,7 +28,7 @@ congestion_control = "cubic"
 
 
 def plan_of(tmp_path: Path, modules: dict[str, dict[str, str]]):
-    """A plan with these parameters, without the scenario's checks."""
+    """A plan with these parameters, made without the checks for scenarios."""
     path = tmp_path / "scenario.toml"
     path.write_text(TEXT)
     return dataclasses.replace(scenario.resolve(scenario.load(path)), modules=modules)
@@ -39,8 +39,8 @@ def run(tmp_path: Path, plan) -> guest.GuestResult:
 
 
 def run_unchecked(tmp_path: Path, plan) -> guest.GuestResult:
-    """The guest finds the fault. This covers a kernel that cannot be inspected, and a parameter that only its module
-    can parse.
+    """Runs a plan whose fault only the guest can find. This happens if a kernel cannot be inspected, or if only the
+    module itself can parse a parameter.
     """
     image = guest.guest_image("default")
     guest.write_input(plan, media.timeline_of(plan), tmp_path / "in")
@@ -132,7 +132,7 @@ MODULE_LICENSE("GPL");
 
 @pytest.fixture
 def own(tmp_path):
-    """Makes a run with a user's own module, whose congestion control is called `mine`."""
+    """A function that makes a run with a user's module, whose congestion control is called `mine`."""
     (tmp_path / "own.c").write_text(OWN)
 
     def make(congestion_control: str, parameters: str = "", run=run) -> str:
@@ -146,7 +146,7 @@ def own(tmp_path):
 
 
 def test_a_module_of_one_s_own_gets_its_parameters_and_the_run_s_zero(own):
-    # its flow starts at 0.5 s, the answer to the SYN comes 20 ms later, and the kernel then calls init
+    # the module's flow starts at 0.5 s; the SYN-ACK arrives 20 ms later, and the kernel then calls the module's init
     found = re.search(r"own: gain 7, (\d+) ns after the origin", own("mine", 'gain = "7"'))
     assert found is not None
     assert 500_000_000 <= int(found[1]) < 530_000_000

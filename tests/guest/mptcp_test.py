@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Multipath TCP over two stations: closed forms per subflow, one number for the connection, every packet of a flow."""
+"""Multipath TCP over two stations: closed forms per subflow, one goodput for the connection, and a flow for every
+packet."""
 
 from __future__ import annotations
 
@@ -15,8 +16,9 @@ pytestmark = pytest.mark.guest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 RATE_BPS = 20_000_000
-# The sky and the routes of madrid-tokyo, whose first change is at 30 s. Links between satellites and Tokyo's own carry
-# anything, so each subflow's bottleneck is the ground link of its own station.
+# The constellation and routes are those of madrid-tokyo, whose first route change is at 30 s. Links between satellites,
+# and Tokyo's ground link, have no rate limit. The bottleneck of each subflow is therefore the ground link of its own
+# station.
 STATIONS = [
     {"name": "Madrid"},
     {"name": "Lisbon", "latitude": "38.7 deg", "longitude": "-9.1 deg"},
@@ -39,7 +41,8 @@ def run_of(folder: Path, flows: list[dict], changes: dict | None = None, name: s
 
 @pytest.fixture(scope="module")
 def both(ipv6_kernel, tmp_path_factory):
-    """A connection over two stations for 10 of 12 s, and its captures; pings of the second station beside."""
+    """A run of 12 s with its captures: a connection over two stations lasts for 10 s, and the second station also sends
+    pings."""
     return run_of(
         tmp_path_factory.mktemp("mptcp") / "run", [BOTH | {"stop": "10 s"}, SECOND, PING], {"observe.pcap": "both"}
     )
@@ -59,7 +62,7 @@ def test_each_subflow_gets_the_rate_of_its_own_bottleneck_and_the_connection_the
         late = sockets[(sockets.flow == flow) & (sockets.t_ns > 4_000_000_000)]
         start, end = late.iloc[0], late.iloc[-1]
         rates.append((end.bytes_received - start.bytes_received) * 8e9 / (end.t_ns - start.t_ns))
-    # A segment of 1500 bytes carries TCP's 32 bytes of header and at most 28 of Multipath TCP's mapping
+    # A segment of 1500 bytes contains 32 bytes of TCP header, and up to 28 bytes of the mapping of Multipath TCP
     least, most = (RATE_BPS * payload / 1514 for payload in (1500 - 20 - 32 - 28, 1448))
     assert all(0.97 * least < rate < most for rate in rates)
     assert first["connection_goodput_mean_bps"] > 0.9 * 2 * least
@@ -69,11 +72,11 @@ def test_each_subflow_gets_the_rate_of_its_own_bottleneck_and_the_connection_the
 
 def test_round_trips_are_those_of_each_path(both):
     first, second, ping = both.summary["flows"]
-    # Serialisation of the first segment and of its acknowledgement on the ground link of the station
+    # The tolerance is the transmission of the first segment and of its acknowledgement on the station's ground link
     for flow, source in ((first, "Madrid"), (second, "Lisbon")):
         least_ns = 2 * path_ns(both, source)
         assert least_ns < flow["rtt_min_ns"] < least_ns + 3_000_000
-    # A packet of the further interface goes by its own wire
+    # Packets of the second interface leave over the wire of this interface
     assert 2 * path_ns(both, "Lisbon") < ping["rtt_min_ns"] < 2 * path_ns(both, "Lisbon") + 3_000_000
     assert path_ns(both, "Lisbon") != path_ns(both, "Madrid")
 
@@ -85,7 +88,7 @@ def test_a_subflow_keeps_its_order_and_every_packet_is_of_a_flow(both):
     packets, totals = both.table("packets").to_pandas(), both.table("linktotals").to_pandas()
     sent = packets[packets.direction == "data"].groupby("flow").size()
     assert packets[packets.direction == "data"].groupby("flow").path_id.nunique().max() == 1
-    # Each subflow leaves by the ground link of its own station, the pings by that of theirs, and nothing else does
+    # Each subflow, and the pings, leave over the ground link of their own station, and no other packet does
     for station, flows in (("Madrid", [0]), ("Lisbon", [1, 2])):
         links = [number for number, (a, _, kind) in enumerate(both.tables.directions) if (a, kind) == (station, "gsl")]
         entered = int(totals[totals.direction.isin(links)].offered_pkts.sum())
@@ -99,7 +102,7 @@ def test_two_runs_have_the_same_bytes_across_a_route_change(ipv6_kernel, tmp_pat
     assert len(files) > 10
     for file in files:
         assert (one.path / file).read_bytes() == (other.path / file).read_bytes(), file
-    # both subflows go on, each over its new path
+    # both subflows continue, each on its new path
     packets = one.table("packets").to_pandas()
     for flow in (0, 1):
         mine = packets[(packets.flow == flow) & (packets.direction == "data") & packets.received_ns.notna()]
@@ -134,7 +137,7 @@ def test_tshark_reads_the_join_and_both_subflows(both):
     file = both.path / "30-trace" / "destination.pcapng"
     asked = ["tshark", "-r", file, "-T", "fields", "-e", "ip.src", "-e", "tcp.options.mptcp.subtype", "-Y", "tcp"]
     lines = subprocess.run(asked, check=True, capture_output=True, text=True).stdout.splitlines()
-    # the SYN and the last ACK of the handshake join the second address (RFC 8684, 3.2)
+    # the SYN and the last ACK of the handshake contain the option that joins the second address (RFC 8684, 3.2)
     joins = [line.split("\t")[0] for line in lines if "\t" in line and "1" in line.split("\t")[1].split(",")]
     addresses = {line.split("\t")[0] for line in lines}
     assert len(addresses) == 3

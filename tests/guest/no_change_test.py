@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Without a route change no cure acts: the trace equals that of `drain`, and the cure's own tables are empty."""
+"""If no route changes, no cure acts: the trace equals that of `drain`, and the cure's own tables are empty."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ IDLE = ("waited_pkts", "given_up_pkts", "late_pkts", "eliminated_pkts")
 
 
 def tables(folder: Path, keys: dict[str, Any]) -> dict[str, bytes]:
-    """Files of the trace of 3 s without a change, by table. Nothing is lost, so no packet waits for a missing one."""
+    """For a run of 3 s without a route change: the files of its trace, by table. No packet is lost, so no packet has to
+    wait for a missing one."""
     roomy = {"run.duration": "3 s", "ground.queue": "5000 pkts", "isl.queue": "5000 pkts"}
     lw.run(EXAMPLES / "madrid-tokyo.toml", roomy | keys, folder, report=False, progress=False)
     return {file.stem: file.read_bytes() for file in (folder / "30-trace").glob("*.parquet")}
@@ -42,7 +43,7 @@ def tables(folder: Path, keys: dict[str, Any]) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def drain(tmp_path_factory):
-    """The tables of the run without cures."""
+    """The files of the trace of a run without cures, by table."""
     return tables(tmp_path_factory.mktemp("drain") / "run", {})
 
 
@@ -50,7 +51,7 @@ def test_every_cure_is_among_them():
     switches = {"move_queue", "hold", "end_marker", "duplicate", "resequence", "notify"}
     given = {key for cures in CURES.values() for key in cures}
     assert switches <= given
-    # every other file belongs to one of these
+    # every other field of `Cures` is a setting of one of these cures
     names = {field.name for field in dataclasses.fields(Cures)}
     assert {name for name in names if not any(name.startswith(switch) for switch in switches)} == set()
 
@@ -71,8 +72,7 @@ def test_without_a_change_a_cure_leaves_the_bytes_of_drain(drain, tmp_path, name
         assert orders[list(IDLE)].fillna(0).to_numpy().sum() == 0
 
 
-# Under ncr, rr and pr the send buffer is larger (docs/concepts/loss-detection.md), so an application may write more.
-# loss_detection_test.py shows that they change no packet if nothing is lost.
+# loss_detection_test.py shows that these methods change no packet if none is lost.
 @pytest.mark.parametrize("detection", ["door", "notified"])
 def test_without_a_change_nor_a_loss_a_way_to_find_losses_leaves_the_bytes_of_drain(drain, tmp_path, detection):
     assert tables(tmp_path / "run", {"tcp.loss_detection": detection}) == drain

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notices of route changes: their content, their arrival times, and the records of lost ones."""
+"""Notices of route changes: what they contain, when they arrive, and how lost notices are recorded."""
 
 import itertools
 import struct
@@ -24,13 +24,13 @@ from support.route_changes import (
 
 pytestmark = pytest.mark.guest
 
-# IPv4 and 40 bytes of ICMP (design/cures.md, "Notice"), and the Ethernet header.
+# Length of a notice: IPv4, 40 bytes of ICMP (design/cures.md, "Notice"), and the Ethernet header.
 FRAME_BYTES = 60 + 14
 
 
 @dataclass(frozen=True)
 class Heard:
-    """A notice in the capture of a host."""
+    """A notice in a host's capture."""
 
     at_ns: int
     number: int
@@ -48,7 +48,7 @@ def checksum(data: bytes) -> int:
 
 
 def heard(run, end: str) -> list[Heard]:
-    """All notices in a capture, with every field that does not vary checked."""
+    """All notices in the capture at one end; fields that are the same in every notice are checked here."""
     content = (run.path / "30-trace" / f"{end}.pcapng").read_bytes()
     out = []
     for at_ns, frame in frames(content):
@@ -64,7 +64,7 @@ def heard(run, end: str) -> list[Heard]:
 
 
 def carried_ns(ways: Ways, path: list[str], sent_ns: int) -> int:
-    """Arrival time of a notice that meets no queue."""
+    """Arrival time of a notice that has to wait in no queue."""
     for a, b in itertools.pairwise(path):
         sent_ns += ways.serialise_ns(a, b, FRAME_BYTES)
         sent_ns += ways.delay_ns(a, b, sent_ns)
@@ -72,7 +72,8 @@ def carried_ns(ways: Ways, path: list[str], sent_ns: int) -> int:
 
 
 def overtaken_wait_ns(run, change, t_ns: int) -> int:
-    """The wait in the notice to Madrid: until the acknowledgement of the last packet on the old path can be back."""
+    """The wait that the notice to Madrid must state: until the acknowledgement of the last packet on the old path can
+    have arrived."""
     ways = Ways.of(run, change)
     at = ways.before.index(change.node)
     echoes = run.echoes().sort_values("index")
@@ -111,7 +112,7 @@ def test_the_sender_hears_of_a_change_when_the_links_have_carried_the_notice(tmp
             assert notice.at_ns == carried_ns(ways, back[back.index(change.node) :], row.sent_ns)
             assert row.wait_ns == overtaken_wait_ns(run, change, row.t_ns)
         else:
-            # nothing was sent from Tokyo, so nothing is late
+            # Tokyo has not sent a packet, so none can be late
             assert row.wait_ns == 0
     totals = run.nodetotals()
     assert (totals.signals_pkts.sum(), totals.signals_bytes.sum()) == (2, 2 * FRAME_BYTES)
@@ -120,7 +121,7 @@ def test_the_sender_hears_of_a_change_when_the_links_have_carried_the_notice(tmp
 @pytest.mark.parametrize("change", [AT_THE_STATION, AT_A_SATELLITE])
 def test_a_notice_ahead_leaves_before_the_change_by_the_old_path_and_waits_until_behind_it(tmp_path, change):
     lead_ns = 200 * MS
-    # the flow starts at 1 s, so that there is a queue when the notice leaves
+    # the flow starts at 1 s, so that a queue exists when the notice leaves
     flow = {"kind": "udp", "source": "Madrid", "destination": "Tokyo", "packet_rate": "1500 pkts/s", "start": "1 s"}
     flow |= {"payload": "1000 B", "stop": "2.5 s"}
     run = made(
@@ -140,7 +141,8 @@ def test_a_notice_ahead_leaves_before_the_change_by_the_old_path_and_waits_until
     [same] = in_time[in_time.told_host == "host:Madrid"].itertuples(index=False)
     assert (row.old_delay_ns, row.new_delay_ns) == (same.old_delay_ns, same.new_delay_ns)
     if change is AT_THE_STATION:
-        # 12.5 Mbit/s are offered to a link of 10 Mbit/s, so queue and wait grow by 50 ms during the lead time
+        # 12.5 Mbit/s are offered to a link of 10 Mbit/s, so the queue, and with it the wait, grows by 50 ms during the
+        # lead time
         assert row.wait_ns > lead_ns
         assert 40 * MS <= same.wait_ns + lead_ns - row.wait_ns <= 60 * MS
     assert crosscheck(run)["notices"].wrong == []
@@ -182,6 +184,6 @@ def test_false_notices_say_that_the_way_in_force_changes_to_itself(tmp_path):
     assert notices.is_false.all()
     assert (notices.t_ns == notices.sent_ns).all()
     assert (notices.old_delay_ns == notices.new_delay_ns).all()
-    # the reverse path has the same links
+    # the path back consists of the same links
     assert (notices.wait_ns == 2 * notices.new_delay_ns).all()
     assert set(notices.number) == {notice.number for end in ("source", "destination") for notice in heard(run, end)}

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An init that reports which pages of its memory exist after a write to one page. Compiled by the tests: gcc -O1
- * -static.
+ * An init that writes to one page of its memory, and reports which pages exist afterwards. The tests compile it: gcc
+ * -O1 -static.
  *
- * Writes `end.json`. The values `there`, `at_edge`, `beside` and `read` show each page of a region as a digit, which is
- * 1 if the page exists (mincore).
+ * The results are written to `end.json`. `there`, `at_edge`, `beside` and `read` have one digit per page of a region: 1
+ * if the page exists (mincore).
  * - `there`: a region of 32 pages after a write to its page 9.
  * - `at_edge`: a region of 2 pages that begins one page after a block, after a write to its first page.
- * - `beside`: the read-only region directly behind it.
- * - `read`: a region of which one page was read.
- * - `are_zero`: whether all bytes of the first region except the written one are 0.
- * - `copies`: whether a parent keeps its bytes when a child writes to the page and to those beside it.
+ * - `beside`: the read-only region directly behind `at_edge`.
+ * - `read`: a region of which one page was read, and none was written.
+ * - `are_zero`: whether all bytes of the first region are 0, except the one that was written.
+ * - `copies`: whether a parent's bytes stay the same when a child writes to the page and to its neighbours.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process gets its memory four pages at a time (guest/pages/ahead.c). Only the elapsed time shows this."""
+"""At the first write to a page, a process gets four pages of memory (guest/pages/ahead.c). A program can see this only
+by the time that its accesses take."""
 
 import pytest
 
@@ -8,9 +9,9 @@ pytestmark = pytest.mark.guest
 
 def test_a_first_write_gives_the_block_of_its_page_and_nothing_else(end_of, guest_directory):
     end = end_of("pages_init", guest_directory)
-    # Page 9 lies in the block of pages 8 to 11.
+    # Page 9 is in the block of the pages 8 to 11.
     assert end["there"] == "0" * 8 + "1" * 4 + "0" * 20
     assert end["are_zero"]
-    # Read-only memory gets no pages ahead, neither beside a written page nor when it is read.
+    # Read-only memory gets no additional pages, neither beside a page that is written nor when it is read.
     assert (end["at_edge"], end["beside"], end["read"]) == ("11", "0000", "00000100")
     assert end["copies"]

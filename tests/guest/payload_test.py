@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The payload of transfers is not copied (guest/tcp/payload.c), unless some program may read it. Nothing else
-differs."""
+"""The payload of transfers is not copied (guest/tcp/payload.c), unless a program may read it. Nothing else differs
+between a run with copies and a run without."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ETHERNET_BYTES = 14
 
 
 def payloads(content: bytes) -> Iterator[bytes]:
-    """The payload of each TCP segment over IPv4 and Ethernet in a pcapng file."""
+    """The payload of each TCP segment in a pcapng file with IPv4 over Ethernet."""
     for _, frame in frames(content):
         packet = frame[ETHERNET_BYTES:]
         ip_bytes = packet[0] % 16 * 4
@@ -38,7 +38,8 @@ def test_a_run_whose_payload_is_seen_is_the_run_whose_payload_is_not_copied(tmp_
         for name, more in (("copied", seen), ("spared", {}))
     )
     files = {path.stem: path for path in (spared.path / "30-trace").glob("*.parquet")}
-    # Longer frames fill portions of the truth sooner, and bins are written as portions come.
+    # The order of rows is not compared: longer frames fill the chunks of packet truth sooner, and bins are written when
+    # chunks arrive.
     order = [(column, "ascending") for column in ("t_ns", "flow", "direction")]
     name = files.pop("bins").name
     bins = [pq.read_table(run.path / "30-trace" / name).sort_by(order) for run in (copied, spared)]
@@ -47,7 +48,7 @@ def test_a_run_whose_payload_is_seen_is_the_run_whose_payload_is_not_copied(tmp_
     for file in files.values():
         assert file.read_bytes() == (copied.path / "30-trace" / file.name).read_bytes(), file.name
 
-    # The application writes zeros, so the capture shows zeros.
+    # The application writes zeros, so every captured payload consists of zeros.
     seen_bytes = 0
     for payload in payloads((copied.path / "30-trace" / "source.pcapng").read_bytes()):
         assert not any(payload)

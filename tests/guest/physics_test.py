@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Physical quantities that are measured inside the guest agree with their closed forms."""
+"""Physical quantities that are measured in the guest agree with their closed forms."""
 
 import itertools
 from pathlib import Path
@@ -12,13 +12,13 @@ pytestmark = pytest.mark.guest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
-# Length of an ICMP echo or UDP packet with `payload` bytes on a link: 8 bytes of header, IP, Ethernet.
+# Length on a link of an ICMP echo or UDP packet, without its payload: 8 bytes of header, IP, Ethernet.
 HEADERS_BYTES = 8 + 20 + 14
 TCP_FRAME_BYTES = 1514
 
 
 def chain(text: str, tmp_path, **tables: str):
-    """A run of a chain of three links of 10 ms and 10 Mbit/s with the given flows."""
+    """A run of these flows over a chain of three links, each with 10 ms and 10 Mbit/s."""
     path = tmp_path / "chain.toml"
     link = {"hops": "3", "delay": '"10 ms"', "rate": '"10 Mbit/s"', "queue": '"100 pkts"'} | tables
     lines = ['name = "physics"', "[run]", 'duration = "10 s"', "[chain]", *(f"{k} = {v}" for k, v in link.items())]
@@ -56,7 +56,7 @@ def test_a_probe_over_the_constellation_takes_geometry_plus_serialisation(tmp_pa
     paths = paths[(paths.source == "Madrid") & (paths.destination == "Tokyo")].sort_values("t_ns")
     checked = 0
     for sent_ns, received_ns in echoes[["sent_ns", "received_ns"]].to_numpy(float):
-        # another test covers probes that are in flight at a change
+        # probes that are in flight at a change are covered by another test
         if received_ns // 15_000_000_000 != sent_ns // 15_000_000_000:
             continue
         path = list(paths[paths.t_ns <= sent_ns].path.iloc[-1])
@@ -85,12 +85,12 @@ stop = "2 s"
     assert first.queue_max_pkts == 100
     frame_bytes = 1000 + HEADERS_BYTES
     assert first.offered_bytes == first.offered_pkts * frame_bytes
-    # The link is never idle from the first packet to the last, so it delivers two seconds divided by a packet's time.
-    # At the end 100 packets wait and one is in transmission.
+    # The link is never idle between the first and the last packet, so it delivers as many packets as fit into two
+    # seconds. When the two seconds end, 100 packets wait and one is in transmission.
     expected_pkts = 2e9 / (frame_bytes * 8 * 100) + 101
     assert abs(first.delivered_pkts - expected_pkts) <= 2
     assert first.dropped_queue_pkts == first.offered_pkts - first.delivered_pkts
-    # a probe behind a full queue: 100 packets wait ahead of it, and at most one is in transmission
+    # a probe behind a full queue waits for the 100 packets in the queue and at most one in transmission
     echoes = run.echoes()
     owd_ns = (echoes["received_ns"] - echoes["sent_ns"]).max()
     empty_ns = 3 * (10_000_000 + frame_bytes * 800)
@@ -109,9 +109,9 @@ destination = "B"
     goodput_bps = steady.delivered_bytes.sum() * 8 / 4
     assert goodput_bps == pytest.approx(1448 / TCP_FRAME_BYTES * 10e6, rel=0.01)
     sockets = run.sockets()
-    # the smallest RTT is the handshake's: SYN and SYN-ACK are frames of 74 bytes
+    # the smallest RTT is that of the handshake, whose SYN and SYN-ACK are frames of 74 bytes
     assert sockets.min_rtt_us.min() == pytest.approx((60_000_000 + 6 * 74 * 800) / 1000, abs=2)
-    # data of 1514 bytes out, an ACK of 66 back
+    # data packets have 1514 bytes on the link, and ACKs have 66
     idle_us = (60_000_000 + 3 * (TCP_FRAME_BYTES + 66) * 800) / 1000
     assert sockets.srtt_us.max() > idle_us
     full_us = idle_us + 101 * TCP_FRAME_BYTES * 0.8
@@ -163,7 +163,7 @@ def test_a_gap_in_a_measured_path_loses_what_is_offered_and_keeps_what_is_on_its
     assert len(lost) == 100
     assert lost["sent_ns"].min() == 2_000_000_000
     assert lost["sent_ns"].max() == 2_990_000_000
-    # every packet is lost by the channel, not by a link that is down
+    # the channel loses every packet; none is lost because a link is down
     assert (run.drops()["cause"] == "loss").all()
     owd_ns = echoes["received_ns"] - echoes["sent_ns"]
     serialisation_ns = (56 + HEADERS_BYTES) * 800
@@ -174,8 +174,8 @@ def test_a_gap_in_a_measured_path_loses_what_is_offered_and_keeps_what_is_on_its
 
 @pytest.mark.parametrize("delayed_ack", ["adaptive", "on", "off"])
 def test_a_receiver_that_reads_what_arrives_never_holds_slow_start(tmp_path, delayed_ack):
-    """The receiver's window grows faster than the sender's, also with short packets. It does not limit the flow before
-    the path is full."""
+    """The receiver's window grows faster than the sender's, also if packets are short. It therefore does not limit the
+    flow before the path is full."""
     text = f"""
 [network]
 mtu = "800 B"
@@ -189,14 +189,15 @@ congestion_control = "reno"
     run = chain(text, tmp_path, delay='"30 ms"', rate='"40 Mbit/s"', queue='"20000 pkts"')
     sockets = run.sockets(flow=0)
     full = sockets[sockets["cwnd_pkts"] >= 40e6 * 0.18 / 8 / 800]
-    # From 10 packets it takes eight round trips of 180 ms after that of the handshake.
+    # A window of 10 packets fills the path after eight round trips of 180 ms and the handshake.
     assert full["t_ns"].iloc[0] < 1_800_000_000
-    # With delayed ACKs, up to a quarter of the window may be unread.
+    # With delayed ACKs, the reader may leave up to a quarter of the window unread.
     assert full["rwnd_limited_us"].iloc[0] <= (50_000 if delayed_ack == "on" else 0)
 
 
 def test_what_is_on_its_way_when_a_run_ends_is_in_flight_and_not_lost(tmp_path):
-    """At the last reading of the capture the links are empty, but the kernel has not yet handed over the last block."""
+    """When the capture is read for the last time, the links are empty, but the kernel has not yet delivered its last
+    block."""
     changes = {
         "run.duration": "30 s", "mobile.fading": False, "mobile.queue": "20000 pkts", "network.mtu": "1115 B",
         "tcp.profile": "newreno", "flows.0.congestion_control": "reno",
@@ -207,7 +208,7 @@ def test_what_is_on_its_way_when_a_run_ends_is_in_flight_and_not_lost(tmp_path):
 
 
 def test_background_traffic_takes_its_share_of_a_link(tmp_path):
-    # other traffic takes 6 of 10 Mbit/s, so a packet's transmission takes 2.5 times as long
+    # background traffic takes 6 of 10 Mbit/s, so the transmission of a packet takes 2.5 times as long
     run = chain(PING, tmp_path, background='"6 Mbit/s"')
     sent_ns = (1000 + HEADERS_BYTES) * 8 * 1000 // 4
     echoes = run.echoes()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel `plain`, without the overrides for speed, gives the same bytes. `make plain` compares all cases."""
+"""The kernel `plain`, which lacks the overrides that only save time, gives the same bytes as the default kernel. `make
+plain` compares all cases."""
 
 import shutil
 from pathlib import Path
@@ -11,7 +12,7 @@ from support.beside import modules_beside
 pytestmark = pytest.mark.guest
 
 TOOLS = Path(__file__).parents[2] / "tools"
-# One case for each kind of medium, flow and link. Their traces contain every kind of table.
+# One case for each kind of medium, flow and link; together, their traces contain every kind of table.
 CASES = (
     "madrid-tokyo", "two-changes drop", "madrid-tokyo netem", "chain", "city-traffic", "iperf3", "jittered-transfer",
     "measured-path", "mild-reno", "mobile-tcp", "starlink",
@@ -21,7 +22,7 @@ SHORT_NS = 1_500_000_000
 
 @pytest.fixture(scope="module")
 def tool():
-    """tools/same_results.py, and the list of its cases."""
+    """The module tools/same_results.py, which contains the list of cases."""
     with modules_beside(TOOLS, ["same_cases", "same_results"]) as modules:
         yield modules["same_results"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs in the guest get random numbers from their own stream, and time passes while they poll."""
+"""In the guest, programs get random numbers from a stream of their own, and polling takes virtual time."""
 
 import json
 import sys
@@ -30,7 +30,8 @@ except OSError as error:
 
 
 def stream_of_programs(seed: int, size: int) -> bytes:
-    """The first random bytes that programs get: FNV-1a over seed, name and 1, then splitmix64."""
+    """The first random bytes that programs get: FNV-1a over seed, name and 1 gives the state, and splitmix64 gives the
+    bytes."""
     mask = 2**64 - 1
     state = 0xCBF29CE484222325
     for byte in seed.to_bytes(8, "little") + b"programs" + (1).to_bytes(8, "little"):
@@ -62,7 +63,7 @@ server.bind(("", int(sys.argv[1])))
 for _ in range(6):
     server.sendto(*server.recvfrom(100))
 """
-# Polls for the answer with every non-blocking call except reads.
+# A program that polls for the answer by every non-blocking call except reads.
 POLLING = """
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -122,9 +123,10 @@ def test_asking_without_waiting_takes_a_microsecond_until_the_answer_is_there(tm
     output_of("gcc", "-O1", "-o", str(tmp_path / "polling"), str(tmp_path / "polling.c"))
     keys = f"server = {json.dumps(f'{PYTHON} {tmp_path}/echo.py {{port}}')}"
     run = run_of(tmp_path, f"{tmp_path}/polling {{server}} {{port}}", keys)
-    # 10 ms in each direction, and a frame of 43 bytes on each link at 20 Mbit/s: A to r0 to r1 to B
+    # The frame has 43 bytes and crosses four links in one round trip: 10 ms in each direction, and the transmission at
+    # 20 Mbit/s from A to r0, r1 and B
     round_trip_us = 20_000 + 2 * 43 * 8 / 20
-    # The server that the packet wakes may wait for the end of the poller's time slice of 1 ms.
+    # The packet wakes the server, which may have to wait until the poller's time slice of 1 ms ends.
     assert all(-10 < int(polls) - round_trip_us < 1000 for polls in said(run).split())
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Users' programs in the guest: their output and packets, their end, and what they cannot reach."""
+"""Users' programs in the guest: what they print and send, how they end, and which files and rights they must not
+have."""
 
 import hashlib
 import json
@@ -35,25 +36,25 @@ def test_iperf3_and_the_trace_count_the_same(tmp_path):
     sent = tcp["streams"][0]["sender"]
     assert flows[3]["retransmissions_pkts"] == sent["retransmits"] > 0
     assert flows[3]["lost_queue_pkts"] == sent["retransmits"], "one transmission more for each that the queue dropped"
-    # The stream begins with a cookie of 37 bytes. At the end, iperf3 neither sends all that it has written nor reads
-    # all that arrives.
+    # The stream begins with a cookie of 37 bytes, which iperf3 does not count. At the end, iperf3 leaves some of its
+    # own data unsent, and does not read all data that arrive.
     assert tcp["sum_received"]["bytes"] < flows[3]["bytes"] - 37 < sent["bytes"]
     assert flows[3]["congestion_control"] == tcp["sender_tcp_congestion"] == "cubic"
-    # iperf3 does not see losses after the last datagram that arrives. Its first and last datagrams are not part of the
-    # test.
+    # iperf3 does not notice losses after the last datagram that arrives. The first and the last datagram that iperf3
+    # sends are not part of its test.
     lost = udp["sum"]["lost_packets"]
     assert lost <= flows[5]["probes_lost_pkts"] == flows[5]["lost_queue_pkts"] <= lost + 2
     assert udp["sum"]["packets"] <= flows[5]["probes_pkts"] <= udp["sum"]["packets"] + 2
-    # iperf3 divides by the time until its stop, and the trace by the time until the last datagram's arrival.
+    # iperf3 divides by the time until it stops, whereas the trace divides by the time until the last datagram arrives.
     arrived_bps = udp["sum"]["bits_per_second"] * (1 - udp["sum"]["lost_percent"] / 100)
     assert flows[5]["payload_mean_bps"] == pytest.approx(arrived_bps, rel=0.05)
     assert flows[5]["program"] == 1
-    # iperf3's own numbers are compared with those of the trace.
+    # The numbers that iperf3 reports are compared with those of the trace.
     assert flows[0]["iperf3_received_bytes"] == tcp["sum_received"]["bytes"]
     assert flows[0]["iperf3_received_bps"] == tcp["sum_received"]["bits_per_second"]
     assert flows[0]["iperf3_retransmissions_pkts"] == flows[3]["retransmissions_pkts"]
     assert (flows[0]["iperf3_lost_pkts"], flows[0]["iperf3_jitter_ns"]) == (None, None)
-    # Before the test's datagrams one of 4 bytes tells the server where the client is.
+    # iperf3 first sends a datagram of 4 bytes, which tells the server the client's address.
     assert flows[1]["iperf3_received_bytes"] == flows[5]["bytes"] - 4
     assert flows[1]["iperf3_lost_pkts"] == lost
     assert flows[1]["iperf3_jitter_ns"] == pytest.approx(udp["sum"]["jitter_ms"] * 1e6)
@@ -74,7 +75,8 @@ def test_a_program_sends_what_the_agents_own_flow_sends(tmp_path):
         lost = frame[(frame["direction"] == "data") & frame["drop_cause"].notna()]
         first.append(int(lost["seq"].min()))
         assert set(lost["len_bytes"]) == {1448}
-    # iperf3's stream begins with a segment of 37 bytes, so a loss affects one or two of its segments.
+    # The first segment of iperf3's stream has 37 bytes, so the loss of one packet affects one or two of iperf3's
+    # segments.
     assert first[0] - 37 == pytest.approx(first[1], abs=2 * 1448)
     own_flow = own.summary["flows"][0]
     assert connection["rtt_min_ns"] == pytest.approx(own_flow["rtt_min_ns"], abs=1000)
@@ -91,8 +93,8 @@ def test_the_same_bytes_take_the_same_time_by_a_program_and_by_the_agent(tmp_pat
     of_program = run.table("flows").to_pandas().iloc[1]
     flow = '[[flows]]\nsource = "A"\ndestination = "B"\nsize = "4 MB"\nstart = "{} ns"\n'
     plain = CHAIN.format(duration="5 s")
-    # One flow of the agent shows how long a handshake takes. The next flow starts so that its handshake ends with the
-    # program's.
+    # A flow of the agent shows how long a handshake takes. Another flow starts such that its handshake ends at the same
+    # time as the program's.
     start_ns = 500_000_000
     for name in ("first", "own"):
         (tmp_path / "own.toml").write_text(plain + flow.format(start_ns))
@@ -100,10 +102,11 @@ def test_the_same_bytes_take_the_same_time_by_a_program_and_by_the_agent(tmp_pat
         of_agent = own.table("flows").to_pandas().iloc[0]
         start_ns += int(of_program["connect_ns"]) - int(of_agent["connect_ns"])
     assert of_program["bytes"] == of_agent["bytes"] == 4_000_000
-    # The clock is read on the way, in steps of 256 ns
+    # The program reads the clock between these events, and each reading takes 256 ns
     for column in ("connect_ns", "first_byte_ns", "rtt_min_ns"):
         assert of_program[column] == pytest.approx(of_agent[column], abs=1000), column
-    # In between, their reads differ, and therefore their ACKs; a packet takes 0.6 ms.
+    # Between the first and the last byte, program and agent read at different times, so the ACKs differ; a packet takes
+    # 0.6 ms.
     assert of_program["last_byte_ns"] == pytest.approx(of_agent["last_byte_ns"], abs=600_000)
 
 
@@ -121,7 +124,8 @@ def test_names_places_and_outputs_of_a_program(tmp_path):
     ]  # fmt: skip
     assert (run.path / "35-programs/0/client/files/sub/file").read_text() == "kept\n"
     times = {line.split()[2]: float(line.split()[0]) for line in said(run, stream="output.txt").splitlines()}
-    # The client starts half a second after the server; computing takes no time, failing system calls take a little.
+    # The client starts half a second after the server. Computing takes no virtual time, and a failing system call takes
+    # a little.
     assert times["/run/leowarp"] == pytest.approx(0.5, abs=0.01)
     assert times["late"] == pytest.approx(1.0, abs=0.01)
     flow = run.summary["flows"][0]
@@ -195,7 +199,7 @@ def test_every_datagram_of_another_quic_stack_is_followed(tmp_path, stack):
     flow, connection = run.summary["flows"]
     assert said(run).startswith("2000000 bytes in ")
     assert (flow["client_exit_code"], flow["connections"], connection["kind"]) == (0, 1, "udp")
-    # QUIC's own headers are added: 2.2 to 3.1 % for 2 MB (design/programs.md).
+    # The bytes include QUIC's own headers, 2.2 to 3.1 % of 2 MB (design/programs.md).
     assert 2_000_000 < connection["bytes"] < 2_100_000
     assert connection["sent_pkts"] == connection["delivered_pkts"] + connection["lost_pkts"]
 
@@ -258,8 +262,8 @@ def test_a_program_that_waits_by_reading_the_clock_or_by_yielding_sees_what_it_w
     (tmp_path / "waits.c").write_text(WAITS)
     output_of("gcc", "-O1", "-pthread", "-o", str(tmp_path / "waits"), str(tmp_path / "waits.c"))
     clock_ns, yield_ns, both_ns = map(int, said(run_of(tmp_path, f"{tmp_path}/waits")).split())
-    # First it waits until 1 ms is over; then, twice, until another thread has slept for 2 ms: each wait ends at most
-    # one tick of 4 ms later.
+    # The program first waits until 1 ms is over, and then twice until another thread has slept for 2 ms. Each wait ends
+    # at most one tick of 4 ms late.
     assert 1_000_000 <= clock_ns < 1_100_000
     assert 2_000_000 <= yield_ns < 6_000_000
     assert 2_000_000 <= both_ns < 50_000_000
@@ -296,7 +300,8 @@ def test_curl_and_the_trace_tell_the_same_of_nginx(tmp_path):
         assert 2_000_000 < flow["bytes"] < 2_010_000
         opened = run.packets(flow["flow"])
         start_s = run.table("flows").to_pandas()["connect_ns"][flow["flow"]] / 1e9 - float(connect_s)
-        # From the first segment to curl's last byte, which is not before the last stored data packet.
+        # curl reports the time until it reads the last byte; this is at or after the arrival of the last stored data
+        # packet.
         assert opened["received_ns"].max() / 1e9 <= start_s + float(total_s) + 0.1
         assert float(connect_s) == pytest.approx(0.0402, abs=0.001), "one round trip"
 
@@ -307,7 +312,7 @@ def test_every_datagram_of_quic_is_followed(tmp_path):
     program, connection = run.summary["flows"]
     assert (program["client_exit_code"], program["connections"], connection["kind"]) == (0, 1, "udp")
     assert connection["bytes"] > 5_000_000
-    # The trace has single datagrams, although the server sends batches (UDP_SEGMENT).
+    # The trace contains single datagrams, although the server sends several at once (UDP_SEGMENT).
     assert connection["probes_pkts"] > 5_000_000 / 1472
     assert connection["sent_pkts"] == connection["delivered_pkts"] + connection["lost_pkts"]
     assert connection["lost_pkts"] == connection["lost_queue_pkts"] > 0
@@ -386,7 +391,7 @@ def test_a_program_cannot_write_to_the_host_nor_reach_its_network(tmp_path):
     assert before == sorted((path.name, path.lstat().st_mode, path.lstat().st_mtime_ns) for path in outside.iterdir())
     assert (outside / "victim").read_text() == "whole"
     assert not Path("/etc/leowarp-was-here").exists()
-    # Neither the program's symbolic links nor their targets are kept.
+    # If the program creates symbolic links, neither they nor their targets are copied to the output.
     assert not (run.path / "35-programs/0/client/files").exists()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program with the same system calls as leowarp's own transfer sends and receives the same packets at the same
+"""A program that makes the same system calls as leowarp's own transfer sends and receives the same packets at the same
 times."""
 
 import sys
@@ -16,7 +16,7 @@ PYTHON = Path(sys.executable).resolve()
 SIZE_BYTES = 5_000_000
 START_NS = 1_000_000_000
 CLOCK_NS = 256
-"""A program's reading of the clock takes this time. leowarp's own flow does not read it before it connects."""
+"""The time of one reading of the clock by a program. leowarp's own flow does not read the clock before it connects."""
 SCENARIO = """
 name = "same"
 [run]
@@ -34,7 +34,7 @@ source = "A"
 destination = "B"
 """
 OWN = f'congestion_control = "cubic"\nsize = "{SIZE_BYTES} B"\nstart = "{START_NS} ns"\n'
-# The guest's monotonic clock shows 10 s at time 0 of the run.
+# The client waits until the guest's monotonic clock shows 10 s, which is time 0 of the run.
 CLIENT = """
 import ctypes, socket, sys, time
 
@@ -50,7 +50,7 @@ sender.sendall(data)
 sender.shutdown(socket.SHUT_WR)
 sender.recv(1)
 """
-# The instant of the reader's wake-up decides when its host opens the window again, as in crates/agent/src/flows/tcp.rs.
+# When the reader wakes decides when its host opens the window, so the server wakes as in crates/agent/src/flows/tcp.rs.
 SERVER = """
 import ctypes, socket, struct, sys
 
@@ -70,7 +70,8 @@ receiver.shutdown(socket.SHUT_WR)
 
 
 def packets(folder: Path, flow: str):
-    """Both directions' packets of the run's one connection, in order of sending; times from its first packet on."""
+    """The packets of the run's only connection, in both directions and in order of sending, with times relative to the
+    first packet."""
     folder.mkdir()
     (folder / "scenario.toml").write_text(SCENARIO + flow)
     run = lw.run(folder / "scenario.toml", (), folder / "run", report=False, progress=False, trust=True)

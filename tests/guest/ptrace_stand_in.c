@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A stand-in for the host kernel, compiled together with guest/host/registers.c and shortcut.c: `ptrace_stand_in BYTES
- * CASE`.
+ * A stand-in for the host kernel, which is compiled together with guest/host/registers.c and shortcut.c:
+ * `ptrace_stand_in BYTES CASE`.
  *
- * It answers the requests for NT_X86_XSTATE as Linux does (ptrace_regset() in kernel/ptrace.c, xstateregs_set() in
- * arch/x86/kernel/fpu/regset.c), for an XSAVE area of BYTES bytes, and counts them. Exit status 0: the case passes.
- * Otherwise the last line names the failed condition.
+ * It answers requests for NT_X86_XSTATE as Linux does with an XSAVE area of BYTES bytes (ptrace_regset() in
+ * kernel/ptrace.c, xstateregs_set() in arch/x86/kernel/fpu/regset.c), and counts these requests. Exit status 0 means
+ * that the case passes. Otherwise, the last line of the output names the condition that failed.
  */
 #include <elf.h>
 #include <errno.h>
@@ -25,7 +25,7 @@
 
 #include "../../guest/host/owed.h"
 
-/* As in a kernel with owed.c */
+/* This definition makes the test equal to a kernel with owed.c */
 const char leowarp_owed_is_paid = 1;
 
 long __wrap_ptrace(enum __ptrace_request request, ...);
@@ -103,7 +103,7 @@ static void fill(unsigned char *bytes, size_t count, unsigned int salt)
 		bytes[i] = (unsigned char)(i * 7 + i / 256 + salt);
 }
 
-/* As arch/x86/um/os-Linux/registers.c does */
+/* Sets registers in the same manner as arch/x86/um/os-Linux/registers.c */
 static long guest_sets(unsigned char *buffer)
 {
 	struct iovec vector = { .iov_base = buffer, .iov_len = GUEST_BYTES };
@@ -118,7 +118,7 @@ static long guest_gets(unsigned char *buffer)
 	return __wrap_ptrace(PTRACE_GETREGSET, CHILD, NT_X86_XSTATE, &vector);
 }
 
-/* Two threads alternate on the processor, and each finds its register values again */
+/* Two threads alternate on the processor, and each must find its own register values */
 static void threads(void)
 {
 	static unsigned char saved[2][GUEST_BYTES], beyond[sizeof(registers)], ran[GUEST_BYTES];
@@ -137,18 +137,21 @@ static void threads(void)
 		check(!memcmp(registers, ran, seen), "the thread does not find its registers");
 		check(!memcmp(registers + seen, beyond + seen, sizeof(registers) - seen),
 		      "what the guest does not know of is changed");
-		/* The process computes */
+		/* The process runs, and computes */
 		__wrap_ptrace(PTRACE_SYSEMU, CHILD, 0, 0);
 		fill(registers, seen, 100 + turn);
 		check(guest_gets(saved[thread]) == 0, "reading the registers fails");
 		check(!memcmp(saved[thread], registers, seen), "the registers are not what the thread left");
 	}
-	/* The size is requested once. On a host whose area is no larger than the guest's, there is no further cost. */
+	/*
+	 * One read finds out the size of the area. If the host's area is not larger than the guest's, no further reads
+	 * are needed.
+	 */
 	check(reads == turns + (more ? turns : 1), "the number of reads");
 	check(writes == turns, "the number of writes");
 }
 
-/* All other requests arrive unchanged */
+/* All other requests reach the host unchanged */
 static void others_pass(void)
 {
 	int word;
@@ -163,7 +166,7 @@ static void others_pass(void)
 	check(others == 3 && reads == 0 && writes == 0, "the number of requests");
 }
 
-/* The caller must notice that a process has died */
+/* The caller must notice that the process has died */
 static void gone_process(void)
 {
 	unsigned char buffer[GUEST_BYTES] = { 0 };
@@ -176,7 +179,7 @@ static void gone_process(void)
 	check(guest_sets(buffer) == -1 && errno == ESRCH, "a later request to a dead process");
 }
 
-/* The process runs, computes, and stops for a system call */
+/* The process runs, computes, and stops at a system call */
 static void runs_until(unsigned long number, unsigned int salt)
 {
 	struct user_regs_struct seen;
@@ -190,7 +193,7 @@ static void runs_until(unsigned long number, unsigned int salt)
 	check(__wrap_ptrace(PTRACE_GETREGS, CHILD, 0, &seen) == 0 && seen.orig_rax == number, "reading the general registers");
 }
 
-/* The kernel answers the system call and continues the process, as userspace() does before SYSEMU */
+/* The kernel stores the result of the system call and lets the process continue, as userspace() does before SYSEMU */
 static void answers(unsigned char *buffer, long result)
 {
 	struct user_regs_struct given = general;
@@ -201,7 +204,7 @@ static void answers(unsigned char *buffer, long result)
 	check(guest_sets(buffer) == 0, "setting the registers");
 }
 
-/* Consecutive system calls of a process with one thread: only the result is written */
+/* A process with one thread makes successive system calls: only the result has to be written */
 static void system_calls(void)
 {
 	static unsigned char buffer[GUEST_BYTES];
@@ -216,7 +219,10 @@ static void system_calls(void)
 	check(pokes == 10 && general_writes == 0, "more than the result was written");
 }
 
-/* A result that would make the host restart the system call, or any other change: all registers are written */
+/*
+ * All registers must be written if the result would make the host restart the system call, or if anything else has
+ * changed
+ */
 static void restarts(void)
 {
 	static unsigned char buffer[GUEST_BYTES];
@@ -237,7 +243,9 @@ static void restarts(void)
 	check(__wrap_ptrace(PTRACE_SETREGS, CHILD, 0, &given) == 0 && general_writes == 7, "the second of two writes");
 }
 
-/* Postponed registers are read before the process or another of its threads changes them, or the kernel uses them */
+/*
+ * Postponed registers must be read before the process, or another of its threads, changes them, or the kernel uses them
+ */
 static void owed(void)
 {
 	static unsigned char buffer[GUEST_BYTES], other[GUEST_BYTES], before[sizeof(registers)];
@@ -246,7 +254,7 @@ static void owed(void)
 	static const unsigned long at_once[] = { SYS_clone, SYS_fork, SYS_vfork, SYS_clone3, SYS_execve, SYS_execveat,
 						 SYS_rt_sigreturn, SYS_ptrace, -1UL };
 
-	/* Another thread */
+	/* Another thread runs */
 	runs_until(SYS_read, 1);
 	memcpy(before, registers, seen);
 	check(guest_gets(buffer) == 0 && reads == 0, "it was not put off");
@@ -254,7 +262,7 @@ static void owed(void)
 	answers(other, 1);
 	check(!memcmp(buffer, before, seen), "the first thread has lost its registers");
 	check(!memcmp(registers, other, seen), "the second one does not have its own");
-	/* A system call by the kernel in the process; a signal */
+	/* First the kernel makes a system call in the process, then it sends a signal */
 	for (int way = 0; way < 2; way++) {
 		runs_until(SYS_futex, 20 + way);
 		memcpy(before, registers, seen);
@@ -265,15 +273,15 @@ static void owed(void)
 			leowarp_pay_owed(buffer);
 		check(!memcmp(buffer, before, seen), "it is not there when it is needed");
 	}
-	/* System calls that use the buffer, and stops for another reason */
+	/* System calls in which the kernel uses the buffer, and a stop for another reason */
 	for (size_t i = 0; i < sizeof(at_once) / sizeof(*at_once); i++) {
 		runs_until(at_once[i], 30 + i);
 		check(guest_gets(buffer) == 0 && !memcmp(buffer, registers, seen), "it was put off");
 	}
-	/* Registers that the kernel itself has written arrive */
+	/* If the kernel has written registers itself, they must reach the process */
 	buffer[0] ^= 255;
 	check(guest_sets(buffer) == 0 && registers[0] == buffer[0], "what sigreturn wrote does not arrive");
-	/* Memory that no longer belongs to a task is not written */
+	/* Memory that no longer belongs to a task must not be written */
 	runs_until(SYS_read, 50);
 	check(guest_gets(task.buffer) == 0, "reading the registers");
 	leowarp_forget_owed(&task, sizeof(task));
@@ -282,7 +290,7 @@ static void owed(void)
 		check(!task.buffer[i], "the memory of a task that has ended was written");
 }
 
-/* An area larger than any known one is refused with a message */
+/* If the area is larger than any known one, a message says so */
 static void too_large(void)
 {
 	unsigned char buffer[GUEST_BYTES] = { 0 };

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs guest/host/registers.c and shortcut.c with a stand-in for the host's kernel.
+"""Tests guest/host/registers.c and shortcut.c with a stand-in for the host's kernel.
 
-Hosts differ in the size of their XSAVE area, and no test machine has more than one. The test needs gcc but no guest;
-`registers_test.py` makes the same test in the guest, with this host's size."""
+Hosts differ in the size of their XSAVE area, and a test machine has only one size. The test needs gcc but no guest;
+`registers_test.py` is the same test in the guest, with this host's size."""
 
 import subprocess
 from pathlib import Path
@@ -12,14 +12,14 @@ import pytest
 HERE = Path(__file__).parent
 HOST = HERE.parents[1] / "guest" / "host"
 SOURCES = [HERE / "ptrace_stand_in.c", HOST / "registers.c", HOST / "shortcut.c"]
-# SSE alone; AVX; AVX-512 and PKRU in AMD's layout; in Intel's layout, which Linux 6.12 keeps; one word more; AMX
-# (measured on a Xeon with amx_tile)
+# Sizes of: SSE alone; AVX; AVX-512 and PKRU in AMD's layout; the same in Intel's layout, which Linux 6.12 uses; one
+# word more; AMX (measured on a Xeon with amx_tile)
 AREAS_BYTES = [576, 832, 2440, 2696, 2704, 11008]
 
 
 @pytest.fixture(scope="module")
 def stand_in(tmp_path_factory):
-    """Runs a case of the stand-in for a size, and returns exit status, output and errors."""
+    """A function that runs the stand-in with a size and a case, and returns exit status, output and errors."""
     program = tmp_path_factory.mktemp("ptrace") / "stand_in"
     flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-fsanitize=undefined", "-fno-sanitize-recover"]
     subprocess.run(["gcc", *flags, "-o", program, *SOURCES], check=True)

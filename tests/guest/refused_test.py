@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each recorded reason why a cure did nothing at a route change is made to happen once.
+"""For each reason why a cure may do nothing at a route change, a run in which this reason occurs and is recorded.
 
-A constellation itself gives only one of these cases: paths that meet behind a link without delay and rate. For the
-others the test changes an entry of a node or a link in the timeline, which is all that the guest gets.
+In a constellation, only one of the reasons occurs by itself: the paths meet behind a link without delay and rate. For
+the other reasons, the test changes a route or a link in the timeline, which is all that the guest knows of the network.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from support.route_changes import AT_NS, AT_THE_STATION, late_pkts, made, receiv
 pytestmark = pytest.mark.guest
 
 OLD = "s-00-05"
-"""The satellite that Madrid leaves at the change."""
+"""The satellite of Madrid's old link."""
 
 
 def the_old_way_ends(events: list[dict[str, Any]]) -> dict[str, Any]:
-    """The satellite before it no longer has an entry for Tokyo."""
+    """An event: the satellite of Madrid's old link loses its route to Tokyo."""
     [route, *_] = [row for row in events if row["event"] == "route" and row["t_ns"] == AT_NS]
     return route | {"node": OLD, "destination": "host:Tokyo", "next_hop": None, "path_id": None}
 
 
 def the_old_way_comes_back(events: list[dict[str, Any]]) -> dict[str, Any]:
-    """The satellite before it sends packets for Tokyo back to Madrid."""
+    """An event: the satellite of Madrid's old link sends packets for Tokyo back to Madrid."""
     return the_old_way_ends(events) | {"next_hop": "Madrid"}
 
 
 def the_old_link_is_down(events: list[dict[str, Any]]) -> dict[str, Any]:
-    """The link before it goes down at the change, but packets that it holds still arrive."""
+    """An event: Madrid's old link goes down at the change, but the packets that it holds still arrive."""
     [link] = [row for row in events if row["event"] == "link" and {row["a"], row["b"]} == {OLD, "Madrid"}]
     return link | {"t_ns": AT_NS, "up": False, "on_down": "drain"}
 
@@ -50,7 +50,7 @@ CHANGED = {
 
 @pytest.fixture
 def changed(monkeypatch):
-    """Makes runs with one additional event at the change."""
+    """A function that makes a run with one more event at the change."""
 
     def change(event):
         original = media.timeline_of
@@ -59,7 +59,7 @@ def changed(monkeypatch):
             table = original(*given)
             rows = table.to_pylist()
             added = event(rows)
-            # links go down last, and routes change before paths
+            # within an instant, links go down last, and routes change before paths
             place = max(
                 at
                 for at, row in enumerate(rows)
@@ -74,7 +74,7 @@ def changed(monkeypatch):
 
 
 def at_madrid(run, frame):
-    """The row of Madrid's entry for Tokyo. Other entries change at the same instant."""
+    """The row for Madrid's change of route to Tokyo. Routes of other nodes change at the same instant."""
     directions = [number for number, (a, _, _) in enumerate(run.tables.directions) if a == "Madrid"]
     [row] = frame[(frame.host == "host:Tokyo") & frame.from_direction.isin(directions)].itertuples(index=False)
     return row
@@ -89,7 +89,7 @@ def test_the_reason_for_which_a_cure_does_nothing_is_in_its_table(tmp_path, chan
     if cure == "duplicate":
         row = at_madrid(run, run.switches())
         assert (pd.isna(row.copied_pkts), pd.isna(row.copied_bytes)) == (True, True)
-        # the satellite that sends packets back also changes its entry, and has a path for copies
+        # the satellite that sends packets back changes its route as well, and it has a path for copies
         assert run.orders().eliminated_pkts.sum() == run.switches().copied_pkts.sum()
         assert (run.switches().copied_pkts.sum() > 0) == (name == "back")
     else:
@@ -99,23 +99,23 @@ def test_the_reason_for_which_a_cure_does_nothing_is_in_its_table(tmp_path, chan
         assert run.nodetotals().signals_pkts.sum() == run.merges().marker.notna().sum()
     assert row.refused == reason
     assert {key: found.wrong for key, found in crosscheck(run).items() if found.wrong} == {}
-    # new packets travel as without the cure; the other lost packet is a marker of the reverse path
+    # new packets travel as they do without the cure; the other lost packet is a marker of the opposite direction
     assert len(received(run)) == 40 - run.drops().flow.notna().sum()
 
 
 def test_ways_that_meet_behind_a_link_without_time_have_no_marker_and_packets_are_late(tmp_path):
-    # on the path to Madrid they meet at its station, behind ground links that take no time
+    # towards Madrid, the old and the new path meet at Madrid's station, behind ground links that take no time
     run = made(tmp_path, AT_THE_STATION, {"end_marker": True}, **{"ground.rate": "unshaped", "ground.delay": "zero"})
     merges = run.merges()
     [row] = merges[merges.host == "host:Madrid"].itertuples(index=False)
     assert row.refused == "no_time"
     assert pd.isna(row.marker)
-    # on the path to Tokyo they meet at a satellite, where packets wait
+    # towards Tokyo, the two paths meet at a satellite, where packets wait
     assert pd.isna(at_madrid(run, merges).refused)
     assert late_pkts(received(run)) == 0
     assert {key: found.wrong for key, found in crosscheck(run).items() if found.wrong} == {}
 
 
 def test_each_reason_is_made_to_happen_here():
-    # cures_test.py covers packets in flight, which are not moved
+    # packets in flight that are not moved are covered by cures_test.py
     assert set(REFUSALS.values()) <= {reason for _, reason in CHANGED.values()} | {"no_time", "in_flight"}

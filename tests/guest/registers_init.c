@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An init whose processes and threads keep different values in all vector registers, across system calls that switch to
- * another one. Compiled by the tests: gcc -O1 -static.
+ * An init whose processes and threads have different values in all vector registers. System calls switch between them,
+ * and the values must stay the same. The tests compile it: gcc -O1 -static.
  *
- * A token travels round a ring of pipes through four processes, the last of which has three further threads. Each
- * member fills its registers, reads the token (all others run meanwhile, with other values), passes it on, and checks
- * its registers. In each round the first member sends the others a signal while they wait for the token. The signal
- * handler overwrites the registers.
+ * A token passes through a ring of pipes between four processes, the last of which has three further threads. Each
+ * member of the ring fills its registers, reads the token, passes it on, and checks its registers. While it waits for
+ * the token, all other members run, with other values. In each round, the first member sends a signal to the others
+ * while they wait for the token. The handler of this signal overwrites the registers.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -36,7 +36,7 @@ struct vectors {
 static int pipes[MEMBERS][2];
 static enum width width;
 
-/* Loads the registers, makes the system calls read(from, token, 1) and write(to, token, 1), stores the registers */
+/* Loads the registers, makes the system calls read(from, token, 1) and write(to, token, 1), and stores the registers */
 #define PASS(load, store, clobbers...)                                                                      \
 	asm volatile(load                                                                                   \
 		     "mov %[from], %%rdi\n mov %[token], %%rsi\n mov $1, %%edx\n xor %%eax, %%eax\n syscall\n" \
@@ -96,7 +96,7 @@ static void overwrite(int number)
 	interrupted = 1;
 }
 
-/* Whether a member found its values again after each of its turns */
+/* Whether a member of the ring found its own values after each of its turns */
 static int ring(int member)
 {
 	int from = pipes[member][0], to = pipes[(member + 1) % MEMBERS][1];
@@ -110,13 +110,13 @@ static int ring(int member)
 		for (size_t i = 0; i < sizeof(in); i++)
 			((unsigned char *)&in)[i] = (unsigned char)(member * 37 + round * 11 + i * 3 + i / 64);
 		memset(&out, 0, sizeof(out));
-		/* To all except init and the sender */
+		/* The signal reaches all processes except init and the sender */
 		if (member == 0 && kill(-1, SIGUSR1))
 			return 0;
 		result = width == AVX512 ? pass_avx512(&in, &out, from, to, &token) :
 			 width == AVX	 ? pass_avx(&in, &out, from, to, &token) :
 					   pass_sse(&in, &out, from, to, &token);
-		/* the very last turn passes the token to a member that no longer reads */
+		/* in the last turn of all, the member to which the token is passed no longer reads */
 		if (result != 1)
 			return 0;
 		for (int n = 0; n < registers; n++)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Vector registers survive switches between processes and threads of the guest, and signals, with the size of this
-host.
+"""Vector registers keep their values when the guest switches between processes and threads, and at signals; this test
+uses the XSAVE area of this host.
 
-`ptrace_test.py` covers hosts with other sizes.
+`ptrace_test.py` covers areas of other sizes.
 """
 
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp.reordering` on the receiver's capture alone gives the same numbers as the guest's packet truth."""
+"""From the receiver's capture alone, `leowarp.reordering` computes the same numbers as the guest's packet truth."""
 
 import pyarrow.parquet as pq
 import pytest
@@ -41,11 +41,11 @@ UDP = 'kind = "udp"\npackets = 3000\npacket_rate = "8000 pkts/s"\npayload = "100
 @pytest.mark.parametrize(
     ("flow", "profile", "source"),
     [
-        # Retransmissions are recognised by timestamps, or by IPv4's identification in the profile without timestamps.
+        # Retransmissions are recognised by timestamps; in the profile without timestamps, by IPv4's identification.
         (TCP, "linux", Source()),
         (TCP, "classic", Source()),
         (PING, "linux", Source()),
-        # The guest's datagrams begin with their number.
+        # The guest's datagrams begin with their sequence number.
         (UDP, "linux", Source(protocol="udp", field_offset=0, field_size=8)),
     ],
     ids=["tcp", "tcp without timestamps", "ping", "udp"],
@@ -70,6 +70,6 @@ def test_the_receivers_capture_tells_what_the_guest_saw_at_both_ends(tmp_path, f
         "density_pkts": found.density.counted_pkts,
         "runs": found.runs.runs,
     }.items() <= truth.items()
-    # Neither the run nor the measurement sets a threshold, so both use the same default.
+    # Neither the run nor the measurement sets a threshold, so both have the default one.
     assert run_scalars(found.to_dict()).items() <= run.summary["flows"][0].items()
     assert measured.counts["undecided_pkts"] == 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reordering metrics of a run: closed forms of a known swap, and the same metrics computed from the stored packets."""
+"""Reordering metrics of runs: closed forms for a known swap, and the same metrics computed from the stored packets."""
 
 import numpy as np
 import pandas as pd
@@ -48,8 +48,8 @@ def bars(densities: pd.DataFrame, kind: int, scope: int = WHOLE, number: int = 0
 
 
 def three_paths(plan, delays_ms: list[int], switches_ms: list[int]):
-    """Routers s and t with three paths between them; packets from A to B switch to the next path at each of the
-    instants."""
+    """Routers s and t with three paths between them; at each instant in `switches_ms`, packets from A to B switch to
+    the next path."""
     names = ["s", "t", "via0", "via1", "via2", "host:A", "host:B"]
     s, t, *via, host_a, host_b = range(len(names))
     events = Events(names)
@@ -71,13 +71,13 @@ def three_paths(plan, delays_ms: list[int], switches_ms: list[int]):
 # Tests RFC 4737, 5.4 (histogram of n-reordering).
 # Tests RFC 4737, 5.4 (three duplicate acknowledgements).
 def test_a_probe_over_a_known_swap_gives_the_closed_form_exactly(tmp_path):
-    # 30 packets, one per millisecond, take a path of 100 ms, and the next 50 a path of 10 ms. The 50 packets arrive 40
-    # to 89 ms after the first packet was sent, and the 30 packets after 100 to 129 ms. The last 20 packets take a path
-    # of 200 ms.
+    # 30 packets, one per millisecond, take a path of 100 ms, and the next 50 packets take a path of 10 ms. Counted from
+    # the sending of the first packet, the 50 packets arrive after 40 to 89 ms, and the 30 packets after 100 to 129 ms.
+    # The last 20 packets take a path of 200 ms.
     old, new = 30, 50
     plan = plan_of(tmp_path, SWAP)
-    # each switch is half a millisecond before the first packet over the new path, so the order within an instant does
-    # not matter
+    # each switch is half a millisecond before the first packet of the new path, so no packet is sent at the instant of
+    # a switch
     events = three_paths(plan, [100, 10, 200], [1030, 1080])
     done = guest.run(guest.guest_image(plan.guest.kernel), plan, events, tmp_path)
     tables = trace.read_output(done.out_dir, tmp_path / layout.GUEST / "in" / "setup.json")
@@ -89,22 +89,25 @@ def test_a_probe_over_a_known_swap_gives_the_closed_form_exactly(tmp_path):
     assert whole.mean_displacement_pkts == 2 * old * new / 100
     shares = np.array([old, new, 20]) / 100
     assert whole.entropy_nats == pytest.approx(-(shares * np.log(shares)).sum())
-    # the first late packet follows all 50; each other late packet follows one of its own block
+    # the first late packet comes directly after all 50 packets of the other block, and each other late packet directly
+    # after a packet of its own block
     assert bars(densities, N_REORDERING) == dict.fromkeys(range(1, 11), 1)
     assert whole.reordered3_pkts == 1
-    # since the first overtaker, the i-th late packet follows the whole block and the late packets before it
+    # the extent of the i-th late packet is the number of packets in the other block, plus the number of late packets
+    # before it
     assert bars(densities, EXTENT) == dict.fromkeys(range(new, new + old), 1)
-    # 50 arrivals fill the buffer; the first late packet finds it full, and only the last one empties it
+    # 50 arrivals fill the buffer; the first late packet finds it full, and it is empty only after the last late packet
     assert bars(densities, RBD) == {0: 21, **dict.fromkeys(range(1, new), 1), new: old}
     assert (whole.discontinuities, whole.runs, whole.byte_offset_max_bytes) == (1, old, 56 * new)
-    # the first packet was sent 30 ms before the block, over a path that is 90 ms longer: it is 60 ms late, and each
-    # next one 1 ms more
+    # the first packet was sent 30 ms before the block, over a path that is 90 ms longer, so it is 60 ms late; each next
+    # packet is 1 ms later
     assert whole.late_time_max_ns == pytest.approx((60 + old - 1) * MS, abs=2000)
     assert tables["echoes"].to_pandas()["received_ns"].notna().all()
 
 
 def measured(packets: pd.DataFrame, from_ns: float, to_ns: float, threshold_pkts: int) -> reordering.Reordering:
-    """The metrics of the first transmissions with payload that were sent in [from, to), from the stored packets."""
+    """Metrics of the first transmissions that have payload and were sent in [from, to), computed from the stored
+    packets."""
     mine = packets[(packets.sent_ns >= from_ns) & (packets.sent_ns < to_ns)].reset_index(drop=True)
     arrived = mine[mine.received_ns.notna()].sort_values("received_ns", kind="stable")
     times_ns, lengths = (arrived[name].to_numpy("int64") for name in ("received_ns", "len_bytes"))
@@ -116,7 +119,8 @@ def measured(packets: pd.DataFrame, from_ns: float, to_ns: float, threshold_pkts
 
 
 def check_against_packets(run: lw.Run) -> pd.DataFrame:
-    """Compares every row and histogram bar of flow 0 with a computation from the table of packets. Returns the rows."""
+    """Compares every row and every bar of the histograms of flow 0 with values that are computed from the table of
+    packets. Returns the rows."""
     packets = run.packets()
     packets = packets[(packets.flow == 0) & (packets.direction == "data") & ~packets.is_retransmission.astype(bool)]
     packets = packets.sort_values("sent_ns", kind="stable")
@@ -201,7 +205,8 @@ def test_more_echoes_than_their_numbers_are_matched_and_measured(tmp_path):
     assert rows[rows.scope == WINDOW].sent_pkts.sum() == 70_000
     densities = trace.read(run.path / "30-trace", "densities").to_pandas()
     whole = bars(densities, RD)
-    # the longest of the 16384 draws is 9.4 deviations, 155 packets: no displacement reaches the threshold of 1000
+    # the longest of the 16384 random delays is 9.4 deviations, or 155 packets, so no displacement reaches the threshold
+    # of 1000
     assert sum(whole.values()) == 70_000
     assert sum(displacement * pkts for displacement, pkts in whole.items()) == 0
     # The run ends one second after the last packet was sent.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same plan gives the same bytes in another directory, as another user, and beside other work."""
+"""The same plan gives the same bytes in another directory, for another user, and beside other work."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from leowarp.guest.building.agent import agent
 pytestmark = pytest.mark.guest
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "two-changes.toml"
-# Long enough for the route change at 30 s with its late packets, retransmissions and DSACKs
+# In this time, the route change at 30 s causes late packets, retransmissions and DSACKs
 DURATION = "40 s"
 
 
@@ -29,7 +29,7 @@ def trace_hashes(directory: Path) -> dict[str, str]:
 
 @pytest.fixture
 def made(request):
-    """Make a run in a separate process, with the kernel that replaces the default one (`--kernel`)."""
+    """A function that makes a run in a separate process, with the kernel that `--kernel` names."""
     name = request.config.getoption("--kernel")
     kernel_options = () if name == "default" else ("--kernel", name)
 
@@ -60,8 +60,8 @@ def test_a_plan_gives_the_same_bytes_elsewhere(tmp_path, made, congestion_contro
 
 
 def test_another_seed_gives_another_run_where_chance_matters(tmp_path, made):
-    # CUBIC on links without loss draws no random numbers, so its runs are equal for all seeds. Which packets a lossy
-    # link loses depends on the seed.
+    # On links without loss, CUBIC draws no random numbers, so its runs are equal for all seeds. On links with loss, the
+    # seed decides which packets are lost.
     lossy = ("--set", "run.duration=3 s", "--set", "isl.loss=0.1 %")
     first = made(tmp_path / "1", str(EXAMPLE), *lossy)
     assert made(tmp_path / "2", str(EXAMPLE), *lossy, "--set", "run.seed=2") != first
@@ -77,7 +77,8 @@ def test_an_ordinary_user_gets_the_same_bytes(tmp_path, made):
             shutil.copytree(entry, home / "cache" / kind / entry.name)
         shutil.copy(first.path / "00-plan.toml", home / "plan.toml")
         subprocess.run(["chown", "-R", "65534:65534", home], check=True)
-        # the interpreter may be in root's home, so the user gets read access to it alone
+        # if the interpreter is in root's home directory, the other user needs read access to it, and gets no other
+        # right
         read_only = ("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search")
         user = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *read_only)
         environment = {"PATH": os.environ["PATH"], "HOME": str(home), "LEOWARP_CACHE": str(home / "cache")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A replayed trace is exact: probes meet its delays, packets its capacity."""
+"""A trace is replayed exactly: probes get its delays, and packets get its capacity."""
 
 from pathlib import Path
 
@@ -32,13 +32,13 @@ def replayed(folder: Path, measured: str, flows: str, duration: str):
 
 
 def delays_as_met(run, flow: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Sending times and times of arrival of a flow's probes, nan where lost."""
+    """Sending times and arrival times of the probes of a flow; nan if a probe was lost."""
     echoes = run.echoes(flow).sort_values("sent_ns")
     return echoes["sent_ns"].to_numpy(np.int64), echoes["received_ns"].to_numpy(float)
 
 
 def check_fifo(sent_ns: np.ndarray, received_ns: np.ndarray, delay_ns: np.ndarray) -> None:
-    """Each probe arrives after its delay, or together with an earlier probe if that arrives later."""
+    """Checks that each probe arrives after its own delay, or together with an earlier probe that arrives later."""
     earliest_ns = np.maximum.accumulate(sent_ns + delay_ns)
     late_ns = (received_ns - earliest_ns)[~np.isnan(received_ns)]
     assert (late_ns >= 0).all()
@@ -57,16 +57,16 @@ def test_probes_meet_the_delays_and_losses_of_a_table(tmp_path):
     sent_ns, received_ns = delays_as_met(run)
     row = np.searchsorted(t_ms * MS, sent_ns, side="right") - 1
     assert len(sent_ns) > 1300
-    settled = sent_ns < 4_900 * MS  # the last packets may still be in flight
+    settled = sent_ns < 4_900 * MS  # the packets after this time may be in flight at the run's end
     assert np.array_equal(np.isnan(received_ns)[settled], lossy[row][settled])
     check_fifo(sent_ns[settled], received_ns[settled], delay_us[row][settled] * 1_000)
 
 
 def test_probes_meet_the_delays_of_leoreplayer_and_packets_the_capacity_of_mahimahi(tmp_path):
-    """Both files are shorter than the run and start again, each after its own length."""
+    """Both files are shorter than the run; each begins anew when its own length is over."""
     dice = np.random.default_rng(5)
     delay_ms = dice.integers(8, 40, 230)
-    # Each millisecond has up to six opportunities, and sometimes there are none for 30 ms.
+    # In each millisecond, up to six packets can be sent, and sometimes none for 30 ms.
     per_ms = dice.integers(1, 7, 1_900)
     for begin in dice.integers(100, 1_800, 5):
         per_ms[begin : begin + 30] = 0
@@ -85,7 +85,7 @@ def test_probes_meet_the_delays_of_leoreplayer_and_packets_the_capacity_of_mahim
 
     arrived_ns = np.sort(run.echoes(1)["received_ns"].dropna().to_numpy())
     opportunities_ns = np.add.outer(np.arange(4) * len(per_ms), times_ms).ravel() * MS
-    # A packet whose 1500 bytes are served by k ms arrives 5 ms later. `begun` is the instant after which the queue is
+    # If the 1500 bytes of a packet are sent by millisecond k, it arrives 5 ms later. From `begun` on, the queue is
     # never empty.
     for begin_ms in range(600, 4_900, 37):
         window_ns = np.array([begin_ms, begin_ms + 1_000]) * MS
@@ -96,7 +96,7 @@ def test_probes_meet_the_delays_of_leoreplayer_and_packets_the_capacity_of_mahim
 
 
 def round_trips(run) -> tuple[np.ndarray, np.ndarray]:
-    """Sending times and round trips of the first flow, nan where lost."""
+    """Sending times and round trips of the first flow; nan if a probe was lost."""
     echoes = run.echoes(0).sort_values("sent_ns")
     sent_ns = echoes["sent_ns"].to_numpy(np.int64)
     return sent_ns, echoes["reply_ns"].to_numpy(float, na_value=np.nan) - sent_ns
@@ -104,7 +104,7 @@ def round_trips(run) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def dish(tmp_path_factory) -> tuple[np.ndarray, np.ndarray]:
-    """A flood ping of a made-up dish over two reconfigurations."""
+    """A flood ping over an invented dish, with two reconfigurations."""
     out = tmp_path_factory.mktemp("dish") / "run"
     return round_trips(lw.run("starlink-ping", {"run.duration": "31 s"}, out, report=False, progress=False))
 
@@ -112,7 +112,7 @@ def dish(tmp_path_factory) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("source", ["A", "B"])
 def test_a_ping_over_its_own_recording_meets_the_recorded_round_trips(tmp_path, dish, source):
     sent_ns, rtt_ns = dish
-    # `ping -D` prints microseconds, so both times of a reply are off by at most half a microsecond.
+    # `ping -D` prints microseconds, so each of the two times of a reply is off by up to half a microsecond.
     lines = [
         f"[{1_715_947_200 + (at + rtt) / 1e9:.6f}] 64 bytes from 192.0.2.1: icmp_seq={number} time={rtt / 1e6:.3f} ms"
         for number, (at, rtt) in enumerate(zip(sent_ns, rtt_ns, strict=True), 1)
@@ -122,7 +122,8 @@ def test_a_ping_over_its_own_recording_meets_the_recorded_round_trips(tmp_path, 
     ping = f'[[flows]]\nkind = "ping"\nsource = "{source}"\ndestination = "{"AB".replace(source, "")}"\n'
     run = replayed(tmp_path, 'file = "pings.txt"\n', ping + 'interval = "10 ms"\n', "30.8 s")
     again_ns, settled = round_trips(run)[1], slice(0, 3_000)
-    # Each recorded probe is met exactly once, because the recorded ping also sent one every 10 ms.
+    # In the replay, each recorded probe occurs exactly once, because the recorded ping sent a probe every 10 ms as
+    # well.
     assert np.array_equal(np.isnan(again_ns)[settled], np.isnan(rtt_ns)[settled])
     assert 0 < np.isnan(rtt_ns)[settled].sum() < 300
     assert np.nanmax(np.abs(again_ns - rtt_ns[: len(again_ns)])[settled]) <= WITHIN_NS
@@ -132,7 +133,8 @@ def test_a_ping_over_its_own_recording_meets_the_recorded_round_trips(tmp_path, 
 
 
 def test_losses_that_bunch_are_counted_as_the_links_and_hurt_cubic_more_than_bbr(tmp_path):
-    # Gilbert and Elliott: everything is lost for 16.7 ms, 2.56 % of the time, over a geostationary path.
+    # The loss model of Gilbert and Elliott over a geostationary path: all packets are lost for 16.7 ms at a time, in
+    # 2.56 % of the whole time.
     dice = np.random.default_rng(5)
     rows, t_s, gone_s = [], 0.0, 0.0
     while t_s < 60:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stations that number packets and put them in order are compared with a second implementation of RFC 9550's basic
-algorithm."""
+"""Stations that number packets and restore their order behave as in a second implementation of RFC 9550's
+algorithms."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ pytestmark = pytest.mark.guest
 def resequenced(
     arrivals: Iterable[tuple[int, int]], delay_ns: int, may_wait: Set[int] | None = None
 ) -> tuple[dict[int, int], dict[str, int]]:
-    """Release time of each of the packets 0, 1, ..., given (arrival, number), and the counts.
+    """The times at which the packets 0, 1, ... are passed on, and the counts, computed from (arrival, number).
 
-    Under the advanced algorithm, only packets of a new path (`may_wait`) wait.
+    With the advanced algorithm, only packets of a new path (`may_wait`) wait for earlier ones.
     """
     waiting: dict[int, int] = {}
     left: dict[int, int] = {}
@@ -77,7 +77,7 @@ def test_the_algorithm_by_hand():
 
 
 def test_the_advanced_algorithm_by_hand():
-    # packet 2 came by the old path, so 1 is lost; packet 4 came by the new path, and waits for 3
+    # packet 2 took the old path, so packet 1 is lost; packet 4 took the new path, so it waits for packet 3
     left, did = resequenced([(1, 0), (2, 2), (3, 4), (6, 3), (7, 6), (20, 5)], 5, {4, 6})
     assert left == {0: 1, 2: 2, 3: 6, 4: 6, 6: 12, 5: 20}
     assert did == {"waited_pkts": 2, "given_up_pkts": 2, "late_pkts": 1, "longest_ns": 5}
@@ -97,7 +97,7 @@ def test_each_packet_leaves_when_the_algorithm_says(tmp_path, change, delay, by)
     assert (order["source_host"], order["destination_host"]) == ("host:Madrid", "host:Tokyo")
     assert order["numbered_pkts"] == 40
     assert (order["protocol"] == 17) == (by == "flow")
-    # the queue at the station takes longer than 4 ms
+    # the queue at the station needs more than 4 ms to drain
     assert (late_pkts(received(run)) == 0) == (delay == "50 ms" or change is AT_A_SATELLITE)
 
 
@@ -126,7 +126,7 @@ def test_by_the_advanced_algorithm_only_packets_of_a_new_way_wait(tmp_path, chan
     [order] = run.orders().fillna(0).to_dict("records")
     assert {name: int(order[name]) for name in did} == did
     assert late_pkts(left_ns) == 0 < late_pkts(received(arrived))
-    # under the basic algorithm, a packet that is lost before the change holds up others
+    # with the basic algorithm, packets also wait for a packet that was lost before the change
     _, basic = resequenced(arrivals, 50 * MS)
     assert basic["waited_pkts"] >= did["waited_pkts"] > 0
     assert (basic["waited_pkts"] > did["waited_pkts"]) == (loss != "0 %")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory of a node that only forwards packets, and what its namespace omits to save it (guest/netns/routers.c)."""
+"""How much memory a node needs that only forwards packets, and which directories its namespace omits
+(guest/netns/routers.c)."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ def memory_bytes(folder: Path, preset: str) -> int:
 
 
 def test_a_router_with_four_links_takes_no_more_than_150_kb(tmp_path):
-    # 225,000 bytes with directories in /proc/sys and /sys
+    # with directories in /proc/sys and /sys, a node would need 225,000 bytes
     small, large = (memory_bytes(tmp_path / preset, preset) for preset in ("oneweb-study", "starlink-shell1"))
     assert (large - small) / (1584 - 648) < OF_A_ROUTER_BYTES
 

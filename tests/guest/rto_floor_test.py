@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The least retransmission timeout (net.ipv4.tcp_rto_min_us), which a scenario sets like any other sysctl of a host."""
+"""The minimum retransmission timeout (net.ipv4.tcp_rto_min_us), which a scenario sets like every other sysctl of a
+host."""
 
 import pytest
 
@@ -8,15 +9,15 @@ import leowarp as lw
 pytestmark = pytest.mark.guest
 
 MS, S = 1_000_000, 1_000_000_000
-# A path of 40 ms there and back on which nothing arrives from 2 s on
+# A path with an RTT of 40 ms; from 2 s on, all packets are lost
 TABLE = "t_s,delay_ms,rate_mbps,loss_ratio,loss_up_ratio\n0,20,100,0,0\n2,20,100,1,0\n"
 
 
 def timeout(folder, floor_ms, section):
-    """The RTO before the outage, its distance from the smoothed RTT, and the time from the last ACK to the timeout, all
-    in ms."""
+    """The RTO before the outage, the RTO minus the smoothed RTT, and the time from the last ACK to the timeout, all in
+    ms."""
     (folder / "path.csv").write_text(TABLE)
-    sysctls = '"net.ipv4.tcp_early_retrans" = "0"\n'  # no tail loss probe, which would be sent earlier
+    sysctls = '"net.ipv4.tcp_early_retrans" = "0"\n'  # otherwise, a tail loss probe would precede the timeout
     if floor_ms is not None:
         sysctls += f'"net.ipv4.tcp_rto_min_us" = "{1000 * floor_ms}"\n'
     (folder / "floor.toml").write_text(
@@ -39,8 +40,8 @@ def timeout(folder, floor_ms, section):
 )
 def test_the_least_timeout_is_what_the_sysctl_says_above_the_round_trip(tmp_path, floor_ms, section, least_ms):
     rto_ms, above_ms, waited_ms = timeout(tmp_path, floor_ms, section)
-    # RFC 6298, 2.3: SRTT + max(floor, 4 RTTVAR), rounded to the kernel's ticks
+    # RFC 6298, 2.3: the RTO is SRTT + max(floor, 4 RTTVAR), rounded to the kernel's ticks
     assert above_ms == pytest.approx(least_ms, abs=2)
-    # A wait of 63 to 511 ticks takes up to 8 ticks longer, and a wait of up to 4095 ticks up to 64 longer (the timer
-    # wheel's levels)
+    # A wait of 63 to 511 ticks ends up to 8 ticks late. A wait of 512 to 4095 ticks ends up to 64 ticks late (levels of
+    # the timer wheel).
     assert rto_ms <= waited_ms <= rto_ms + (9 if rto_ms < 500 else 65)

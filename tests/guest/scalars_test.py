@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every declared scalar has a value in at least one run."""
+"""Every declared scalar has a value in at least one of these runs."""
 
 from pathlib import Path
 
@@ -12,11 +12,11 @@ from leowarp.scalars.of_flows import DATAGRAMS
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 RUNS = {
-    # A route change that reorders packets, with a flow that continues through it.
+    # This run has a route change that reorders the packets of a flow.
     "two-changes": {"run.duration": "40 s", "flows.0.congestion_control": "reno"},
-    # Reconfigurations, and lost replies
+    # This run has reconfigurations, and lost replies
     "starlink-ping": {"run.duration": "50 s", "flows.0.name": "ping"},
-    # Probes that overtake each other
+    # In this run, probes overtake each other
     "jittered-probe": {"run.duration": "5 s"},
 }
 
@@ -36,22 +36,22 @@ source = "A"
 destination = "B"
 size = "1 MB"
 """
-"""This run has shares of flows, and the completion of one."""
+"""In this run, flows have shares, and one flow is completed."""
 
 OPPOSITE = TWO_TRANSFERS.replace('"A"\ndestination = "B"', '"B"\ndestination = "A"', 1)
-"""This run has the reason why there is no share."""
+"""In this run, there is no share, and the reason is recorded."""
 
 HELD = """
 run.duration = "31 s"
 cures = { move_queue = "kept", hold = true }
 """
-"""This run has the costs of cures for the change at 30 s."""
+"""In this run, cures act at the change at 30 s, and their costs are recorded."""
 
 OTHER_CURES = ({"cures.end_marker": True}, {"cures.duplicate": "100 ms", "cures.resequence": "flow"})
-"""This run has the cures that cannot be combined with the ones above."""
+"""This run has the cures that cannot be combined with those above."""
 
 OF_TCP_ALONE = {"congestion_control", "connect_ns", "completion_ns"}
-"""Null for every probe, because the summary lists them for all flows."""
+"""These scalars are in the summary of every flow, but are null for a probe."""
 
 
 @pytest.mark.guest
@@ -72,7 +72,7 @@ def test_every_declared_scalar_is_known_of_some_run(tmp_path):
             kind = "tcp" if flow["kind"] == "tcp" else "probe"
             known[kind] |= {name for name, value in flow.items() if value is not None}
     assert known["run"] == set(scalars.names(scalars.RUN))
-    # tests/guest/mptcp_test.py finds the one of Multipath TCP
+    # the scalar of Multipath TCP is covered by tests/guest/mptcp_test.py
     assert known["tcp"] == set(scalars.names(scalars.TCP)) - {"connection_goodput_mean_bps"}
-    # Of programs: tests/guest/program_test.py
+    # the scalars of programs are covered by tests/guest/program_test.py
     assert known["probe"] == set(scalars.names(scalars.PROBE)) - OF_TCP_ALONE - set(scalars.names(DATAGRAMS))

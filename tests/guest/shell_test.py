@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp shell`: a command at a host, and a shell on a terminal. Virtual time pauses while the shell waits."""
+"""`leowarp shell` with a command at a host, and with a shell on a terminal. Virtual time pauses while the shell
+waits."""
 
 import fcntl
 import json
@@ -56,7 +57,7 @@ def done(scenario, *words, stdin=b""):
 
 
 class Screen:
-    """A terminal with `leowarp shell` on it."""
+    """A terminal on which `leowarp shell` runs."""
 
     def __init__(self, spawn, words):
         self._keys, there = pty.openpty()
@@ -74,7 +75,8 @@ class Screen:
         os.write(self._keys, text)
 
     def until(self, pattern):
-        """The first match in the following output; the next search starts after it."""
+        """Waits for a pattern in the output that follows, and returns the first match; the next search starts after
+        it."""
         while not (match := re.search(pattern, self._said)):
             self._said += self._piece()
         self._said = self._said[match.end() :]
@@ -84,7 +86,7 @@ class Screen:
         return float(self.until(PROMPT)[1])
 
     def to_the_end(self):
-        """Exit status of the process, after its output has ended."""
+        """Reads the rest of the output, and returns the exit status of the process."""
         with suppress(EOFError):
             while True:
                 self._piece()
@@ -97,7 +99,7 @@ class Screen:
     def _piece(self):
         try:
             piece = os.read(self._keys, 4096)
-        except OSError:  # the other end of a pseudo-terminal is closed
+        except OSError:  # the other end of the pseudo-terminal is closed, so the output has ended
             piece = b""
         if not piece:
             raise EOFError(self._said)
@@ -110,7 +112,8 @@ def test_a_command_says_what_it_says_in_virtual_time_and_its_exit_code_is_ours(s
     assert ran.returncode == 7
     assert ran.stderr.endswith(b"no\n")
     trips = re.findall(rb"from B \(10\.1\.0\.2\): icmp_seq=\d ttl=61 time=(\S+) ms", ran.stdout)
-    # 84 bytes and an Ethernet header at 20 Mbit/s each way, twice, and 10 ms four times.
+    # The round trip has four delays of 10 ms, and on four links the transmission of 84 bytes and an Ethernet header at
+    # 20 Mbit/s.
     assert [float(trip) for trip in trips] == pytest.approx([40.2] * 3, abs=0.1)
 
 
@@ -148,10 +151,10 @@ def test_the_terminal_has_its_size_job_control_and_signals(scenario, spawn):
     screen.until(f"{ROWS} {COLUMNS}\r\n/dev/tty1".encode())
     screen.prompt_s()
     screen.resize(40, 170)
-    # The test sends the signal itself, because its terminal is no process's controlling terminal.
+    # The test sends this signal itself, because its terminal is not the controlling terminal of any process.
     screen.process.send_signal(signal.SIGWINCH)
     screen.type(b"sh -c 'echo ready; read x; echo got $x; kill -TSTP $$; echo back; read y; echo got $y'\r")
-    # Input that arrives while bash still reads its line does not reach the command that bash starts.
+    # If input arrives while bash is still reading its line, the command that bash starts does not get this input.
     screen.until(b"ready\r\n")
     screen.type(b"one\r")
     screen.until(b"got one\r\n")

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An init that checks which bytes guest/tcp/payload.c does not copy, and what guest/tcp/sockets.c reports about
- * sockets.
- * Compiled by the tests: gcc -O1 -static. end.json has one number per answer.
+ * An init that checks which bytes guest/tcp/payload.c leaves uncopied, and what guest/tcp/sockets.c reports about
+ * sockets. The tests compile it: gcc -O1 -static. end.json contains one number for each answer.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -26,10 +25,10 @@
 #define BYTES 1024
 #define INFO_AT 32
 #define CC_AT 8
-/* Number of answer bytes that follow after a sleeping read */
+/* The number of bytes that follow, as stated by a read that has slept */
 #define LENGTH_BYTES 8
 
-/* The unread range is in the middle; the bytes beside it are copied */
+/* The range that is named is in the middle of the memory, and the bytes beside it are copied */
 static unsigned char memory[3][BYTES], got[2 * BYTES];
 static int pair[2];
 
@@ -55,7 +54,7 @@ static int arrived(const unsigned char *first, const unsigned char *second)
 	return same;
 }
 
-/* Whether an answer of the file equals that of getsockopt */
+/* Whether an answer of /proc/leolink/sockets equals the answers of getsockopt */
 static int is_told(const unsigned char *answer, int fd)
 {
 	unsigned char said[1024];
@@ -69,7 +68,7 @@ static int is_told(const unsigned char *answer, int fd)
 	return !getsockopt(fd, IPPROTO_TCP, TCP_CC_INFO, said, &bytes) && bytes == told[1] && !memcmp(said, answer + CC_AT, bytes);
 }
 
-/* A connection from BBR to CUBIC with some data sent */
+/* A connection from a socket with BBR to one with CUBIC, over which some data were sent */
 static int connected(int fds[2])
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(7), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples of many sockets by one call equal getsockopt's values. Sent data is copied except for the named range."""
+"""One call that samples many sockets gives the same values as getsockopt. Data that are sent are copied, unless they
+come from the range that was named."""
 
 from __future__ import annotations
 
@@ -14,14 +15,14 @@ BYTES = 1024
 
 @pytest.fixture(scope="module")
 def found(end_of, tmp_path_factory):
-    """What sockets_init.c found."""
+    """The `end.json` of sockets_init.c."""
     return end_of("sockets_init", tmp_path_factory.mktemp("sockets"))
 
 
 def test_the_range_that_nobody_looks_at_is_not_copied_and_all_else_is(found):
-    # Uncopied bytes show earlier content of the kernel's memory, so a byte may agree by chance.
+    # A byte that is not copied has an earlier value of the kernel's memory, so it may be equal by chance.
     assert found["cut"] < BYTES
-    # One of the two pieces is outside of the range, so both are copied.
+    # One of the two pieces is not from the range that was named, so both are copied.
     assert found["mixed"] == found["beside"] == found["after"] == 2 * BYTES
 
 
@@ -31,9 +32,9 @@ def test_each_socket_is_told_of_as_getsockopt_does(found):
 
 
 def test_a_read_that_sleeps_ends_when_it_should_and_tells_the_same(found):
-    # The clock is read once more, which takes 256 ns.
+    # The clock is read one more time, which takes 256 ns.
     assert 0 <= found["late_ns"] <= 2 * 256
-    # There are no links in this guest.
+    # This guest has no links.
     assert (found["told_asleep"], found["links_bytes"], found["short_asleep"]) == (2, 0, errno.EINVAL)
 
 

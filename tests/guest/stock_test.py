@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel `stock`, without leowarp's clock and links, agrees with the default kernel over netem links.
-tools/stock.py compares all cases."""
+"""Over links by netem, the kernel `stock`, which has neither leowarp's clock nor its links, agrees with the default
+kernel. tools/stock.py compares more cases."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small study of real runs is killed in the middle and continued, and one of its runs is repeated alone."""
+"""A small study of real runs is killed before its end and continued, and one of its runs is repeated alone."""
 
 import json
 import subprocess
@@ -32,7 +32,7 @@ scenario = "jittered-transfer"
 
 @pytest.fixture
 def started(spawn, tmp_path):
-    """Starts `leowarp study` in a new session."""
+    """A function that starts `leowarp study` in a session of its own."""
 
     def start(*words: str) -> subprocess.Popen:
         command = [sys.executable, "-m", "leowarp", "study", *words]
@@ -44,7 +44,7 @@ def started(spawn, tmp_path):
 
 
 def rows(folder: Path) -> dict[str, int]:
-    """Run id to number, for the runs that have a row."""
+    """For each run that has a row in the results: its id, and its number."""
     found = {}
     for line in (folder / "out" / "journal.jsonl").read_text().splitlines():
         row = json.loads(line)
@@ -56,7 +56,7 @@ def rows(folder: Path) -> dict[str, int]:
 
 
 def guests_below(folder: Path) -> list[int]:
-    """Processes that work in the study's directory."""
+    """Ids of the processes whose working directory is in the study's directory."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cwd"):
         try:
@@ -94,7 +94,7 @@ def test_a_study_killed_in_the_middle_goes_on_and_its_runs_can_be_made_again(tmp
     assert frame["status"].tolist() == ["ok"] * 6
     assert before.items() <= dict(zip(frame["run_id"], frame.index, strict=True)).items()
     assert set(frame["flow0_bytes"]) == {1_000_000}
-    # 1 MB, in slow start from 10 segments and with 100 ms in one direction, takes 0.9 s at least.
+    # In slow start from 10 segments, with 100 ms in one direction, a transfer of 1 MB takes at least 0.9 s.
     assert frame["flow0_completion_ns"].between(800_000_000, 3_000_000_000).all()
 
     for number in (2, 3):
@@ -105,12 +105,12 @@ def test_a_study_killed_in_the_middle_goes_on_and_its_runs_can_be_made_again(tmp
         assert told["scalars"] > 20
         assert again.returncode == 0, words
         assert (tmp_path / f"again-{number}" / "manifest.json").exists()
-    # `verify` checks every file and repeats some of the runs.
+    # `verify` checks every file, and makes some of the runs a second time.
     status, told = verified(tmp_path / "out", "--sample", "2")
     assert status == 0, told
     assert set(told["files"].values()) == {"as listed"}
     assert len(told["second_runs"]) == 2
-    # A changed row is found.
+    # A value in a row is changed, and `verify` must find this.
     (path,) = (tmp_path / "out" / "results" / "pacing=internal").glob("*.parquet")
     table = pq.ParquetFile(path).read()
     place = table.column_names.index("flow0_completion_ns")

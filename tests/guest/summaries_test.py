@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that keep only their summary have the numbers of whole runs, and do not suffer from the failure of another
-run."""
+"""If only the summaries of runs are kept, they equal those of complete runs, and the failure of one run does not affect
+the others."""
 
 from pathlib import Path
 
@@ -64,7 +64,7 @@ def test_a_summary_alone_and_a_run_directory_have_the_same_numbers(tmp_path):
 
 
 def test_a_run_finds_nothing_of_the_run_before_it(tmp_path):
-    # Rows of capacity (tables.bin), then a module's parameter, then neither
+    # The first plan has rows of capacity (tables.bin), the second has a module's parameter, and the third has neither
     path = EXAMPLES / "starlink-new-york-london.toml"
     tables = scenario.resolve(scenario.load(path, {"run.duration": "2 s"}))
     other = plan_of(
@@ -78,7 +78,7 @@ def test_a_run_finds_nothing_of_the_run_before_it(tmp_path):
 
 
 def test_a_run_that_runs_out_of_memory_says_what_to_type(tmp_path):
-    # 4,408 satellites need some 600 MiB.
+    # 4,408 satellites need some 600 MiB, so this run fails.
     settings = {"run.duration": "1 s", "network.instantiate": "all", "guest.memory": "128 MiB"}
     plan = scenario.resolve(scenario.load(EXAMPLES / "starlink-gen1.toml", settings))
     timeline = media.timeline_of(plan, ephemeris.ephemeris_of(plan))

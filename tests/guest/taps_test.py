@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packet truth by the guest kernel's taps changes no packet, and sees the same packets at the same times as packet
-sockets."""
+"""Packet truth by the guest kernel's taps changes no packet of a run, and sees the same packets at the same times as
+packet sockets."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def run_of(name: str, folder: Path, changes: dict[str, Any]) -> lw.Run:
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_run_with_truth_is_the_run_without(tmp_path, name):
-    # with packet sockets, one ACK of 10,000 in starlink.toml covered another segment
+    # with packet sockets, one in 10,000 ACKs of starlink.toml acknowledged another segment than without them
     with_truth, without = (run_of(name, tmp_path / str(on), {"observe.truth": on}) for on in (True, False))
     compared = 0
     for file in sorted((without.path / "30-trace").glob("*.parquet")):
@@ -47,7 +47,7 @@ def test_a_run_with_truth_is_the_run_without(tmp_path, name):
 
 
 def test_taps_see_what_packet_sockets_see(tmp_path):
-    # a ping every 5 ms; no result depends on when a program reads
+    # the flow pings every 5 ms, so no result depends on when a program reads
     changes = {"run.duration": "20 s", "flows.0.flood": False, "flows.0.interval": "5 ms", "observe.packets": "all"}
     taps, sockets = (
         lw.run(EXAMPLES / "starlink-ping.toml", changes | {"observe.capture": by}, tmp_path / by, report=False,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small part of the study in the guest: its scenario, the study engine, and the values that claims read from the
+"""A small part of the study, run in the guest: its scenario, the study engine, and the values that its claims read from
 traces."""
 
 import shutil
@@ -15,14 +15,14 @@ pytestmark = pytest.mark.guest
 
 SHORT = {"first": "120 s", "growth": "10 s", "growth_by_acks": "10 s", "rto_floor": "60 s", "capacity": "60 s"}
 TICK_US = 8_000
-"""SRTT and RTO are rounded to ticks of the kernel's clock, of 4 ms."""
+"""SRTT and RTO are rounded to ticks of the kernel's clock, which take 4 ms."""
 SESSIONS = ("first", "rto_floor", "capacity")
-"""Groups with several SNRs, of which the test runs one."""
+"""Groups for several SNRs, of which this test runs only one."""
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Rows and traces by group: NewReno at 10 dB, shortened, and its window without loss."""
+    """Rows and traces by group: shortened runs of NewReno at 10 dB, and of its window without loss."""
     folder = tmp_path_factory.mktemp("tauran2018")
     found = {}
     for part in runs.parts():
@@ -31,7 +31,7 @@ def made(tmp_path_factory):
         content = dict(part.content)
         content["set"] = content["set"] | {"run.duration": SHORT[part.name]}
         if part.name == "rto_floor":
-            # The study does not keep the traces of this group.
+            # The study itself does not keep the traces of these runs.
             content["keep"] = {"runs": "all"}
 
         def wanted(run, part=part):
@@ -53,7 +53,7 @@ def made(tmp_path_factory):
 
 
 def known(trace):
-    """`(srtt_us, rttvar_us, rto_us)` of the samples after the first round trip has been measured."""
+    """`(srtt_us, rttvar_us, rto_us)` of the samples after the first measurement of a round trip."""
     measured = (trace.srtt_us > 0) & np.isfinite(trace.rto_us)
     return trace.srtt_us[measured], trace.rttvar_us[measured], trace.rto_us[measured]
 
@@ -68,7 +68,8 @@ def test_every_column_of_a_session_is_known(made):
 def test_the_kernel_obeys_delayed_acks_and_the_link_keeps_order(made):
     sessions = results.sessions(made["first"][0]).set_index(["delayed_ack", "resequencing"])
     for ordered in (True, False):
-        # Bursts of a resequencing link arrive while the reader reads, and are joined (docs/concepts/delayed-acks.md)
+        # A link that restores the order delivers packets in bursts; packets that arrive while the reader reads are
+        # acknowledged together (docs/concepts/delayed-acks.md)
         assert sessions.loc[(OFF, ordered), "acks_per_segment_ratio"] > (0.93 if ordered else 0.99)
         assert sessions.loc[(ON, ordered), "acks_per_segment_ratio"] < 0.85
         assert (sessions.loc[(ON, ordered), "late_pkts"] == 0) == ordered
@@ -84,11 +85,13 @@ def test_without_a_floor_the_timeout_follows_the_variation(made):
     )
     for delayed in (ON, OFF):
         (srtt_us, rttvar_us, rto_us), (with_srtt_us, _, with_rto_us) = floorless[delayed, True], floored[delayed, True]
-        # Linux's SRTT plus 200 ms, less the rounding to ticks
+        # Linux's minimum RTO is SRTT plus 200 ms; 10 ms are subtracted because of the rounding to ticks
         assert (with_rto_us >= with_srtt_us + 190e3).all()
-        # RFC 6298, 2.3: the kernel uses the largest variation of a round trip, and a timeout doubles the RTO.
+        # By RFC 6298, 2.3, equality would hold, but the kernel uses the largest variation within a round trip, and a
+        # timeout doubles the RTO.
         assert (rto_us >= srtt_us + 4 * rttvar_us - TICK_US).all()
-    # The sessions lose different packets. Without a floor, the RTO may also be larger if timeouts have doubled it.
+    # The sessions with and without resequencing do not lose the same packets. Without the minimum, an RTO can still be
+    # large, because timeouts have doubled it.
     assert any(np.median(rto_us - srtt_us) < 190e3 for srtt_us, _, rto_us in floorless.values())
 
 
@@ -96,7 +99,7 @@ def test_retransmissions_that_take_capacity_change_nothing_of_what_the_channel_l
     sessions = results.sessions(made["capacity"][0])
     assert len(sessions) == 4
     assert (sessions["lost_ratio"] < 0.2).all()
-    # Far below the capacity that is left (40 Mbit/s and at least a fifth of it)
+    # The goodput is far below the capacity that remains (at least a fifth of 40 Mbit/s)
     assert (sessions["goodput_bps"] < 8e6).all()
 
 
@@ -114,8 +117,8 @@ def test_a_window_that_grows_by_acks_is_slowed_by_delayed_acks_and_one_that_grow
         for name in ("growth", "growth_by_acks")
     }
     by_acks, by_segments = took_s["growth_by_acks"], took_s["growth"]
-    # With half the growth per round trip it would take 1.7 times as long. Linux's receiver opens its window sooner with
-    # delayed ACKs.
+    # If the window grew by half as much per round trip, filling the path would take 1.7 times as long. The ratio is
+    # smaller because Linux's receiver opens its window sooner with delayed ACKs.
     assert by_acks[ON] > 1.2 * by_acks[OFF]
     assert by_segments[ON] < 1.1 * by_segments[OFF]
     assert by_acks[OFF] == pytest.approx(by_segments[OFF], rel=0.1)

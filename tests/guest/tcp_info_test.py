@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The agent's copy of `struct tcp_info` has the memory layout of the built kernel's header."""
+"""In memory, the agent's copy of `struct tcp_info` has the layout that the built kernel's header defines."""
 
 import ctypes
 import re
@@ -16,12 +16,12 @@ pytestmark = pytest.mark.guest
 
 SOURCE = Path(__file__).parents[2] / "crates" / "agent" / "src" / "flows" / "tcp_info.rs"
 TYPES = {"u8": ctypes.c_uint8, "u16": ctypes.c_uint16, "u32": ctypes.c_uint32, "u64": ctypes.c_uint64}
-# Bytes that hold several bit fields: C has no offset of them.
+# Bytes that contain several bit fields, which have no offsets in C.
 BIT_FIELDS = {"tcpi_wscales", "tcpi_flags"}
 
 
 def struct_in_rust(name: str) -> type[ctypes.Structure]:
-    """A struct of the agent as C lays it out."""
+    """A struct of the agent, as a C compiler would place its fields."""
     body = re.search(rf"pub struct {name} {{\n(.*?)^}}", SOURCE.read_text(), re.DOTALL | re.MULTILINE).group(1)
     fields = [(field, TYPES[kind]) for field, kind in re.findall(r"^    pub (\w+): (u\d+),$", body, re.MULTILINE)]
     return type(name, (ctypes.Structure,), {"_fields_": fields})

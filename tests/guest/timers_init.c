@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An init that waits for a datagram that never comes, with timeouts of the kernel's timer wheel (SO_RCVTIMEO) that
- * start in the middle of many ticks. Compiled by the tests: gcc -O1 -static. end.json has the tick in which each wait
- * began and its length.
+ * An init that waits several times for a datagram that never comes, with a timeout of the kernel's timer wheel
+ * (SO_RCVTIMEO) that starts in the middle of a tick. The tests compile it: gcc -O1 -static. For each wait, end.json
+ * contains the tick in which it began, and its length.
  */
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -40,8 +40,8 @@ int main(void)
 		return 5;
 	n = sprintf(end, "{\"ok\": true, \"virtual_ns\": 0, \"warnings\": [], \"waits\": [");
 	for (int i = 0; i < WAITS; i++) {
-		/* The longest wait that can end at any tick, and the first that is rounded to 8 ticks (LVL_START of
-		 * kernel/time/timer.c) */
+		/* Two timeouts: the longest that can end at any tick, and the shortest that is rounded to 8 ticks
+		 * (LVL_START of kernel/time/timer.c) */
 		struct timeval patience = { .tv_usec = 62000 + 1000 * (i % 2) };
 		int64_t tick = now_ns() / TICK_NS + 1, middle_ns = tick * TICK_NS + TICK_NS / 2;
 		struct timespec until = { middle_ns / 1000000000, middle_ns % 1000000000 };

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reordering of the study's probe, measured in the guest, against closed forms and against arithmetic."""
+"""Reordering of the study's probe, measured in the guest, agrees with closed forms and with arithmetic on its
+packets."""
 
 import pytest
 
@@ -14,8 +15,8 @@ from leowarp_studies.torres2020.runs import PROBE_SCENARIO
 pytestmark = pytest.mark.guest
 
 SHORT_PKTS = 20_000
-"""The number of packets gives MD with a standard error of 0.5 %. At 0.6 ms, the MD of the exponential distribution is
-already 2.5 % below the closed form. So this case uses all of the study's packets."""
+"""With this number of packets, the standard error of MD is 0.5 %. For the exponential distribution, MD at 0.6 ms is 2.5
+% below the closed form. This case therefore uses as many packets as the study's probe."""
 
 INSIDE_US, OUTSIDE_US = (600, 1000, 2000, 4000), (75, 10_000)
 
@@ -35,7 +36,7 @@ def plan_of(distribution: str, jitter_us: int):
 
 @pytest.fixture(scope="module")
 def probes(tmp_path_factory):
-    """(MD, E_r) by distribution and jitter in us, and the directory of one whole run."""
+    """(MD, E_r) by distribution and jitter in us, and the directory of a complete run."""
     folder = tmp_path_factory.mktemp("probes")
     keys = [(name, jitter_us) for jitter_us in (*INSIDE_US, *OUTSIDE_US) for name in simulation.DISTRIBUTIONS]
     plans = [plan_of(*key) for key in keys]
@@ -83,5 +84,5 @@ def test_displacements_of_a_complete_sequence_sum_to_zero(probes):
     shape = results.shape(tables, tables)
     assert abs((shape.displacement_pkts * shape.share).sum()) < 1e-9
     assert len(shape.delay_ns) == simulation.PROBE_PKTS
-    # The earliest exponential packet is one standard deviation early.
+    # With the exponential distribution, the earliest packet is one standard deviation early.
     assert shape.delay_ns.min() == pytest.approx(99e6, abs=0.2e6)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Goodput, completion times and pairs of short flows between cities are compared with sums over their packets."""
+"""Short flows between cities: their goodput, their completion times and the values of their pairs equal sums over their
+packets."""
 
 from pathlib import Path
 
@@ -26,7 +27,7 @@ def data(run):
 
 
 def first_arrivals(packets):
-    """The first arrival of each packet of a flow, by the packet's first byte."""
+    """The first arrival of each packet of a flow; packets are identified by their first byte."""
     came = packets[packets["received_ns"].notna()].sort_values("received_ns", kind="stable")
     return came.drop_duplicates("seq")
 
@@ -63,7 +64,7 @@ def test_pairs_and_the_matrix_are_sums_over_packets(run, data):
     for row in pairs.itertuples():
         mine = [flow for flow in flows if (flow["source"], flow["destination"]) == (row.source, row.destination)]
         assert row.flows == len(mine)
-        # Only within the flow's life: packets that arrive after a cut-off do not count.
+        # Only packets that arrive in the flow's lifetime count, and not those that arrive after the flow was cut off.
         carried = sum(
             int(came.loc[came["received_ns"] <= flow["stop_ns"], "len_bytes"].sum())
             for flow in mine
@@ -76,5 +77,5 @@ def test_pairs_and_the_matrix_are_sums_over_packets(run, data):
         sent = data[data["flow"].isin([flow["flow"] for flow in mine])]
         assert row.retransmissions_pkts == sent["is_retransmission"].sum()
         assert row.lost_pkts >= sent["drop_cause"].notna().sum()
-        # Over the life of a pair, its goodput does not exceed the rate of one link.
+        # Over its lifetime, the goodput of a pair does not exceed the rate of a single link.
         assert row.goodput_mean_bps * (1448 + LEAST_HEADERS_BYTES) / 1448 < run.plan.ground.rate_bps

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`verify` accepts a run with the user's own module at once, and one with a stranger's module only with --trust."""
+"""`verify` accepts a run with the user's own module without further options; for a run with a stranger's module, it
+requires --trust."""
 
 import os
 import shutil

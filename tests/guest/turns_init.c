@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An init whose children have threads that read each other's entries in /proc. The last thread of a child wakes the init and
- * frees these entries. The init frees them, too, and waits for the thread (release_task, shrink_dcache_parent). Then the
- * init makes two long writes. Compiled by the tests; end.json has the times that the writes take.
+ * An init with child processes whose threads read each other's entries in /proc. The last thread of a child wakes the
+ * init, and frees these entries. The init frees the same entries, and so has to wait for the thread (release_task,
+ * shrink_dcache_parent). Then the init makes two long writes. The tests compile it; end.json contains the times that
+ * the writes take.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -24,7 +25,7 @@
 #define THREADS 4
 #define MIB (1 << 20)
 
-/* A wakeup gives the init the processor at once, by its priority or by its shorter time slice. */
+/* With this priority, or with a shorter time slice, the init gets the processor as soon as it is woken. */
 static const struct {
 	uint32_t size, policy;
 	uint64_t flags;
@@ -33,7 +34,7 @@ static const struct {
 	uint64_t runtime_ns, deadline_ns, period_ns;
 } in_haste = {
 	.size = sizeof(in_haste),
-	.flags = 1, /* SCHED_FLAG_RESET_ON_FORK */
+	.flags = 1, /* the flag SCHED_FLAG_RESET_ON_FORK */
 #ifdef REAL_TIME
 	.policy = SCHED_FIFO,
 	.priority = 1,
@@ -51,7 +52,7 @@ static int64_t now_ns(void)
 	return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
-/* Read a file of each thread, so that the kernel caches its directory entries. */
+/* Reads a file of each thread in /proc, so that the kernel caches the thread's entry. */
 static void look(const char *process)
 {
 	char name[400], text[4096];
@@ -91,11 +92,11 @@ static void child(void)
 	for (long i = 0; i < THREADS; i++)
 		if (pthread_create(&threads[i], NULL, thread, (void *)i))
 			_exit(9);
-	/* the process ends with the last of them */
+	/* the process ends when its last thread does */
 	pthread_exit(NULL);
 }
 
-/* The time of one write, in which the kernel calls cond_resched() once in 4 KiB. */
+/* The virtual time that one write takes; the kernel calls cond_resched() once per 4 KiB of it. */
 static int64_t work_ns(int mib)
 {
 	static char text[MIB];

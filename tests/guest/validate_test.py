@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recording that the profile itself made agrees with its replay and with pings in the guest."""
+"""A recording that was made from the profile itself agrees with its replay, and with pings in the guest."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,8 @@ pytestmark = pytest.mark.guest
 
 def test_a_recording_of_the_profile_holds_over_its_replay_and_the_default_profile(tmp_path):
     made = recording(Kind(100_000_000, 8), 1)
-    # Lines of `time sequence rtt` without a header, because a table with a header is read as rows and not as probes.
+    # The file has lines `time sequence rtt` without a header, because a table with a header would be read as rows
+    # instead of probes.
     rows = zip((made.round_trip.t_ns / 1e9).tolist(), made.round_trip.delay_ns.tolist(), strict=True)
     lines = [
         f"{1715947200 + t_s:.9f} {n} {rtt_ns / 1e6:.1f}" for n, (t_s, rtt_ns) in enumerate(rows) if rtt_ns == rtt_ns

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel alone runs a scenario in an empty environment, without compilers, as an ordinary user."""
+"""With only the wheel installed, an ordinary user can run a scenario in an empty environment without compilers."""
 
 import json
 import os
@@ -21,13 +21,13 @@ pytestmark = [pytest.mark.guest, pytest.mark.slow]
 
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = 65534
-# Build tools that a user's machine may lack. The wheel must not need them.
+# Build tools that a user's machine may lack, and that the wheel must not need.
 TOOLS = ("gcc", "cc", "ld", "make", "cargo", "rustc", "nm", "flex", "bison")
 
 
 @pytest.fixture(scope="module")
 def wheel() -> Iterator[Path]:
-    """The wheel, in a directory that every user may read (pytest's own are private)."""
+    """The wheel, copied to a directory that every user can read, because pytest's own directories are private."""
     with tempfile.TemporaryDirectory(prefix="leowarp-wheel-") as scratch:
         os.chmod(scratch, 0o755)
         command = [sys.executable, ROOT / "tools" / "wheel.py", scratch]
@@ -47,7 +47,7 @@ def test_the_wheel_carries_kernel_agent_and_what_the_gpl_asks_for(wheel):
         copying = archive.read("leowarp/_guest/source/COPYING").decode()
         rebuild = archive.read("leowarp/_guest/source/REBUILD.md").decode()
         revision = json.loads(archive.read(f"leowarp/{REVISION}"))
-    # The tag names the oldest glibc that has every symbol version of the library.
+    # The wheel's tag must name the oldest glibc that has every symbol version which the library needs.
     versions = {int(minor) for minor in re.findall(rb"GLIBC_2\.(\d+)", library)}
     assert max(versions) == int(tag[1])
     files = [path for path in (ROOT / "guest").rglob("*") if path.is_file() and path.parent.name != "__pycache__"]
@@ -66,10 +66,10 @@ def test_the_wheel_carries_kernel_agent_and_what_the_gpl_asks_for(wheel):
 
 
 def ordinary_user(python: Path, libraries: str) -> list[str]:
-    """Prefix that makes a command run without privileges.
+    """Words that are put before a command, so that it runs without privileges.
 
-    For root this is the user `nobody`. If this user cannot enter a directory above Python or its libraries, such as
-    /root, the command runs as root without capabilities.
+    For root, the command then runs as the user `nobody`. If `nobody` cannot enter a directory above Python or its
+    libraries, such as /root, the command runs as root without capabilities.
     """
     if os.geteuid() != 0:
         return []
@@ -90,8 +90,8 @@ def test_an_ordinary_user_without_a_compiler_runs_a_scenario(wheel):
     python = environment / "bin" / "python"
     install = [sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", "--quiet", wheel]
     subprocess.run(install, check=True)
-    # The libraries come from this environment, behind the packages of the new one. leowarp itself must come from the
-    # new one.
+    # Other libraries come from this environment, which follows the new environment in the search path. leowarp itself
+    # must come from the new environment.
     (site_packages,) = environment.glob("lib/python*/site-packages")
     (site_packages / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
     programs = home / "bin"
@@ -122,7 +122,7 @@ def test_an_ordinary_user_without_a_compiler_runs_a_scenario(wheel):
     summary = json.loads((home / "run" / "summary.json").read_text())
     assert summary["virtual_s"] == 5
     assert not (home / "run" / "INCOMPLETE").exists()
-    # The installed package has the commit and the files of the checkout.
+    # The manifest of the installed package must contain the checkout's commit and files.
     assert json.loads((home / "run" / "manifest.json").read_text()).items() >= sources().items()
     (home / "arrivals.txt").write_text("1\n3\n2\n4\n")
     assert json.loads(run("reorder", "arrivals.txt", "--threshold", "3", "--json"))["reordered_ratio"] == 0.25

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Complete runs that were made without a guest, and their pages."""
+"""Fixtures: complete runs that were made without a guest, and their pages."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from support.synthetic.run import PLAN_TOML, write_synthetic_run
 
 
 def completed(path, warning="look twice"):
-    """Adds to a run directory the files that `leowarp run` writes last."""
+    """Adds to a run directory the files that `leowarp run` writes at its end."""
     plan = scenario.plan_of(path / layout.PLAN)
     metrics(read_tables(path), plan).with_cost(cpu_s=1.0, wall_s=2.0).write(path)
     costs = trace.Stopwatch().costs(60.0, 2.5, 1 << 20)
@@ -21,7 +21,8 @@ def completed(path, warning="look twice"):
 
 @pytest.fixture(scope="session")
 def synthetic(tmp_path_factory):
-    """Writes the synthetic run of a scenario: `synthetic(PLAN_TOML)`. Without a named directory it takes a new one."""
+    """A function that writes the synthetic run of a scenario: `synthetic(PLAN_TOML)`. If the caller names no directory,
+    it is a new one."""
 
     def write(toml=PLAN_TOML, path=None, **completion):
         path = tmp_path_factory.mktemp("runs") / "run" if path is None else path
@@ -48,7 +49,7 @@ def page(run_dir, tmp_path_factory):
 
 @pytest.fixture
 def opened(browser, page):
-    """Opens the page at an instant, paused: `opened("t=20")`."""
+    """A function that opens the page at an instant and pauses it: `opened("t=20")`."""
 
     def open_(fragment="t=20", **options):
         return browser.open(f"{page}#{fragment}", **options)

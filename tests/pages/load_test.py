@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The load of all links on the page of `leowarp view`: on the globe, in the table beside it, and in the address."""
+"""The page of `leowarp view` shows the load of all links: on the globe, in the table beside it, and in the page's
+address."""
 
 import pytest
 
@@ -28,7 +29,7 @@ def press(tab, name):
 def test_a_path_s_links_are_as_busy_as_its_sender_makes_them(opened):
     told = {(load["link"]["a"], load["link"]["b"]): load for load in state(opened("t=5.5&load=busy"))["loads"]}
     busy = sorted((round(load["busy"], 3) for load in told.values()), reverse=True)
-    # four links with data, and four in the other direction with acknowledgements
+    # data use four directions, and acknowledgements use the four opposite ones
     assert busy[:4] == [round(BUSY, 3)] * 4
     assert len(busy) == 8
     assert all(0.02 < value < 0.03 for value in busy[4:])
@@ -124,11 +125,11 @@ def test_a_page_of_many_flows_begins_with_the_load(browser, synthetic, tmp_path)
     page = view.write_view([synthetic(f'{PLAN_TOML}stop = "1 s"\n{8 * flow}')], tmp_path / "many.html")
     tab = browser.open(f"{page.as_uri()}#t=20")
     assert state(tab)["load"] == "busy"
-    # the first one of the flows that live longest
+    # of the flows with the longest lifetime, flow 1 is the first
     assert state(tab)["flow"] == 1
     fragment = tab.run("leowarp.setLoad(null), leowarp.drawNow(), leowarp.writeHash(true), location.hash")
     assert state(browser.open(page.as_uri() + fragment))["load"] is None
-    # a hyperlink of the page to the flows on a network link
+    # a row of the page is a hyperlink to the flows on a network link
     tab.run("leowarp.chooseLink('s-00-00', 's-01-01'), leowarp.drawNow()")
     tab.run("document.querySelectorAll('.chosen tr.pick')[3].click()")
     assert state(tab)["flow"] == 4

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A notebook that is executed by a kernel, and its outputs in a browser."""
+"""A notebook that a kernel executes, and its outputs in a browser."""
 
 import re
 import sys
@@ -36,7 +36,7 @@ def test_a_run_shows_the_numbers_of_its_page_and_figures(cells, run_dir, browser
         assert value is None or value in first
     assert "look twice" in first
     assert tab.run("[...document.images].every((image) => image.complete && image.naturalWidth > 300)")
-    # No output is wider than the notebook.
+    # No output may be wider than the notebook.
     tab.resize(400, 900)
     assert tab.run("[...document.images].every((image) => image.getBoundingClientRect().right <= innerWidth)")
 
@@ -92,9 +92,9 @@ def test_progress_is_one_quiet_output_of_a_cell_whatever_makes_the_runs(tmp_path
         (output,) = cell["outputs"]
         assert output["output_type"] == "display_data"
         assert output["data"] == {"text/plain": last}
-    # A command in a cell writes lines as in a log, without a progress bar.
+    # In a cell, a command writes lines as in a log, without a progress bar.
     text = "".join(output["text"] for output in command["outputs"])
     assert "command: done" in text
-    # Jupyter shows bold type (SGR), but prints sequences that move the cursor as text.
+    # Jupyter shows bold text (SGR), but prints sequences that move the cursor as text.
     assert re.sub(r"\x1b\[[0-9;]*m|\r\n", "", text).isprintable()
     assert shown(flow)["text/plain"] == "'upload'"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages are compared with reviewed pictures; `make pictures` renews these.
+"""Pages look as in reviewed pictures, which `make pictures` renews.
 
-A deliberate fault in a drawing makes each comparison fail (`test_a_fault_in_a_drawing_is_seen`).
+`test_a_fault_in_a_drawing_is_seen` makes a drawing wrong on purpose, and checks that each comparison then fails.
 """
 
 import pyarrow.parquet as pq
@@ -19,7 +19,7 @@ from support.synthetic.run import PLAN_TOML
 
 pytestmark = pytest.mark.slow
 
-# 40 ms after the first change, packets of both paths are in flight, and the old path fades.
+# 40 ms after the first change, packets are in flight on both paths, and the old path fades.
 CHANGE = "t=20.04&lon=35&lat=10&zoom=1.5"
 LOAD = "t=19.8&load=queue&lon=45&lat=25&zoom=1.1"
 GEOMETRY = """
@@ -30,7 +30,7 @@ preset = "starlink-shell1"
 
 @pytest.fixture
 def drawn(browser):
-    """Opens a page and draws it in the pinned font."""
+    """A function that opens a page, and draws it in the pinned font."""
 
     def open_(address, size=(1200, 1000), dark=False, ready=None):
         tab = browser.open(address, size=size, dark=dark, **({} if ready is None else {"ready": ready}))
@@ -63,7 +63,7 @@ def test_two_runs_side_by_side(drawn, run_dir, synthetic, tmp_path, album):
 
 @pytest.fixture(scope="module")
 def dish(tmp_path_factory):
-    """The page of an access link whose satellites come from the plan's geometry."""
+    """The page of a run with an access link, whose satellites follow from the plan's geometry."""
     toml = ACCESS_TOML.replace("[access]\n", '[access]\ngeometry = "constellation"\n') + GEOMETRY
     run_dir = write_synthetic_access(tmp_path_factory.mktemp("runs") / "dish", toml)
     pq.write_table(prepared(scenario.plan_of(run_dir / layout.PLAN)).routes, run_dir / layout.ROUTES)

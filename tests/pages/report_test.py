@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In a real browser, the page of a run fits a narrow screen, its tables sort, and it loads nothing from elsewhere."""
+"""In a real browser, the page of a run fits into a narrow screen, its tables can be sorted, and it loads nothing from
+other hosts."""
 
 import json
 
@@ -31,7 +32,7 @@ def test_the_page_is_no_wider_than_the_screen(browser, report, width):
     assert tab.run("document.scrollingElement.scrollWidth") <= width
 
 
-# Widths of the table, of its caption's text, and of the page.
+# Width of the table, width of its caption's text, and width of the page.
 CAPTION = """(() => { const holder = document.createElement('div');
     holder.innerHTML = %s;
     document.body.append(holder);
@@ -46,7 +47,7 @@ def test_a_caption_is_as_wide_as_the_page_and_its_table_as_its_cells(browser, re
     without, _, page = tab.run(CAPTION % json.dumps(html.table("", ["a", "b"], [[1, 2]])))
     table, words, _ = tab.run(CAPTION % json.dumps(html.table("a word " * 60, ["a", "b"], [[1, 2]])))
     assert table == without < 100
-    assert 0.8 * min(page, 900) < words < page + 1  # offsetWidth is rounded
+    assert 0.8 * min(page, 900) < words < page + 1  # the browser rounds offsetWidth
     assert tab.run("document.scrollingElement.scrollWidth") <= width
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reader sorts tables of a report in a browser."""
+"""In a browser, the reader can sort the tables of a report."""
 
 import pytest
 
 from leowarp.report import html
 
-# These tests start a browser.
+# These tests are slow, because they start a browser.
 pytestmark = pytest.mark.slow
 
 ROWS = [("b", 1000, 2.5), ("a", 20, None), ("c", 3, 10.25), ("d", 20, 0)]
@@ -26,7 +26,7 @@ def names(tab):
 def test_a_click_sorts_by_numbers_and_the_second_turns_round(tab):
     assert names(tab) == "bacd"
     tab.click_on("th button", 1)
-    # Equal values keep their order.
+    # Rows with equal values keep their order.
     assert names(tab) == "badc"
     tab.click_on("th button", 1)
     assert names(tab) == "cadb"

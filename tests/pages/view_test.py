@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In a real browser, the page of `leowarp view` shows the values of the run's tables and loads nothing from
-elsewhere."""
+"""In a real browser, the page of `leowarp view` shows the values in the run's tables, and loads nothing from other
+hosts."""
 
 import math
 
@@ -46,7 +46,7 @@ def test_the_policy_of_the_page_lets_no_request_out(opened):
 
 
 def projected(positions_m, radius_m, tab):
-    """Pixels on the page's canvas, computed by a second orthographic projection."""
+    """Positions in pixels on the page's canvas, by a second implementation of the orthographic projection."""
     lon, lat, zoom = tab.run("[leowarp.camera.lon, leowarp.camera.lat, leowarp.camera.zoom]")
     width, height = tab.run(
         "(() => { const c = document.querySelector('.globe'); return [c.clientWidth, c.clientHeight]; })()"
@@ -177,7 +177,7 @@ def test_a_link_tells_its_queue_drops_and_flows(opened):
     told = tab.text(".chosen")
     assert f"{QUEUE_PKTS} of" in told
     assert "flows on it now0" in told
-    # three packets were dropped at 50 s
+    # three packets are dropped at 50 s
     tab.run("leowarp.chooseLink('Madrid', 's-03-00'), leowarp.seek(50.2), leowarp.drawNow()")
     assert "dropped until now3" in tab.text(".chosen")
 
@@ -185,7 +185,8 @@ def test_a_link_tells_its_queue_drops_and_flows(opened):
 def test_an_address_shows_the_same_again(opened):
     tab = opened("t=20.01")
     tab.run("leowarp.look(100, -20, 2.5), leowarp.chooseSatellite('s-04-10'), leowarp.setSpan(10)")
-    # Drawing moves the span to the instant. On a busy machine, no frame may have been drawn at this point.
+    # Drawing makes the page's span begin at the instant. On a busy machine, the browser may not have drawn a frame by
+    # itself at this point.
     tab.run("leowarp.drawNow(), leowarp.writeHash(true)")
     fragment = tab.run("location.hash").removeprefix("#")
     again = opened(fragment)
@@ -246,7 +247,7 @@ def test_a_notebook_shows_the_page_in_a_frame(browser, run_dir, tmp_path):
 
 def test_names_of_a_plan_are_no_markup(browser, synthetic, tmp_path):
     hostile = "</script><img src=x onerror=window.hacked=1><b>"
-    # Names of stations contain no ">", so a ">" would come from the text behind them.
+    # In this run, names of stations contain no ">", so a ">" would be part of the text after the name.
     name = '<img src=x onerror=window.hacked=1 a="&quot;'
     station = f'[[stations]]\nname = \'{name}\'\nlatitude = "10 deg"\nlongitude = "60 deg"\n'
     flow = f'[[flows]]\nsource = \'{name}\'\ndestination = "Tokyo"\nkind = "ping"\n'

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code that all tests share, including those beside the code: `from support.waiting import wait_until`."""
+"""Code for all tests, including the tests beside the code: `from support.waiting import wait_until`."""

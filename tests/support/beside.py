@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Imports modules that form no package: scripts that import each other from their own directory, as in bench/."""
+"""Imports modules that are not in a package: scripts that import each other from the directory in which they are, as in
+bench/."""
 
 import importlib
 import sys
@@ -13,7 +14,8 @@ import pytest
 
 @contextmanager
 def modules_beside(directory: Path, names: Sequence[str]) -> Iterator[dict[str, ModuleType]]:
-    """Imports these modules. Afterwards they leave sys.modules, because other directories use the same names."""
+    """Imports the modules with these names from `directory`. Afterwards, the modules are removed from sys.modules,
+    because another directory may have modules with the same names."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(directory)
         yield {name: importlib.import_module(name) for name in names}

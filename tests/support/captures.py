@@ -13,7 +13,8 @@ A, B = bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2])
 def write_pcap(
     path: Path, packets: Sequence[bytes], *, apart_ns: int = 1_000_000, times_ns: Sequence[int] | None = None
 ) -> Path:
-    """IPv4 packets as a pcap file with times in ns. Packet k has time k `apart_ns`, or entry k of `times_ns`."""
+    """Writes IPv4 packets to a pcap file, with times in ns. The time of packet k is `times_ns[k]` if times are given,
+    otherwise k * `apart_ns`."""
     parts = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 101)]
     for t_ns, packet in zip(times_ns or range(0, len(packets) * apart_ns, apart_ns), packets, strict=True):
         seconds, rest_ns = divmod(t_ns, 10**9)
@@ -33,7 +34,7 @@ def echoes(numbers: Sequence[int], identifier: int = 7) -> list[bytes]:
 
 
 def datagrams(numbers: Sequence[int], layout: str = ">4xI") -> list[bytes]:
-    """UDP with a number in the payload, laid out as `struct` says."""
+    """UDP datagrams, each with its number in the payload; `layout` is the payload's format for `struct`."""
     payloads = [struct.pack(layout, number) for number in numbers]
     return [ipv4(17, struct.pack(">HHHH", 5000, 6000, 8 + len(payload), 0) + payload) for payload in payloads]
 

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A headless Chromium for tests of pages, driven by its DevTools protocol over a pipe: no port, no library.
+"""A headless Chromium for tests of pages; tests control it by its DevTools protocol over a pipe, so it needs no port
+and no library.
 
-`--remote-debugging-pipe` makes it read commands from descriptor 3 and write answers to 4, JSON objects each ended by a
-zero byte. Tests that need it are skipped where there is none (Debian: `apt-get install chromium`).
+With `--remote-debugging-pipe`, Chromium reads commands from descriptor 3 and writes answers to descriptor 4; both are
+JSON objects, each followed by a zero byte. If Chromium is not installed, tests that need it are skipped (Debian:
+`apt-get install chromium`).
 """
 
 import base64
@@ -20,7 +22,7 @@ KEYS = {
 }  # fmt: skip
 
 READY = "window.leowarp || document.querySelector('.failed')"
-"""Condition: a page of `leowarp view` has drawn, or reports why it cannot."""
+"""JavaScript condition: a page of `leowarp view` has drawn itself, or reports why it cannot."""
 
 
 class Browser:
@@ -29,16 +31,16 @@ class Browser:
     def __init__(self, profile, size):
         to_it, own_end = os.pipe()
         from_it, its_end = os.pipe()
-        # The descriptors must be 3 and 4, and only a shell can set this portably.
+        # The descriptors must have the numbers 3 and 4, and only a shell can arrange this on every system.
         command = [
             "bash", "-c", f'exec "$@" 3<&{to_it} 4>&{its_end}', "chromium", PROGRAM, "--headless=new",
             "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
             "--disable-background-networking", "--disable-component-update", "--disable-sync", "--mute-audio",
             "--hide-scrollbars", "--force-color-profile=srgb", f"--user-data-dir={profile}",
             f"--window-size={size[0]},{size[1]}",
-            # Without hinting, the width of text depends on the font alone.
+            # Without hinting, the width of a text depends only on its font.
             "--font-render-hinting=none",
-            # Every lookup of a host name fails.
+            # No host name can be resolved.
             "--host-resolver-rules=MAP * ~NOTFOUND", "about:blank",
         ]  # fmt: skip
         self.process = subprocess.Popen(
@@ -53,7 +55,7 @@ class Browser:
         self._targets = []
 
     def send(self, method, session=None, **params):
-        """The result of a command; events that come before it are kept in `events`."""
+        """Sends a command and returns its result; events that arrive before the result are stored in `events`."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": params}
         if session is not None:
@@ -68,7 +70,7 @@ class Browser:
             self.events.append(answer)
 
     def open(self, url, size=(1280, 900), dark=False, ready=READY):
-        """A new page at an address, returned when the condition `ready` holds in it."""
+        """Opens the page at an address, waits until the condition `ready` is true in it, and returns the page."""
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         self._targets.append(target)
         session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -88,14 +90,14 @@ class Browser:
         self._targets, self.events = [], []
 
     def close(self):
-        """Ends the process and closes its pipes."""
+        """Ends the browser's process, and closes its pipes."""
         self._out.close()
         self._in.close()
         self.process.wait()
 
     def _read(self):
         while b"\0" not in self._rest:
-            # 1 MiB: a screenshot is one message
+            # up to 1 MiB, because a screenshot is a single message
             more = self._in.read1(1 << 20)
             assert more, "Chromium has ended"
             self._rest += more
@@ -113,7 +115,7 @@ class Tab:
         return self.browser.send(method, self.session, **params)
 
     def go(self, url, ready=READY):
-        """Loads an address, and waits until a condition holds."""
+        """Loads an address, and waits until the condition `ready` is true."""
         self.send("Page.navigate", url=url)
         self.wait(f"document.readyState === 'complete' && ({ready})")
 
@@ -123,15 +125,15 @@ class Tab:
         )
 
     def run(self, expression):
-        """The value of a JavaScript expression. If it is a promise, its result."""
+        """Returns the value of a JavaScript expression. If this value is a promise, returns its result."""
         done = self.send("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in done, done["exceptionDetails"]
         return done["result"].get("value")
 
     def wait(self, condition):
-        """Waits, frame by frame, until an expression is true."""
+        """Checks an expression at each frame until it is true."""
         while True:
-            # A navigation during the question loses the answer, so the question is repeated.
+            # If the page navigates during this query, the query gets no answer and is repeated.
             found = self.browser.send(
                 "Runtime.evaluate", self.session, awaitPromise=True, returnByValue=True,
                 expression=f"new Promise((done) => setTimeout(() => done(Boolean({condition})), 20))",
@@ -140,7 +142,7 @@ class Tab:
                 return
 
     def frame(self):
-        """The sandboxed frame of the page, which has a process of its own."""
+        """The page's sandboxed frame, which runs in a process of its own."""
         self.send("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=False, flatten=True)
         while not (attached := self._events("Target.attachedToTarget")):
             self.run("new Promise((done) => setTimeout(done, 20))")
@@ -150,7 +152,7 @@ class Tab:
         return found
 
     def frames(self, count=2):
-        """Waits for this number of frames."""
+        """Waits until `count` frames have been drawn."""
         self.run(
             f"new Promise((done) => {{ let left = {count}; const next = () => left-- > 0 ? requestAnimationFrame(next) "
             ": done(true); next(); })"
@@ -168,14 +170,14 @@ class Tab:
         self.drag((x, y), (x, y))
 
     def drag(self, begin, end):
-        """Presses at one point, releases at another."""
+        """Presses the mouse button at one point, and releases it at another."""
         for kind, (x, y) in (("mouseMoved", begin), ("mousePressed", begin), ("mouseMoved", end),
                              ("mouseReleased", end)):  # fmt: skip
             self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=1, clickCount=1)
         self.frames()
 
     def box(self, selector, number=0):
-        """Left, top, width and height of an element in the window, scrolled into view."""
+        """Scrolls an element into view, and returns its left, top, width and height in the window."""
         return self.run(
             f"(() => {{ const e = document.querySelectorAll({json.dumps(selector)})[{number}]; "
             "e.scrollIntoView({block: 'center'}); const b = e.getBoundingClientRect(); "
@@ -205,7 +207,7 @@ class Tab:
 
     @property
     def requests(self):
-        """Addresses that the page has requested so far, blocked ones included."""
+        """Addresses that the page has requested so far, including blocked ones."""
         self.frames()
         return [event["request"]["url"] for event in self._events("Network.requestWillBeSent")]
 
@@ -218,7 +220,7 @@ class Tab:
 
     @property
     def complaints(self):
-        """Errors that the page had so far: exceptions, and what its policy forbade."""
+        """Errors that have occurred in the page: exceptions, and requests that its policy forbade."""
         self.frames()
         thrown = [event["exceptionDetails"] for event in self._events("Runtime.exceptionThrown")]
         return thrown + [e["entry"]["text"] for e in self._events("Log.entryAdded") if e["entry"]["level"] == "error"]
@@ -226,7 +228,7 @@ class Tab:
 
 @pytest.fixture(scope="session")
 def chromium(tmp_path_factory):
-    """A headless Chromium; skips where there is none."""
+    """A headless Chromium; if it is not installed, the test is skipped."""
     if PROGRAM is None:
         pytest.skip("no Chromium here (Debian: apt-get install --no-install-recommends chromium)")
     found = Browser(tmp_path_factory.mktemp("chromium"), (1280, 900))
@@ -236,7 +238,6 @@ def chromium(tmp_path_factory):
 
 @pytest.fixture
 def browser(chromium):
-    """The Chromium, with the tabs of earlier tests closed: a page that moves uses the processor as long as it is
-    open."""
+    """Chromium without the tabs of earlier tests, because a page in motion uses the processor as long as it is open."""
     yield chromium
     chromium.close_tabs()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Invented element sets as text: TLE field by field, and OMM in four encodings."""
+"""Invented element sets as text: TLEs, built field by field, and OMMs in four encodings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OMM: dict[str, Any] = {
     "MEAN_ANOMALY": 30.0, "EPHEMERIS_TYPE": 0, "CLASSIFICATION_TYPE": "U", "NORAD_CAT_ID": 70001,
     "ELEMENT_SET_NO": 999, "REV_AT_EPOCH": 1, "BSTAR": 0.0001, "MEAN_MOTION_DOT": 1e-05, "MEAN_MOTION_DDOT": 0,
 }  # fmt: skip
-"""A message as CelesTrak writes it."""
+"""An OMM as CelesTrak writes it."""
 METADATA = ("OBJECT_NAME", "OBJECT_ID", "CENTER_NAME", "REF_FRAME", "REF_FRAME_EPOCH", "TIME_SYSTEM",
             "MEAN_ELEMENT_THEORY")  # fmt: skip
 MEAN = ("EPOCH", "SEMI_MAJOR_AXIS", "MEAN_MOTION", "ECCENTRICITY", "INCLINATION", "RA_OF_ASC_NODE", "ARG_OF_PERICENTER",
@@ -25,7 +25,7 @@ MEAN = ("EPOCH", "SEMI_MAJOR_AXIS", "MEAN_MOTION", "ECCENTRICITY", "INCLINATION"
 
 
 def checked(line: str) -> str:
-    """A line with the checksum of its 68 columns."""
+    """A TLE line, completed by the checksum of its first 68 columns."""
     body = line[:68].ljust(68)
     return body + str(sum(int(c) if c in "0123456789" else c == "-" for c in body) % 10)
 
@@ -72,7 +72,7 @@ def as_kvn(messages: Iterable[Mapping[str, Any]]) -> str:
 
 
 def as_xml(messages: Iterable[Mapping[str, Any]], tag: str = "ndm", prefix: str = "") -> str:
-    """XML; `tag` and `prefix` give its root and its elements a namespace."""
+    """OMMs as XML; `tag` is the name of the root, and `prefix` gives root and elements a namespace."""
 
     def part(name: str, fields: Iterable[tuple[str, Any]]) -> str:
         inner = "".join(f"<{prefix}{key}>{_text(value)}</{prefix}{key}>" for key, value in fields)
@@ -98,7 +98,7 @@ def _text(value: Any) -> str:
 
 
 def elements_of(path: Path) -> tuple[list[str], list[Element]]:
-    """Names and elements of a file that has each satellite once."""
+    """Names and elements in a file that contains each satellite once."""
     elements = list(element_file(path).elements)
     check_once(path, elements)
     return names_of(elements), elements

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Invented orbital elements of Walker patterns, with different epochs and errors."""
+"""Invented orbital elements for Walker patterns, with different epochs and with errors."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from leowarp.scenario.schema import Constellation, Shell
 from leowarp.scenario.text.key import InputFile
 
 EPOCH = datetime(2025, 6, 1, tzinfo=UTC)
-"""The epoch at which orbits have the requested positions."""
+"""The instant at which the orbits have the requested positions."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Orbit:
-    """Mean elements at `EPOCH`. The elements are given for the time `age_d` days before it."""
+    """Mean elements that give an orbit's position at `EPOCH`. Their own epoch is `age_d` days earlier."""
 
     inclination_deg: float
     node_deg: float
@@ -36,7 +36,7 @@ class Orbit:
 
 
 def orbits_of(shell: Shell) -> list[Orbit]:
-    """Orbits of a Walker pattern, in its order."""
+    """The orbits of a Walker pattern, in the order of the pattern."""
     nodes_over_deg = 180.0 if shell.pattern == "star" else 360.0
     return [
         Orbit(
@@ -51,7 +51,8 @@ def orbits_of(shell: Shell) -> list[Orbit]:
 
 
 def disturbed(orbits: Sequence[Orbit], draw: np.random.Generator) -> list[Orbit]:
-    """Epochs are up to five days earlier. Errors are as large as those of satellites that keep their slots."""
+    """The same orbits with errors, and with epochs up to five days earlier. The errors are as large as those of real
+    satellites that keep their slots."""
     n = len(orbits)
     node_deg, phase_deg, inclination_deg = (draw.normal(0, sigma, n) for sigma in (0.03, 0.15, 0.005))
     return [
@@ -70,13 +71,13 @@ def disturbed(orbits: Sequence[Orbit], draw: np.random.Generator) -> list[Orbit]
 
 
 def mean_elements(orbits: Sequence[Orbit]) -> MeanElements:
-    """The exact values of the numbers that `Sgp4Orbits.mean_elements` gives at `EPOCH`."""
+    """The exact values that `Sgp4Orbits.mean_elements` should return at `EPOCH`."""
     rows = [(one.inclination_deg, one.altitude_m, one.node_deg % 360, one.phase_deg % 360) for one in orbits]
     return MeanElements(*np.array(rows).T)
 
 
 def satrec(orbit: Orbit, number: int = 1) -> Satrec:
-    """SGP4's satellite, with elements for `EPOCH` less the orbit's age."""
+    """The satellite of the package `sgp4`, with an epoch that is the orbit's age before `EPOCH`."""
     axis_m = 6_378_135.0 + orbit.altitude_m
     motion_rad_per_min = 60 * math.sqrt(398_600.8e9 / axis_m**3)
     since = EPOCH - timedelta(days=orbit.age_d) - datetime(1949, 12, 31, tzinfo=UTC)
@@ -90,7 +91,7 @@ def satrec(orbit: Orbit, number: int = 1) -> Satrec:
         )  # fmt: skip
         return made
 
-    # SGP4's own rates move the elements to the requested plane and position.
+    # By SGP4's own rates of change, these elements reach the requested plane and position at `EPOCH`.
     rates = made(orbit.node_deg, orbit.perigee_deg, orbit.phase_deg - orbit.perigee_deg)
     back_min = orbit.age_d * 1440.0
     node_deg = orbit.node_deg - math.degrees(rates.nodedot) * back_min
@@ -101,8 +102,8 @@ def satrec(orbit: Orbit, number: int = 1) -> Satrec:
 def written(
     path: Path, orbits: Sequence[Orbit], order: NDArray[np.intp] | None = None, header: str | None = None
 ) -> Constellation:
-    """Writes a file with three lines per satellite, and returns its constellation. In any `order`, the i-th of `orbits`
-    is called ``S-i``."""
+    """Writes the orbits to a file with three lines per satellite, and returns the constellation of this file. The i-th
+    satellite of `orbits` has the name ``S-i``, independent of `order`."""
     lines = [] if header is None else [header]
     for i in range(len(orbits)) if order is None else order.tolist():
         lines += [f"S-{i}", *export_tle(satrec(orbits[i], i + 1))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes record files from arrays: the inverse of the reader."""
+"""Writes record files from arrays, which the package's reader can read."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from leowarp.trace.schema import RECORDED
 
 
 def encode_records(table: str, columns: Mapping[str, Sequence[Any]], **extra: Any) -> bytes:
-    """Bytes of a record file.
+    """Content of a record file.
 
-    table: One of the trace tables.
-    columns: Values by column, all of equal length. None is written as the sentinel. A column of the table that is left
-        out has no values at all. `counters.counter` holds indices into `names`.
-    extra: Further keys of the header, for instance `names`.
+    table: Name of one of the trace tables.
+    columns: The values of each column, all with the same length. None stands for a missing value. A column of the table
+        that is not in `columns` has only missing values. `counters.counter` contains indices into `names`.
+    extra: Further keys of the header, such as `names`.
     """
     schema = RECORDED[table]
     rows = max((len(values) for values in columns.values()), default=0)
@@ -27,11 +27,12 @@ def encode_records(table: str, columns: Mapping[str, Sequence[Any]], **extra: An
         {"name": column.name, "type": column.kind.wire, "unit": column.unit, "doc": column.doc}
         for column in schema.columns
     ]
-    # Records are packed without padding between fields, like the agent's structs.
+    # Records have no padding between fields, like the agent's structs.
     dtype = np.dtype([(column.name, WIRE_TYPES[column.kind.wire]) for column in schema.columns])
     records = np.empty(rows, dtype)
     for name in schema.names:
-        # The sentinel is written even if the schema allows no null, because the reader must refuse it.
+        # The value for "missing" is written even if the schema allows no null, because tests need files that the reader
+        # must refuse.
         missing = missing_value(dtype[name])
         given = columns.get(name, [None] * rows)
         records[name] = [missing if value is None else value for value in given]
@@ -40,7 +41,7 @@ def encode_records(table: str, columns: Mapping[str, Sequence[Any]], **extra: An
 
 
 def frame(header: bytes, records: bytes) -> bytes:
-    """A record file from a header and records that are already encoded.
+    """A record file from a header and from encoded records.
 
     The header is padded with blanks, which JSON ignores, so that records begin at a multiple of 8 bytes.
     """

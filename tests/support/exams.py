@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exams whose runs are copies of one synthetic run, so no guest boots."""
+"""Exams whose runs are copies of one synthetic run, so that no guest boots."""
 
 import json
 import shutil
@@ -17,7 +17,8 @@ ONLY = ("single-flow", "bufferbloat", "high-loss-own", "shallow", "startup-loss"
 
 @dataclass(frozen=True)
 class Arithmetic(FakeMaker):
-    """Makes each run by copying a synthetic one. A run with a queue of 7 packets "panics"."""
+    """Makes each run by copying a synthetic one. If the run has a queue of 7 packets, the copy reports a kernel
+    panic."""
 
     def _made(self, index, plan, out):
         with (self.folder / "made").open("a") as log:
@@ -29,11 +30,11 @@ class Arithmetic(FakeMaker):
 
 
 def exam_by_arithmetic(tmp_path, monkeypatch):
-    """A function that takes the exam. Its `begun()` returns the number of runs so far, and its `out` is the exam's
-    directory."""
+    """A function that takes an exam. Its attribute `begun()` returns how many runs have begun, and its attribute `out`
+    is the exam's directory."""
     fake = tmp_path / "fake"
     fake.mkdir()
-    # The copied run has a ping without echoes, so its measurements are missing.
+    # The copied run has a ping without echoes, so the measurements of this ping are missing.
     ping = '\n[[flows]]\nkind = "ping"\nsource = "Madrid"\ndestination = "Tokyo"\n'
     run = write_synthetic_run(fake / "run", PLAN_TOML + ping)
     (run / "summary.json").write_text(json.dumps({"name": "synthetic", "flows": []}))

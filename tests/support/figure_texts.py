@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds unreadable parts of a figure's layout: texts that overlap each other or another panel, texts cut at the edge,
-and panels that are too small.
+"""Finds unreadable parts in the layout of a figure: texts that overlap each other or another panel, texts that the edge
+cuts, and panels that are too small.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from matplotlib.transforms import Bbox
 from leowarp.report.style import styled
 
 SLACK_PX = 1.0
-"""Boxes of texts include space for descenders, so an overlap of this size is invisible. At 100 px an inch a
-line of the smallest text is 7 px high.
+"""The box of a text includes space for descenders, so a small overlap is invisible. At 100 px per inch, a line of the
+smallest text is 7 px high.
 """
 
 LEAST_PX = 3.0
-"""A colour bar is 4 px wide and a strip of states 13 px high. Smaller axes are not panels."""
+"""A colour bar is 4 px wide, and a strip of states is 13 px high. Smaller axes do not count as panels."""
 
 
 def troubles(figure: Figure) -> list[str]:
-    """One sentence for each unreadable part of a figure. The figure is laid out but not drawn.
+    """One sentence for each unreadable part of a figure. The figure is only laid out, and not drawn.
 
-    Returns: Empty if no text touches another text, the figure's edge, or another panel.
+    Returns: One sentence per fault; empty if no text touches another text, the figure's edge, or another panel.
     """
-    # Matplotlib chooses ticks by the size of their texts, so this needs the figure's style.
+    # The style must be active, because Matplotlib chooses the ticks by the size of their labels.
     with styled():
         return _troubles(figure)
 
@@ -62,7 +62,8 @@ def _troubles(figure: Figure) -> list[str]:
 
 
 def _texts(figure: Figure) -> Iterator[Text]:
-    """All drawn texts: visible, not empty, and only ticks inside the axis."""
+    """All texts that Matplotlib draws: those that are visible and not empty; of tick labels, only those inside the
+    axis."""
     hidden = {id(text) for axes in figure.axes for text in _undrawn(axes)}
     for text in figure.findobj(Text):
         assert isinstance(text, Text)
@@ -71,7 +72,7 @@ def _texts(figure: Figure) -> Iterator[Text]:
 
 
 def _undrawn(axes: Axes) -> Iterator[Text]:
-    """Texts of an axes object that matplotlib keeps but does not draw."""
+    """Texts that belong to an axes object, but that Matplotlib does not draw."""
     place = axes.get_window_extent()
     for axis, first, last in ((axes.xaxis, place.x0, place.x1), (axes.yaxis, place.y0, place.y1)):
         if not (axes.get_visible() and axes.axison and axis.get_visible()):

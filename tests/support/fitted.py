@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings that the profile itself made with known parameters, and the parameters that a fit finds in them."""
+"""Recordings that are made by the profile with known parameters, and what a fit finds in these recordings."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from leowarp.timeline.recordings import Measurement
 from support.probes import pings, profile_for
 
 WALL_NS = 1_715_947_200_000_000_000
-"""2024-05-17T12:00:00Z, the clock that the profile's runs begin at."""
+"""Time 0 of the profile's runs: 2024-05-17T12:00:00Z."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A recording: interval of probes, duration, and keys of the profile (attributes of `Access`)."""
+    """A kind of recording: interval of the probes, duration, and keys of the profile (attributes of `Access`)."""
 
     interval_ns: int
     minutes: float
@@ -38,16 +38,16 @@ KINDS = {
 
 
 def recording(kind: Kind, seed: int) -> Measurement:
-    """Pings over a link whose delays and losses come from the profile's tables."""
+    """Pings over a link whose delays and losses are in the profile's tables."""
     profile = profile_for(kind.minutes, seed, **kind.keys)
     t_ns = np.arange(0, int(kind.minutes * 60e9), kind.interval_ns, dtype=np.int64)
-    # ping prints tenths of a millisecond.
+    # ping prints times in tenths of a millisecond.
     rtt_ns = np.round(pings(profile, t_ns, seed) / 1e5) * 1e5
     return Measurement.of_round_trips(t_ns, rtt_ns, wall_ns=WALL_NS)
 
 
 def truths(kind: Kind) -> dict[str, float]:
-    """Maps each key to the value with which the recording was made."""
+    """For each key of the profile, the value with which the recording was made."""
     plain = {
         "jitter": 2.2e6, "jitter_up": 10.5e6, "jitter_step": 28e6, "jitter_up_step": 6e6, "handover_min": 35e6,
         "handover_max": 50e6, "outage_share": 0.7, "outage_again": 0.5, "outage_max": 800e6, "residual_loss": 1e-4,
@@ -61,7 +61,7 @@ def truths(kind: Kind) -> dict[str, float]:
 
 
 def estimates_of(kind: Kind, seed: int) -> dict[str, tuple[float, float, float]]:
-    """Maps each key to its fitted value and interval; for quantiles, that of the median."""
+    """For each key of the profile, the fitted value and its interval; for a key with quantiles, those of the median."""
     found = {}
     for key, (estimate, _) in fit([recording(kind, seed)]).chosen.items():
         if key == "base_rtts":

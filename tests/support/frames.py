@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames with link layers, encapsulations and answers, for captures made in tests."""
+"""Frames with link layers, encapsulations and answers, for captures that tests write."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SYN, ACK = 2, 16
 
 @dataclass(frozen=True)
 class Frame:
-    """A frame of a capture: its instant, its bytes, its link type, and how many bytes of it were captured."""
+    """A frame of a capture: its time, its bytes, its link type, and the number of captured bytes."""
 
     t_ns: int
     data: bytes
@@ -24,12 +24,12 @@ class Frame:
     captured_bytes: int | None = None
 
     def kept(self) -> bytes:
-        """The bytes that the capture holds."""
+        """The bytes of the frame that the capture contains."""
         return self.data[: self.captured_bytes]
 
 
 def pcap_file(path: Path, frames: Sequence[Frame], link_type: int = ETHERNET) -> Path:
-    """A pcap file with times in ns; all frames have one link type."""
+    """Writes a pcap file with times in ns; all frames have one link type."""
     parts = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262_144, link_type)]
     for frame in frames:
         seconds, rest_ns = divmod(frame.t_ns, 10**9)
@@ -40,7 +40,7 @@ def pcap_file(path: Path, frames: Sequence[Frame], link_type: int = ETHERNET) ->
 
 
 def pcapng_file(path: Path, frames: Sequence[Frame]) -> Path:
-    """A pcapng file with an interface for each link type; times in ns."""
+    """Writes a pcapng file with times in ns, and with one interface per link type."""
 
     def block(kind: int, body: bytes) -> bytes:
         body += bytes(-len(body) % 4)
@@ -49,7 +49,7 @@ def pcapng_file(path: Path, frames: Sequence[Frame]) -> Path:
 
     kinds = list(dict.fromkeys(frame.link_type for frame in frames))
     parts = [block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))]
-    # Option 9: the times' resolution, 10^-9 s
+    # Option 9 is the resolution of times, here 10^-9 s
     parts += [block(1, struct.pack("<HHIHHB3xI", kind, 0, 0, 9, 1, 9, 0)) for kind in kinds]
     for frame in frames:
         high, low = divmod(frame.t_ns, 2**32)
@@ -61,17 +61,17 @@ def pcapng_file(path: Path, frames: Sequence[Frame]) -> Path:
 
 
 def ethernet(payload: bytes, kind: int = 0x0800) -> bytes:
-    """An Ethernet frame of a type."""
+    """An Ethernet frame with an ethertype."""
     return bytes([2] * 12) + struct.pack(">H", kind) + payload
 
 
 def pppoe(ip: bytes) -> bytes:
-    """An IPv4 packet in PPPoE (RFC 2516), in Ethernet."""
+    """An IPv4 packet in PPPoE (RFC 2516), within an Ethernet frame."""
     return ethernet(struct.pack(">BBHHH", 0x11, 0, 7, len(ip) + 2, 0x0021) + ip, 0x8864)
 
 
 def ip(protocol: int, payload: bytes, *, is_answer: bool = False, hops: int = 64, ip_id: int = 0) -> bytes:
-    """An IPv4 packet from 10.0.0.1 to 10.0.0.2, or in the other direction."""
+    """An IPv4 packet from 10.0.0.1 to 10.0.0.2, or in the opposite direction if `is_answer`."""
     ends = B + A if is_answer else A + B
     return struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(payload), ip_id, 0, hops, protocol, 0) + ends + payload
 
@@ -86,7 +86,7 @@ def tcp(
     seq: int, len_bytes: int, *, stamp: int | None = None, flags: int = ACK, ip_id: int = 0, is_answer: bool = False,
     ack: int = 1,
 ) -> bytes:  # fmt: skip
-    """A TCP segment of a flow, or of its answers."""
+    """A TCP segment of a flow, or of the opposite direction."""
     ports = (6000, 5000) if is_answer else (5000, 6000)
     options = b"" if stamp is None else struct.pack(">BBBBII", 1, 1, 8, 10, stamp, 0)
     header = struct.pack(">HHIIBBHHH", *ports, seq, ack, (20 + len(options)) // 4 << 4, flags, 65_535, 0, 0)
@@ -94,5 +94,5 @@ def tcp(
 
 
 def apart(packets: Sequence[bytes], apart_ns: int = 1_000_000) -> list[Frame]:
-    """IPv4 packets in Ethernet frames. Packet k has time k `apart_ns`."""
+    """IPv4 packets in Ethernet frames. Packet k has the time k * `apart_ns`."""
     return [Frame(number * apart_ns, ethernet(packet)) for number, packet in enumerate(packets)]

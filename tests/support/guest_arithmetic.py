@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles the guest's purely arithmetic headers for the host, so that tests can call them."""
+"""Compiles for the host those headers of the guest that only compute, so that tests can call their functions."""
 
 import ctypes
 import subprocess
@@ -7,7 +7,8 @@ from pathlib import Path
 
 
 def compiled(source: str, folder: Path) -> ctypes.CDLL:
-    """Compiles a C source that includes such a header, and returns its functions. Files go into `folder`."""
+    """Compiles a C source that includes such a header, and returns the compiled functions. The files of the compiler go
+    into `folder`."""
     (folder / "arithmetic.c").write_text(source)
     library = folder / "arithmetic.so"
     subprocess.run(

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Follows packets hop by hop over a timeline without a guest, by the routing entry and the link in force at each node.
+"""Follows packets hop by hop over a timeline without a guest, by the route and the link that are in force when a packet
+is at a node.
 
-Packets take no time to be sent. A link loses packets whose transmission starts while its loss ratio is 1, and holds its
-queue while its capacity is 0. No packet arrives before the one ahead of it.
+Sending a packet takes no time. A link loses packets whose transmission begins while its loss ratio is 1, and holds
+packets while its capacity is 0. On a link, no packet arrives before an earlier one.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from leowarp.timeline import Replay
 
 
 def arrivals_ns(timeline: pa.Table, start_ns: Sequence[int], begin: str, host: str) -> NDArray[np.float64]:
-    """Arrival times in ns at the last node before a host, for packets that start at the node `begin` at `start_ns`; nan
-    for lost ones.
+    """Arrival times in ns at the last node before a host, for packets that are at the node `begin` at `start_ns`; nan
+    for lost packets.
 
-    timeline: Forwarding by destination alone.
-    start_ns: Starting times, in the order of sending.
+    timeline: A timeline in which routes depend only on the destination.
+    start_ns: Times at which the packets are at `begin`, in order.
     """
     events, at, state = timeline.to_pylist(), 0, Replay()
     capacity: dict[tuple[str, str], list[tuple[int, int | None]]] = {}
@@ -49,7 +50,7 @@ def arrivals_ns(timeline: pa.Table, start_ns: Sequence[int], begin: str, host: s
         row = bisect_right([begun for begun, _ in rows], t_ns) - 1
         pushed += 1
         if rows[row][1] == 0:
-            # Nodes forward packets in order of arrival.
+            # Each node forwards packets in the order in which they arrive.
             heapq.heappush(waiting, (rows[row + 1][0], pushed, number, node))
         elif state.loss_ratio.get(link, 0.0) != 1.0:
             last_ns[link] = max(t_ns + state.delay_ns[link], last_ns.get(link, 0))

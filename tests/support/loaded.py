@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Libraries and rooms that a command loads."""
+"""Which libraries, and which packages of leowarp, a command loads."""
 
 import subprocess
 import sys
 
 OF_EVERY_VERB = {"annotated_doc", "leowarp", "rich", "shellingham", "typer"}
-"""The libraries of the command line. Pydantic is not among them, although typer uses it for unusual words."""
+"""Libraries that the command line itself needs. Pydantic is not one of them; typer would use it only for unusual
+arguments."""
 
 _SCRIPT = """
 import atexit, gc, sys
 
 def tell():
-    # Callbacks run in the reverse order, so `main` has frozen everything.
+    # `main` has frozen everything before Python's end.
     print(gc.get_freeze_count() > 0, *sorted(sys.modules))
 
 atexit.register(tell)
@@ -22,16 +23,17 @@ main()
 
 
 def modules_of(*words):
-    """The modules that `leowarp WORDS` has loaded at its end. No library of Python's own is among them."""
+    """Names of the modules that are loaded when `leowarp WORDS` ends. Modules of Python's standard library are left
+    out."""
     typed = [sys.executable, "-c", _SCRIPT, *map(str, words)]
     done = subprocess.run(typed, capture_output=True, text=True, check=True)
     frozen, *names = done.stdout.splitlines()[-1].split()
     assert frozen == "True", "Python searches all modules for cycles at its end"
-    # Compiled parts of pyarrow are in sys.modules by names of their compiler.
+    # In sys.modules, compiled parts of pyarrow have names that their compiler chose.
     own = {"cython_runtime", "sitecustomize", *sys.stdlib_module_names}
     return {name for name in names if name.split(".")[0] not in own and not name.startswith("_")}
 
 
 def libraries_of(*words):
-    """The first words of `modules_of`."""
+    """The top-level names of `modules_of`."""
     return {name.split(".")[0] for name in modules_of(*words)}

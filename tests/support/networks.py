@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random networks, each from its seed. Direct forwarding and the kernel's must give the same records for them."""
+"""Random networks, each made from its seed. For these networks, direct forwarding and the kernel's forwarding must give
+the same records."""
 
 import itertools
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ class Network:
 
     seed: Seed of all random draws.
     in_flight: `routing.in_flight`.
-    has_loop: Two neighbours send all packets to each other, from the middle of the run on.
+    has_loop: Whether two neighbours send all packets to each other, from the middle of the run on.
     """
 
     seed: int
@@ -59,7 +60,8 @@ class Network:
         return scenario.resolve(scenario.load(EXAMPLE, changes))
 
     def timeline(self, plan: Plan) -> pa.Table:
-        """Timeline of a random graph with many equal delays, with rates, limits and losses, and ten route changes."""
+        """Timeline of a random graph in which many delays are equal, with rates, limits and losses, and with ten route
+        changes."""
         draw = np.random.default_rng((self.seed, 2))
         copies = plan.cures.duplicate_ns is not None
         routers = int(draw.integers(3, 9))
@@ -92,7 +94,7 @@ class Network:
 
         def delay(t_ns: int, a: int, b: int) -> None:
             delay_ns = draw.choice([0, MS, MS, 2 * MS, 5 * MS, int(draw.integers(1, 20 * MS))])
-            # A link without delay would bypass the station's packet elimination
+            # On a link without delay, packets would bypass the station's packet elimination
             events.delays(t_ns, np.array([a]), np.array([b]), np.array([max(delay_ns, int(copies))]))
 
         for a, b in sorted(links):
@@ -111,7 +113,8 @@ class Network:
                     down.remove(link)
             weights = {link: float(draw.random()) for link in sorted(links) if link not in down}
             if copies:
-                # A transit station would number copies again; no constellation has a path through a station
+                # Paths must not lead through a station, as in a constellation, because the station would number copies
+                # once more
                 weights = {link: weight + FAR * (link[1] >= routers) for link, weight in weights.items()}
             in_use = set()
             for pair in pairs:
@@ -133,7 +136,7 @@ class Network:
                 if instant and draw.random() < 0.1:
                     events.rate(int(t_ns), *link, int(draw.integers(1, 20)) * 1_000_000)
         if self.has_loop:
-            # Packets for every host loop between two neighbours until their time to live ends.
+            # Packets for all hosts circulate between two neighbours until their time to live ends.
             a, b = min((link for link in links if max(link) < routers), key=lambda link: (link in down, link))
             for station in stations:
                 events.route(self.duration_ns // 2 + 500_000, a, hosts[station], b, None)
@@ -142,27 +145,30 @@ class Network:
 
 
 def any_network(seed: int) -> Network:
-    """Network of a seed, 1 to 30 s long. One in three has a loop; the others take each in-flight rule in turn."""
+    """The network of a seed, with a run of 1 to 30 s. One network in three has a forwarding loop; the others have each
+    in-flight rule in turn."""
     duration_ns = int(np.random.default_rng((seed, 3)).integers(1000, 30_001)) * MS
     has_loop = seed % 3 == 0
     return Network(seed, "drain" if has_loop else ("drain", "drop", "source")[seed // 3 % 3], duration_ns, has_loop)
 
 
 def records(image: guest.GuestImage, network: Network, forwarding: str, directory: Path) -> dict[str, bytes]:
-    """Files that one boot of the guest writes for a network, by name."""
+    """Boots a guest for a network, and returns the files that the guest writes, by name."""
     plan = network.plan(forwarding)
     out = directory / GUEST / "out"
     try:
         guest.run(image, plan, network.timeline(plan), directory)
     except LeowarpError:
-        # No link counts a packet whose TTL ends. The guest reports that as an error, in end.json.
+        # No link counts a packet whose time to live ends. The guest therefore reports the missing packets as an error
+        # in end.json.
         if not (out / "end.json").exists():
             raise
     return {file.name: file.read_bytes() for file in sorted(out.iterdir())}
 
 
 def _flows(draw: np.random.Generator) -> list[dict[str, object]]:
-    """Flows between random stations, with each kind of flow that the guest follows. Many begin at the same instant."""
+    """Flows between random stations, of each kind whose packets the guest follows. Many of them begin at the same
+    instant."""
     made: list[dict[str, object]] = []
     for _ in range(draw.integers(2, 7)):
         source, destination = draw.permutation(STATIONS)[:2].tolist()
@@ -179,7 +185,8 @@ def _flows(draw: np.random.Generator) -> list[dict[str, object]]:
 
 
 def _shortest(weights: dict[tuple[int, int], float], source: int, destination: int) -> tuple[int, ...] | None:
-    """Shortest path by Bellman and Ford, since the networks are small. None: there is no path."""
+    """Shortest path, by the algorithm of Bellman and Ford, which is fast enough for these small networks. None: no path
+    exists."""
     cost = {source: 0.0}
     path: dict[int, tuple[int, ...]] = {source: (source,)}
     for _ in range(len(weights)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notebooks that are executed without a browser, and their outputs as a page."""
+"""Executes notebooks without a browser, and shows their outputs as a page."""
 
 import base64
 import html
@@ -15,9 +15,9 @@ PAGE = (
 
 
 def executed(cells, where):
-    """The cells of a notebook with their outputs, run by a kernel of this Python in a directory.
+    """Runs cells in a directory, by a kernel of this Python, and returns the notebook with the outputs.
 
-    Skips where Jupyter's kernel is missing: `make site` installs it, which nothing else needs.
+    If Jupyter's kernel is missing, the test is skipped; only `make site` installs it.
     """
     reason = "no Jupyter kernel here: `make site` installs one, which nothing else needs"
     nbclient = pytest.importorskip("nbclient", reason=reason)
@@ -30,12 +30,13 @@ def executed(cells, where):
 
 
 def shown(cell):
-    """The forms of a cell's value in a notebook: MIME type to content, as in Jupyter's message."""
+    """The representations of a cell's value, as in Jupyter's message: a mapping from MIME type to content."""
     return [output["data"] for output in cell["outputs"] if output["output_type"] == "execute_result"][-1]
 
 
 def as_page(cells, file):
-    """Writes the cells below each other as a browser would show them: HTML before PNG before text."""
+    """Writes the outputs of the cells below each other, each as a browser would show it: as HTML if possible, otherwise
+    as PNG, otherwise as text."""
     parts = []
     for cell in cells:
         parts.append(f"<pre>{html.escape(cell['source'])}</pre>")
@@ -51,5 +52,5 @@ def as_page(cells, file):
 
 
 def is_png(text):
-    """Whether base64 text is a PNG."""
+    """Whether a base64 text contains a PNG."""
     return base64.b64decode(text).startswith(b"\x89PNG\r\n")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages of the documentation, and the contents of their fenced blocks.
+"""The pages of the documentation, and what their fenced blocks contain.
 
-A page shows a whole file in a fenced block below a line `<!-- file: NAME -->`, and a study below one with `study:`.
+A page contains a complete file in a fenced block below a line `<!-- file: NAME -->`, and a whole study in a fenced
+block below a line with `<!-- study: NAME -->`.
 """
 
 import re
@@ -26,14 +27,14 @@ def prose(page: Path) -> str:
 
 
 def blocks(page: Path, *kinds: str) -> Iterator[tuple[str | None, str]]:
-    """The name (if it is a whole file) and the text of each fenced block of these kinds."""
+    """For each fenced block of these kinds: its text, and its name if it is a complete file."""
     for match in _FENCE.finditer(page.read_text(encoding="utf-8")):
         if match["kind"] in kinds:
             yield match["file"], match["text"]
 
 
 def files(page: Path) -> dict[str, str]:
-    """The whole files in a page: name to text."""
+    """The complete files that a page contains, as a mapping from name to text."""
     return {name: text for name, text in blocks(page, "toml", "csv", "c", "") if name}
 
 
@@ -45,6 +46,6 @@ def typed(page: Path) -> Iterator[str]:
 
 
 def commands(page: Path) -> Iterator[tuple[str, bool]]:
-    """Each command `leowarp ...`, and whether it is part of a sentence."""
+    """Each command `leowarp ...` on a page, and whether it stands within a sentence."""
     yield from ((line, False) for line in typed(page) if line.startswith("leowarp "))
     yield from ((match.split(" | ")[0], True) for match in _INLINE.findall(prose(page)))

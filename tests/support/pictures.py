@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares pictures of pages with reviewed ones (tests/pages/pictures/).
+"""Compares pictures of pages with reviewed pictures (tests/pages/pictures/).
 
-A picture must not depend on the machine's fonts. So pages use the DejaVu Sans of Matplotlib, which the lock file pins,
-and canvases draw no text. Pictures must not depend on antialiasing either. So they are compared by the means of
-squares: 8 x 8 pixels where there is text, and 4 x 4 on a canvas, where packets are dots of 3. Chromium's GPU rasteriser
-(SwiftShader) gives the same results.
+A picture must not depend on the fonts of the machine. Pages therefore use the DejaVu Sans that is part of Matplotlib,
+whose version is locked, and canvases draw no text. Nor must it depend on antialiasing. The comparison therefore uses
+means over squares: of 8 x 8 pixels where a page has text, and of 4 x 4 pixels on a canvas, where packets are dots of 3
+pixels. With Chromium's GPU rasteriser (SwiftShader), the means are the same.
 """
 
 import base64
@@ -19,19 +19,21 @@ from PIL import Image, ImageChops
 REVIEWED = Path(__file__).resolve().parents[1] / "pages" / "pictures"
 FOUND = Path(__file__).resolve().parents[2] / "build" / "pictures"
 KEPT = 2
-"""A reviewed picture has half the width."""
+"""A reviewed picture has half the width and half the height of the page."""
 COLOURS = 256
-"""With maximum coverage no mean of 8 x 8 pixels is off by more than 7 of 255; with a median cut it is 46."""
+"""With the method "maximum coverage", the mean of each 8 x 8 square is off by at most 7 of 255; with "median cut", by
+up to 46."""
 APART = 16
-"""Largest difference of a mean, of 255 in any colour. A square with a larger difference counts as changed."""
+"""Largest difference between two means, out of 255, in each colour. If the difference is larger, the square counts as
+changed."""
 
 
 @dataclass(frozen=True)
 class Grain:
-    """Limits for the comparison of a picture.
+    """How a picture is compared.
 
-    means: Edge of a compared square, in pixels of the reviewed picture.
-    most_ratio: Share of squares that may differ, because texts show version numbers.
+    means: Edge of a square in pixels of the reviewed picture.
+    most_ratio: Share of the squares that may change, because texts contain version numbers.
     """
 
     means: int
@@ -58,7 +60,7 @@ _PINNED = """(async () => {
 
 
 def pin(tab):
-    """Sets one font for the whole page, and removes texts from its canvases from the next drawing on."""
+    """Sets one font for the page, and makes its canvases draw no text from then on."""
     faces = [
         [weight, base64.b64encode((_FONTS / name).read_bytes()).decode()]
         for weight, name in (("400", "DejaVuSans.ttf"), ("700", "DejaVuSans-Bold.ttf"))
@@ -67,12 +69,12 @@ def pin(tab):
 
 
 def shown(tab, selector=None):
-    """The visible page, or one element of it, as a picture in RGB."""
+    """The visible page, or one of its elements, as an RGB picture."""
     clip = {}
     if selector is not None:
         left, top, width, height = tab.box(selector)
         scroll = tab.run("[scrollX, scrollY]")
-        # Crops to whole pixels and whole squares.
+        # The picture is cut to whole pixels of the reviewed picture and to whole squares.
         side = 8
         clip = {"clip": {"x": round(left + scroll[0]), "y": round(top + scroll[1]), "width": width // side * side,
                          "height": height // side * side, "scale": 1}}  # fmt: skip
@@ -81,20 +83,21 @@ def shown(tab, selector=None):
 
 
 def apart(one, other, grain):
-    """Squares that differ between two stored pictures: (their number, the number that may differ, a mask)."""
+    """Compares two stored pictures; returns (number of changed squares, number that may change, mask of the changed
+    squares)."""
     worst = ImageChops.difference(one.reduce(grain.means), other.reduce(grain.means))
     mask = worst.point(lambda value: 255 * (value > APART)).convert("L").point(lambda value: 255 * (value > 0))
     return mask.histogram()[255], max(int(grain.most_ratio * mask.width * mask.height), 1), mask
 
 
 class Album:
-    """Compares pictures with the reviewed ones, or renews these."""
+    """Compares pictures with reviewed pictures, or replaces the reviewed pictures."""
 
     def __init__(self, renews):
         self.renews = renews
 
     def check(self, name, found, grain=TEXTS):
-        """Fails if a picture is not the reviewed one."""
+        """Fails if a picture differs from the reviewed one."""
         kept = found.reduce(KEPT)
         path = REVIEWED / f"{name}.png"
         if self.renews:

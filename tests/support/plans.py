@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans for the tests of ephemeris, routes and timeline. They are built without the scenario's loader."""
+"""Plans for tests of ephemeris, routes and timeline. They are built directly, and not loaded from a scenario."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PLACES = {
     "Aalborg": (57.048, 9.919),
     "Cape Town": (-33.925, 18.424),
 }
-"""The stations of Frederiksen et al. 2024 as the project's example places them; deg."""
+"""The stations of Frederiksen et al. 2024, at the positions of the project's example in degrees."""
 
 
 def station(name: str, latitude_deg: float | None = None, longitude_deg: float | None = None) -> Station:
@@ -26,7 +26,7 @@ def station(name: str, latitude_deg: float | None = None, longitude_deg: float |
 
 
 def star(planes: int = 18, satellites_per_plane: int = 36, **changes: Any) -> Constellation:
-    """The study's Walker star."""
+    """The Walker star of frederiksen2024."""
     return dataclasses.replace(
         Constellation(
             pattern="star",
@@ -63,7 +63,7 @@ def plan(
     start_s: float = 0,
     **parts: Any,
 ) -> Plan:
-    """A plan; `parts` are ``isl=Isl(...)``, ``routing=Routing(...)``, ..."""
+    """A plan; `parts` are its sections, such as ``isl=Isl(...)`` and ``routing=Routing(...)``."""
     placed = tuple(station(s) if isinstance(s, str) else s for s in stations)
     duration_ns = round(duration_s * S)
     ends = flows if flows is not None else ((placed[0].name, placed[1].name),)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes over a profile, without a guest. Each probe may wait, be delayed, be held behind the one before it, or be
-lost."""
+"""Probes over an access link's profile, computed without a guest. A probe can wait, be delayed, be held behind the
+probe before it, or be lost."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ __all__ = [
 
 SECOND_NS = 1_000_000_000
 BEYOND = 1 << 62
-"""A number above any instant and any rate."""
+"""A number that exceeds every instant and every rate."""
 
 
 def plan_of(minutes: float, seed: int = 1, **keys: Any) -> Plan:
-    """A plan with an access link at peak hours; keys as attributes of `Access`."""
+    """A plan with an access link, at peak hours; `keys` are attributes of `Access`."""
     access = Access(**({"residual_loss_ratio": 1e-4, "residual_loss_up_ratio": 1e-4} | keys))
     plan = dataclasses.replace(chain(), medium=access)
     run = dataclasses.replace(plan.run, duration_ns=int(minutes * 60) * SECOND_NS, seed=seed)
@@ -36,7 +36,7 @@ def plan_of(minutes: float, seed: int = 1, **keys: Any) -> Plan:
 
 
 def profile_for(minutes: float, seed: int = 1, **keys: Any) -> Profile:
-    """The behaviour of such a plan's link."""
+    """The profile of the access link of such a plan."""
     plan = plan_of(minutes, seed, **keys)
     access = plan.medium
     assert isinstance(access, Access)
@@ -44,7 +44,8 @@ def profile_for(minutes: float, seed: int = 1, **keys: Any) -> Profile:
 
 
 def walked_ns(way: Way, t_ns: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
-    """Arrival times of equal packets. Each packet is sent after the one before it, at the capacity of that instant."""
+    """Arrival times of packets of equal length. Each packet is sent after the packet before it, at the capacity that is
+    then in force."""
     rates = list(zip(way.capacity_t_ns.tolist(), way.rate_bps.tolist(), strict=True))
     channel_t_ns, delays_ns = way.channel_t_ns.tolist(), way.delay_ns.tolist()
     arrives_ns, busy_ns, last_ns = [], 0, 0
@@ -66,8 +67,8 @@ def walked_ns(way: Way, t_ns: NDArray[np.int64], bits: int) -> NDArray[np.int64]
 
 
 def pings_by_reply(profile: Profile, until_ns: int, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Sending times and RTTs of pings. Each ping is sent when the previous one is answered, or 1 s after the previous
-    one was sent."""
+    """Sending times and RTTs of pings. A ping is sent when the previous one is answered, or 1 s after the previous one
+    was sent if there is no answer."""
     rng = np.random.default_rng(seed)
     sent_ns, rtts_ns = [], []
     t_ns = 0

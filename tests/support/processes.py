@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that tests start. None of them outlives its test.
+"""Starts processes for tests. No such process outlives its test.
 
-A failing test may leave a pipe or process open, because its traceback keeps them alive. The ResourceWarning would then
-fail a later test.
+When a test fails, its traceback keeps its objects alive, so a pipe or a process may stay open. The resulting
+ResourceWarning would make a later test fail.
 """
 
 import os
@@ -16,7 +16,7 @@ from leowarp.guest.machine.own_time import everything, trees
 
 
 def end_with_descendants(processes):
-    """Kills processes with all their descendants, and closes their pipes."""
+    """Kills processes and all their descendants, and closes the pipes to them."""
     below = trees([process.pid for process in processes if process.poll() is None], everything())
     for pid in below:
         with suppress(ProcessLookupError):
@@ -25,14 +25,14 @@ def end_with_descendants(processes):
         process.wait()
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None:
-                # Data in the buffer of an unread pipe is discarded.
+                # If nobody reads the pipe any more, the data in its buffer are discarded.
                 with suppress(BrokenPipeError):
                     pipe.close()
 
 
 @pytest.fixture
 def spawn():
-    """`subprocess.Popen` whose processes end with the test."""
+    """Same as `subprocess.Popen`, except that the processes end with the test."""
     processes = []
 
     def start(command, **options):

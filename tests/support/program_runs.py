@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of one flow of programs, made in the guest."""
+"""Runs with one flow of programs, which are made in the guest."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ client = {client}
 
 
 def run_of(folder: Path, client: str, keys: str = "", duration: str = "2 s", name: str = "run", changes=()) -> lw.Run:
-    """The run of one flow of programs over a chain of two routers."""
+    """A run with one flow of programs, over a chain of two routers."""
     path = folder / "scenario.toml"
     path.write_text(CHAIN.format(duration=duration) + FLOW.format(client=json.dumps(client), keys=keys))
     return lw.run(path, changes, folder / name, report=False, progress=False, trust=True)

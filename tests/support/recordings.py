@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Invented recordings of paths. All their properties are known, and they have the faults of real ones.
+"""Invented recordings of paths. Every property of a recording is known, and the recordings have the same faults as real
+ones.
 
-`recording(seed)` draws one. Most are of a dish (a bent pipe or laser links) that is reconfigured every 15 s or with
-another period. The others have no period. The ranges include those of published recordings: probes 10 ms to 1 s apart,
-2 minutes to 1 hour, and up to a fifth lost.
+`recording(seed)` returns a random recording. Most recordings are of a dish (with a bent pipe or with laser links) that
+is reconfigured every 15 s or with another period. The other recordings have no period. The ranges of all properties
+include those of published recordings: probes every 10 ms to 1 s, 2 minutes to 1 hour, and up to a fifth of the probes
+lost.
 
-Every dish has at least eight reconfigurations (twelve if they are more than 16 s apart, twenty if probes are half a
-second apart or more), because fewer cannot be distinguished from chance. It shows each reconfiguration by at least one
-sign. A recording in which nothing happens at a reconfiguration has no period that could be found.
+Every dish has at least eight reconfigurations, because fewer cannot be distinguished from chance. It has twelve if they
+are more than 16 s apart, and twenty if probes are half a second apart or more. Each reconfiguration has at least one
+visible sign. If nothing changed at reconfigurations, their period could not be found.
 """
 
 from __future__ import annotations
@@ -31,14 +33,14 @@ class Truth:
     """The properties of an invented recording.
 
     kind: bent pipe, laser, fibre, cellular, drift, wander, obstructed.
-    period_ns: None if there is no period.
+    period_ns: None if the recording has no period.
     phase_ns: Time of a reconfiguration, on the clock of the first probe.
     trap: none, alternating, half spikes, second step or thirds.
-    obstructed_probes: Number of probes lost behind an obstacle.
-    step_ns, noise_ns: Typical size of a step of the level, and of the noise on it.
-    clock_steps: tuple of (int, int). Instant and size of each step by which the clock was set forward.
-    pauses, outages: tuple of (int, int). Start and length of each pause (nothing was sent) and outage (everything was
-        lost).
+    obstructed_probes: Number of probes that were lost behind an obstacle.
+    step_ns, noise_ns: Typical size of a step of the delay's level, and of the noise on the level.
+    clock_steps: tuple of (int, int). For each step by which the clock was set forward: instant and size.
+    pauses, outages: tuple of (int, int). For each pause (nothing was sent) and for each outage (everything was lost):
+        start and length.
     """
 
     kind: str
@@ -62,8 +64,8 @@ class Recording:
     """Probes in the order in which they were sent.
 
     sequence: int64 array of shape (n,)
-    t_ns: int64 array of shape (n,). Time on the sender's clock, which goes back where the clock was set back.
-    rtt_ns: float64 array of shape (n,). nan: lost.
+    t_ns: int64 array of shape (n,). Time on the sender's clock, which goes back when this clock is set back.
+    rtt_ns: float64 array of shape (n,). nan if the probe was lost.
     duplicated: bool array of shape (n,). True if the reply arrived twice.
     """
 
@@ -74,8 +76,8 @@ class Recording:
     truth: Truth
 
     def text(self) -> str:
-        """The recording as lines of `time sequence rtt` in s and ms. Lost probes are missing, and duplicates have two
-        lines."""
+        """The recording as lines of `time sequence rtt` in s and ms. A lost probe has no line, and a duplicated reply
+        has two."""
         lines = []
         for number, t_ns, rtt_ns, twice in zip(
             self.sequence.tolist(), self.t_ns.tolist(), self.rtt_ns.tolist(), self.duplicated.tolist(), strict=True
@@ -86,11 +88,11 @@ class Recording:
         return "\n".join(lines) + "\n"
 
 
-_BEGIN_S = 1_715_947_200  # 2024-05-17T12:00:00Z
+_BEGIN_S = 1_715_947_200  # 2024-05-17T12:00:00Z, the time of the first probe.
 
 
 def recording(seed: int) -> Recording:
-    """The recording of this seed, which is the same on every call."""
+    """The recording of a seed; the same seed always gives the same recording."""
     dice = np.random.default_rng([seed, 20_260_712])
     interval_ns = int(dice.choice(INTERVALS_NS))
     if dice.random() < DISHES_RATIO:
@@ -107,13 +109,14 @@ def _log_uniform(dice: np.random.Generator, low: float, high: float) -> float:
 
 
 def _sent(dice: np.random.Generator, span_ns: int, interval_ns: int) -> NDArray[np.int64]:
-    """Sending times: regular, each with a small delay."""
+    """Sending times at a regular interval, each with a small delay."""
     t_ns = np.arange(0, span_ns, interval_ns, dtype=np.int64)
     return t_ns + dice.integers(0, max(interval_ns // 20, 2), len(t_ns))
 
 
 def _noise(dice: np.random.Generator, count: int, scale_ns: float, interval_ns: int) -> NDArray[np.float64]:
-    """Waiting time, never below 0: one part is independent for each probe, and one part lasts for a while."""
+    """Waiting time of each probe, never below 0; it has a part that is independent for each probe, and a part that
+    lasts for a while."""
     fresh = dice.gamma(dice.uniform(0.8, 3.0), 1.0, count)
     noise = scale_ns * fresh / fresh.mean()
     if dice.random() < 0.5:
@@ -121,7 +124,7 @@ def _noise(dice: np.random.Generator, count: int, scale_ns: float, interval_ns: 
         noise = noise + scale_ns * dice.uniform(0.2, 1.0) * np.maximum(
             _wander(dice, count, interval_ns / lasting_ns), 0
         )
-    if dice.random() < 0.4:  # a grid of sending instants, as a dish's uplink has
+    if dice.random() < 0.4:  # sending times lie on a grid, as for a dish's uplink
         noise = noise + dice.uniform(0, min(_log_uniform(dice, 0.3, 6) * MS, 2 * scale_ns + 0.5 * MS), count)
     return noise
 
@@ -162,7 +165,8 @@ def _dish(dice: np.random.Generator, interval_ns: int) -> tuple[NDArray[np.int64
     noise_ns = _log_uniform(dice, 0.15, 5) * MS
     step_ns = _log_uniform(dice, 0.5, 12) * MS
     signs = dice.random(3) < (0.8, 0.7, 0.7)
-    # With few probes in a slot, a small step is not visible. The bound is twice the standard error of a slot's mean.
+    # If a slot contains few probes, a small step is not visible. This bound is twice the standard error of a slot's
+    # mean.
     within = noise_ns / np.sqrt(period_ns / interval_ns / 2)
     if signs[0]:
         step_ns = min(max(step_ns, 3 * within), 15 * MS)
@@ -170,7 +174,7 @@ def _dish(dice: np.random.Generator, interval_ns: int) -> tuple[NDArray[np.int64
         signs[dice.integers(1, 3)] = True
 
     if trap in ("half spikes", "thirds") and not (signs[0] or signs[2]):
-        trap = "none"  # if there are only equal spikes, a part of the period would be the period itself
+        trap = "none"  # with equal spikes only, a fraction of the period would be the true period
 
     base_ns = np.full(slots, (dice.uniform(60, 180) if laser else dice.uniform(20, 45)) * MS)
     if signs[0]:
@@ -209,10 +213,10 @@ def _dish(dice: np.random.Generator, interval_ns: int) -> tuple[NDArray[np.int64
 
 
 def _levels(dice: np.random.Generator, slots: int, step_ns: float, trap: str) -> NDArray[np.float64]:
-    if trap == "alternating":  # two satellites in turn: the level itself repeats every other period
+    if trap == "alternating":  # the slots use two satellites in turn, so the level itself repeats every second period
         return step_ns * (np.arange(slots) % 2) + dice.normal(0, 0.05 * step_ns, slots)
     levels = dice.normal(0, step_ns, slots)
-    kept = dice.random(slots) < dice.uniform(0, 0.35)  # slots that keep the same satellite
+    kept = dice.random(slots) < dice.uniform(0, 0.35)  # slots that use the same satellite as before
     for number in range(1, slots):
         if kept[number]:
             levels[number] = levels[number - 1]
@@ -260,13 +264,13 @@ def _without_period(
         slow_ns = _log_uniform(dice, 1, 30) * S
         rtt_ns += dice.uniform(1, 10) * MS * np.maximum(_wander(dice, len(t_ns), interval_ns / slow_ns), 0)
         rtt_ns += _at_random_steps(dice, t_ns, _log_uniform(dice, 10, 120) * S, _log_uniform(dice, 1, 10) * MS)
-    elif kind == "drift":  # a satellite rises and sets, another takes over; passes are not equally long
+    elif kind == "drift":  # a satellite rises and sets, then another takes over; passes differ in length
         ends_ns = np.cumsum(dice.uniform(100, 220, 60)) * S - dice.uniform(0, 150) * S
         place = np.searchsorted(ends_ns, t_ns)
         begins_ns = np.concatenate([[-150 * S], ends_ns])
         into = (t_ns - begins_ns[place]) / (begins_ns[place + 1] - begins_ns[place])
         rtt_ns += dice.uniform(3, 15) * MS * (2 * into - 1) ** 2 + dice.normal(0, 2 * MS, 62)[place]
-    elif kind == "wander":  # steps, spikes and losses together, at any time
+    elif kind == "wander":  # steps, spikes and losses occur together, at random times
         rtt_ns += _at_random_steps(dice, t_ns, _log_uniform(dice, 5, 40) * S, _log_uniform(dice, 1, 10) * MS, lost)
     else:
         mean_ns = _log_uniform(dice, 5, 60) * S
@@ -288,7 +292,7 @@ def _at_random_steps(
     dice: np.random.Generator, t_ns: NDArray[np.int64], mean_ns: float, step_ns: float,
     lost: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.float64]:  # fmt: skip
-    """A level that changes by steps at the instants of a Poisson process. With `lost`, each step has a spike and
+    """A level that changes at the instants of a Poisson process. With `lost`, each change comes with a spike and
     losses."""
     at_ns = np.cumsum(dice.exponential(mean_ns, int(3 * t_ns[-1] / mean_ns) + 10))
     place = np.searchsorted(at_ns, t_ns)
@@ -304,13 +308,13 @@ def _at_random_steps(
 def _finished(
     dice: np.random.Generator, t_ns: NDArray[np.int64], rtt_ns: NDArray[np.float64], about: dict[str, Any]
 ) -> Recording:
-    """Adds what is independent of reconfigurations: other losses and spikes, and faults of the recorder."""
+    """Adds the faults that are independent of reconfigurations: other losses and spikes, and faults of the recorder."""
     count, interval_ns = len(t_ns), int(about["interval_ns"])
     lost = np.isnan(rtt_ns)
     ratio = 0.0 if dice.random() < 0.3 else _log_uniform(dice, 1e-4, 0.2)
     if dice.random() < 0.6:
         lost |= dice.random(count) < ratio
-    else:  # the same share of losses, in bursts
+    else:  # in these bursts, the same share of probes is lost
         length = dice.uniform(2, 20)
         bursts = dice.random(count) < ratio / length
         for place in np.flatnonzero(bursts):
@@ -351,6 +355,6 @@ def _finished(
         random_loss_ratio=ratio, clock_steps=tuple(steps), duplicates=int((duplicated & kept).sum()),
         pauses=tuple(pauses), outages=tuple(outages),
     )  # fmt: skip
-    # Numbers do not advance during a pause: the next probe has the next number.
+    # During a pause, sequence numbers do not advance: the probe after it has the next number.
     sequence = np.arange(int(kept.sum()), dtype=np.int64)
     return Recording(sequence, (t_ns - zero_ns)[kept], rtt_ns[kept], duplicated[kept], truth)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets across a route change: a run in the guest, and a model of links and cures that does not use the guest.
+"""Packets across a route change: runs in the guest, and a model of links and cures that computes the same without the
+guest.
 
-Madrid to Tokyo, at the two changes of the constellation's first minute. At 30 s a satellite switches to a shorter path,
-and at 47 s Madrid switches to another satellite. A burst of equal packets arrives just before the change. At Madrid
-slow links make it queue.
+Packets from Madrid to Tokyo, at the two changes in the constellation's first minute. At 30 s, a satellite switches to a
+shorter path, and at 47 s, Madrid switches to another satellite. A burst of equal packets reaches the switching node
+just before the change. At Madrid, links are slow, so the burst forms a queue.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ PAYLOAD_BYTES = 1000
 SLOW_BPS, FAST_BPS = 10_000_000, 100_000_000
 FULL_BYTES = 1514
 AT_NS = 2 * S
-"""When the route changes."""
+"""Run time of the route change."""
 SKY = {"constellation.node_offset": "0 deg", "constellation.greenwich": "0 deg"}
-"""The constellation of these two changes, which differs from the example's."""
+"""Settings of the constellation for these two changes; the example has others."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """One of the two changes: the constellation's clock 2 s before it, the rate of ground links, the switching node,
-    and the start of the packets."""
+    """One of the two changes: the constellation's clock 2 s before the change, the rate of ground links, the node that
+    switches, and the sending time of the first packet."""
 
     start: str
     ground_bps: int
@@ -41,13 +42,14 @@ class Change:
     first: str
 
 
-# The delay from Madrid to the switching satellite is 11.8 ms.
+# A packet needs 11.8 ms from Madrid to the switching satellite.
 AT_A_SATELLITE = Change("28 s", FAST_BPS, "s-01-06", "1.986 s")
 AT_THE_STATION = Change("45 s", SLOW_BPS, "Madrid", "1.998 s")
 
 
 def made(folder: Path, change: Change, cures: dict[str, Any], **more: Any) -> Any:
-    """A run of 3 s with 40 packets, 84 us apart. The last of them reach the switching node after the change."""
+    """A run of 3 s with 40 packets, which are sent 84 us apart. The last of them reach the switching node after the
+    change."""
     flow = {"kind": "udp", "source": "Madrid", "destination": "Tokyo", "packet_rate": "11900 pkts/s", "packets": 40}
     flow |= {"payload": f"{PAYLOAD_BYTES} B", "start": change.first}
     keys: dict[str, Any] = {
@@ -87,8 +89,8 @@ class Ways:
         return frame_bytes * 8 * S // (self.ground_bps if is_ground else FAST_BPS)
 
     def rest_ns(self, path: list[str], at: int, *, longest: bool) -> int:
-        """Time that a packet takes from this node on. The longest time uses a full packet and the larger of the two
-        delays."""
+        """Time that a packet takes from a node of the path to the end of the path. With `longest`, the packet is a full
+        one, and has the larger of the delays before and after the change."""
         links = list(itertools.pairwise(path[at:]))
         if not longest:
             return sum(self.delay_ns(a, b, AT_NS) for a, b in links)
@@ -101,8 +103,8 @@ class Ways:
 
 
 class Link:
-    """A link with a FIFO, a serialiser and a delay line. Returns arrival times of packets that are offered in order of
-    time."""
+    """A link with a FIFO, a serialiser and a delay line. It takes packets in order of time, and returns their arrival
+    times."""
 
     def __init__(self, ways: Ways, a: str, b: str) -> None:
         self.a, self.b, self.ways = a, b, ways
@@ -111,7 +113,7 @@ class Link:
     def carry(self, offered_ns: int, frame_bytes: int = PAYLOAD_BYTES + HEADERS_BYTES) -> int:
         start_ns = max(offered_ns, self.free_ns)
         self.free_ns = start_ns + self.ways.serialise_ns(self.a, self.b, frame_bytes)
-        # the delay in force when the last bit departs; a change at AT_NS holds from that instant on
+        # the delay is the one in force when the last bit departs; a change at AT_NS is in force at that instant
         self.last_ns = max(self.last_ns, self.free_ns + self.ways.delay_ns(self.a, self.b, self.free_ns))
         return self.last_ns
 
@@ -119,7 +121,7 @@ class Link:
 def carried(
     ways: Ways, path: Sequence[str], offered: Iterable[tuple[int, int]], marked: Marked | None = None
 ) -> list[tuple[int, int]]:
-    """(arrival, number) of packets that are offered as (time, number) to the first node of a path."""
+    """Packets are offered as (time, number) to the first node of a path; returns their arrivals, as (time, number)."""
     now = list(offered)
     for a, b in itertools.pairwise(path):
         link = Link(ways, a, b)
@@ -133,7 +135,7 @@ def carried(
 
 @dataclass(frozen=True)
 class Marked:
-    """The model's end marker, and the packets that wait for it where the paths meet."""
+    """The end marker in the model, and the packets that wait for it at the node where the paths meet."""
 
     frame_bytes: int
     wait_ns: int
@@ -141,7 +143,7 @@ class Marked:
     def passed(
         self, arrivals: Sequence[tuple[int, int]], marker_ns: int | None
     ) -> tuple[list[tuple[int, int]], dict[str, int]]:
-        """(time, number) at which packets of the new path go on, and the counts."""
+        """(time, number) at which packets of the new path are passed on, and the counts."""
         first_ns = min((at_ns for at_ns, _ in arrivals), default=0)
         ended_ns = min(first_ns + self.wait_ns, first_ns + self.wait_ns if marker_ns is None else marker_ns)
         waited = [at_ns for at_ns, _ in arrivals if at_ns < ended_ns]
@@ -150,14 +152,14 @@ class Marked:
 
 
 MARKER = 1 << 20
-"""The number that stands for an end marker among packet numbers."""
+"""Number that stands for the end marker, beside the numbers of packets."""
 
 
 def expected(
     run: Any, change: Change, *, moves: bool, holds: bool, marked: Marked | None = None, copies: bool = False
 ) -> tuple[dict[int, int], dict[str, int]]:
-    """The model's arrival time of each packet at Tokyo, and the actions of the switching node and of the node where the
-    paths meet."""
+    """The model's results: the arrival time of each packet at Tokyo, and the actions of the switching node and of the
+    node where the paths meet."""
     ways = Ways.of(run, change)
     echoes = run.echoes().sort_values("index")
     at = ways.before.index(change.node)
@@ -197,12 +199,12 @@ def expected(
         by_new, waited = marked.passed(by_new, marker_ns)
         did |= waited | {"marker_ns": marker_ns}
     end = carried(ways, ways.after[ways.after.index(meet) :], [*by_old, *by_new])
-    # the first of two copies to arrive
+    # if a packet has two copies, the copy that arrives first
     return {number: at_ns for at_ns, number in sorted(end, reverse=True)}, did
 
 
 def went_a_new_way(run: Any, change: Change) -> set[int]:
-    """Numbers of the packets that reached the switching node after the change."""
+    """Numbers of the packets that reached the switching node after the change, and so took the new path."""
     ways = Ways.of(run, change)
     echoes = run.echoes().sort_values("index")
     at = ways.before.index(change.node)
@@ -211,12 +213,12 @@ def went_a_new_way(run: Any, change: Change) -> set[int]:
 
 
 def received(run: Any) -> dict[int, int]:
-    """Arrival time of each packet that arrived."""
+    """Arrival time of each packet that arrived, by its number."""
     echoes = run.echoes().dropna(subset="received_ns")
     return dict(zip(echoes["index"].tolist(), echoes.received_ns.astype("int64").tolist(), strict=True))
 
 
 def late_pkts(arrival_ns: dict[int, int]) -> int:
-    """Packets that arrive after one with a larger number."""
+    """Number of packets that arrived after a packet with a larger number."""
     by_arrival = sorted(arrival_ns, key=lambda number: (arrival_ns[number], number))
     return int((np.maximum.accumulate(by_arrival) > by_arrival).sum())

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests wait for an event here. The bound is the work of the processes that cause it, never a clock.
+"""Functions with which tests wait for an event. The processor time of the processes that cause the event limits the
+wait; wall-clock time does not.
 
-A slow, busy or paused machine must not fail a test. `wait_until` gives up when these processes have ended, or have had
-much time to run (`leowarp.guest.machine.own_time`). `wait()` and `communicate()` without a timeout wait for the end of
-a process. `support.watchdog` finds processes that hang.
+The reason is that a slow, busy or paused machine must not make a test fail. `wait_until` gives up when these processes
+have ended, or have had much processor time (`leowarp.guest.machine.own_time`). A call of `wait()` or `communicate()`
+without a timeout waits until the process ends. `support.watchdog` detects processes that hang.
 """
 
 import subprocess
@@ -11,20 +12,22 @@ import time
 
 from leowarp.guest.machine.own_time import POLL_S, OwnTime, everything
 
-# Importing the package takes 2 CPU s on a slow machine, booting a guest as much; sleeps of the product are short.
+# On a slow machine, importing the package takes 2 CPU s, and booting a guest takes another 2; leowarp itself sleeps
+# only for short times.
 OWN_TIME_S = 120.0
 
 
 def wait_until(condition, *by):
-    """Waits for and returns the first true value of `condition()`.
+    """Waits until `condition()` returns a true value, and returns this value.
 
-    by: Ids of the processes that should cause the event; their children are included. Without any, the event is certain
-        to happen, and the watchdog is the only bound.
+    by: Ids of the processes that should cause the event; their child processes count as well. Without ids, the event is
+        certain to happen, and only the watchdog limits the wait.
     """
     own = OwnTime([each.pid if isinstance(each, subprocess.Popen) else each for each in by])
     polls = 0
     while not (value := condition()):
-        # Each check reads all of /proc. A process may have caused the event just before its end.
+        # The check is rare, because it reads all of /proc. A process may have caused the event just before it ended, so
+        # the condition is evaluated once more.
         if by and polls % 10 == 0 and not own.look():
             if value := condition():
                 return value
@@ -36,7 +39,7 @@ def wait_until(condition, *by):
 
 
 def wait_until_gone(find):
-    """Waits until `find()` returns no process ids: the processes were killed, or are about to end."""
+    """Waits until `find()` returns no process ids, because the processes were killed or are ending."""
     own = {}
     while pids := find():
         looks = everything()

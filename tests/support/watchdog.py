@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The watchdog of all tests: a test that hangs fails, and a slow test does not.
+"""A watchdog for all tests: a test that hangs fails, but a test that is only slow does not.
 
-There is no limit of wall-clock time. Once per second a thread checks the processes of the tests. A test hangs if all
-these processes have slept for long, including those of other pytest-xdist workers, for which it may wait. It also hangs
-if it has used far more processor time than any test needs.
+No test has a limit of wall-clock time. Instead, a thread checks the processes of the tests once per second. A test
+hangs if all its processes have slept for long. Because it may wait for other pytest-xdist workers, their processes must
+have slept as well. A test test counts as hanging if it has used far more processor time than any test needs.
 """
 
 import os
@@ -17,7 +17,7 @@ from leowarp.guest.machine.own_time import OwnTime, everything, trees
 
 LOOK_S = 1.0
 ASLEEP_S = 300.0
-# The longest test takes a hundred seconds. Machines differ by a factor of three, perhaps ten.
+# The longest test needs a hundred seconds. Machines differ by a factor of three, or perhaps ten.
 CPU_S = 3600.0
 
 
@@ -34,7 +34,7 @@ def pytest_runtest_protocol(item):
 
 @contextmanager
 def watched(asleep_s, cpu_s):
-    """Interrupts the main thread with a failure if the code inside the context hangs."""
+    """If the code inside this context hangs, interrupts the main thread with a failure."""
     found = []
     over = threading.Event()
 
@@ -55,7 +55,7 @@ def watched(asleep_s, cpu_s):
 
 def _watch(asleep_s, cpu_s, over, found):
     mine = [os.getpid()]
-    # The parent of a pytest-xdist worker is the process that distributes the tests.
+    # The parent of a pytest-xdist worker is the process that distributes tests to the workers.
     everyone = [os.getppid()] if "PYTEST_XDIST_WORKER" in os.environ else mine
     all_tests, this_test = OwnTime(everyone), OwnTime(mine)
     while not over.wait(LOOK_S):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Python script that runs a command for which ptrace is forbidden, as in containers and hardened machines."""
 
-# seccomp(2): ptrace, system call 101, answers EPERM; everything else is allowed
+# seccomp(2): ptrace, system call 101, returns EPERM; all other system calls are allowed
 NO_PTRACE = """
 import ctypes, os, struct, sys
 program = b"".join(struct.pack("HBBI", *line) for line in

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No attribute is read with a default, because a renamed or wrong name would count as missing."""
+"""No code reads an attribute with a default, because a wrong or renamed attribute would then count as missing."""
 
 import ast
 from pathlib import Path
@@ -8,7 +8,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def defaults(text):
-    """Lines that call `getattr` with three arguments."""
+    """Lines with a call of `getattr` that has three arguments."""
     if "getattr" not in text:
         return
     for node in ast.walk(ast.parse(text)):

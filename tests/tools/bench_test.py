@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/: the cases match the names of their rows, and the helper functions about the machine work."""
+"""bench/: the cases are those in the rows of the page, and the functions that describe the machine work."""
 
 import shutil
 import subprocess
@@ -31,7 +31,7 @@ def test_the_large_case_is_a_thousand_flows_of_a_gigabit_a_second_over_4408_sate
     assert plan.run.duration_ns == 10_000_000_000
     assert 950 < len(plan.flows) < 1050
     sizes_bytes = [flow.size_bytes for flow in plan.flows]
-    # Sizes are random. This is the rate that this seed gave, with a mean of 1 Gbit/s.
+    # Sizes are random. The mean is 1 Gbit/s, and the bounds enclose the rate that this seed gives.
     assert 0.9e9 < sum(sizes_bytes) * 8 / 10 < 1.3e9
     assert plan.observe.truth
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/ns3: the path that ns-3 gets, the search for ns-3, and the page with the results. No ns-3 here."""
+"""bench/ns3: the path that ns-3 simulates, the search for ns-3, and the page with the results. These tests do not need
+ns-3."""
 
 import json
 import subprocess
@@ -156,7 +157,7 @@ def test_a_command_is_costed_with_what_it_says_and_a_failure_is_told(parts, tmp_
     said, cpu_s, memory_bytes = parts["sides"].costed([*python, "x = b'x' * 80_000_000; print('done')"], tmp_path)
     assert said == "done\n"
     assert cpu_s > 0
-    # The process's own 80 MB, without memory of the test process.
+    # The process itself needs 80 MB; the bounds exclude the memory of the test process.
     assert 80_000_000 < memory_bytes < 130_000_000
     with pytest.raises(LeowarpError, match="wrong"):
         parts["sides"].costed([*python, "raise SystemExit('wrong')"], tmp_path)
@@ -188,7 +189,7 @@ def test_a_measurement_over_netem_is_told(parts):
     assert f"netem by the wall clock: {told}CUBIC, 100 s; Linux 6.1.0)." in parts["page"].tables(measured)
 
 
-@pytest.mark.slow  # 2 s of imports
+@pytest.mark.slow  # importing the modules takes 2 s
 def test_the_script_says_what_it_takes(spawn):
     asked = spawn([sys.executable, str(BENCH / "bench.py"), "--quick", "--page"], stdout=subprocess.PIPE,
                   stderr=subprocess.PIPE, text=True)  # fmt: skip

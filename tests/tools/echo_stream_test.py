@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sender in the guide on real links, tested without a link: `leowarp reorder` reads its packets and their times."""
+"""The sender in the guide on real links, tested without a link: `leowarp reorder` reads the packets that it sends, and
+their times."""
 
 import doctest
 import importlib.util
@@ -25,9 +26,9 @@ def test_a_captured_stream_is_measured_in_its_order_of_arrival(tmp_path):
     sent = []
     echo_stream.send_all(sent.append, 100, 1e9, 1472, identifier=7)
     assert {len(ipv4(1, packet)) for packet in sent} == {1500}
-    # The ones' complement sum over a packet with its checksum is all ones.
+    # If a packet contains its correct checksum, the checksum computed over it is 0.
     assert {echo_stream.checksum(packet) for packet in sent} == {0}
-    # Packet 40 arrives after three packets that left later.
+    # Packet 40 arrives after three packets that were sent later.
     arrived = sent[:40] + sent[41:44] + [sent[40]] + sent[44:]
     found = measure_file(write_pcap(tmp_path / "received.pcap", [ipv4(1, packet) for packet in arrived])).reordering
     assert found.received_pkts == 100
@@ -39,5 +40,5 @@ def test_packets_leave_at_their_times_and_lateness_is_told():
     clock_ns = iter([1_000, 1_000, 1_500, 2_000, 3_700, 4_000])
     left = []
     took_ns, late_ns = echo_stream.send_all(left.append, 4, 1e6, 8, identifier=1, now_ns=lambda: next(clock_ns))
-    # Packets are due at 1,000, 2,000, 3,000 and 4,000 ns; the third leaves 700 ns late.
+    # Packets are due at 1,000, 2,000, 3,000 and 4,000 ns, and the third leaves 700 ns late.
     assert (took_ns, late_ns, len(left)) == (3_000, 700, 4)

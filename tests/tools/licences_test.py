@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/licences.py applies the rules of deny.toml for licences and sources, as `cargo deny check` would."""
+"""tools/licences.py applies the rules of deny.toml for licences and sources in the same way as `cargo deny check`."""
 
 import importlib.util
 import tomllib
@@ -34,7 +34,7 @@ def crate(licence: str | None, source: str | None = CRATES_IO) -> dict:
         (crate("Apache-2.0", None), []),
         (crate("GPL-3.0-only"), ["some: GPL-3.0-only"]),
         (crate("MIT AND GPL-3.0-only"), ["some: MIT AND GPL-3.0-only"]),
-        # compatible, but not listed in deny.toml
+        # this licence is compatible, but deny.toml does not list it
         (crate("MPL-2.0"), ["some: MPL-2.0"]),
         (crate(None), ["some: none"]),
         (crate("MIT", "git+https://example.org/some"), ["some: comes from git+https://example.org/some"]),

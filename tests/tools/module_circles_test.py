@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/module_circles.py finds a circle of modules or of C files, however the import is written."""
+"""tools/module_circles.py finds each circle of modules or C files, in whatever form the imports are written."""
 
 import importlib.util
 from pathlib import Path

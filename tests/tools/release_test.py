@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A release is built only from a clean tag; the test uses an invented repository."""
+"""A release is built only from a commit that has the version's tag, without other changes; the tests use an invented
+repository."""
 
 import hashlib
 import importlib.util
@@ -39,7 +40,7 @@ def git(root, *words):
 
 @pytest.fixture
 def root(tmp_path):
-    """A repository with a change log and one commit, without a tag."""
+    """A repository with a change log and one commit, and without a tag."""
     top = tmp_path / "checkout"
     top.mkdir()
     (top / "CHANGELOG.md").write_text(CHANGES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/units_check.py finds wrong factors by the names and texts beside them, and is silent where names have no
+"""tools/units_check.py finds wrong factors from the names and texts beside them, and reports nothing if names have no
 unit."""
 
 import importlib.util
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 def units():
     spec = importlib.util.spec_from_file_location("units_check", ROOT / "tools" / "units_check.py")
     module = importlib.util.module_from_spec(spec)
-    # The module's dataclass needs its module in sys.modules.
+    # Creating the module's dataclass requires that sys.modules contains the module.
     sys.modules["units_check"] = module
     spec.loader.exec_module(module)
     return module
@@ -60,7 +60,7 @@ def test_what_fits_or_says_nothing_is_left_alone(units, text):
 
 
 def test_most_conversions_of_the_package_are_told_by_their_names(units):
-    # `make check` reads all files. An eighth of them shows that the check finds what it compares.
+    # `make check` checks all files. An eighth of them is enough to show that the script finds factors to compare.
     found = [units.faults_of(path.read_text()) for path in sorted(units.sources())[::8]]
     assert sum(conversions for _, conversions, _ in found) > 40
     assert sum(compared for _, _, compared in found) > 125

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of verdicts in the guide of a study."""
+"""tools/verdicts.py writes the table of verdicts in the guide of a study."""
 
 import importlib.util
 import json

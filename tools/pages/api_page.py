@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reference page of the Python interface, made from signatures and docstrings.
 
-``python tools/pages/api_page.py FILE`` writes it; ``--check FILE`` says whether FILE is up to date.
+``python tools/pages/api_page.py FILE`` writes the page; ``--check FILE`` reports whether FILE is up to date.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROOMS: dict[str, tuple[str, ...] | None] = {
     ),
     "leowarp.reordering": None,
 }
-"""Modules of the page, and which of their names; None: all that are public."""
+"""Modules of the page, and the names that the page shows of each; None: all public names."""
 
 _HEADS = ("Parameters", "Returns", "Raises", "Attributes", "Yields", "Examples", "Notes", "References")
 
@@ -48,7 +48,7 @@ def _lines() -> Iterator[str]:
 def _of_name(module: ModuleType, name: str) -> Iterator[str]:
     thing = getattr(module, name)
     path = f"{module.__name__}.{name}"
-    # `leowarp.reordering` is in `__all__` and has a section of its own in `ROOMS`.
+    # `leowarp.reordering` is in `__all__`, but has its own section in `ROOMS`.
     if inspect.ismodule(thing):
         return
     if inspect.isclass(thing):
@@ -56,8 +56,12 @@ def _of_name(module: ModuleType, name: str) -> Iterator[str]:
         if "__init__" in vars(thing) and not issubclass(thing, Exception):
             yield from _code(f"{name}{signature_of(thing)}")
         yield from _documented(_own_doc(thing))
-        # `vars` keeps the order of the source and omits inherited names; `dir` does not.
-        for member, value in vars(thing).items():
+        # `vars` is used because it keeps the order of the source and omits inherited names, whereas `dir` does neither.
+        # A base of another name, such as `RunTables`, has members of the interface, too. Errors share those of
+        # `LeowarpError`, which has its own entry.
+        bases = [] if issubclass(thing, Exception) else [each for each in thing.__mro__[1:] if _is_ours(each)]
+        members = {name: value for each in (*reversed(bases), thing) for name, value in vars(each).items()}
+        for member, value in members.items():
             if not member.startswith("_") and _own_doc(value) and (
                 inspect.isfunction(value) or _is_property(value) or isinstance(value, classmethod)
             ):  # fmt: skip
@@ -78,19 +82,24 @@ def _of_member(owner: str, name: str, value: Any) -> Iterator[str]:
     yield from _documented(_own_doc(value))
 
 
+def _is_ours(thing: type) -> bool:
+    return thing.__module__.startswith("leowarp.")
+
+
 def _is_property(value: Any) -> bool:
     return isinstance(value, property) or type(value).__name__ == "cached_property"
 
 
 def _own_doc(thing: Any) -> str:
-    """The object's docstring. The one that Python generates for a dataclass is ignored, because it differs between
-    versions."""
+    """The object's docstring. If Python generated the docstring of a dataclass, it is ignored, because it differs
+    between versions of Python."""
     text = inspect.cleandoc(thing.__doc__ or "")
     return "" if inspect.isclass(thing) and text.startswith(f"{thing.__name__}(") else text
 
 
 def signature_of(thing: Any) -> str:
-    """Parameters and return type as in the source: annotations are text, and defaults show no memory address."""
+    """Parameters and return type, written as in the source: annotations as text, and defaults without memory
+    addresses."""
     try:
         signature = inspect.signature(thing)
     except (TypeError, ValueError):
@@ -102,12 +111,12 @@ def signature_of(thing: Any) -> str:
         for parameter in signature.parameters.values()
         if parameter.name not in ("self", "cls") and not parameter.name.startswith("_")
     ]
-    # With `from __future__ import annotations` annotations are texts, which `str` would put into quotes.
+    # With `from __future__ import annotations`, annotations are strings, which `str` would put into quotes.
     return str(signature.replace(parameters=kept)).replace("'", "")
 
 
 class _Shown:
-    """A default value as the source writes it."""
+    """A default value, written as in the source."""
 
     def __init__(self, value: Any) -> None:
         self._value = value
@@ -115,8 +124,7 @@ class _Shown:
     def __repr__(self) -> str:
         is_named = inspect.isroutine(self._value) or inspect.isclass(self._value)
         text = self._value.__qualname__ if is_named else repr(self._value)
-        # An address differs from process to process, and the page is compared byte by byte with the one in the
-        # repository.
+        # A memory address differs between processes, but the page must be byte for byte the one in the repository.
         return "..." if " at 0x" in text or "<" in text else text.replace("'", '"')
 
 
@@ -144,7 +152,7 @@ def _documented(doc: str) -> Iterator[str]:
                 yield ""
             in_example = is_example
         if is_example:
-            # Doctest directives serve the test that runs the snippet, and are not shown.
+            # Directives of doctest are only for the test that runs the snippet.
             yield re.sub(r"\s*# doctest: .*", "", line)
         elif in_entries and line and not line.startswith(" "):
             name, colon, kind = line.partition(" : ")
@@ -164,7 +172,7 @@ def _shortened(thing: Any) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write or check the page; the exit status, as `write_or_check` gives it."""
+    """Write or check the page; returns the exit status of `write_or_check`."""
     return write_or_check(api_page(), "tools/pages/api_page.py", arguments)
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 
 def write_or_check(page: str, script: str, arguments: list[str] | None) -> int:
-    """Write a page to the file that is named, or say whether the file is the page already.
+    """Write a page to the file that the command line names, or report whether the file equals the page.
 
     page: The whole text of the page.
     script: The script that makes the page, such as ``"tools/pages/tables_page.py"``.
-    arguments: Used instead of the command line.
+    arguments: Words to use instead of the command line.
     Returns: The exit status: 1 if ``--check`` finds another text, or no file.
     """
     parser = argparse.ArgumentParser(prog=f"python {script}")

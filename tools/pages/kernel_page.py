@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page docs/reference/kernel.md, and the tables of overrides in other pages.
 
-``python tools/pages/kernel_page.py FILE`` writes the page. With ``--tables`` it renews the table between
-the marks ``<!-- overrides -->`` and ``<!-- end of overrides -->`` of each page in `TABLES`.
+``python tools/pages/kernel_page.py FILE`` writes the page. With ``--tables``, it instead renews the table between the
+marks ``<!-- overrides -->`` and ``<!-- end of overrides -->`` of each page in `TABLES`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TABLE = re.compile(r"(?<=<!-- overrides -->\n).*?(?=<!-- end of overrides -->)"
 
 
 def page() -> str:
-    """The whole page."""
+    """The whole page as Markdown."""
     listed = overrides.overrides()
     needed = [each for each in listed if each.purpose != overrides.SPEED]
     fast = [each for each in listed if each.purpose == overrides.SPEED]
@@ -99,9 +99,9 @@ def page() -> str:
 
 
 def without(at: Path) -> str:
-    """The table of what a kernel without each override cannot do."""
+    """A table with the effect of leaving out each override."""
     rows = ["| without | |", "|---|---|"]
-    # Overrides with the same effect share a row.
+    # Overrides with the same effect are in one row.
     effects: dict[str, list[str]] = {}
     for each in overrides.overrides():
         effects.setdefault(each.without, []).append(f"`{each.name}`")
@@ -138,7 +138,7 @@ def _code(words: Sequence[str]) -> str:
 
 
 TABLES = {"docs/guides/your-own-congestion-control.md": without}
-"""Pages with a generated table between two marks, and the function that makes each."""
+"""Pages with a table between two marks, each with the function that generates this table."""
 
 
 def with_table(name: str, text: str) -> str:

@@ -26,13 +26,14 @@ from leowarp.scenario.text.key import Key, keys
 def reference_page() -> str:
     """The page as Markdown.
 
-    Returns: The same bytes for the same schema: units, one table of keys for each section, presets, places, profiles.
+    Returns: The same schema always gives the same bytes: units, one table of keys per section, presets, places,
+        profiles.
     """
     return "\n".join(_lines()) + "\n"
 
 
 def _lines() -> Iterator[str]:
-    """The lines of the page in order. A section's description is the first paragraph of its docstring."""
+    """The lines of the page, in order. The description of a section is the first paragraph of its docstring."""
     yield from _INTRODUCTION.splitlines()
     yield ""
     yield "## Units"
@@ -44,7 +45,7 @@ def _lines() -> Iterator[str]:
         yield f'| {quantity.name} | {units} | `"{quantity.example}"` |'
     yield ""
     yield _UNITS_NOTE
-    # All sections are on one page, because a reader looks for a key, not for the module that declares it.
+    # All sections are on one page, because a user who looks for a key does not know which module declares it.
     for heading, section in _sections():
         yield ""
         yield f"## {heading}"
@@ -67,7 +68,7 @@ def _lines() -> Iterator[str]:
 
 
 def _sections() -> Iterator[tuple[str, type]]:
-    """Heading and dataclass of each table of keys, in the order in which a plan writes them."""
+    """Heading and dataclass of each table of keys, in the order in which a plan contains them."""
     for name, section in TABLES.items():
         if name == "isl":
             yield "[[stations]]", schema.Station
@@ -81,7 +82,8 @@ def _sections() -> Iterator[tuple[str, type]]:
 
 
 def _value(declared: Key) -> str:
-    """The values that a key takes: words, or a kind with its range and its word for "no value"."""
+    """The values that a key accepts: words, or a kind of value with its range, and the word for "no value" if there is
+    one."""
     if declared.kind == "word":
         return ", ".join(f'`"{word}"`' for word in declared.words)
     names = {"queue": "packets or bytes", "flag": "`true`, `false`", "text": "text", "file": "file name",
@@ -95,11 +97,12 @@ def _value(declared: Key) -> str:
 
 
 def _default(key: str, declared: Key) -> str:
-    """A key's default as a user would write it, or where the default comes from."""
+    """A key's default as a user would write it; if the default comes from elsewhere, the name of its source."""
     if declared.required:
         return "**required**"
     if declared.default is None:
-        # Only stations have coordinates that the gazetteer gives; every other key without a default is a preset's.
+        # Only stations have coordinates, whose default is in the gazetteer; every other key without a default in the
+        # schema gets it from a preset.
         return "place" if key in ("latitude", "longitude") else "preset"
     if isinstance(declared.default, bool):
         return f"`{str(declared.default).lower()}`"
@@ -129,7 +132,7 @@ def _queue_parameters() -> Iterator[str]:
 
 
 def _presets() -> Iterator[str]:
-    """Constellations by name, each with the source of its numbers."""
+    """Constellations by name, with the sources of their numbers."""
     yield ""
     yield "## Constellations by name"
     yield ""
@@ -145,7 +148,7 @@ def _presets() -> Iterator[str]:
 
 
 def _places() -> Iterator[str]:
-    """The gazetteer, by name."""
+    """The places of the gazetteer, by name."""
     yield ""
     yield "## Places by name"
     yield ""
@@ -172,7 +175,7 @@ def _cities() -> Iterator[str]:
 
 
 def _profiles() -> Iterator[str]:
-    """Every sysctl that a host gets, a column for each profile, and those of the guest as a whole."""
+    """Every sysctl of a host, with one column per profile, followed by the sysctls of the whole guest."""
     names = list(PROFILE_SYSCTLS)
     yield ""
     yield "## TCP profiles"
@@ -181,8 +184,8 @@ def _profiles() -> Iterator[str]:
     yield ""
     yield f"| sysctl | {' | '.join(names)} |"
     yield f"|---|{'---|' * len(names)}"
-    # The values come from the functions that make plans, not only from the tables, so that buffers and ECN are
-    # included.
+    # The values come from the functions that make plans, and not only from the tables of profiles, because those
+    # functions also set buffers and ECN.
     profiles = [host_sysctls(schema.Tcp(profile=name)) for name in names]
     for sysctl in profiles[0]:
         yield f"| `{sysctl}` | {' | '.join(profile[sysctl] for profile in profiles)} |"
@@ -196,7 +199,7 @@ def _profiles() -> Iterator[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write or check the page; the exit status, as `write_or_check` gives it."""
+    """Write or check the page; returns the exit status of `write_or_check`."""
     return write_or_check(reference_page(), "tools/pages/scenario_page.py", arguments)
 
 

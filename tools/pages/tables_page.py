@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reference page of the run directory and its table columns, made from the schemas.
 
-``python tools/pages/tables_page.py FILE`` writes it; ``--check FILE`` says whether FILE is up to date.
+``python tools/pages/tables_page.py FILE`` writes the page; ``--check FILE`` reports whether FILE is up to date.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from leowarp.trace.schema.columns import Column
 def reference_page() -> str:
     """The page as Markdown.
 
-    Returns: The same bytes for the same schemas.
+    Returns: The same schemas always give the same bytes.
     """
     return "\n".join(_lines()) + "\n"
 
 
 def _lines() -> Iterator[str]:
-    """The lines of the page: the files of a run in the order in which they are made, each with its columns."""
+    """The lines of the page: the files of a run, each with its columns, in the order in which a run creates them."""
     yield from _INTRODUCTION.splitlines()
     yield from _table("10-routes.parquet", ROUTES_DOC, (_of_field(field) for field in ROUTES))
     yield from _table("20-timeline.parquet", TIMELINE_DOC, (_of_field(field) for field in TIMELINE))
@@ -51,7 +51,7 @@ def _lines() -> Iterator[str]:
     yield "|---|---|"
     for event, meaning in EVENTS.items():
         yield f"| `{event}` | {_cell(meaning)} |"
-    # The page uses the schemas with which the host checks the guest's records, so the two cannot differ.
+    # These are the schemas with which the host checks the guest's records, so page and records cannot differ.
     for table in TABLES.values():
         columns = (_of_column(column) for column in (*table.columns, *COMPUTED.get(table.name, ())))
         yield from _table(f"30-trace/{table.name}.parquet", table.doc, columns)
@@ -115,9 +115,10 @@ def _lines() -> Iterator[str]:
 
 
 def _scalars() -> Iterator[str]:
-    """The tables of scalars: of the run, of every flow, and of flows of one kind."""
+    """Tables of scalars: one for the run, one for all flows, and one per kind of flow."""
     yield from _SCALARS.splitlines()
-    # Compared by identity, because TCP and probes may have scalars of the same name with different descriptions.
+    # Scalars are compared by identity and not by name, because scalars of TCP and of probes may have the same name and
+    # different descriptions.
     common = {id(scalar) for scalar in scalars.COMMON}
     sections = {
         "Of the run": scalars.RUN,
@@ -134,7 +135,7 @@ def _scalars() -> Iterator[str]:
 
 
 def _of_columns(columns: Mapping[str, tuple[object, str | None, str]]) -> Iterator[tuple[str, str, str | None, str]]:
-    """The section of a table that is declared as name -> (type, unit, meaning)."""
+    """Converts a table that is declared as name -> (type, unit, meaning) to rows."""
     return ((name, str(kind), unit, doc) for name, (kind, unit, doc) in columns.items())
 
 
@@ -152,18 +153,18 @@ def _table(name: str, doc: str, columns: Iterable[tuple[str, str, str | None, st
 
 
 def _of_column(column: Column) -> tuple[str, str, str | None, str]:
-    """The row of a trace column, with the words that replace its numbers in Python and in CSV."""
+    """Row for a trace column; its meaning includes the words that replace its numbers in Python and in CSV."""
     name, kind, unit, meaning = _of_field(column.field())
     words = ", ".join(f'"{word}"' for word in column.words.values())
     return name, kind, unit, f"{meaning}; in words {words}" if words else meaning
 
 
 def _of_field(field: pa.Field) -> tuple[str, str, str, str]:
-    """Name, type, unit and meaning of an Arrow column; its metadata holds the last two.
+    """Name, type, unit and meaning of an Arrow column; unit and meaning are in the column's metadata.
 
-    A dictionary of strings is shown as a string, because it is only a way to store strings.
+    The type of a dictionary of strings is shown as string, because the dictionary is only a form of storage.
     """
-    # The type names that users see in data frames.
+    # Users see these names of types in data frames.
     kind = {"double": "float64", "list<item: string>": "list of string"}.get(str(field.type), str(field.type))
     if pa.types.is_dictionary(field.type):
         kind = "string"
@@ -177,7 +178,7 @@ def _cell(text: str) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write or check the page; the exit status, as `write_or_check` gives it."""
+    """Write or check the page; returns the exit status of `write_or_check`."""
     return write_or_check(reference_page(), "tools/pages/tables_page.py", arguments)
 
 

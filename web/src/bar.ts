@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control bar: play, jump, speed, flow, load, time, and the choice of what is drawn.
+// The control bar: play, jump, speed, flow, load, time, and the selection of the drawn elements.
 
 import type { Clock, Speed } from "./clock";
 import { make, makeButton, makeChoice, makeTick } from "./elements";
@@ -33,7 +33,7 @@ export class Bar {
   private readonly scrubber: Scrubber;
   private readonly ticks: Partial<Record<keyof Shown, HTMLInputElement>> = {};
 
-  /** `word`: the name of a path change. */
+  /** `word`: the word for a path change. */
   constructor(
     bar: HTMLElement,
     runs: Run[],

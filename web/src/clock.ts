@@ -3,7 +3,7 @@
 
 export type Speed = number | "auto";
 
-/** Run seconds per real second: far from route changes, and near them, where packets are in flight for 50 ms. */
+/** Run seconds per real second: far from route changes, and near route changes (packets are in flight for 50 ms). */
 const FAST = 12;
 /** Minimum playing time of a short run. */
 const LEAST_S = 10;
@@ -26,7 +26,7 @@ export class Clock {
     this.t_s = Math.min(Math.max(t_s, 0), this.end_s);
   }
 
-  /** Advances the clock by an amount of real time. */
+  /** Advances the clock by an amount of real time, in s. */
   advance(wall_s: number): void {
     this.seek(this.t_s + wall_s * this.rate());
     if (this.t_s >= this.end_s) this.playing = false;

@@ -129,7 +129,7 @@ export interface RunDocument {
   drops: { t: Float64Array; direction: Int32Array; cause: Uint8Array; of: number };
   load: LoadDocument | null;
   packets: Packets | null;
-  /** Times in which nothing passes a link; of a dish that holds, both ends are its station. Absent: no gaps. */
+  /** Times in which no packet passes a link; for a dish that holds, both ends are its station. Absent: no gaps. */
   gaps?: { t: Float64Array; lasts: Int32Array; a: Int32Array; b: Int32Array };
   /** Names of the numbers in the rows `bbr_mode`. */
   bbr_modes: string[];

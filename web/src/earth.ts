@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Earth below the satellites: land, graticule, night; it is redrawn only if the view or the sun has moved.
+// The Earth below the satellites: land, graticule, night. It is redrawn only if the view or the sun has moved.
 
 import { geoCircle, geoGraticule10, geoOrthographic, geoPath } from "d3-geo";
 import { feature, mesh } from "topojson-client";

@@ -48,7 +48,7 @@ export function makeTick(parent: HTMLElement, text: string, ticked: boolean, act
   return input;
 }
 
-/** Performs the action of a key unless the user is typing in an input; returns whether it did. */
+/** Performs the action of a key unless the user is typing in an input. Returns whether the action was performed. */
 export function pressed(event: KeyboardEvent, acts: Record<string, () => void>): boolean {
   if (event.ctrlKey || event.metaKey || event.altKey) return false;
   const target = event.target as HTMLElement;

@@ -19,7 +19,7 @@ export interface Scene {
   t_s: number;
   camera: Camera;
   colours: Theme;
-  /** Station pairs whose paths are drawn; the first is that of the chosen flow. */
+  /** Station pairs whose paths are drawn; the first pair is that of the chosen flow. */
   pairs: number[];
   allLinks: boolean;
   /** Measure that is drawn on all links; null: only the paths. */
@@ -36,7 +36,7 @@ export interface Scene {
 const FADING_S = 1;
 const PIECES = 6;
 const FEW_STATIONS = 24;
-/** Steps in which links that are being acquired grow clearer. */
+/** Number of steps in which a link grows clearer while it is acquired. */
 const CLEARER = 4;
 
 export class Globe {
@@ -109,7 +109,7 @@ export class Globe {
 
   private shown(x: number, y: number, depth: number): boolean {
     const [dx, dy] = [(x - this.look.x) / this.look.radius, (y - this.look.y) / this.look.radius];
-    // A station is at worst in the plane of the limb; -0.02 keeps it visible there.
+    // A station may lie exactly in the plane of the limb; -0.02 keeps it visible there.
     return depth > -0.02 || dx * dx + dy * dy > 1;
   }
 
@@ -134,7 +134,7 @@ export class Globe {
     context.strokeStyle = scene.colours.isl;
     context.lineWidth = 0.5;
     drawn(pointed.length === 0 ? chosen : chosen.filter((i) => sky.acquired(i, scene.t_s) === 1));
-    // A link grows clearer while it is acquired; a few steps, because each is a path of its own.
+    // A link grows clearer while it is acquired, in only a few steps, because each step is a separate canvas path.
     context.strokeStyle = scene.colours.gap;
     context.lineWidth = 1;
     context.setLineDash([3, 3]);
@@ -152,7 +152,7 @@ export class Globe {
     const size = count > 2000 ? 1.6 : 2.6;
     const half = size / 2;
     context.fillStyle = scene.colours.satellite;
-    // Nodes on this side, then, paler, nodes visible over the limb on the far side.
+    // First the nodes on the near side, then, paler, the nodes on the far side that are visible over the limb.
     for (let i = 0; i < 3 * count; i += 3) {
       if (this.flat[i + 2] >= 0) context.fillRect(this.flat[i] - half, this.flat[i + 1] - half, size, size);
     }
@@ -292,7 +292,7 @@ export class Globe {
     });
   }
 
-  /** Links of paths that nothing passes now, and dishes that hold. */
+  /** Draws the links of paths that no packet passes now, and the dishes that hold packets. */
   private drawGaps(context: CanvasRenderingContext2D, scene: Scene): void {
     const { gap, page } = scene.colours;
     for (const { a, b } of this.run.gaps(scene.t_s)) {
@@ -383,7 +383,7 @@ export class Globe {
   }
 }
 
-/** Colour of a packet: its fate if decided, else whether it left on the current path. */
+/** Colour of a packet: by its fate if the fate is decided, otherwise by whether the packet left on the current path. */
 export function packetColour(colours: Theme, packet: UnderWay, currentId: number | null): string {
   if (packet.flags & LATE) return colours.late;
   if (packet.flags & AGAIN) return colours.again;

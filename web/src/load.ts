@@ -7,7 +7,7 @@ import type { Link, LoadDocument } from "./document";
 export const MEASURES = ["busy", "queue", "drops"] as const;
 export type Measure = (typeof MEASURES)[number];
 
-/** Values of each measure for a direction or a satellite; null: unknown. */
+/** Value of each measure for a direction or a satellite; null: unknown. */
 export interface Values {
   busy: number | null;
   queue: number | null;
@@ -108,7 +108,7 @@ export class Load {
     return (row[measure] ?? 0) / this.most[measure];
   }
 
-  /** Upper end of the measure's scale: 1 for utilisation, else packets. */
+  /** Upper end of the measure's scale: 1 for utilisation, a number of packets for the other measures. */
   scale(measure: Measure): number {
     return this.most[measure];
   }

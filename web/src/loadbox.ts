@@ -52,7 +52,7 @@ export class LoadBox {
       choice(second, this.when === "now", () => ((this.when = "now"), again())),
       choice("whole run", this.when === "run", () => ((this.when = "run"), again())),
     );
-    // Sorting and selecting keep the keyboard focus, so that keyboard users continue at the same place.
+    // Sorting and selecting keep the keyboard focus, so that keyboard users continue at the same element.
     const focus = this.box.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset["focus"] : undefined;
     this.box.replaceChildren(heading("Load"), top);
     for (const { run, rows } of parts) {

@@ -18,7 +18,7 @@ const NONE_PX = 0.6;
 
 const drawn = new WeakMap<LoadRow[], Partial<Record<Measure, LoadRow[]>>>();
 
-/** Links with traffic at a time: the larger value of both directions, with the largest last, so that it is on top. */
+/** Links with traffic at a time, with the larger value of both directions; the largest is last, and so on top. */
 export function loadedLinks(run: Run, { load, measure }: LoadScene, t_s: number): LoadRow[] {
   const { links } = load.at(t_s);
   // The list of loaded links stays the same from frame to frame until the next step.

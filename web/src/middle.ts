@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** Longitude and latitude, deg, of the centre of some nodes, and their largest distance from it as seen from above
- * (Earth radii). */
+/** Longitude and latitude, deg, of the centre of some nodes, and the nodes' largest distance from the centre as seen
+ * from above (Earth radii). */
 export function middleOf(places: Float64Array, nodes: number[]): { lon: number; lat: number; widest: number } {
   const middle = [0, 0, 0];
   for (const node of nodes) for (const axis of [0, 1, 2]) middle[axis] += places[3 * node + axis];

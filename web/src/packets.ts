@@ -2,7 +2,7 @@
 // Packets in flight at a time, and their positions on their paths.
 //
 // The trace contains a packet's sending time, arrival time and path. In between, the packet moves with the delays of
-// the links. The remaining time is spent in queues, in proportion to the queue lengths on its path when it was sent.
+// the links. It spends the remaining time in queues, in proportion to the queue lengths on its path when it was sent.
 
 import { MISSING } from "./container";
 import type { InForce, Run } from "./run";
@@ -129,7 +129,7 @@ export class PacketsOf {
       reached_s += route.delays_s[link];
     });
     const sum = weights.reduce((a, b) => a + b, 0);
-    // Delays change during the flight, so all of them are scaled to the packet's measured time.
+    // Delays change during the flight, so all delays are scaled to the packet's measured travel time.
     const scale = moving_s > 0 ? Math.min(took_s / moving_s, 1) : 0;
     const waiting_s = Math.max(took_s - moving_s, 0);
     const [begins, ends] = [new Float64Array(count), new Float64Array(count)];

@@ -191,7 +191,7 @@ export class Page {
     if (run.sky === null) return;
     const places = run.sky.at(0);
     const way = run.path(run.document.flows[this.flowOf(run)]?.there ?? 0, firstInstant(this.marks));
-    // With many flows, no single path is the best one to show.
+    // With many flows, no path is a better choice than the others.
     const nodes = this.many ? run.sky.document.stations.map((_, i) => run.sky!.satellites + i) : (way?.path.drawn ?? []);
     const { lon, lat, widest } = middleOf(places, nodes);
     this.look(lon, lat * 0.85, Math.min(Math.max(FILLED / widest, LEAST_ZOOM), MOST_ZOOM));
@@ -372,8 +372,8 @@ export class Page {
     if (near !== "") return this.chooseSatellite(near);
     const way = run.path(run.document.flows[this.flowOf(run)].there, this.clock.t_s);
     const link = run.document.links[globe.directionAt(x, y, this.clock.t_s, way?.path ?? null, this.loadOf(run), REACH_PX)];
-    // Thousands of satellites leave no gaps: a link takes precedence over a satellite that is farther away than the
-    // limit.
+    // Thousands of satellites leave no free space between them: a link takes precedence over a satellite that is
+    // farther away than the limit.
     if (link !== undefined) this.chooseLink(run.name(link.a), run.name(link.b));
     else this.chooseSatellite(satellite(REACH_PX));
   }

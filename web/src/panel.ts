@@ -64,7 +64,7 @@ export function fillLegend(legend: HTMLElement): void {
   }
 }
 
-/** Meanings of what is drawn for links in a gap, dishes that hold, and links that are being acquired; for runs with any. */
+/** Legend for links in a gap, dishes that hold, and links that are being acquired; only for runs with any of these. */
 export function fillGapLegend(parent: HTMLElement, runs: Run[]): void {
   const ever = runs.map((run) => run.interrupted);
   const chips: [string, string, boolean][] = [

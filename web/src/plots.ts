@@ -20,7 +20,7 @@ interface Trace {
 interface Row {
   name: string;
   traces: Trace[];
-  /** Larger values are clipped: data that fill a hole arrive in a burst of several times the capacity. */
+  /** Limit above which values are clipped: data that fill a hole arrive in a burst of several times the capacity. */
   most: number;
   /** Names of a state's whole numbers from 0 on; empty for numeric values. */
   words: string[];
@@ -284,7 +284,7 @@ export function marksOf(runs: Run[]): Marks[] {
   return [...late].map(([t_s, count]) => ({ t_s, late: count })).sort((a, b) => a.t_s - b.t_s);
 }
 
-/** Two seconds before the change with the most late packets, which is the most interesting time. */
+/** The most interesting time: two seconds before the change with the most late packets. */
 export function firstInstant(marks: Marks[]): number {
   const best = marks.reduce<Marks | null>((most, mark) => (most === null || mark.late > most.late ? mark : most), null);
   return best === null ? 0 : Math.max(best.t_s - 2, 0);

@@ -24,7 +24,7 @@ export function listen(canvas: HTMLCanvasElement, acts: Pointed): void {
     const [dx, dy] = [event.clientX - from.x, event.clientY - from.y];
     if (Math.hypot(dx, dy) > 4) moved = true;
     if (!moved) return;
-    // The point of the Earth under the pointer follows it: a movement of one radius turns by a radian.
+    // The point of the Earth under the pointer follows the pointer: a movement of one radius turns by a radian.
     const { zoom } = acts.camera();
     const degrees = 57.3 / ((Math.min(canvas.clientWidth, canvas.clientHeight) / 2 / 1.22) * zoom);
     acts.look(from.lon - dx * degrees, from.lat + dy * degrees, zoom);

@@ -27,7 +27,7 @@ export interface Change {
   left: number | null;
 }
 
-/** A time in which nothing passes a link; `a` = `b`: a dish that holds. */
+/** A time in which no packet passes a link; `a` = `b`: a dish that holds packets. */
 export interface Gap {
   a: number;
   b: number;
@@ -88,17 +88,17 @@ export class Run {
     return node < satellites ? this.document.sky!.satellites[node] : this.document.others[node - satellites];
   }
 
-  /** Number of a satellite by name, -1: there is none. */
+  /** Number of a satellite by name; -1: no satellite has this name. */
   satellite(name: string): number {
     return this.document.sky?.satellites.indexOf(name) ?? -1;
   }
 
-  /** Number of a link's direction by the names of its ends, -1: there is none. */
+  /** Number of a link's direction by the names of its ends; -1: no such link exists. */
   direction(a: string, b: string): number {
     return this.document.links.findIndex((link) => this.name(link.a) === a && this.name(link.b) === b);
   }
 
-  /** The current path of a pair; null: none. */
+  /** The current path of a pair; null: the pair has no path. */
   path(pair: number, t_s: number): InForce | null {
     const { t, path } = this.document.pairs[pair];
     const row = lastAt(t, this.tick(t_s));
@@ -108,7 +108,7 @@ export class Run {
     return this.forced(pair, row, first);
   }
 
-  /** The path before the current one, and the time of its replacement; null: there was none. */
+  /** The path before the current one, and the time of its replacement; null: there was no earlier path. */
   replaced(pair: number, t_s: number): (InForce & { until_s: number }) | null {
     const { t, path, left_us } = this.document.pairs[pair];
     const row = lastAt(t, this.tick(t_s));
@@ -123,7 +123,7 @@ export class Run {
     return { ...found, until_s: t[first] * this.document.tick_s };
   }
 
-  /** A path of a pair by id, with its delays at a time or the last ones before it. */
+  /** A path of a pair by id, with its delays at a time, or with the last delays before this time. */
   byId(pair: number, id: number, t_s: number): InForce | null {
     const { t, path, paths } = this.document.pairs[pair];
     for (let row = lastAt(t, this.tick(t_s)); row >= 0; row--) {
@@ -197,7 +197,7 @@ export class Run {
     );
   }
 
-  /** Number of the last change until a time, -1: none yet. */
+  /** Number of the last change until a time; -1: there was no change yet. */
   changeAt(t_s: number): number {
     return lastAt(this.document.changes.t, this.tick(t_s));
   }
@@ -206,8 +206,8 @@ export class Run {
   hopDirection(path: Path, hop: number): number {
     const [hops, links] = [path.drawn.length - 1, path.links.length];
     if (links === hops) return path.links[hop];
-    // On a mobile channel the last link is the last hop, or the first one on the return path; all other links form one
-    // hop.
+    // On a mobile channel the last link is the last hop, or the first hop on the return path; all other links together
+    // form one hop.
     const fading = this.document.medium === "mobile" && links === 2;
     if (fading) {
       const away = this.document.links[path.links[0]]?.kind === "gsl";
@@ -217,7 +217,7 @@ export class Run {
   }
 
   tick(t_s: number): number {
-    // A tolerance of a millionth of a tick, so that a time written with fewer digits is still reached.
+    // The tolerance is a millionth of a tick, so that a time written with fewer digits is still reached.
     return t_s / this.document.tick_s + 1e-6;
   }
 

@@ -19,14 +19,14 @@ export class Side {
   constructor(
     private readonly runs: Run[],
     private readonly boxes: Record<Box, HTMLElement>,
-    /** Name of a path change. */
+    /** Word for a path change. */
     private readonly word: string,
     private readonly flowOf: (run: Run) => number,
     private readonly chooseLink: (a: string, b: string) => void,
     private readonly chooseFlow: (flow: number) => void,
   ) {}
 
-  /** Shows the state at a time; returns its first line. `next_s`: time of the next path change, null: none. */
+  /** Shows the state at a time; returns the text's first line. `next_s`: time of the next path change; null: none. */
   show(t_s: number, chosen: Chosen, next_s: number | null): string {
     const lines = this.runs.map((run) => {
       const flow = run.document.flows[this.flowOf(run)];

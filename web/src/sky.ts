@@ -3,8 +3,8 @@
 
 import type { SkyDocument } from "./document";
 
-// Polynomial of degree 5 through six keyframes, evaluated between the third and the fourth; its error is in
-// python/leowarp/view/sky.py.
+// Polynomial of degree 5 through six keyframes, evaluated between the third and the fourth; python/leowarp/view/sky.py
+// states its error.
 const BEFORE = 2;
 const TAKEN = 6;
 
@@ -45,7 +45,7 @@ export class Sky {
     return this.places;
   }
 
-  /** Pairs of linked satellites at a time, by the link rule at the previous route update; null: the page has none. */
+  /** Pairs of linked satellites at a time, by the link rule at the previous route update; null: not on this page. */
   linked(t_s: number): [Int32Array, Int32Array, number[]] | null {
     const links = this.document.links;
     if (links === null) return null;
@@ -55,7 +55,7 @@ export class Sky {
     return [links.a, links.b, chosen];
   }
 
-  /** Share of its acquisition that a link of `linked` has behind it at a time; 1: it is available. */
+  /** Share of a link's acquisition that is over at a time, for a link of `linked`; 1: the link is available. */
   acquired(link: number, t_s: number): number {
     const { acquired_ms, from, interval_s } = this.document.links!;
     if (acquired_ms === undefined || acquired_ms[link] === 0) return 1;

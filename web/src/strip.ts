@@ -143,7 +143,7 @@ export class Strip {
       const x = this.x(row, packet.link, packet.share);
       context.fillStyle = packetColour(colours, packet, current);
       const size = back ? 1.6 : packet.flags & (LATE | AGAIN) ? 4 : 3;
-      // Each packet has its own fixed vertical offset: otherwise consecutive packets would merge into a bar.
+      // Each packet has its own fixed vertical offset, because consecutive packets would otherwise merge into a bar.
       const layer = back ? 0 : ((Math.imul(packet.index, 2654435761) >>> 8) % 1000) / 1000 - 0.5;
       context.fillRect(x - size / 2, row.y - size / 2 + layer * SPREAD, size, size);
     }
@@ -168,7 +168,7 @@ export class Strip {
     return same.find((row) => row.route.path === packet.route.path) ?? (back ? (same[0] ?? null) : null);
   }
 
-  /** Direction of the link at a point, -1: none. */
+  /** Number of the direction of the link at a point; -1: no link is there. */
   directionAt(x: number, y: number): number {
     for (const row of this.rows) {
       if (Math.abs(row.y - y) > 14 && !(y < row.y && y > row.y - BAR - 8)) continue;

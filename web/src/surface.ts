@@ -11,7 +11,7 @@ export class Surface {
     this.context = canvas.getContext("2d")!;
   }
 
-  /** Adopts the size given by the style; returns whether it changed. */
+  /** Adopts the size that the style sets; returns whether the size changed. */
   fit(): boolean {
     const { clientWidth, clientHeight } = this.canvas;
     const ratio = Math.min(window.devicePixelRatio || 1, 2);

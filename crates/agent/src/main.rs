@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The init of a guest kernel in virtual time. It reads `/host/in`, builds the network, plays the timeline, runs the
-//! flows, records into `/host/out`, and powers off.
+//! The agent: the init process of a guest kernel in virtual time. It reads `/host/in`, builds the network, plays the
+//! timeline, runs the flows, records into `/host/out`, and powers off.
 //!
 //! Before working on this crate, read arch/um/kernel/time.c (`time-travel=inf-cpu`). Computing takes no virtual time.
-//! The clock advances only when everything is idle. Reading the clock costs 256 ns of virtual time. A system call costs
-//! 10 us of the host's CPU time.
+//! The clock advances only when no task of the guest can run. Reading the clock costs 256 ns of virtual time. A system
+//! call costs 10 us of the host's CPU time.
 
 mod base;
 mod flows;
@@ -28,9 +28,9 @@ fn main() {
     }
 }
 
-/// Makes the allocator keep freed memory. This applies to all threads. The first touch of four pages costs 40 us of the
-/// host's CPU time, because a page fault of User Mode Linux goes through ptrace. Meters of a reordering window need as
-/// much memory as the meters of the window before. Without this setting, a run of 100 s would take 1 % longer.
+/// Makes the allocator keep freed memory, for all threads. The first touch of four pages costs 40 us of the host's CPU
+/// time, because a page fault of User Mode Linux goes through ptrace. The meters of each window of reordering need as
+/// much memory as those of the window before, and reuse it. Without this setting, a run of 100 s takes 1 % longer.
 fn keep_memory() {
     const NEVER_BYTES: libc::c_int = 1 << 30;
     for (option, value) in [
@@ -39,12 +39,13 @@ fn keep_memory() {
         (libc::M_TRIM_THRESHOLD, NEVER_BYTES),
         (libc::M_TOP_PAD, 1 << 20),
     ] {
-        // SAFETY: this is a plain call before there are other threads. If a value is refused, the default remains.
+        // SAFETY: this is a plain call before there are other threads. If the allocator refuses a value, its default
+        // stays in force.
         unsafe { libc::mallopt(option, value) };
     }
 }
 
-/// Does what every init must do.
+/// Does the work that every init must do.
 fn begin() -> Result<()> {
     for (kind, at) in [(c"proc", c"/proc"), (c"hostfs", c"/host"), (c"sysfs", c"/sys")] {
         // The directories normally exist in the initramfs already. SAFETY: the strings outlive the calls.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The output of every reader in this crate: sequence numbers in order of arrival.
 
-/// Largest sequence number. The next one would not fit into the signed 64-bit integers that Parquet and Arrow files
+/// Largest sequence number. A larger number would not fit into the signed 64-bit integers that Parquet and Arrow files
 /// usually contain.
 pub const SEQ_MAX: u64 = i64::MAX as u64;
 

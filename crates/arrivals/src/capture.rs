@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads a capture. The input is bytes; the output is the arrivals of one flow, and the counts of all flows.
+//! Reads a capture: from bytes of the file to the arrivals of one flow, and the counts of all flows.
 
 use crate::arrivals::{Arrivals, SEQ_MAX};
 use crate::error::{Error, Result};
@@ -13,44 +13,46 @@ use crate::place::Verdict;
 use crate::skips::{Reason, Skips};
 use crate::tcp::Passed;
 
-/// Selection of the packets to look for.
+/// Selection of the packets that are read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// Protocol of the packets. None: ICMP echo requests and TCP. None does not include UDP, because a UDP packet does
-    /// not show where its number is.
+    /// Protocol of the packets. None: ICMP echo requests and TCP. UDP must be selected explicitly, because a UDP packet
+    /// does not show where its number is.
     pub protocol: Option<Protocol>,
-    /// The flow to measure. Flows are counted from 0, in the order of their first packets. None: the only flow.
+    /// The flow to measure. Flows are counted from 0, in the order of their first packets. None: the only flow of the
+    /// capture.
     pub flow: Option<usize>,
 }
 
-/// Counts of the capture's packets. Every packet is in exactly one of `numbered_pkts`, `answer_pkts`, `udp_pkts`,
-/// `without_field_pkts`, `foreign_pkts` and [`Capture::skips`].
+/// Counts of the capture's packets, by how they were classified. Every packet is in exactly one of `numbered_pkts`,
+/// `answer_pkts`, `udp_pkts`, `without_field_pkts`, `foreign_pkts` and [`Capture::skips`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// All packets.
+    /// Number of all packets in the capture.
     pub packets: u64,
     /// Packets with a number, of all flows.
     pub numbered_pkts: u64,
-    /// TCP segments without data. Also echo replies if requests are numbered, and echo requests if replies are
-    /// numbered.
+    /// TCP segments without data. If requests are measured, also echo replies. If replies are measured, also echo
+    /// requests.
     pub answer_pkts: u64,
-    /// UDP packets, if ICMP and TCP were selected.
+    /// UDP packets, if `Settings::protocol` is None.
     pub udp_pkts: u64,
-    /// UDP packets that are too short for the field, or are not RTP.
+    /// UDP packets that are too short for the selected field, or that are not RTP.
     pub without_field_pkts: u64,
     /// Packets of protocols that were not selected, and ICMP errors.
     pub foreign_pkts: u64,
     /// Segments of the measured flow that contain no new data.
     pub repeated_pkts: u64,
-    /// Segments that repaired a loss.
+    /// Segments of the measured flow that retransmitted lost data.
     pub in_need_pkts: u64,
-    /// Segments that filled a hole, and that count as first transmissions because there is no evidence against it.
+    /// Segments of the measured flow that filled a hole, without evidence of a retransmission. They count as first
+    /// transmissions.
     pub undecided_pkts: u64,
-    /// Approximate number of segments that were acknowledged but are not in the capture.
+    /// Approximate number of segments of the measured flow that were acknowledged but are not in the capture.
     pub missed_pkts: u64,
-    /// Number of bytes in these segments.
+    /// Number of bytes in these missing segments.
     pub missed_bytes: u64,
-    /// Packets between the ends of the measured flow that the capture truncated before their number.
+    /// Packets between the ends of the measured flow that the capture truncated before their sequence number.
     pub cut_pkts: u64,
 }
 
@@ -62,8 +64,7 @@ pub struct Capture {
     flows: Flows,
     counts: Counts,
     skips: Skips,
-    /// The first packet of the measured flow whose number is too large for a sequence number: the packet's number and
-    /// its offset in the file.
+    /// In the measured flow, the first packet whose number exceeds `SEQ_MAX`: its number and its offset in the file.
     too_large: Option<(u64, u64)>,
     is_timed: Option<bool>,
 }
@@ -82,12 +83,12 @@ impl Capture {
         }
     }
 
-    /// Reads the next bytes of the file, which may be split at any place. Appends arrivals of the measured flow to
-    /// `into`.
+    /// Reads the next bytes of the file; a chunk may end anywhere. Appends arrivals of the measured flow to `into`.
     ///
     /// # Errors
     ///
-    /// If a part violates the format. The error names packet and byte. Everything before that part is in `into`.
+    /// If a part violates the format. The error states the packet's number and the byte. Arrivals before the invalid
+    /// part are in `into`.
     pub fn feed(&mut self, chunk: &[u8], into: &mut Arrivals) -> Result<()> {
         let Capture { wanted, frames, flows, counts, skips, too_large, is_timed } = self;
         frames.feed(chunk, |record| {
@@ -105,16 +106,16 @@ impl Capture {
         })
     }
 
-    /// Adds the last arrivals. They waited for packets that never arrived.
+    /// Ends the file, and appends the last arrivals to `into`. These arrivals had waited for packets that never came.
     ///
     /// # Errors
     ///
-    /// [`Error::CutShort`] if the file ends inside its first packet. [`Error::NoCapture`] if it is empty or not a
+    /// [`Error::CutShort`] if the file ends inside its first packet. [`Error::NoCapture`] if the file is empty or not a
     /// capture. [`Error::Malformed`] if a number of the measured flow is invalid.
     pub fn finish(&mut self, into: &mut Arrivals) -> Result<()> {
         self.flows.finish(|seq, t_ns, len_bytes| into.push(seq, t_ns, len_bytes));
         match self.frames.finish() {
-            // A capture program that was killed leaves such a file. Everything before the last packet can be read.
+            // If a capture program is killed, its file ends inside a packet. Everything before this packet can be read.
             Err(Error::CutShort { .. }) if self.counts.packets > 0 => {
                 self.counts.packets += 1;
                 self.skips.count(Reason::End);
@@ -122,7 +123,8 @@ impl Capture {
             ended => ended?,
         }
         match self.too_large {
-            // If there are several flows and none was selected, the missing selection is reported first.
+            // If no flow was selected although there are several, there is no measured flow, and the caller reports
+            // this.
             Some((packet, at)) if self.flows.measured().is_some() => {
                 let why = format!(
                     "its sequence number is larger than the largest, {SEQ_MAX}: offset, size or order is wrong"
@@ -151,25 +153,26 @@ impl Capture {
         &self.skips
     }
 
-    /// Where the capture was made, relative to the measured flow. None: there is no measured flow.
+    /// Where on the path of the measured flow the capture was made. None: there is no measured flow.
     pub fn place(&self) -> Option<Verdict> {
         self.flows.measured().map(|(measured, _)| measured.place(&self.flows.ends))
     }
 
-    /// Captured segments that were merged from several. None: there is no evidence of such segments.
+    /// Captured segments of the measured flow that are several segments in one. None: there is no evidence of such
+    /// segments.
     pub fn merged(&self) -> Option<Merged> {
         self.flows.measured().and_then(|(measured, _)| measured.merged(&self.flows.ends))
     }
 }
 
-/// A frame that can be parsed.
+/// A frame, with what is needed to parse it.
 struct One<'a> {
     frame: Frame<'a>,
     wanted: Option<Protocol>,
 }
 
 impl One<'_> {
-    /// Assigns the packet to its flow. The inner error is the reason why the packet is not read.
+    /// Parses the packet and assigns it to its flow. The inner error is the reason why the packet cannot be read.
     fn read(
         &self,
         flows: &mut Flows,

@@ -31,7 +31,7 @@ pub fn ethernet(ip: &[u8], tags: usize) -> Vec<u8> {
     }
     frame.extend(if ip[0] >> 4 == 4 { [8, 0] } else { [0x86, 0xdd] });
     frame.extend(ip);
-    // The frame is padded to Ethernet's minimum size. The padding does not belong to the packet.
+    // The frame is padded to Ethernet's minimum size, and the padding does not belong to the packet.
     frame.resize(frame.len().max(60), 0xee);
     frame
 }
@@ -76,7 +76,7 @@ pub fn tcp(seq: u32, flags: u8, stamp: Option<u32>, data: usize) -> Vec<u8> {
     segment
 }
 
-/// A capture in which frame k arrives at 1000 s + k ms.
+/// A pcap file in which frame k arrives at 1000 s + k ms.
 pub fn pcap(link: u16, frames: &[Vec<u8>]) -> Vec<u8> {
     let mut file = [0xa1b2_3c4du32, 0x0002_0004, 0, 0, 65535, link.into()].map(u32::to_le_bytes).concat();
     file[4..8].copy_from_slice(&[2, 0, 4, 0]);
@@ -95,7 +95,7 @@ pub fn block(kind: u32, body: &[u8]) -> Vec<u8> {
     [kind.to_be_bytes().to_vec(), length.to_vec(), body, length.to_vec()].concat()
 }
 
-/// The same capture as a big-endian pcapng file with times in microseconds. It also has a block of unknown type.
+/// The same capture as a big-endian pcapng file, with times in microseconds and with a block of unknown type.
 pub fn pcapng(link: u16, frames: &[Vec<u8>]) -> Vec<u8> {
     let mut section = 0x1a2b_3c4d_u32.to_be_bytes().to_vec();
     section.extend([0, 1, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255]);
@@ -343,7 +343,7 @@ fn any_settings() -> impl Strategy<Value = Settings> {
     (protocol, prop::option::of(0usize..3)).prop_map(|(protocol, flow)| Settings { protocol, flow })
 }
 
-/// Asserts that every packet is in exactly one count.
+/// Asserts that each packet is in exactly one count.
 fn accounts(capture: &Capture) -> std::result::Result<(), TestCaseError> {
     let (counts, skips) = (capture.counts(), capture.skips());
     let read = counts.numbered_pkts + counts.answer_pkts;
@@ -354,7 +354,7 @@ fn accounts(capture: &Capture) -> std::result::Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Asserts that arrivals or error, flows and counts do not depend on how the file is split.
+/// Asserts that the results do not depend on how the file is split into chunks: arrivals or error, flows and counts.
 fn agrees(file: &[u8], cut: usize, settings: Settings) -> std::result::Result<(), TestCaseError> {
     let (one, one_result) = read(file, file.len(), settings);
     let (other, other_result) = read(file, cut, settings);
@@ -400,7 +400,7 @@ proptest! {
     #[test]
     fn any_bytes_end_with_one_error(bytes in prop::collection::vec(any::<u8>(), 0..300), cut in 1usize..100, settings in any_settings()) {
         agrees(&bytes, cut, settings)?;
-        // The damage follows a correct beginning.
+        // Second, the same bytes follow a correct beginning of a file.
         agrees(&[&pcap(ETHERNET, &[])[..], &bytes].concat(), cut, settings)?;
         agrees(&[&pcapng(ETHERNET, &[])[..], &bytes].concat(), cut, settings)?;
     }

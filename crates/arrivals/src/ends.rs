@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The directions between two ends: the state of each, and which direction answers which.
+//! Packets between two ends in each direction: the state of each direction, and which direction answers which.
 
 use crate::fields::{Key, Numbered, Protocol};
 use crate::link::Direction;
@@ -7,37 +7,38 @@ use crate::place::Facts;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// Limit of the entries in `cut`, which keeps memory bounded.
+/// Maximum number of entries in `cut`, which keeps memory bounded.
 const CUT_ENDS_MAX: usize = 65_536;
 
-/// State of one direction between two ends, in any encapsulation.
+/// State of one direction between two ends. It does not depend on encapsulations.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OneWay {
     pub facts: Facts,
-    /// The last acknowledgement that was sent in this direction.
+    /// Number of the last acknowledgement that was sent in this direction.
     pub acknowledged: Option<u32>,
     /// Maximum segment size that the sender of this direction accepts.
     pub mss_bytes: Option<u16>,
 }
 
-/// All directions. The two directions of a pair have the numbers 2 k and 2 k + 1.
+/// All directions; the two directions between a pair of ends have the numbers 2 k and 2 k + 1.
 #[derive(Debug, Default)]
 pub struct Ends {
     keys: HashMap<Key, usize>,
     ways: Vec<OneWay>,
-    /// Number of packets that were truncated before their number, for each pair of ends. Their flow is unknown.
+    /// For each pair of ends, the number of packets that were truncated before their sequence number. The flow of such
+    /// a packet is not known.
     cut: HashMap<(IpAddr, IpAddr), u64>,
 }
 
 impl Ends {
-    /// Number of the direction of a packet.
+    /// Number of the direction in which a packet was sent.
     pub fn of(&mut self, key: &Key) -> usize {
         let next = self.ways.len();
         let way = *self.keys.entry(key.bare()).or_insert(next);
         if way == next {
             self.ways.extend([OneWay::default(); 2]);
             let reversed = key.reversed();
-            // If both ends are equal, the two directions are the same.
+            // If a packet has the same address and port at both ends, both directions have the same number.
             self.keys.entry(reversed).or_insert(next + 1);
         }
         way
@@ -51,21 +52,21 @@ impl Ends {
         &mut self.ways[number]
     }
 
-    /// Records what every packet shows about its direction.
+    /// Records what the packet shows about its direction.
     pub fn packet(&mut self, number: usize, packet: &Numbered, direction: Option<Direction>) {
         let way = &mut self.ways[number];
         way.facts.packet(packet.hops, direction);
         way.acknowledged = packet.ack.map(|ack| ack.seq).or(way.acknowledged);
     }
 
-    /// Counts a packet that was truncated before its number.
+    /// Counts a packet that was truncated before its sequence number.
     pub fn cut(&mut self, source: IpAddr, destination: IpAddr) {
         if self.cut.len() < CUT_ENDS_MAX || self.cut.contains_key(&(source, destination)) {
             *self.cut.entry((source, destination)).or_default() += 1;
         }
     }
 
-    /// Number of truncated packets between two ends.
+    /// Number of packets between two ends that were truncated before their sequence number.
     pub fn cut_pkts(&self, source: IpAddr, destination: IpAddr) -> u64 {
         self.cut.get(&(source, destination)).copied().unwrap_or(0)
     }
@@ -76,7 +77,7 @@ pub fn reverse(number: usize) -> usize {
     number ^ 1
 }
 
-/// Whether echo replies are measured, and not requests.
+/// Whether `protocol` measures echo replies. If not, echoes are measured by their requests.
 pub fn measures_replies(protocol: Protocol) -> bool {
     protocol == Protocol::IcmpReply
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Errors in a file. Each has a hint.
+//! Errors in a file. Each error has a hint.
 
 use thiserror::Error;
 
 /// Result type of all readers.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Reason why a file cannot be read. The text states the place, and [`Error::hint`] what to do.
+/// Reason why a file cannot be read. The error's text states where, and [`Error::hint`] states what the user can do.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum Error {
     /// A line of a text is not a sequence number.
@@ -44,7 +44,7 @@ pub enum Error {
         /// Rule that the element violates.
         why: String,
     },
-    /// Some packets have a time, others do not.
+    /// Some packets have a time, but others do not.
     #[error("packet {packet} at byte {at} has no time, others have one")]
     MixedTimes {
         /// Number of the packet, from 1.
@@ -55,7 +55,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Advice on what to do, or type, next.
+    /// Advice on what the user can do next.
     pub fn hint(&self) -> &'static str {
         match self {
             Error::Line { .. } => "one sequence number a line, whole and not negative; empty lines and lines that begin with # are passed over",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tests of the evidence that answers give: about segments that are missing from the capture, about the place of the
-//! capture, and about echo replies that arrived late.
+//! Tests of what acknowledgements and replies show: segments that are missing from the capture, where the capture was
+//! made, and that echo replies arrived late.
 
 use crate::capture_test::{echo, ipv4, pcap, read, steps, whole, RAW};
 use crate::{Place, Protocol, Settings};
@@ -10,7 +10,7 @@ const SYN: u8 = 2;
 const ACK: u8 = 16;
 const COOKED: u16 = 113;
 
-/// A segment of the flow or an answer to the flow, with a time to live.
+/// A segment of the flow, or an answer to it, with the time to live of its IP header.
 #[derive(Debug, Clone, Copy)]
 struct One {
     t_us: u32,
@@ -82,7 +82,8 @@ fn acked(k: u32, to: u32) -> One {
 
 #[test]
 fn segments_that_were_acknowledged_and_not_captured_are_missed_and_not_lost() {
-    // The capture lacks 3 and 4, which are acknowledged. It also lacks 7, which is not acknowledged.
+    // The capture does not contain segments 3 and 4, which are acknowledged. It does not contain segment 7, which is
+    // not acknowledged.
     let mut all: Vec<_> = [0, 1, 2, 5, 6, 8].map(data).into();
     let (_, lost) = read(&of(&all), 1000, Settings::default());
     assert_eq!(lost.unwrap().seq, [0, 1, 2, 5, 6, 8]);
@@ -95,8 +96,8 @@ fn segments_that_were_acknowledged_and_not_captured_are_missed_and_not_lost() {
 
 #[test]
 fn a_capture_that_begins_in_a_recovery_or_ends_early_counts_nothing_as_lost() {
-    // The segments are a repetition of an old one, then new ones whose numbers are 400 higher, and finally answers to
-    // segments that are not in the capture.
+    // The packets are, in order: a retransmission of an old segment; new segments whose numbers are 400 higher; answers
+    // to segments that are not in the capture.
     let mut all = vec![data(0), One { t_us: 50, ack: 41_000, ..ANSWER }];
     all.extend((400..410).map(|k| One { t_us: k, ..data(k) }));
     all.push(One { t_us: 9000, ack: 1000 + 100 * 412, ..ANSWER });
@@ -117,7 +118,7 @@ fn an_acknowledgement_of_another_connection_tells_nothing() {
 #[test]
 fn equal_timestamps_leave_it_to_the_identification_if_that_counts() {
     let numbers = |ids: [u16; 6], stamp: fn(u32) -> u32| {
-        // 3 arrives after 4 and 5.
+        // Segment 3 arrives after 4 and 5.
         let order = [0, 1, 2, 4, 5, 3];
         let all: Vec<_> = (0u32..6)
             .map(|at| {
@@ -130,7 +131,8 @@ fn equal_timestamps_leave_it_to_the_identification_if_that_counts() {
         (result.unwrap().seq, capture.counts().in_need_pkts, capture.counts().undecided_pkts)
     };
     let (overtaken, repeated) = (vec![0, 1, 2, 4, 5, 3], vec![0, 1, 2, 4, 5]);
-    // All segments have the same timestamp. The identification therefore decides, which counts up from 100.
+    // All segments have the same timestamp, so the identification decides. In the first case, it counts up from 100 in
+    // order of sending.
     assert_eq!(numbers([100, 101, 102, 104, 105, 103], |_| 9), (overtaken.clone(), 0, 0));
     assert_eq!(numbers([100, 101, 102, 104, 105, 106], |_| 9), (repeated.clone(), 1, 0));
     // If the identification is missing or random, there is no evidence.
@@ -156,13 +158,13 @@ fn data_in_a_syn_are_no_packet_and_leave_no_hole() {
         assert_eq!(result.unwrap().seq, expected);
         assert_eq!(capture.counts().repeated_pkts + capture.counts().missed_pkts, 0);
     }
-    // The first segment after the SYN is lost. This leaves a hole of one segment.
+    // The first segment after the SYN is lost, which leaves a hole of one segment.
     let all = [vec![syn, answer(1500)], accepted[1..].to_vec()].concat();
     assert_eq!(whole(&of(&all), Settings::default()).seq, (1..20).collect::<Vec<_>>());
 }
 
-/// A transfer. Its round trip consists of `ahead_us` between the capture and the receiver, and `behind_us` between the
-/// capture and the sender.
+/// A capture of a transfer. The round trip is the sum of `ahead_us`, from the capture to the receiver and back, and
+/// `behind_us`, from the capture to the sender and back.
 fn transfer(ahead_us: u32, behind_us: u32, with_handshake: bool, with_stamps: bool, hops: (u8, u8)) -> Vec<u8> {
     let mut all = Vec::new();
     let stamps = |mine: u32, its: u32| with_stamps.then_some((mine, its));
@@ -195,8 +197,8 @@ fn sender_middle_and_receiver_are_told_by_handshake_timestamps_or_times_to_live(
             assert_eq!(places(&file, Settings::default()), [place], "{handshake} {stamps}");
         }
     }
-    // The only evidence is the delay of the answers. It excludes the receiver in one case, and shows the receiver in
-    // the other.
+    // The only evidence is the delay of the answers. In the first case, this delay excludes the receiver as the place.
+    // In the second case, it shows that the place is the receiver.
     assert_eq!(places(&transfer(20_000, 100, false, false, (64, 64)), Settings::default()), [Sender, Middle]);
     assert_eq!(places(&transfer(100, 20_000, false, false, (64, 64)), Settings::default()), [Receiver]);
     // Both ends are on one machine.
@@ -204,7 +206,7 @@ fn sender_middle_and_receiver_are_told_by_handshake_timestamps_or_times_to_live(
     for (hops, place) in [((64, 57), Sender), ((52, 128), Receiver), ((60, 119), Middle)] {
         assert_eq!(places(&transfer(20, 20, false, false, hops), Settings::default()), [place]);
     }
-    // The two kinds of evidence contradict each other.
+    // The delay and the time to live contradict each other.
     assert_eq!(places(&transfer(20_000, 100, true, true, (52, 64)), Settings::default()), []);
 }
 
@@ -221,7 +223,8 @@ fn a_cooked_capture_says_which_way_its_packets_went() {
     assert_eq!(with(&[3]), [Place::Middle]);
 }
 
-/// Echo requests and replies. Each element holds a number, the time of the request and the time of the reply.
+/// A capture of echo requests and replies. Each element of `echoes` is a number, the time of the request and the time
+/// of the reply.
 fn pinged(echoes: &[(u16, u32, u32)], hops: (u8, u8)) -> Vec<u8> {
     let mut packets = Vec::new();
     for &(seq, asked_us, answered_us) in echoes {
@@ -254,8 +257,8 @@ fn replies_are_measured_if_asked_for_and_tell_where_requests_tell_nothing() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// If segments are missing from the capture, but the transfer was acknowledged to its end, then no segment counts
-    /// as lost. The captured segments are numbered in order.
+    /// Segments are missing from the capture, but the receiver acknowledged all data. No segment then counts as lost.
+    /// The captured segments are numbered 0, 1, 2, ... in order.
     #[test]
     fn what_was_acknowledged_is_never_lost(kept in prop::collection::vec(any::<bool>(), 1..60)) {
         let mut all = vec![data(0)];
@@ -265,12 +268,12 @@ proptest! {
         let (capture, result) = read(&of(&all), 1000, Settings::default());
         let captured = all.len() as u64 - 1;
         prop_assert_eq!(result.unwrap().seq, (0..captured).collect::<Vec<_>>());
-        // One of the bytes is the sequence number that a FIN occupies.
+        // 1 is subtracted for the sequence number of the FIN, which is not a byte.
         prop_assert_eq!(capture.counts().missed_bytes, 100 * (u64::from(end) - captured));
     }
 
-    /// Packets may be truncated, duplicated and reordered. Each of them is numbered, counted or skipped with a reason,
-    /// and no capture is refused.
+    /// Packets may be truncated, duplicated and reordered. In each case, every packet is numbered, counted or skipped
+    /// with a reason, and no capture is refused.
     #[test]
     fn every_packet_is_accounted_for(
         order in prop::collection::vec((0u32..40, any::<bool>(), prop::option::of(0usize..140)), 0..60),

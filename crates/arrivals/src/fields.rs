@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Finds the field that numbers a packet: in ICMP echo, RTP or TCP, or at any place of a UDP payload.
+//! Finds a packet's sequence number: in ICMP echo, RTP or TCP, or in a selected field of a UDP payload.
 
 use crate::layers::{half, word, Datagram, ICMP, ICMPV6, TCP, UDP};
 use crate::tcp::Segment;
 use crate::via::Via;
 use std::net::IpAddr;
 
-/// A protocol to look for in a capture.
+/// A protocol whose packets are numbered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Protocol {
     /// Echo requests. Flows are distinguished by identifier, and numbers have 16 bits (RFC 792, RFC 4443).
     Icmp,
-    /// Replies to echo requests, with the same fields. They are only read if this protocol is selected.
+    /// Replies to echo requests, with the same fields. Replies are read only if this protocol is selected.
     IcmpReply,
     /// UDP whose payload is RTP. Flows are distinguished by synchronization source, and numbers have 16 bits (RFC
     /// 3550).
     Rtp,
-    /// TCP segments with data. Their numbers count bytes (RFC 9293).
+    /// TCP segments with data. The sequence numbers of the segments count bytes (RFC 9293).
     Tcp,
-    /// UDP with a number at a place that the user states.
+    /// UDP with a number in a field that the user selects.
     Udp(Field),
 }
 
@@ -42,7 +42,7 @@ pub enum Order {
     Little,
 }
 
-/// Identifies the flow of a packet.
+/// Key that identifies the flow of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key {
     pub protocol: Protocol,
@@ -55,7 +55,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// Key of the packets that answer the flow, in any encapsulation.
+    /// Key of the packets that answer the flow, whatever their encapsulation.
     pub fn reversed(&self) -> Key {
         let protocol = match self.protocol {
             Protocol::Icmp => Protocol::IcmpReply,
@@ -66,41 +66,41 @@ impl Key {
         Key { protocol, source: self.destination, destination: self.source, ports, id: self.id, via: Via::default() }
     }
 
-    /// The key with the encapsulation removed.
+    /// The same key without encapsulations.
     pub fn bare(&self) -> Key {
         Key { via: Via::default(), ..*self }
     }
 }
 
-/// How a packet is numbered.
+/// The sequence number of a packet, in the form that its protocol has.
 #[derive(Debug, Clone, Copy)]
 pub enum Number {
-    /// A number, and the number of bits of its field.
+    /// The number, and the number of bits in its field.
     Field {
         value: u64,
         bits: u32,
     },
     Segment(Segment),
-    /// The initial sequence number of a connection. The packet itself does not belong to the sequence.
+    /// A SYN, which states the initial sequence number of a connection. The SYN itself has no place in the sequence.
     Begin(Begin),
     /// A TCP segment without data.
     Bare,
-    /// A reply if requests are measured, or a request if replies are, with its number.
+    /// The number of an echo reply if requests are measured, or of an echo request if replies are measured.
     Answer(u16),
 }
 
 /// A SYN.
 #[derive(Debug, Clone, Copy)]
 pub struct Begin {
-    /// Sequence number of the first byte.
+    /// Sequence number of the first byte after the SYN itself.
     pub seq: u32,
     /// Number of data bytes in the SYN (RFC 7413).
     pub len_bytes: u32,
-    /// Maximum segment size that the other end may send.
+    /// Maximum segment size (option MSS) that the SYN's sender accepts.
     pub mss_bytes: Option<u16>,
 }
 
-/// Facts that a TCP segment contains about the opposite direction.
+/// Facts that a TCP segment states about the opposite direction.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack {
     pub seq: u32,
@@ -110,7 +110,7 @@ pub struct Ack {
     pub echo: Option<u32>,
 }
 
-/// A packet that belongs to a sequence, or answers such a packet.
+/// A packet with a sequence number, or an answer to such a packet.
 #[derive(Debug, Clone, Copy)]
 pub struct Numbered {
     pub key: Key,
@@ -122,16 +122,16 @@ pub struct Numbered {
     pub hops: u8,
 }
 
-/// Reason why a datagram has no number.
+/// Reason why a datagram has no sequence number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Without {
-    /// Another protocol is selected, or the packet is an ICMP message that has no number.
+    /// The packet belongs to another protocol than the selected one, or is an ICMP message without a number.
     Foreign,
-    /// The protocol, with this number, has no sequence numbers.
+    /// The IP protocol with this number has no sequence numbers.
     Protocol(u8),
-    /// The packet is a UDP datagram, but the place of the number in UDP packets was not stated.
+    /// The packet is UDP, but the user has not selected the field with the number.
     Udp,
-    /// The UDP datagram is too short for the field, or is not RTP.
+    /// The UDP datagram is too short for the selected field, or is not RTP.
     Field,
     /// The captured bytes end inside the datagram's header.
     Cut,
@@ -139,7 +139,7 @@ pub enum Without {
     Short,
 }
 
-/// Number of a datagram. If `wanted` is None, ICMP echo requests and TCP are selected.
+/// Finds the sequence number of a datagram. If `wanted` is None, ICMP echo requests and TCP segments are numbered.
 pub fn number(datagram: &Datagram, t_ns: Option<i64>, wanted: Option<Protocol>) -> Result<Numbered, Without> {
     match (datagram.protocol, wanted) {
         (ICMP | ICMPV6, None) => icmp(datagram, Protocol::Icmp),
@@ -179,11 +179,11 @@ fn ports(bytes: &[u8]) -> Option<(u16, u16)> {
     Some((half(bytes, 0)?, half(bytes, 2)?))
 }
 
-/// Captured payload of a UDP datagram, and the full length of the payload.
+/// The captured payload of a UDP datagram, and the length of the whole payload.
 fn udp_payload<'a>(datagram: &Datagram<'a>) -> Result<(&'a [u8], u32), Without> {
     let said = u32::from(half(datagram.payload, 4).ok_or(Without::Cut)?);
-    // A length of 0 means that the length does not fit into the field (RFC 2675), or that the network card was to fill
-    // it in.
+    // A length of 0 occurs in two cases: the length does not fit into the field (RFC 2675), or the network card would
+    // have filled it in after the capture.
     let said = if said == 0 { datagram.payload_bytes } else { said.min(datagram.payload_bytes) };
     let payload = datagram.payload.get(8..).ok_or(Without::Cut)?;
     let len_bytes = said.saturating_sub(8);
@@ -223,7 +223,7 @@ fn rtp(datagram: &Datagram) -> Result<Numbered, Without> {
     else {
         return Err(Without::Cut);
     };
-    // RTP has version 2. The payload types 192 to 223 are RTCP's packet types (RFC 5761, 4).
+    // RTP has version 2. A payload type from 192 to 223 would be a packet type of RTCP (RFC 5761, 4).
     if first >> 6 != 2 || (192..=223).contains(&second) {
         return Err(Without::Field);
     }
@@ -251,7 +251,7 @@ fn tcp(datagram: &Datagram, t_ns: Option<i64>) -> Result<Numbered, Without> {
     if header < 20 {
         return Err(Without::Short);
     }
-    // The options may be captured only in part.
+    // Possibly, only a part of the options was captured.
     let options = bytes.get(20..header.min(bytes.len())).unwrap_or_default();
     let stamps = option(options, 8, 8);
     let stamp = stamps.and_then(|value| word(value, 0));

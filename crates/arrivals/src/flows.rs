@@ -14,10 +14,10 @@ use std::net::IpAddr;
 
 /// Maximum number of flows, which keeps memory bounded.
 const FLOWS_MAX: usize = 65_536;
-/// Maximum number of directions with packets: two per flow.
+/// Maximum number of directions that have packets: two per flow.
 const ENTRIES_MAX: usize = 2 * FLOWS_MAX;
 
-/// A flow: packets of one direction that share one sequence of numbers.
+/// A flow: the packets in one direction that share one sequence of numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flow {
     /// Field that numbers the flow's packets.
@@ -34,7 +34,7 @@ pub struct Flow {
     pub via: Via,
     /// Number of packets that have a number.
     pub packets: u64,
-    /// Payload of these packets.
+    /// Sum of the payload bytes of the flow's packets.
     pub payload_bytes: u64,
     /// Time of the first arrival, if the capture has times.
     pub first_ns: Option<i64>,
@@ -42,26 +42,25 @@ pub struct Flow {
     pub last_ns: Option<i64>,
 }
 
-/// State of a connection or stream.
+/// State of a connection (TCP) or of a stream of packets (ICMP, UDP).
 #[derive(Debug)]
 struct Entry {
-    /// Number of the flow. None: only the beginning of the connection has been seen.
+    /// Index of the flow. None: only the connection's SYN has been seen.
     flow: Option<usize>,
-    /// The SYN, for TCP.
+    /// For TCP, the latest SYN.
     begin: Option<Begin>,
-    /// Number of the direction.
+    /// Number of the direction (`Ends`).
     way: usize,
 }
 
 /// How a packet was classified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// The packet belongs to a flow.
+    /// The packet is in a flow, and was counted.
     Counted,
-    /// The packet does not have the kind of number that is measured: it is TCP without data, or an echo of the other
-    /// kind.
+    /// The packet is not of the kind that is measured: it is a TCP segment without data, or an echo of the other kind.
     Answer,
-    /// The packet belongs to the measured flow, but its number is larger than the largest sequence number.
+    /// The packet is in the measured flow, but its number exceeds the largest sequence number.
     TooLarge,
 }
 
@@ -80,8 +79,7 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// `wanted` is the flow whose sequence is read. If it is None, the first flow is read, as long as there is only
-    /// one.
+    /// `wanted` is the flow whose sequence is read. None: the first flow is read, until a second flow appears.
     pub fn new(wanted: Option<usize>) -> Self {
         Flows {
             wanted,
@@ -95,12 +93,12 @@ impl Flows {
         }
     }
 
-    /// The measured flow, once it has begun. None if there are several flows and none was selected.
+    /// The measured flow; None if it has not begun, or if there are several flows and none was selected.
     pub fn measured(&self) -> Option<(&Measured, &Flow)> {
         Some((self.measured.as_ref()?, self.flows.get(self.wanted.unwrap_or(0))?))
     }
 
-    /// TCP segments that yielded no arrival.
+    /// Counts of TCP segments that yielded no arrival.
     pub fn passed(&self) -> Passed {
         self.measured.as_ref().map_or(self.passed, Measured::passed)
     }
@@ -157,8 +155,8 @@ impl Flows {
         }
     }
 
-    /// Processes a SYN. If the number differs from that of the last SYN, the ports are used again. If there was no SYN
-    /// before, the handshake comes first. In both cases a new flow begins.
+    /// Processes a SYN. If its number differs from that of the last SYN, a new connection uses the ports. If there was
+    /// no SYN before, it begins the handshake. In these two cases, a new flow begins.
     fn connection(&mut self, entry: usize, begin: Begin, packet: &Numbered, t_ns: Option<i64>) {
         let Entry { begin: known, way, .. } = self.entries[entry];
         if known.is_none_or(|known| known.seq != begin.seq) {
@@ -168,13 +166,13 @@ impl Flows {
                 }
             }
             self.entries[entry] = Entry { flow: None, begin: Some(begin), way };
-            // Earlier acknowledgements from the other end belong to another connection, unless this packet answers a
-            // SYN.
+            // Acknowledgements that the other end sent earlier belong to another connection, unless this packet answers
+            // a SYN (so that it is a SYN-ACK).
             if packet.ack.is_none() {
                 self.ends.way_mut(reverse(way)).acknowledged = None;
             }
         } else if begin.len_bytes > 0 {
-            // The SYN was retransmitted. It may contain data as the first SYN did.
+            // This is a retransmission of the SYN, which may contain data like the first one.
             self.entries[entry].begin = Some(begin);
         }
         let one = self.ends.way_mut(way);
@@ -227,7 +225,8 @@ impl Flows {
             let syn = begin.map(|begin| (begin.seq, begin.len_bytes));
             self.measured = Some(Measured::new(packet, syn, way, &self.ends));
         } else if self.wanted.is_none() {
-            // The user has to select a flow. No arrivals are kept for a flow that is not selected.
+            // There are several flows, so the user must select one. Arrivals that were kept for the first flow are
+            // discarded.
             self.passed = self.passed();
             self.measured = None;
         }

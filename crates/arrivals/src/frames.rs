@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reads the frames of pcap and pcapng files incrementally. Both byte orders are supported.
 //!
-//! References: draft-ietf-opsawg-pcap-05 and draft-ietf-opsawg-pcapng-03. The reader deviates from them in one point:
-//! it skips pcapng blocks of other kinds than section, interface and packet without reading them, including the length
-//! at their end.
+//! References: draft-ietf-opsawg-pcap-05 and draft-ietf-opsawg-pcapng-03. The reader differs from them in one point: it
+//! skips pcapng blocks other than section, interface and packet blocks without reading them. It therefore does not
+//! check the length at the end of such a block.
 
 use crate::error::{Error, Result};
 use crate::skips::Reason;
 
-/// Maximum length of a frame, which is libpcap's own limit (MAXIMUM_SNAPLEN). A longer frame indicates that the file is
+/// Maximum length of a frame, which is libpcap's own limit (MAXIMUM_SNAPLEN). If a frame is longer, the file is
 /// damaged.
 const FRAME_MAX_BYTES: u32 = 262_144;
 /// Maximum length of a block: the longest frame, with options.
@@ -31,7 +31,7 @@ pub struct Frame<'a> {
     pub number: u64,
     /// Offset of the frame's record in the file.
     pub at: u64,
-    /// Time of the frame. None: the frame is in a simple packet block, which has no time.
+    /// Time of the frame. None: the frame is in a simple packet block, which stores no time.
     pub t_ns: Option<i64>,
     pub link_type: u16,
     pub data: &'a [u8],
@@ -43,7 +43,7 @@ pub struct Frame<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Record<'a> {
     Frame(Frame<'a>),
-    /// The packet cannot be read, but it is known where the next one starts.
+    /// The packet cannot be read, but the packets after it can.
     Unreadable(Reason),
 }
 
@@ -66,11 +66,11 @@ enum Format {
 #[derive(Debug)]
 pub struct Frames {
     format: Format,
-    /// Bytes of an element that is not complete yet.
+    /// Bytes of an element (header, record or block) that is not complete yet.
     pending: Vec<u8>,
     /// Offset of `pending` in the file.
     at: u64,
-    /// Number of bytes that are still to be skipped.
+    /// Number of bytes that will be skipped.
     skip: u64,
     /// Number of frames so far.
     frames: u64,
@@ -78,9 +78,9 @@ pub struct Frames {
 
 /// Result of one step.
 enum Step {
-    /// This many bytes were processed and can be removed.
+    /// This many bytes of `pending` were processed, and can be removed.
     Done(usize),
-    /// The next step needs this many bytes, from the beginning of `pending`.
+    /// The next step needs this many bytes in `pending`.
     Need(usize),
 }
 
@@ -129,7 +129,7 @@ impl Frames {
         let pending = std::mem::take(&mut self.pending);
         let needed = match self.step(&pending, &mut |_| Ok(()))? {
             Step::Need(bytes) => bytes as u64,
-            // `feed` has already performed all possible steps.
+            // `feed` has already done all steps that are possible.
             Step::Done(_) => return Ok(()),
         };
         let what = match self.format {
@@ -155,7 +155,7 @@ impl Frames {
                 let (seconds, fraction) = (read.word(0).unwrap_or(0), read.word(4).unwrap_or(0));
                 let t_ns = Some(i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * unit_ns);
                 self.frames = number;
-                // The captured part of a packet cannot be longer than the packet. One of the two lengths is damaged.
+                // The captured part of a packet cannot be longer than the packet, so one of the two lengths is damaged.
                 on_record(if captured > original_bytes {
                     Record::Unreadable(Reason::Record)
                 } else {
@@ -182,7 +182,7 @@ impl Frames {
             _ => return Err(Error::NoCapture(magic)),
         };
         let Some(link) = (Reader { bytes, big_endian }).word(20) else { return Ok(Step::Need(24)) };
-        // The upper half describes the frame check sequence.
+        // Only the lower half is the link type; the upper half describes the frame check sequence.
         self.format = Format::Pcap { big_endian, unit_ns, link_type: link as u16 };
         Ok(Step::Done(24))
     }
@@ -194,7 +194,7 @@ impl Frames {
         if bytes.len() < 12 {
             return Ok(Step::Need(12));
         }
-        // The four bytes of the magic number are the same in both byte orders.
+        // The magic number of a section block has the same bytes in both byte orders.
         let begins_section = bytes[..4] == SECTION.to_be_bytes();
         if begins_section {
             *big_endian = match bytes[8..12] {
@@ -248,8 +248,8 @@ fn check_length(captured: u32, number: u64, at: u64) -> Result<()> {
     Ok(())
 }
 
-/// Parses the packet in a block. The length of the block was checked already. An inconsistent packet therefore only
-/// affects itself.
+/// Parses the packet in a block. The block's own length is correct, so an inconsistent packet does not affect other
+/// packets.
 fn record<'a>(kind: u32, body: &Reader<'a>, interfaces: &[Option<Interface>], number: u64, at: u64) -> Record<'a> {
     let Some(Described { interface, ticks, captured, original_bytes, from }) = described(kind, body, interfaces) else {
         return Record::Unreadable(Reason::Record);
@@ -267,8 +267,8 @@ fn record<'a>(kind: u32, body: &Reader<'a>, interfaces: &[Option<Interface>], nu
     Record::Frame(Frame { number, at, t_ns, link_type: interface.link_type, data, original_bytes })
 }
 
-/// Description of a packet: interface, time, captured length, original length, and offset of the data in the block's
-/// body.
+/// Where the packet is in a block: interface, time, captured length, original length, and offset of the data in the
+/// block's body.
 struct Described {
     interface: Interface,
     ticks: Option<u64>,
@@ -282,7 +282,8 @@ fn described(kind: u32, body: &Reader, interfaces: &[Option<Interface>]) -> Opti
     if kind == SIMPLE {
         let (interface, original_bytes) = (of(0)?, body.word(0)?);
         let limit = if interface.snap_bytes == 0 { u32::MAX } else { interface.snap_bytes };
-        // The frame is padded to 4 bytes. Its captured length follows only from the two limits.
+        // A simple packet block does not contain the captured length, and its data are padded to 4 bytes. The captured
+        // length therefore follows from the original length and the interface's limit.
         let captured = original_bytes.min(limit);
         return Some(Described { interface, ticks: None, captured, original_bytes, from: 4 });
     }
@@ -292,8 +293,8 @@ fn described(kind: u32, body: &Reader, interfaces: &[Option<Interface>]) -> Opti
     Some(Described { interface, ticks, captured: body.word(12)?, original_bytes: body.word(16)?, from: 20 })
 }
 
-/// Parses the description of an interface. None: the description is inconsistent. Packets of that interface cannot be
-/// read, but packets of other interfaces can.
+/// Parses the description of an interface. None: the description is inconsistent. Packets of this interface then cannot
+/// be read, but packets of other interfaces can.
 fn interface(body: &Reader) -> Option<Interface> {
     let mut found =
         Interface { link_type: body.half(0)?, per_second: 1_000_000, offset_s: 0, snap_bytes: body.word(4)? };

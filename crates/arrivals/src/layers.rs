@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Values that header parsers pass to each other: a part of a frame, the next layer, and a datagram.
+//! Values that header parsers pass to each other: a part of a frame, the type of the next layer, and a datagram.
 
 use crate::skips::Reason;
 use crate::via::Via;
@@ -11,7 +11,7 @@ pub const TCP: u8 = 6;
 pub const UDP: u8 = 17;
 pub const ICMPV6: u8 = 58;
 
-/// An IP packet, which is complete or a first fragment.
+/// An IP packet: a complete one, or the first fragment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Datagram<'a> {
     pub protocol: u8,
@@ -60,7 +60,7 @@ impl<'a> Slice<'a> {
     }
 }
 
-/// The next layer, as a header states it.
+/// Type of the next layer, as the header before it states it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer {
     Ethernet,
@@ -75,7 +75,7 @@ pub enum Layer {
 /// Reason why no layer was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// The bytes end inside a header.
+    /// The captured bytes end inside a header.
     Ended,
     For(Reason),
 }
@@ -83,12 +83,12 @@ pub enum Stop {
 /// Result type of all header parsers.
 pub type Found<T> = Result<T, Stop>;
 
-/// Reads 16 bits at an offset, in network byte order. None = the bytes end before.
+/// Reads 16 bits at an offset, in network byte order. None = there are not enough bytes.
 pub fn half(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
 
-/// Reads 32 bits at an offset, in network byte order. None = the bytes end before.
+/// Reads 32 bits at an offset, in network byte order. None = there are not enough bytes.
 pub fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads arrival sequences from texts and packet captures. They state which packets arrived, in order of arrival, and
-//! when.
+//! Reads arrival sequences from texts and packet captures. A sequence contains the numbers of the packets that arrived,
+//! in order of arrival, and their times.
 //!
-//! A reader receives chunks of bytes, which may be split anywhere, and returns [`Arrivals`]. This crate opens no files.
-//! The longest line or packet and the number of flows determine the memory that a reader needs. The length of the file
-//! does not. [`Text`] reads one number per line; [`Capture`] reads pcap and pcapng.
+//! A reader receives chunks of bytes, which may be split anywhere, and returns [`Arrivals`]. This crate itself opens no
+//! files. A reader's memory depends on the longest line or packet, and on the number of flows. It does not depend on
+//! the length of the file. [`Text`] reads one number per line; [`Capture`] reads pcap and pcapng.
 #![forbid(unsafe_code)]
 
 mod arrivals;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Link layers: where the next header starts, and what a frame states about the packet's direction.
+//! Link layers: where the next header begins, and whether a frame was sent or received.
 //!
-//! References: tcpdump.org/linktypes.html and the pages of the link types there, RFC 1662 (PPP), RFC 2516 (PPPoE).
+//! References: tcpdump.org/linktypes.html and its pages on the link types, RFC 1662 (PPP), RFC 2516 (PPPoE).
 
 use crate::layers::{Found, Layer, Slice, Stop};
 use crate::skips::Reason;
@@ -18,11 +18,11 @@ const PPPOE_SESSION: u16 = 0x8864;
 /// Direction in which a packet passed the interface, if the link layer records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// The packet was sent to this machine, or to all machines.
+    /// This machine received the packet, which was sent to it or to all machines.
     In,
-    /// The packet passed between two other machines.
+    /// This machine saw a packet between two other machines.
     Past,
-    /// The packet was sent by this machine.
+    /// This machine sent the packet.
     Out,
 }
 
@@ -33,17 +33,19 @@ pub fn first(link_type: u16, frame: Slice) -> Found<(Layer, Slice)> {
         COOKED => Ok((Layer::Type(frame.half(14)?), frame.from(16)?)),
         COOKED_2 => Ok((Layer::Type(frame.half(0)?), frame.from(20)?)),
         12 | 14 | 101 | 228 | 229 => Ok((Layer::Ip, frame)),
-        // The protocol family in the first 4 bytes has other values on other systems. The version of IP is enough.
+        // The first 4 bytes contain the protocol family, whose numbers differ between systems. They are skipped,
+        // because the version in the IP header is enough to identify IPv4 and IPv6.
         0 | 108 => Ok((Layer::Ip, frame.from(4)?)),
         9 | 50 => Ok((Layer::Ppp, frame)),
         51 => Ok((Layer::Type(PPPOE_SESSION), frame)),
-        // The header contains address, control and an ethertype.
+        // The header consists of address, control and an ethertype.
         104 => Ok((Layer::Type(frame.half(2)?), frame.from(4)?)),
         other => Err(Stop::For(Reason::LinkType(other))),
     }
 }
 
-/// Direction that the link layer recorded. None: the link type records no direction.
+/// Direction in which the packet passed the interface, from the link layer's header. None: the link type records no
+/// direction.
 pub fn direction(link_type: u16, frame: &[u8]) -> Option<Direction> {
     let kind = match link_type {
         COOKED => *frame.get(1)?,

@@ -18,23 +18,25 @@ enum Sequence {
 #[derive(Debug)]
 pub struct Measured {
     protocol: Protocol,
-    /// Number of the direction in which the flow's packets go.
+    /// Number of the direction in which the flow's packets are sent.
     way: usize,
-    /// Sequence of the flow. The SYN, the first segment and the other end's acknowledgement determine where it begins.
+    /// How the flow's packets are numbered. For TCP, the sequence begins where the SYN, the first segment and the other
+    /// end's acknowledgement say.
     sequence: Sequence,
     watch: Watch,
     lengths: Lengths,
-    /// Whether another connection has begun between the same ports. Later answers then belong to that connection.
+    /// Whether a new connection between the same ports has begun. Answers then belong to that connection.
     is_over: bool,
 }
 
-/// Sequence number of the first byte after a SYN. If the SYN had data (RFC 7413), this is the byte after the data that
-/// were accepted.
+/// Sequence number of the first byte after a SYN. If the SYN had data (RFC 7413), it is the first byte after those data
+/// that the other end accepted.
 fn first_byte(seq: u32, syn_bytes: u32, first_seq: u32, acknowledged: Option<u32>) -> u32 {
     let said = acknowledged.map(|acknowledged| acknowledged.wrapping_sub(seq) as i32).filter(|&beyond| beyond >= 0);
     let accepted = match said {
         Some(beyond) => (beyond as u32).min(syn_bytes),
-        // The answer is not in the capture. If data in the SYN were refused, they are retransmitted first.
+        // If the capture does not contain the answer to the SYN, the first segment decides: refused data of the SYN are
+        // retransmitted first.
         None if first_seq.wrapping_sub(seq) as i32 >= syn_bytes as i32 => syn_bytes,
         None => 0,
     };
@@ -42,10 +44,10 @@ fn first_byte(seq: u32, syn_bytes: u32, first_seq: u32, acknowledged: Option<u32
 }
 
 impl Measured {
-    /// Begins the flow with its first packet. `syn` holds the first byte and the length of the data in the SYN.
+    /// Begins the flow with its first packet. `syn` contains the first byte and the length of the data in the SYN.
     pub fn new(packet: &Numbered, syn: Option<(u32, u32)>, way: usize, ends: &Ends) -> Self {
         let sequence = match packet.number {
-            // The field has 2, 4 or 8 bytes. Numbers of all these widths can be unwrapped.
+            // The field has 16, 32 or 64 bits, all of which can be unwrapped.
             Number::Field { bits, .. } => Sequence::Field(Unwrap::new(bits)),
             Number::Segment(segment) => {
                 let mut numbering = Numbering::default();
@@ -77,7 +79,7 @@ impl Measured {
         }
     }
 
-    /// Processes any packet between the flow's ends, including packets of the flow itself.
+    /// Processes any packet between the flow's ends, also packets of the flow itself.
     pub fn hear(&mut self, packet: &Numbered, way: usize, t_ns: Option<i64>) {
         if self.is_over || (way != self.way && way != reverse(self.way)) {
             return;
@@ -113,7 +115,7 @@ impl Measured {
         }
     }
 
-    /// Notes that a connection has begun between the ends of a direction.
+    /// Records that a new connection has begun in the direction `way` or the opposite one.
     pub fn another_begins(&mut self, way: usize) {
         self.is_over |= way == self.way || way == reverse(self.way);
     }
@@ -133,12 +135,12 @@ impl Measured {
         }
     }
 
-    /// Captured segments that were merged from several.
+    /// Captured segments that are several segments in one.
     pub fn merged(&self, ends: &Ends) -> Option<Merged> {
         self.lengths.merged(ends.way(reverse(self.way)).mss_bytes)
     }
 
-    /// Where the capture was made.
+    /// Possible places of the capture, with the evidence for them.
     pub fn place(&self, ends: &Ends) -> Verdict {
         let (forward, back) = (&ends.way(self.way).facts, &ends.way(reverse(self.way)).facts);
         self.watch.verdict(forward, back, measures_replies(self.protocol))

@@ -1,31 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Segments that were merged before they were captured (GRO, LRO), or that were captured before they were split (TSO).
+//! Captured segments that are several segments on the wire: they were merged before the capture (GRO, LRO), or split
+//! after it (TSO).
 
 use std::collections::BTreeMap;
 
-/// Maximum number of data bytes in an Ethernet frame of normal size: 1500 bytes minus two headers of 20 bytes.
+/// Maximum number of data bytes in a normal Ethernet frame: 1500 bytes minus two headers of 20 bytes.
 const USUAL_BYTES: u32 = 1460;
-/// Maximum number of data bytes in the largest jumbo frame in use, which has 9216 bytes.
+/// Maximum number of data bytes in the largest usual jumbo frame, which has 9216 bytes.
 const JUMBO_BYTES: u32 = 9216 - 40;
-/// Segments with fewer data bytes are not full segments. The limit is 576 bytes, the minimum that IPv4 guarantees,
+/// A segment with fewer data bytes is not a full segment. The limit is the size of 576 bytes that IPv4 guarantees,
 /// minus two headers (RFC 9293, 3.7.1).
 const FULL_LEAST_BYTES: u32 = 536;
 const LENGTHS_MAX: usize = 1024;
 
-/// Lengths of a flow's segments, with the number of segments of each length.
+/// For each length of a segment, the flow's number of segments with this length.
 #[derive(Debug, Default)]
 pub struct Lengths {
     counts: BTreeMap<u32, u64>,
 }
 
-/// Evidence that segments were merged.
+/// Evidence that captured segments are several segments in one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Merged {
-    /// Number of captured segments that were merged from several.
+    /// Number of captured segments that are several in one.
     pub packets: u64,
     /// Length of the longest of them.
     pub longest_bytes: u32,
-    /// The unit length of which their lengths are multiples, or the maximum that the receiver announced.
+    /// Length of a full segment on the wire, if it is known: the length of which the merged segments' lengths are
+    /// multiples, or the maximum that the receiver announced.
     pub unit_bytes: Option<u32>,
 }
 
@@ -54,10 +56,11 @@ impl Lengths {
         self.counts.range(least + 1..).map(|(&length, &count)| (length, count))
     }
 
-    /// Length of a full segment. This is the shortest length of which nine of ten longer segments are multiples.
+    /// Length of a full segment on the wire. This is the shortest length of which nine of ten longer segments are
+    /// multiples.
     fn unit(&self) -> Option<u32> {
         let seen = self.counts.range(FULL_LEAST_BYTES..).map(|(&length, _)| length);
-        // If no unmerged segment was captured, the unit is the common divisor of all segments that are too long for a
+        // If no segment was captured alone, it is the greatest common divisor of the segments that are too long for a
         // frame.
         let common = self.longer_than(USUAL_BYTES).map(|(length, _)| length).reduce(gcd);
         let common = common.filter(|&unit| (FULL_LEAST_BYTES..=USUAL_BYTES).contains(&unit));
@@ -91,9 +94,9 @@ mod tests {
     fn multiples_of_a_full_segment_are_merged_ones() {
         let found = of(&[1368, 1368, 2736, 1368, 5472, 21_888, 300], None).unwrap();
         assert_eq!(found, Merged { packets: 3, longest_bytes: 21_888, unit_bytes: Some(1368) });
-        // No segment was captured alone.
+        // All captured segments are several in one.
         assert_eq!(of(&[2896, 4344, 8688], None).unwrap().unit_bytes, Some(1448));
-        // A segment must be merged if it is longer than any frame, or longer than the receiver accepts.
+        // Only merging explains a segment that is longer than any frame, or than the receiver accepts.
         assert_eq!(of(&[80_000; 4], None).unwrap(), Merged { packets: 4, longest_bytes: 80_000, unit_bytes: None });
         assert_eq!(of(&[1448, 2900, 1448], Some(1460)).unwrap().packets, 1);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Names of protocols that often occur in captures but carry no numbers.
+//! Names of protocols that often occur in captures but are not read.
 //!
 //! References: IANA's registries "IEEE 802 Numbers", "Protocol Numbers" and "PPP DLL Protocol Numbers", and
 //! tcpdump.org/linktypes.html.

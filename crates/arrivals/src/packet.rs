@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parses a frame down to the payload of the innermost IP packet. It handles link layers, VLAN tags, encapsulations,
-//! IPv4, and IPv6 with extension headers.
+//! Parses a frame down to its innermost IP packet, and returns that packet's payload. The parser handles link layers,
+//! VLAN tags, encapsulations, IPv4, and IPv6 with extension headers.
 //!
 //! References: RFC 791, RFC 8200, RFC 2675 (jumbograms). Encapsulations are in `tunnels.rs`, link layers in `link.rs`.
 
@@ -19,12 +19,12 @@ const AUTHENTICATION: u8 = 51;
 const DESTINATION: u8 = 60;
 const MOBILITY: u8 = 135;
 const EXTENSIONS_MAX: usize = 8;
-/// Maximum number of nested headers. No network uses more.
+/// Maximum number of headers around each other. No real network needs as many.
 const DEPTH_MAX: usize = 16;
 const OPTION_PAD: u8 = 0;
 const OPTION_JUMBO: u8 = 0xc2;
 
-/// The innermost datagram of a frame. If there is none, the reason.
+/// The innermost IP packet of a frame. If the frame contains none, returns the reason.
 pub fn datagram<'a>(frame: &Frame<'a>) -> Result<Datagram<'a>, Reason> {
     innermost(frame).map_err(|stop| match stop {
         Stop::Ended => cut_or_short(frame),
@@ -32,7 +32,7 @@ pub fn datagram<'a>(frame: &Frame<'a>) -> Result<Datagram<'a>, Reason> {
     })
 }
 
-/// Reason for a packet that ends inside a header: the capture truncated it, or it is damaged.
+/// Reason why a packet ends inside a header: the capture truncated it (`Cut`), or the packet is damaged (`Short`).
 pub fn cut_or_short(frame: &Frame) -> Reason {
     let captured = frame.data.len() as u32;
     if captured < frame.original_bytes {
@@ -83,8 +83,8 @@ fn ipv4(ip: Slice, via: Via) -> Found<Datagram> {
     if fragment & 0x1fff != 0 {
         return Err(Stop::For(Reason::Fragment));
     }
-    // A length of 0 means that the length does not fit into the field. The network card would have split such a
-    // segment.
+    // A length of 0 means that the length does not fit into the field: the capture saw a segment that the network card
+    // split later.
     let total = if total == 0 { ip.wire_bytes } else { u32::from(total) };
     if protocol == AUTHENTICATION {
         protocol = ip.byte(header)?;
@@ -101,8 +101,8 @@ fn ipv6(ip: Slice, via: Via) -> Found<Datagram> {
     let destination = Ipv6Addr::from(array::<16>(ip.bytes, 24)?);
     let (mut protocol, hops, mut at) = (ip.byte(6)?, ip.byte(7)?, 40);
     let said = u32::from(ip.half(4)?);
-    // A payload length of 0 means that the length does not fit into the field. A jumbo option contains the length.
-    // Linux omits this option since 6.18 (BIG TCP).
+    // If the length does not fit into the field, the field is 0, and a jumbo option contains the length. Since 6.18,
+    // Linux omits this option (BIG TCP).
     let mut total = if said == 0 { ip.wire_bytes } else { 40 + said };
     for _ in 0..EXTENSIONS_MAX {
         let length = match protocol {
@@ -124,7 +124,8 @@ fn ipv6(ip: Slice, via: Via) -> Found<Datagram> {
     Ok(Datagram { protocol, source, destination, ip_id: None, hops, via, payload, payload_bytes })
 }
 
-/// Length that a jumbo option states (RFC 2675, 2). It counts everything after the 40 bytes of the IPv6 header.
+/// Length that the jumbo option of an IPv6 packet states (RFC 2675, 2). The length counts everything after the 40 bytes
+/// of the IPv6 header.
 fn jumbo_bytes(mut options: &[u8]) -> Option<u32> {
     loop {
         match options {

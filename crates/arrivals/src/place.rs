@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Finds out where a capture was made: at the flow's sender, at its receiver, or between them.
 //!
-//! Each kind of evidence excludes places. The result is the place that remains, or none if all are excluded.
+//! Each kind of evidence excludes some of these places. The result is the places that remain; there may be none if
+//! evidence is contradictory.
 //!
 //! - The link layer may record whether packets left this machine or entered it.
-//! - If no router has decremented the time to live of a packet (64, 128, 255), the capture was made in the network of
-//!   the packet's sender. This is evidence only if the time to live of at least one of the two directions was
-//!   decremented.
-//! - The receiver answers at once, and the sender reacts to an answer at once. The part of the round trip towards the
-//!   receiver is the shortest time from a packet to its acknowledgement or reply. The part towards the sender is the
-//!   shortest time from an acknowledgement to a packet that reacts to it. The packet that reacts is the first that
-//!   echoes the acknowledgement's timestamp (RFC 7323), or the next one of the handshake.
+//! - If the time to live of a packet has an initial value (64, 128, 255), no router has forwarded it, so the capture
+//!   was made in the network of its sender. This counts as evidence only if routers have decremented the time to live
+//!   in at least one of the two directions.
+//! - The receiver answers a packet at once, and the sender reacts to an answer at once. The round trip therefore has
+//!   two parts, between the capture and each end. The receiver's part is the shortest time from a packet to its
+//!   acknowledgement or reply. The sender's part is the shortest time from an acknowledgement to a packet that reacts
+//!   to it. A packet reacts to an acknowledgement if it is the first to echo the acknowledgement's timestamp (RFC
+//!   7323), or the next packet of the handshake.
 //! - If echo requests are out of order, the capture was not made at their sender. If replies are out of order but the
 //!   requests are in order, the capture was not made at the sender of the replies.
 
@@ -18,15 +20,15 @@ use crate::fields::Ack;
 use crate::link::Direction;
 use std::fmt;
 
-/// If a part is shorter than a tenth of the round trip, it counts as zero.
+/// A part of the round trip counts as zero if it is less than the round trip divided by this number.
 const NOTHING_DIVISOR: i64 = 10;
-/// Shorter times are caused by the software of one machine, and do not show the parts of a path.
+/// Below this round trip, the delays come from one machine's software, and say nothing about the path.
 const TRIP_LEAST_NS: i64 = 50_000;
-/// Maximum time that a machine needs to answer.
+/// Maximum time in which a machine answers a packet.
 const ANSWER_MAX_NS: i64 = 2_000_000;
-/// Minimum number of acknowledgements. For evidence, three of four must closely follow a segment.
+/// Minimum number of acknowledgements for evidence. Three of four of them must follow a segment closely.
 const ACKS_LEAST: u64 = 8;
-/// Initial time to live: of Linux and macOS, of Windows, and of network equipment.
+/// Initial values of the time to live: of Linux and macOS, of Windows, and of network equipment.
 const FRESH_HOPS: [u8; 3] = [64, 128, 255];
 const ECHOES: usize = 4096;
 
@@ -41,10 +43,10 @@ pub enum Place {
     Receiver,
 }
 
-/// Possible places of the capture.
+/// Where the capture may have been made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// Places that are not excluded. Empty if the evidence is contradictory.
+    /// Places that no evidence excludes. Empty if the evidence is contradictory.
     pub places: Vec<Place>,
     /// Evidence that excludes the other places.
     pub evidence: Vec<String>,
@@ -57,7 +59,7 @@ pub struct Facts {
     is_in: bool,
     is_past: bool,
     is_out: bool,
-    /// Time of the direction's last SYN, and whether that SYN acknowledged another.
+    /// Time of the direction's last SYN, and whether it was a SYN-ACK.
     syn: Option<(i64, bool)>,
     /// Time of the first segment after the SYN.
     after_syn_ns: Option<i64>,
@@ -91,28 +93,29 @@ impl Facts {
     }
 }
 
-/// Timing of a flow and of its answers.
+/// Times of the packets of a flow and of their answers.
 #[derive(Debug, Default)]
 pub struct Watch {
-    /// Shortest part of the round trip towards the receiver (`ahead_ns`), and towards the sender (`behind_ns`).
+    /// Shortest part of the round trip between the capture and the receiver (`ahead_ns`), and between the capture and
+    /// the sender (`behind_ns`).
     ahead_ns: Option<i64>,
     behind_ns: Option<i64>,
     highest: Option<u32>,
-    /// End and time of a segment that is not acknowledged yet.
+    /// A segment whose acknowledgement is awaited: the sequence number after its last byte, and its time.
     probe: Option<(u32, i64)>,
-    /// End and time of the newest segment. If a receiver acknowledges every second segment, it answers the newest one
-    /// at once.
+    /// The newest segment: the sequence number after its last byte, and its time. If a receiver acknowledges every
+    /// second segment, it answers the newest segment at once.
     newest: Option<(u32, i64)>,
     last_stamp: Option<u32>,
-    /// A timestamp of the receiver that is not echoed yet, with its time.
+    /// A timestamp of the receiver that the sender has not echoed yet, with the time of its packet.
     stamped: Option<(u32, i64)>,
     last_forward_ns: Option<i64>,
-    /// Time of an acknowledgement, and the delay since its segment.
+    /// The last acknowledgement that answered a segment: its time, and its delay after the segment.
     answered: Option<(i64, i64)>,
     last_ack: Option<u32>,
     acks: u64,
     close_acks: u64,
-    /// Numbers and times of the most recent echo requests.
+    /// Numbers and times of recent echo requests.
     requests: Vec<Option<(u16, i64)>>,
     last_request: Option<u16>,
     last_reply: Option<u16>,
@@ -127,7 +130,7 @@ fn least(known: &mut Option<i64>, found: i64) {
 }
 
 impl Watch {
-    /// Processes a segment of the flow. `end` is the offset after its last byte.
+    /// Processes a segment of the flow. `end` is the sequence number after its last byte.
     pub fn segment(&mut self, end: Option<u32>, echo: Option<u32>, t_ns: i64) {
         if let (Some((stamp, since)), Some(echo)) = (self.stamped, echo) {
             if echo.wrapping_sub(stamp) as i32 >= 0 {
@@ -167,7 +170,7 @@ impl Watch {
                 self.answered = Some((t_ns, t_ns - since));
             }
         }
-        // Only the first packet with a new timestamp shows when the sender received that timestamp.
+        // Only the first packet with a new timestamp counts, because the sender may echo the timestamp from then on.
         if let Some(stamp) = ack.stamp {
             if self.last_stamp.is_some_and(|last| last != stamp) && self.stamped.is_none() {
                 self.stamped = Some((stamp, t_ns));
@@ -176,14 +179,14 @@ impl Watch {
         }
     }
 
-    /// Processes an echo request, which belongs to the flow or which the flow answers.
+    /// Processes an echo request, whether requests or replies are measured.
     pub fn request(&mut self, number: u16, t_ns: i64) {
         self.is_request_late |= is_late(&mut self.last_request, number);
         self.requests.resize(ECHOES, None);
         self.requests[usize::from(number) % ECHOES] = Some((number, t_ns));
     }
 
-    /// Processes the reply to a request. `measured`: whether the replies form the flow.
+    /// Processes the reply to a request. `measured`: whether replies are measured.
     pub fn reply(&mut self, number: u16, t_ns: i64, measured: bool) {
         let asked = self.requests.get_mut(usize::from(number) % ECHOES).and_then(Option::take);
         let Some((_, since)) = asked.filter(|&(asked, _)| asked == number) else { return };
@@ -191,7 +194,7 @@ impl Watch {
         least(if measured { &mut self.behind_ns } else { &mut self.ahead_ns }, t_ns - since);
     }
 
-    /// The possible places, derived from the timing and from what both directions show.
+    /// The possible places, from the timing and from the facts about both directions.
     pub fn verdict(&self, forward: &Facts, reverse: &Facts, replies_measured: bool) -> Verdict {
         let mut verdict = Verdict { places: vec![Place::Sender, Place::Middle, Place::Receiver], evidence: Vec::new() };
         self.by_link(forward, &mut verdict);
@@ -295,7 +298,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Whether a number is below the largest number so far. Numbers wrap around.
+/// Whether `number` is below the largest number so far, where numbers wrap around.
 fn is_late(largest: &mut Option<u16>, number: u16) -> bool {
     let is_late = largest.is_some_and(|largest| (number.wrapping_sub(largest) as i16) < 0);
     if !is_late {

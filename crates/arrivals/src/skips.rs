@@ -10,9 +10,9 @@ use std::fmt;
 pub enum Reason {
     /// The link layer is unknown.
     LinkType(u16),
-    /// The frame contains neither an IP packet nor a supported encapsulation.
+    /// The frame contains neither IP nor a supported encapsulation.
     Ethertype(u16),
-    /// The frame is an IEEE 802.3 frame with a length where Ethernet has a type.
+    /// The frame has IEEE 802.3's format, with a length where Ethernet has a type.
     Llc,
     /// The PPP frame does not contain IP.
     Ppp(u16),
@@ -20,19 +20,19 @@ pub enum Reason {
     Mpls,
     /// The payload of GRE is unknown.
     Gre(u16),
-    /// The protocol above IP has no numbers.
+    /// The IP protocol with this number has no sequence numbers.
     IpProtocol(u8),
     /// The packet is a fragment other than the first.
     Fragment,
-    /// Only this many bytes were captured, and a header or the number lies beyond them.
+    /// Only this many bytes of the packet were captured, which end before a header or the sequence number does.
     Cut(u32),
-    /// The packet ends inside its headers, or is inconsistent.
+    /// The packet ends inside its headers, or its lengths are contradictory.
     Short,
-    /// The packet has too many nested headers.
+    /// The packet has more nested headers than are parsed.
     Deep,
-    /// The packet's record in the file is inconsistent.
+    /// The packet's record in the file is contradictory.
     Record,
-    /// The packet's time in ns does not fit into 64 bits.
+    /// The packet's time in ns does not fit into a signed 64-bit number.
     Time,
     /// The file ends inside the packet.
     End,
@@ -69,8 +69,8 @@ impl fmt::Display for Reason {
 /// Counts of packets that were not read, by reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Skips {
-    /// Memory is bounded, because link types, ethertypes and PPP protocols have 16 bits. Only the minimum and maximum
-    /// of captured lengths are kept.
+    /// Memory stays bounded, because link types, ethertypes and PPP protocols have 16 bits. For truncated packets, only
+    /// the minimum and maximum of the captured lengths are kept.
     counts: BTreeMap<Reason, u64>,
     cut: Option<Cut>,
 }
@@ -95,7 +95,7 @@ impl Skips {
         cut.most_bytes = cut.most_bytes.max(bytes);
     }
 
-    /// Number of packets that were truncated before their number.
+    /// Number of packets that were truncated before their sequence number.
     pub fn cut_pkts(&self) -> u64 {
         self.cut.map_or(0, |cut| cut.packets)
     }
@@ -105,7 +105,7 @@ impl Skips {
         self.counts.values().sum::<u64>() + self.cut_pkts()
     }
 
-    /// Counts and reasons, such as "5" and "of ARP (ethertype 0x0806)". The most frequent reason comes first.
+    /// Each count with its reason, such as "5" and "of ARP (ethertype 0x0806)". The most frequent reason comes first.
     pub fn listed(&self) -> Vec<(u64, String)> {
         let mut all: Vec<_> = self.counts.iter().map(|(reason, &packets)| (packets, reason.to_string())).collect();
         if let Some(Cut { packets, least_bytes, most_bytes }) = self.cut {

@@ -1,40 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Numbers the first transmissions of a TCP flow, from the flow's data segments in order of arrival.
 //!
-//! A sender sends new data in byte order. The order of the segments' first bytes is therefore the order of sending, and
-//! a segment's number is its rank in this order. The bytes of a segment show of what kind the segment is:
+//! A sender sends new data in the order of its bytes. First transmissions were therefore sent in the order of their
+//! first bytes, and the number of a segment is its rank in this order. Whether a segment is a first transmission
+//! follows from its bytes:
 //!
 //! - The bytes are beyond all bytes seen so far: the segment is a first transmission.
 //! - The bytes fill a hole: the segment is either a first transmission that was overtaken, or its retransmission after
-//!   a loss. The sender's clock decides which of the two (RFC 7323 timestamps, as in RFC 3522). A first transmission
-//!   was sent before the segment above the hole, and has an earlier timestamp. A retransmission has a later timestamp.
-//!   If both have the same timestamp or none, IPv4's identification decides, if its earlier values counted up. Linux
-//!   increments it per connection. Without timestamp and identification, the segment is assumed to be the first
-//!   transmission, and counts as undecided.
-//! - No byte is new: the segment is a spurious retransmission, or a copy that the network made. It is skipped and
+//!   a loss. The sender's clock distinguishes the two cases (RFC 7323 timestamps, as in RFC 3522). A first transmission
+//!   was sent before the segment above the hole, so its timestamp is earlier. A retransmission was sent after the
+//!   segment above the hole, so its timestamp is later. If the two timestamps are equal or missing, IPv4's
+//!   identification decides, provided that it has counted up so far. Linux, for example, increments the identification
+//!   with each packet of a connection. If neither timestamp nor identification decides, the segment is taken for a
+//!   first transmission, and is counted as undecided.
+//! - No byte is new: the segment is a spurious retransmission, or a duplicate from the network. Such a segment is only
 //!   counted.
 //!
-//! If a first transmission is lost, its number never arrives. The number is the rank of the segment that repeats it. If
-//! a hole is never filled, the number of packets in it is unknown. It is estimated from the longest segment so far. If
-//! the receiver acknowledged the bytes of such a hole, they arrived but are missing from the capture. They get no
-//! numbers, and are counted separately.
+//! If a first transmission is lost, its number does not occur among the arrivals. This number is the rank of the
+//! segment that retransmits the data. If a hole is never filled, the number of packets in it is unknown, and is
+//! estimated from the longest segment so far. If the receiver acknowledged the bytes of such a hole, they arrived but
+//! are not in the capture. The packets of such a hole get no numbers, and are counted separately.
 //!
-//! The number of an arrival is known as soon as there is no hole below it. Until then arrivals wait, at most
-//! [`WAITING_MAX`] of them. If more arrive, the lowest hole is given up. The window of a receiver is rarely that large.
+//! An arrival gets its number when there is no hole below it any more. Until then it waits; at most [`WAITING_MAX`]
+//! arrivals wait. If more would have to wait, the lowest hole is given up. This seldom happens, because few receivers
+//! have a window of `WAITING_MAX` segments.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// Maximum number of waiting arrivals. 65,536 segments of 1460 bytes are 95 MB.
+/// Maximum number of arrivals that wait. 65,536 segments of 1460 bytes are 95 MB.
 const WAITING_MAX: usize = 65_536;
-/// Position of the first byte that was seen. It is large, so that earlier bytes also have positions.
+/// Position of the first byte in the capture. It is large, so that earlier bytes, which may arrive later, have
+/// positions above 0.
 const ORIGIN: u64 = 1 << 40;
-/// Maximum distance above a hole at which the sender's clock is looked for.
+/// Number of segments above a hole that are examined for a timestamp or identification.
 const LOOK_MAX: usize = 64;
-/// If an acknowledgement is further beyond the captured data, it belongs to another connection. No window is that large
-/// (RFC 7323, 2.3).
+/// An acknowledgement further beyond the captured data than this belongs to another connection. The reason is that no
+/// window is larger (RFC 7323, 2.3).
 const WINDOW_MAX_BYTES: u64 = 1 << 30;
-/// Maximum increment of an identification that counts up. The increment is one packet, or as many packets as a network
-/// card makes from one.
+/// Maximum increment of an identification that counts up. The increment between two captured segments can be large,
+/// because a network card may make many packets of one segment.
 const STEP_MAX: u16 = 4096;
 
 /// A segment with data.
@@ -48,7 +52,7 @@ pub struct Segment {
     pub ip_id: Option<u16>,
 }
 
-/// Counts of segments that yield no arrival, or a doubtful one.
+/// Counts of segments that yield no arrival, or whose arrival is uncertain.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Passed {
     /// Segments without new bytes, and segments that arrived after their hole was given up.
@@ -59,11 +63,11 @@ pub struct Passed {
     pub undecided_pkts: u64,
     /// Approximate number of segments that were acknowledged but are not in the capture.
     pub missed_pkts: u64,
-    /// Number of bytes in these segments.
+    /// Number of bytes in the missing segments.
     pub missed_bytes: u64,
 }
 
-/// Increments of IPv4's identification between successive segments of new data.
+/// Statistics of how IPv4's identification changes between successive segments of new data.
 #[derive(Debug, Default)]
 struct Identifications {
     last: Option<u16>,
@@ -80,18 +84,18 @@ impl Identifications {
         }
     }
 
-    /// Whether the identification counts up. Some systems choose it at random, which RFC 6864 allows. If it counts,
-    /// nine of ten increments are small.
+    /// Whether the identification counts up. Some systems choose the identification at random, which RFC 6864 allows.
+    /// In a counter, at least nine of ten increments are small.
     fn is_counter(&self) -> bool {
         self.counting * 10 >= self.steps * 9
     }
 }
 
-/// A range of bytes that arrived. The map's key is its begin.
+/// A range of bytes that has arrived. The range begins at its key in the map.
 #[derive(Debug)]
 struct Unit {
     end: u64,
-    /// If the range is a first transmission: the number of its arrival, and the sender's clock.
+    /// If a first transmission brought the range: the number of its arrival, and its timestamp and identification.
     first: Option<First>,
 }
 
@@ -115,13 +119,13 @@ pub struct Numbering {
     begun: bool,
     /// Every byte below this position has a number.
     resolved: u64,
-    /// End of the data that arrived.
+    /// Position after the last byte that has arrived.
     highest: u64,
     next_number: u64,
-    /// Ranges that arrived above `resolved`, with their first byte as the key.
+    /// Ranges above `resolved` that have arrived; the key is the first byte.
     above: BTreeMap<u64, Unit>,
     waiting: VecDeque<Waiting>,
-    /// Number of arrivals that were removed from `waiting`.
+    /// Number of arrivals that have left `waiting`.
     gone: u64,
     longest_bytes: u32,
     /// Every byte below this position has been acknowledged.
@@ -131,7 +135,7 @@ pub struct Numbering {
 }
 
 impl Numbering {
-    /// Sets the first byte of the connection, which its SYN states.
+    /// Sets the first byte of the connection, from its SYN.
     pub fn begin(&mut self, seq: u32) {
         self.begun = true;
         self.resolved = ORIGIN + u64::from(seq);
@@ -163,8 +167,7 @@ impl Numbering {
             self.identifications.new_data(segment.ip_id);
         }
         if begin == self.resolved && self.above.is_empty() && self.waiting.is_empty() && end > begin {
-            // The segment is in order and there are no holes. This is the case for nearly every segment of a bulk
-            // transfer.
+            // The segment is in order and there is no hole, as for nearly every segment of a bulk transfer.
             self.resolved = end;
             self.highest = end;
             self.next_number += 1;
@@ -235,8 +238,8 @@ impl Numbering {
     /// Implements RFC 4737, 6.1 (retransmissions).
     fn was_overtaken(&mut self, segment: &Segment, end: u64, parts: usize) -> bool {
         if parts > 1 {
-            // The segment overlaps bytes that arrived in another segment. The sender has split its data differently, so
-            // this is a retransmission.
+            // Some bytes of the segment arrived in another segment before. The sender has therefore divided its data
+            // anew, which happens only in a retransmission.
             return false;
         }
         let overtaker = self.above.range(end..).take(LOOK_MAX).find_map(|(_, unit)| unit.first);
@@ -303,7 +306,7 @@ mod tests {
 
     const START: u32 = u32::MAX - 3000;
 
-    /// Segment k of the flow. It has 100 bytes, and was sent when the sender's clock was `stamp`.
+    /// Segment k of the flow, with 100 bytes. `stamp` is its timestamp.
     fn segment(k: u32, stamp: Option<u32>) -> Segment {
         let seq = START.wrapping_add(100 * k);
         Segment { seq, len_bytes: 100, t_ns: None, stamp, ip_id: None }
@@ -322,8 +325,8 @@ mod tests {
     // Tests RFC 4737, 6.1 (retransmissions).
     #[test]
     fn an_overtaken_segment_keeps_its_place_and_a_repetition_after_a_loss_is_left_out() {
-        // 1 is overtaken by 2 and 3; 5 is lost, and is retransmitted at time 9; 6 is retransmitted although it was not
-        // lost.
+        // Segment 1 is overtaken by 2 and 3; segment 5 is lost, and retransmitted at time 9; segment 6 is retransmitted
+        // although it was not lost.
         let sent = [(0, 0), (2, 2), (3, 3), (1, 1), (4, 4), (6, 6), (7, 7), (5, 9), (6, 9), (8, 10)];
         let segments = sent.map(|(k, stamp)| segment(k, Some(stamp)));
         let (found, passed) = numbers(&segments);
@@ -334,7 +337,7 @@ mod tests {
     #[test]
     fn the_ip_identification_tells_where_there_are_no_timestamps_and_neither_is_counted_as_undecided() {
         let with_id = |k, ip_id| Segment { ip_id: Some(ip_id), ..segment(k, None) };
-        // The identification wraps around between 0 and 1.
+        // The identification wraps around between segments 0 and 1.
         let (found, passed) = numbers(&[with_id(0, 65535), with_id(2, 1), with_id(1, 0), with_id(4, 3), with_id(3, 4)]);
         assert_eq!(found, [0, 2, 1, 4]);
         assert_eq!(passed, Passed { in_need_pkts: 1, ..Passed::default() });
@@ -351,7 +354,7 @@ mod tests {
 
     #[test]
     fn a_repetition_cut_anew_is_no_first_transmission() {
-        // 1 and 3 are lost and 2 arrives. One segment then repeats all three.
+        // Segments 1 and 3 are lost, and 2 arrives. A single segment then retransmits the bytes of segments 1, 2 and 3.
         let again = Segment { len_bytes: 300, ..segment(1, None) };
         let (found, passed) = numbers(&[segment(0, None), segment(2, None), segment(4, None), again]);
         assert_eq!(found, [0, 2, 4]);
@@ -384,8 +387,8 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(100))]
 
         // Tests RFC 4737, 6.1 (retransmissions).
-        /// The expected result follows from the packets that were sent. Each is sent once at its own time, and is
-        /// delayed or lost. Packets that are lost are sent again later.
+        /// The expected result follows from how the packets were sent. Each packet is sent at its own time, and is
+        /// delayed or lost. Lost packets are retransmitted.
         #[test]
         fn the_numbers_are_those_of_sending(fates in prop::collection::vec(prop_oneof![9 => (0u32..30).prop_map(Some), 1 => Just(None)], 1..200)) {
             let mut arrivals = Vec::new();
@@ -393,7 +396,7 @@ mod tests {
                 let k = k as u32;
                 match delay {
                     Some(delay) => arrivals.push((k + delay, k, k, true)),
-                    // Lost packets are retransmitted at a time 100 later. No earlier packet overtakes them.
+                    // The retransmission of a lost packet arrives 100 later, so it overtakes no packet.
                     None => arrivals.push((k + 100, k, k + 100, false)),
                 }
             }
@@ -401,7 +404,7 @@ mod tests {
             let segments: Vec<_> = arrivals.iter().map(|&(_, k, stamp, _)| segment(k, Some(stamp))).collect();
             let expected: Vec<u64> = arrivals.iter().filter(|&&(_, _, _, first)| first).map(|&(_, k, _, _)| k.into()).collect();
             let (found, passed) = numbers(&segments);
-            // If a retransmission is at the very end, no later segment shows the hole that it fills.
+            // If the last packets are retransmissions, no later segment shows that they filled a hole.
             let tail = fates.iter().rev().take_while(|fate| fate.is_none()).count();
             prop_assert_eq!(passed.in_need_pkts, fates.iter().filter(|fate| fate.is_none()).count() as u64 - tail as u64);
             prop_assert_eq!(&found[..expected.len()], &expected[..]);

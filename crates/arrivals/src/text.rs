@@ -5,7 +5,8 @@
 use crate::arrivals::SEQ_MAX;
 use crate::error::{Error, Result};
 
-/// A longer line cannot be a sequence number. It is refused before its end, so that memory stays bounded.
+/// Maximum length of a line, since no sequence number is as long. A longer line is refused before all of it was read,
+/// so that memory stays bounded.
 const LINE_MAX_BYTES: usize = 4096;
 const SHOWN_CHARS: usize = 40;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -22,18 +23,18 @@ pub struct Text {
 }
 
 impl Text {
-    /// Numbers with more than `bits` bits are an error. `bits` is 1 to 63; None means no limit.
+    /// Numbers that do not fit into `bits` bits are an error. `bits` is 1 to 63; None means no limit.
     pub fn new(bits: Option<u32>) -> Self {
         let bits = bits.filter(|bits| (1..64).contains(bits));
         Text { lines: 0, rest: Vec::new(), largest: bits.map_or(SEQ_MAX, |bits| (1 << bits) - 1), bits }
     }
 
-    /// Reads the next bytes of the file, which may be split anywhere.
+    /// Reads the next bytes of the file; a chunk may end anywhere.
     ///
     /// # Errors
     ///
-    /// [`Error::Line`] with the number of the first line that contains anything else. The numbers before that line are
-    /// in `into`.
+    /// [`Error::Line`] with the number of the first line that is not a sequence number, empty or a comment. The numbers
+    /// before that line are in `into`.
     pub fn feed(&mut self, mut chunk: &[u8], into: &mut Vec<u64>) -> Result<()> {
         if !self.rest.is_empty() {
             let Some(end) = chunk.iter().position(|&byte| byte == b'\n') else { return self.keep(chunk) };
@@ -42,7 +43,7 @@ impl Text {
             self.line(&line, into)?;
             chunk = &chunk[end + 1..];
         }
-        // The line has only digits and a line end, as nearly every line does.
+        // Fast path for lines that consist of digits and a line end, as nearly all lines do.
         let mut begin = 0;
         while begin < chunk.len() {
             let mut value: u64 = 0;
@@ -66,11 +67,11 @@ impl Text {
         Ok(())
     }
 
-    /// Reads the last line, which need not have a line end.
+    /// Reads the last line, which may lack a line end.
     ///
     /// # Errors
     ///
-    /// The same as for [`Text::feed`].
+    /// The same errors as for [`Text::feed`].
     pub fn finish(&mut self, into: &mut Vec<u64>) -> Result<()> {
         let line = std::mem::take(&mut self.rest);
         if line.is_empty() {

@@ -3,8 +3,8 @@
 //!
 //! References: IEEE 802.1Q, 802.1ah; RFC 2516 (PPPoE), RFC 1661 (PPP), RFC 3032 and RFC 4385 (MPLS), RFC 2784, RFC 2890
 //! and RFC 2637 (GRE), RFC 3378 (EtherIP), RFC 2003 (IP in IP), RFC 4213 (6in4), RFC 7348 (VXLAN), RFC 8926 (Geneve),
-//! 3GPP TS 29.281 (GTP-U). A UDP datagram to a tunnel's port is decapsulated only if its header obeys the tunnel's
-//! rules. Otherwise it is ordinary UDP.
+//! 3GPP TS 29.281 (GTP-U). A UDP datagram to a tunnel's port is decapsulated only if its header is valid for this
+//! tunnel. Otherwise, the datagram is ordinary UDP.
 
 use crate::layers::{Datagram, Found, Layer, Slice, Stop, UDP};
 use crate::skips::Reason;
@@ -18,11 +18,11 @@ const PPP_IN_GRE: u16 = 0x880b;
 const BACKBONE: u16 = 0x88e7;
 const ERSPAN_2: u16 = 0x88be;
 const ERSPAN_3: u16 = 0x22eb;
-/// Minimum of an ethertype. Smaller values are the length of the frame (IEEE 802.3, 3.2.6).
+/// Smallest ethertype. Smaller values are the length of an IEEE 802.3 frame (3.2.6).
 const ETHERTYPE_LEAST: u16 = 0x0600;
 const LABELS_MAX: usize = 16;
 
-/// Parses the header of a layer other than IP, and returns the layer above it.
+/// Parses the header of a layer below IP, and returns the next layer.
 pub fn next<'a>(layer: Layer, here: Slice<'a>, via: &mut Via) -> Found<(Layer, Slice<'a>)> {
     match layer {
         Layer::Ethernet => ethernet(here),
@@ -41,7 +41,7 @@ fn ethernet(here: Slice) -> Found<(Layer, Slice)> {
     if kind >= ETHERTYPE_LEAST {
         return Ok((Layer::Type(kind), here.from(14)?));
     }
-    // If LLC is used with SNAP and without an organisation, an ethertype follows (RFC 1042).
+    // If LLC contains SNAP with the organisation 0, an ethertype follows (RFC 1042).
     match here.bytes.get(14..20) {
         Some([0xaa, 0xaa, 3, 0, 0, 0]) => Ok((Layer::Type(here.half(20)?), here.from(22)?)),
         _ => Err(Stop::For(Reason::Llc)),
@@ -51,7 +51,7 @@ fn ethernet(here: Slice) -> Found<(Layer, Slice)> {
 fn of_type<'a>(kind: u16, here: Slice<'a>, via: &mut Via) -> Found<(Layer, Slice<'a>)> {
     match kind {
         IPV4 | IPV6 => Ok((Layer::Ip, here)),
-        // VLAN tags. Older switches use the last two.
+        // VLAN tags. Older switches use the last two ethertypes.
         0x8100 | 0x88a8 | 0x9100 | 0x9200 => Ok((Layer::Type(here.half(2)?), here.from(4)?)),
         PPPOE_SESSION => {
             *via = via.and(PPPOE);
@@ -65,14 +65,14 @@ fn of_type<'a>(kind: u16, here: Slice<'a>, via: &mut Via) -> Found<(Layer, Slice
         BACKBONE => Ok((Layer::Ethernet, here.from(4)?)),
         ETHERNET_IN_GRE => Ok((Layer::Ethernet, here)),
         PPP_IN_GRE => Ok((Layer::Ppp, here)),
-        // LLC takes the place of an ethertype in Cisco's HDLC and in Linux's cooked captures.
+        // In Cisco's HDLC and in Linux's cooked captures, the value 1 or 4 in place of an ethertype means LLC.
         1 | 4 => Err(Stop::For(Reason::Llc)),
         _ => Err(Stop::For(Reason::Ethertype(kind))),
     }
 }
 
 fn ppp(here: Slice) -> Found<(Layer, Slice)> {
-    // HDLC's address and control may be omitted, and so may the first byte of the protocol (RFC 1661, 6.5 and 6.6).
+    // The sender may omit HDLC's address and control, and the first byte of the protocol (RFC 1661, 6.5 and 6.6).
     let here = if here.half(0)? == 0xff03 { here.from(2)? } else { here };
     let first = here.byte(0)?;
     let (kind, rest) = if first & 1 == 1 { (first.into(), here.from(1)?) } else { (here.half(0)?, here.from(2)?) };
@@ -90,8 +90,9 @@ fn mpls(mut here: Slice) -> Found<(Layer, Slice)> {
         if !is_last {
             continue;
         }
-        // MPLS does not record the type of its payload. Ethernet is assumed if the Ethernet type and the version of IP
-        // agree. The Ethernet header follows directly, or after a control word whose first four bits are 0.
+        // MPLS does not record the type of its payload. It is taken for Ethernet if the bytes look like an Ethernet
+        // header whose type agrees with the version of IP after it. The Ethernet header follows either at once, or
+        // after a control word whose first four bits are 0.
         for at in [4, 0] {
             if at == 0 || here.byte(0)? >> 4 == 0 {
                 let inside = here.from(at)?;
@@ -120,7 +121,7 @@ fn is_ethernet_with_ip(here: &Slice) -> bool {
     }
 }
 
-/// If a datagram is an encapsulation, its payload and all encapsulations so far. None: the datagram is the innermost
+/// If the datagram is an encapsulation, its payload and all encapsulations so far. None: the datagram is the innermost
 /// packet.
 pub fn inside<'a>(datagram: &Datagram<'a>) -> Found<Option<(Layer, Slice<'a>, Via)>> {
     let here = Slice { bytes: datagram.payload, wire_bytes: datagram.payload_bytes };
@@ -152,14 +153,14 @@ fn gre(here: Slice) -> Found<(Layer, Slice, Via)> {
                 ETHERNET_IN_GRE => Ok((Layer::Ethernet, rest, GRE)),
                 PPP_IN_GRE => Ok((Layer::Ppp, rest, GRE)),
                 0x8847 | 0x8848 => Ok((Layer::Mpls, rest, GRE)),
-                // ERSPAN type II has a header of its own. Type I has neither a header nor a sequence number.
+                // ERSPAN type II has a header and a sequence number in the GRE header. Type I has neither of them.
                 ERSPAN_2 => Ok((Layer::Ethernet, rest.from(sequence * 2)?, ERSPAN)),
                 // The last bit of the header shows whether 8 platform-specific bytes follow.
                 ERSPAN_3 => Ok((Layer::Ethernet, rest.from(12 + 8 * usize::from(rest.byte(11)? & 1))?, ERSPAN)),
                 _ => unknown,
             }
         }
-        // Version 1 is PPTP. A packet without a sequence number has no payload.
+        // Version 1 of GRE is PPTP. A PPTP packet without a sequence number has no payload.
         1 if kind == PPP_IN_GRE && sequence != 0 => Ok((Layer::Ppp, here.from(8 + sequence + acknowledgement)?, GRE)),
         _ => unknown,
     }
@@ -179,7 +180,7 @@ fn of_udp(here: Slice) -> Option<(Layer, Slice, Via)> {
 }
 
 fn vxlan(here: Slice) -> Option<(Layer, Slice, Via)> {
-    // The flag shows that there is a network identifier. The last byte is reserved.
+    // This flag means that the header contains a network identifier. The header's last byte is reserved, and is 0.
     let is_one = here.byte(0).ok()? & 8 != 0 && here.byte(7).ok()? == 0;
     is_one.then_some((Layer::Ethernet, here.from(8).ok()?, VXLAN)).filter(|(_, rest, _)| is_plausible(rest))
 }
@@ -200,7 +201,7 @@ fn geneve(here: Slice) -> Option<(Layer, Slice, Via)> {
 
 fn gtp(here: Slice) -> Option<(Layer, Slice, Via)> {
     let (flags, kind) = (here.byte(0).ok()?, here.byte(1).ok()?);
-    // GTP-U has version 1, is not GTP', and carries a user's packet.
+    // The flags stand for version 1, which is not GTP'; the message type 255 is a user's packet.
     if flags >> 4 != 3 || kind != 255 {
         return None;
     }
@@ -224,7 +225,7 @@ fn is_ip(here: &Slice) -> bool {
     matches!(here.byte(0), Ok(first) if first >> 4 == 6 || (first >> 4 == 4 && first & 15 >= 5))
 }
 
-/// Whether an Ethernet header has a type that is parsed, or whose name is known.
+/// Whether the bytes look like an Ethernet header: the type is one that is parsed, or that has a name in `names.rs`.
 fn is_plausible(here: &Slice) -> bool {
     is_ethernet_with_ip(here)
         || matches!(here.half(12), Ok(kind) if kind == PPPOE_SESSION || crate::names::of_ethertype(kind).is_some())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Puts each encapsulation around the same echo requests. Also tests the names of encapsulations that are not
-//! supported.
+//! Puts each encapsulation around the same echo requests, which must be read. Also tests how unsupported encapsulations
+//! are named.
 
 use crate::capture_test::{
     block, echo, echoes, ethernet, ipv4, ipv6, pcap, pcapng, read, steps, tcp, udp, ETHERNET, RAW,
@@ -20,7 +20,7 @@ fn of_udp(port: u16, header: &[u8], inner: &[u8]) -> Vec<u8> {
     ethernet(&ipv4(17, &udp((40_000, port), &[header, inner].concat())), 0)
 }
 
-/// The name of every encapsulation, and a frame in which it contains the IPv4 packet `ip`.
+/// For every encapsulation, its name and a frame that contains the IPv4 packet `ip` in it.
 fn encapsulated(ip: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     let frame = ethernet(ip, 1);
     let pppoe = |protocol: &[u8]| {
@@ -113,7 +113,7 @@ fn what_is_not_looked_into_is_named_and_counted_and_ends_nothing() {
         read(&[cut, pcap(ETHERNET, &echoes(&[2, 3]))[24..].to_vec()].concat(), 1000, Settings::default());
     assert_eq!(steps(&result.unwrap()), [0, 1]);
     assert_eq!(skipped(&capture), ["1 cut to 34 bytes"]);
-    // The packet has the same ends as the flow, so it may belong to the flow.
+    // The truncated packet has the same ends as the flow, so it may belong to the flow.
     assert_eq!(capture.counts().cut_pkts, 1);
 }
 
@@ -173,8 +173,8 @@ fn ipv6_of_length_0_is_as_long_as_the_frame_or_its_jumbo_option_says() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// If a tunnel's frame is truncated or damaged anywhere, it is read, or skipped with a reason. All other frames are
-    /// read.
+    /// A frame of a tunnel that is truncated or damaged anywhere is either read, or skipped with a reason. All other
+    /// frames are read.
     #[test]
     fn a_damaged_tunnel_hides_no_other_packet(
         kind in any::<prop::sample::Index>(), length in any::<prop::sample::Index>(),

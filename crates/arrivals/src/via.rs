@@ -21,7 +21,7 @@ pub const GENEVE: Via = Via(1 << 8);
 pub const GTP_U: Via = Via(1 << 9);
 
 impl Via {
-    /// The union of these encapsulations and others.
+    /// The encapsulations of `self` and of `other` together.
     pub fn and(self, other: Via) -> Via {
         Via(self.0 | other.0)
     }

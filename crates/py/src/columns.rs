@@ -14,7 +14,7 @@ pub fn values<T: Element>(py: Python<'_>, buffer: &PyBuffer<T>) -> PyResult<Vec<
     buffer.to_vec(py)
 }
 
-/// Converts a column to bytes in native byte order, which numpy can read.
+/// Converts a column of numbers to bytes in native byte order, for numpy.
 pub fn bytes<'py, T: Copy, const N: usize>(
     py: Python<'py>,
     column: &[T],

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Python bindings. Their classes pass columns of numbers and compute nothing themselves.
+//! Python bindings of the crates `arrivals` and `reorder`. Their classes only pass columns of numbers, and compute
+//! nothing themselves.
 //!
-//! Columns enter through Python's buffer protocol. They leave as `bytes`, which numpy reads without a copy. While the
-//! crates compute, the interpreter lock is released. A user's mistake is a `ValueError`. The profile `native` unwinds.
-//! Even a panic therefore becomes an exception, and does not end the process.
+//! Columns from Python are read by the buffer protocol. Results leave as `bytes`, which numpy reads without a copy. The
+//! interpreter lock is released while the crates compute. A mistake in the input becomes a `ValueError`. In the build
+//! profile `native`, a panic unwinds the stack. It therefore becomes a Python exception, and does not end the process.
 
 mod columns;
 mod meter;

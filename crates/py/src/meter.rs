@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use reorder::{Arrival, Reordering, Settings, Unwrap};
 
-/// Measures a sequence incrementally.
+/// Measures the reordering of a sequence while packets arrive.
 #[pyclass(module = "leowarp._native")]
 pub struct Meter {
     meter: reorder::Meter,
@@ -36,8 +36,8 @@ impl Meter {
                     .ok_or_else(|| PyValueError::new_err(format!("numbers of {bits} bits cannot be unwrapped")))?,
             ),
         };
-        // If numbers wrap around, the first number belongs to the first cycle, in which `Unwrap` places the first
-        // arrival.
+        // With numbers that wrap around, `first_seq` is in the same cycle as the first arrival, which `Unwrap` places
+        // in its first cycle.
         let first_seq = match (&unwrap, first_seq) {
             (Some(unwrap), Some(first)) => Some(unwrap.clone().number(first)),
             (_, first) => first,
@@ -52,7 +52,7 @@ impl Meter {
         Ok(Meter { meter: reorder::Meter::new(settings), unwrap })
     }
 
-    /// Adds arrivals. Each field is a column: numbers, times (or None), payloads (or None).
+    /// Adds arrivals. Each argument is a column: numbers, times (or None), payloads in bytes (or None).
     #[pyo3(signature = (seq, t_ns=None, len_bytes=None))]
     fn arrive(
         &mut self,
@@ -80,7 +80,7 @@ impl Meter {
         Ok(())
     }
 
-    /// Returns the metrics so far. The meter can continue afterwards.
+    /// Returns the metrics of all arrivals so far. Afterwards, more arrivals can be added.
     #[pyo3(signature = (sent_pkts=None))]
     fn measured<'py>(&self, py: Python<'py>, sent_pkts: Option<u64>) -> PyResult<Bound<'py, PyDict>> {
         let found = py.detach(|| self.meter.clone().finish(sent_pkts));

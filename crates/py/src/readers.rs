@@ -33,14 +33,14 @@ impl Text {
         Text { text: arrivals::Text::new(bits) }
     }
 
-    /// Reads a chunk of the file, and returns the numbers that are complete: uint64.
+    /// Reads a chunk of the file, and returns the numbers of its complete lines, as uint64.
     fn feed<'py>(&mut self, py: Python<'py>, chunk: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
         let mut into = Vec::new();
         py.detach(|| self.text.feed(chunk, &mut into)).map_err(refused)?;
         bytes(py, &into, u64::to_ne_bytes)
     }
 
-    /// Returns the number in the last line if that line has no line end: uint64.
+    /// Ends the file. If the last line has no line end, returns its number, as uint64.
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let mut into = Vec::new();
         self.text.finish(&mut into).map_err(refused)?;
@@ -94,14 +94,14 @@ impl Capture {
         Ok(Capture { capture: arrivals::Capture::new(arrivals::Settings { protocol, flow }) })
     }
 
-    /// Reads a chunk of the file, and returns the arrivals that are complete.
+    /// Reads a chunk of the file, and returns the arrivals whose numbers are now known.
     fn feed<'py>(&mut self, py: Python<'py>, chunk: &[u8]) -> PyResult<Columns<'py>> {
         let mut into = Arrivals::default();
         py.detach(|| self.capture.feed(chunk, &mut into)).map_err(refused)?;
         columns(py, &into)
     }
 
-    /// Ends the file, and returns the last arrivals.
+    /// Ends the file, and returns the remaining arrivals.
     fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Columns<'py>> {
         let mut into = Arrivals::default();
         self.capture.finish(&mut into).map_err(refused)?;
@@ -118,7 +118,7 @@ impl Capture {
         self.capture.flows().iter().map(|flow| flow_described(py, flow)).collect()
     }
 
-    /// Summary of the packets read so far.
+    /// Counts of the packets read so far.
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let counts = self.capture.counts();
         let all = PyDict::new(py);
@@ -142,19 +142,19 @@ impl Capture {
         Ok(all)
     }
 
-    /// Packets that were skipped, as counts with reasons. The most frequent reason comes first.
+    /// Packets that were skipped, as pairs of count and reason. The most frequent reason comes first.
     fn skipped(&self) -> Vec<(u64, String)> {
         self.capture.skips().listed()
     }
 
-    /// Possible places of the capture, and the evidence for them. None: no flow is measured.
+    /// Places where the capture may have been made, and the evidence for them. None: there is no measured flow.
     fn place(&self) -> Option<(Vec<String>, Vec<String>)> {
         let verdict = self.capture.place()?;
         Some((verdict.places.iter().map(ToString::to_string).collect(), verdict.evidence))
     }
 
-    /// Captured segments that were merged from several: their number, the length of the longest in bytes, and the
-    /// length of a unit in bytes. None: there is no evidence of such segments.
+    /// Captured segments that are several segments in one: their number, the length of the longest in bytes, and the
+    /// length of a full segment on the wire in bytes, if known. None: there is no evidence of such segments.
     fn merged(&self) -> Option<(u64, u32, Option<u32>)> {
         let merged = self.capture.merged()?;
         Some((merged.packets, merged.longest_bytes, merged.unit_bytes))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Prints the time and memory that all metrics of ten million arrivals need. There is one line per kind of reordering:
+//! Prints the time and memory that all metrics need for ten million arrivals. Each line is for one kind of reordering:
 //! `cargo run --release -p leowarp-reorder --example speed [PACKETS]`.
 
 use reorder::{Arrival, Meter, Settings};
@@ -42,7 +42,7 @@ fn main() {
     }
 }
 
-/// The numbers 0 to `pkts` - 1, sorted by the sum of number and jitter. The jitter is in packets.
+/// The numbers 0 to `pkts` - 1, sorted by number plus jitter. The jitter is in packets.
 fn jittered(pkts: u64, mut jitter_pkts: impl FnMut(&mut Random) -> f64) -> Vec<u64> {
     let mut random = Random(1);
     let mut keyed: Vec<(i64, u64)> =
@@ -51,7 +51,7 @@ fn jittered(pkts: u64, mut jitter_pkts: impl FnMut(&mut Random) -> f64) -> Vec<u
     keyed.into_iter().map(|k| k.1).collect()
 }
 
-/// In every `every` packets, `block` packets in the middle change places with the `block` packets after them.
+/// Among every `every` packets, the `block` packets in the middle and the next `block` packets are exchanged.
 fn swapped(pkts: u64, every: u64, block: u64) -> Vec<u64> {
     let place = |s: u64| match (s % every).checked_sub(every / 2) {
         Some(x) if x < block => s + block,

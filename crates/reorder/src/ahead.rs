@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A sorted set of the numbers above an expected number. Its base only moves forward.
+//! A sorted set of numbers from a base on; the base only increases. Its base only moves forward.
 
 use std::collections::BTreeSet;
 
 const LEAST_BITS: u64 = 1 << 12;
 const MOST_BITS: u64 = 1 << 22;
 
-/// A set of numbers that are below `u64::MAX` and not below `base`. Numbers near `base` are stored as bits of a ring.
-/// The few numbers far ahead are stored in a tree, and move to the ring when `base` approaches them. If numbers are
-/// dense, each operation takes a few instructions.
+/// A set of numbers from `base` on, all below `u64::MAX`. Numbers near `base` are stored as bits of a ring. Numbers far
+/// above `base`, which are few, are stored in a tree, and move to the ring when `base` comes near. If most numbers near
+/// `base` are in the set, each operation takes only a few instructions.
 #[derive(Debug, Clone)]
 pub struct Ahead {
     base: u64,
@@ -18,7 +18,7 @@ pub struct Ahead {
 }
 
 impl Ahead {
-    /// Creates an empty set for about `pkts` numbers. It is fast if the numbers lie within a range of four times
+    /// Creates an empty set for about `pkts` numbers. The set is fast if all numbers are within a range of four times
     /// `pkts`.
     pub fn new(pkts: u32) -> Self {
         let bits = (4 * (u64::from(pkts) + 1)).next_power_of_two().clamp(LEAST_BITS, MOST_BITS);
@@ -107,15 +107,15 @@ impl Ahead {
         }
     }
 
-    /// Removes `first`, the smallest number, and moves the base after it.
+    /// Removes `first`, which must be the smallest number in the set, and moves the base to the number after it.
     #[inline]
     pub fn pass_first(&mut self, first: u64) {
         self.remove(first);
         self.advance(first + 1);
     }
 
-    /// Moves the base after `number`, and then after all numbers that follow without a gap. The set must not contain
-    /// numbers below `number`. The numbers below the new base are removed.
+    /// Moves the base after `number`, and on past all numbers of the set that follow without a gap. The set must not
+    /// contain numbers below `number`. The numbers below the new base are removed.
     #[inline]
     pub fn pass(&mut self, number: u64) {
         self.remove(number);
@@ -155,7 +155,7 @@ impl Ahead {
 
 enum Place {
     Behind,
-    /// Index of a word of the ring, and a bit of that word.
+    /// The number is a bit in the ring: index of a word, and the bit.
     Near(usize, u64),
     Far,
 }
@@ -166,7 +166,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Steps: kind of operation, and distance above the base.
+        /// Each step is a kind of operation, and a distance from the base.
         #[test]
         fn is_a_sorted_set(steps in proptest::collection::vec((0u8..6, prop_oneof![0u64..20, 0u64..9000, Just(1 << 50)]), 0..200)) {
             let (mut ahead, mut slow) = (Ahead::new(3), BTreeSet::new());

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reorder buffer-occupancy density (RBD) of RFC 5236, sections 3 and 7.2.
 //!
-//! The RFC's pseudo-code leaves one case open: a packet arrives early while the buffer is full. The expected number
-//! then moves up to the smallest number in the buffer, and past the numbers that follow it without a gap. If the
-//! expected number does not reach the new packet, the pseudo-code drops the packet. By the definition in section 3,
-//! however, the occupancy counts early packets including the one that arrives, and the buffer now has room. This
-//! implementation therefore stores the packet. For example, B_T = 1 and the arrivals 1, 3, 5 give the occupancies 0, 1,
-//! 1.
+//! The RFC's pseudo-code contradicts section 3 in one case: a packet arrives early while the buffer is full. In this
+//! case, the expected number moves up to the smallest number in the buffer, and past the numbers that follow without a
+//! gap. If the new packet is still early after that, the pseudo-code drops it. Section 3, however, counts the arriving
+//! packet as buffered as well, and the buffer has room after the move. This implementation therefore stores the new
+//! packet. For example, with B_T = 1, the arrivals 1, 3, 5 give the occupancies 0, 1, 1.
 
 use crate::ahead::Ahead;
 use crate::density::count;
@@ -17,15 +16,15 @@ use crate::settings::Settings;
 pub struct BufferDensity {
     /// The threshold B_T.
     pub threshold_pkts: u32,
-    /// Occupancies, and the number of arrivals with each occupancy. The occupancy is the number of packets in the
-    /// buffer just after an arrival, including the arrival itself if it is early. Sorted. Contains only occupancies
-    /// that occur.
+    /// Pairs of an occupancy and the number of arrivals with this occupancy. The occupancy is the number of packets in
+    /// the buffer just after an arrival, including the arrival itself if it is early. The list is sorted by occupancy,
+    /// and contains only occupancies that occur.
     /// Implements RFC 5236, 3.10 (buffer-occupancy frequency).
     pub counts: Vec<(u32, u64)>,
-    /// N', the sum of these numbers of arrivals.
+    /// N', the sum of the arrival counts in `counts`.
     pub pkts: u64,
-    /// Arrivals below the expected number, for which the buffer no longer waited. Duplicates are not included, and
-    /// neither are arrivals that are too late to be counted.
+    /// Arrivals below the expected number that are not duplicates: the buffer had given them up. Arrivals that the
+    /// loss-waiting window excludes are not included.
     pub late_beyond_pkts: u64,
 }
 
@@ -50,7 +49,7 @@ impl BufferDensity {
 #[derive(Debug, Clone)]
 pub struct BufferMeter {
     threshold_pkts: u32,
-    /// The first arrivals. They are held until the first expected number is known.
+    /// The first arrivals, which are held until the first expected number is known; None = it is known.
     held: Option<Vec<u64>>,
     /// Buffered packets. The base of this set is E, the number for which the receiver waits.
     /// Implements RFC 5236, 3.7 (expected packet).
@@ -60,8 +59,8 @@ pub struct BufferMeter {
 }
 
 impl BufferMeter {
-    /// Creates a meter with the threshold B_T, at most 2^31 - 1. `first_seq` is the number that is expected first.
-    /// None: it is the smallest of the first B_T + 1 arrivals.
+    /// Creates a meter with the threshold B_T, at most 2^31 - 1. `first_seq` is the first number that the receiver
+    /// expects. None: it is the smallest of the first B_T + 1 arrivals.
     pub fn new(threshold_pkts: u32, first_seq: Option<u64>) -> Self {
         let threshold_pkts = threshold_pkts.min(Settings::MOST_THRESHOLD_PKTS);
         let mut buffer = Ahead::new(threshold_pkts);
@@ -88,7 +87,7 @@ impl BufferMeter {
         true
     }
 
-    /// Records an arrival that `arrive` did not count although it is not a duplicate.
+    /// Counts an arrival that `arrive` refused although it is not a duplicate.
     pub(crate) fn give_up(&mut self) {
         self.late_beyond_pkts += 1;
     }
@@ -135,7 +134,7 @@ impl BufferMeter {
             if seq == self.buffer.base() {
                 self.buffer.pass(seq);
             } else {
-                // the set refuses `seq` if `seq` was the smallest number
+                // the set refuses `seq` if the base has moved past it, which happens if `seq` was the smallest number
                 self.buffer.insert(seq);
             }
         }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reorder density (RD) of RFC 5236, sections 3, 4 and 7.1, with mean displacement and entropy.
 //!
-//! This module deviates from the RFC's pseudo-code (7.1) in one point. The pseudo-code discards a late packet with a
-//! displacement beyond D_T without advancing the receive index, although the packet's number has already served as a
-//! receive index. From then on, each packet of a sequence that is in order has displacement -1. After several such
-//! events, all further packets are discarded. A test shows both effects. They contradict section 3, where a packet in
-//! order has displacement 0 and lost packets have no effect. Here the receive index advances when a packet is
-//! discarded. If no late packet is discarded, the result equals that of the pseudo-code. Late packets are discarded
-//! only if their displacement is greater than D_T.
+//! This module deviates from the RFC's pseudo-code (7.1) in one point. If a late packet has a displacement beyond D_T,
+//! the pseudo-code discards it without advancing the receive index, although the packet's number has already been used
+//! as a receive index. From then on, packets that are in order have the displacement -1. After several such packets,
+//! the pseudo-code discards all packets. A test shows these two effects. They contradict section 3: packets in order
+//! have displacement 0, and lost packets have no effect. In this module, the receive index therefore advances when a
+//! late packet is discarded. As long as no late packet is discarded, the results equal those of the pseudo-code. A late
+//! packet is discarded only if its displacement exceeds D_T.
 //!
-//! A second decision concerns copies. If the pseudo-code has discarded a packet as early, it mistakes a copy for the
-//! packet itself. A [`DensityMeter`] does the same, but a [`Meter`](crate::Meter) passes only first copies to it, as in
-//! section 3.1.
+//! A second case concerns duplicates. If the pseudo-code has discarded a packet as too early, it takes a later copy of
+//! this packet for the packet itself. A [`DensityMeter`] does the same. A [`Meter`](crate::Meter), however, passes only
+//! first copies to its `DensityMeter`, as in section 3.1.
 
 use crate::ahead::Ahead;
 use crate::settings::Settings;
@@ -22,19 +22,20 @@ use std::collections::VecDeque;
 pub struct Density {
     /// The threshold D_T.
     pub threshold_pkts: u32,
-    /// Displacements, and the number of packets with each displacement. The displacement is the receive index minus the
-    /// number: positive for late packets, negative for early ones. Sorted. Contains only displacements that occur.
+    /// Pairs of a displacement and the number of packets with this displacement. The displacement is the receive index
+    /// minus the number: positive for late packets, negative for early ones. The list is sorted by displacement, and
+    /// contains only displacements that occur.
     /// Implements RFC 5236, 3 (early and late).
     /// Implements RFC 5236, 3.2 (out of order).
     /// Implements RFC 5236, 3.5 (displacement frequency).
     /// Implements RFC 5236, 4 (reorder set).
     pub counts: Vec<(i32, u64)>,
-    /// N', the sum of these numbers of packets.
+    /// N', the sum of the packet counts in `counts`.
     pub pkts: u64,
     /// Arrivals that are early by more than D_T. They count as lost.
     pub early_beyond_pkts: u64,
     /// Arrivals that are late by more than D_T. They count as lost. Duplicates are not included, and neither are
-    /// arrivals that are too late to be counted.
+    /// arrivals that the loss-waiting window excludes.
     pub late_beyond_pkts: u64,
 }
 
@@ -63,7 +64,7 @@ impl Density {
         (self.pkts > 0).then(|| self.counts.iter().map(term).sum())
     }
 
-    /// Probability that a packet arrives after at least `successors` packets that were sent later. This is the sum of
+    /// Share of packets that arrive after at least `successors` packets that were sent later. The share is the sum of
     /// RD\[i\] from `successors` to D_T. None: no packets were counted.
     /// Implements RFC 5236, 9 (late share).
     pub fn overtaken_ratio(&self, successors: u32) -> Option<f64> {
@@ -75,10 +76,10 @@ impl Density {
     }
 }
 
-/// Computes RD incrementally by the RFC's stay-back algorithm. The time per arrival does not depend on D_T.
+/// Computes RD incrementally by the RFC's stay-back algorithm. The time per arrival is independent of D_T.
 ///
-/// When a packet leaves the window, the RFC assigns it a receive index. This is the smallest unused number among the
-/// packets in the window and the packets that left the window early. Here the set of these numbers is kept sorted.
+/// When a packet leaves the window, it gets a receive index. The receive index is the smallest unused number among the
+/// packets that are in the window or left it early. In this implementation, these numbers are in a sorted set.
 /// Implements RFC 5236, 2 (complexity).
 /// Implements RFC 5236, 6 (stay-back).
 /// Implements RFC 5236, 7.1 (algorithm for RD).
@@ -87,12 +88,12 @@ pub struct DensityMeter {
     threshold_pkts: u32,
     /// The latest arrivals, in order of arrival. The displacement of a packet is known after D_T further arrivals.
     window: VecDeque<u64>,
-    /// Future receive indices, which are the numbers in the window and in the RFC's buffer. The set contains as many
-    /// numbers as the window has packets. A number below the set's base has been a receive index, or is lost.
+    /// Receive indices that are not used yet: the numbers in the window and in the RFC's buffer. The set always has as
+    /// many numbers as the window has packets. A number below the set's base was used as a receive index, or is lost.
     /// Implements RFC 5236, 3.1 (receive index).
     indices: Ahead,
-    /// Number of packets with displacement 0, -1, 1, -2, 2, ... One vector holds both signs, because the processor
-    /// cannot predict whether a packet is early or late.
+    /// Number of packets with displacement 0, -1, 1, -2, 2, ..., in this order. Both signs are in one vector, because
+    /// the processor cannot predict whether a packet is early or late.
     counts: Vec<u64>,
     early_beyond_pkts: u64,
     late_beyond_pkts: u64,
@@ -112,8 +113,8 @@ impl DensityMeter {
         }
     }
 
-    /// Adds an arrival. Returns false if the arrival is not measured, because it is a duplicate, its number was given
-    /// up as too late, or it is `u64::MAX`.
+    /// Adds an arrival. Returns false if the arrival is not measured: it is a duplicate, its number was given up, or
+    /// its number is `u64::MAX`.
     #[inline]
     pub fn arrive(&mut self, seq: u64) -> bool {
         if seq == u64::MAX || !self.indices.insert(seq) {
@@ -126,7 +127,8 @@ impl DensityMeter {
         true
     }
 
-    /// Records an arrival that was not measured although it is not a duplicate. It is late beyond the threshold.
+    /// Counts an arrival that `arrive` refused although it is not a duplicate. Such an arrival is late beyond the
+    /// threshold.
     pub(crate) fn give_up(&mut self) {
         self.late_beyond_pkts += 1;
     }
@@ -149,13 +151,13 @@ impl DensityMeter {
         }
     }
 
-    /// Assigns the next receive index to the oldest packet in the window.
+    /// Gives the oldest packet in the window the next receive index.
     #[inline]
     fn leave(&mut self) {
         let (Some(seq), Some(index)) = (self.window.pop_front(), self.indices.first()) else { return };
         let displacement = index.abs_diff(seq);
         if seq > index && displacement > u64::from(self.threshold_pkts) {
-            // if a number is not among the future receive indices, its packet is lost
+            // the packet is discarded as too early, so its number must not become a receive index
             self.indices.remove(seq);
             self.indices.advance(index);
             self.early_beyond_pkts += 1;
@@ -173,7 +175,7 @@ impl DensityMeter {
     }
 }
 
-/// Adds one at index `at`. The vector only grows to the displacements that occur, not to all possible ones.
+/// Adds one at index `at`. The vector grows only to the largest index that occurs.
 #[inline]
 pub(crate) fn count(counts: &mut Vec<u64>, at: usize) {
     if at >= counts.len() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Worked examples from RFC 4737, RFC 5236 and the study `torres2020`, with the numbers that these state.
+//! Worked examples from RFC 4737, RFC 5236 and the study `torres2020`, with the numbers that these sources print.
 
 use crate::obvious::{self, Discarding, Overflowing};
 use crate::{Arrival, BufferDensity, Density, DensityMeter, Late, Meter, Reordering, Settings, Verdict};
@@ -27,7 +27,7 @@ fn buffer(numbers: &[u64], threshold_pkts: u32) -> BufferDensity {
     measured(numbers, thresholds(threshold_pkts)).buffer_density
 }
 
-/// Measures a table of RFC 4737. Returns the verdicts in order of arrival, and the totals. Times of arrival are in ms.
+/// Measures a table of RFC 4737, with times of arrival in ms. Returns the verdicts in order of arrival, and the totals.
 fn table(numbers: &[u64], dst_time_ms: Option<&[i64]>) -> (Vec<Verdict>, Reordering) {
     let mut meter = Meter::new(Settings { first_seq: Some(1), ..Settings::default() });
     let t_ns = |i: usize| dst_time_ms.map(|t| t[i] * 1_000_000);
@@ -36,8 +36,8 @@ fn table(numbers: &[u64], dst_time_ms: Option<&[i64]>) -> (Vec<Verdict>, Reorder
     (verdicts, meter.finish(Some(numbers.len() as u64)))
 }
 
-/// Asserts that verdicts agree with the table's column NextExp (section 3.3): a packet is reordered if its number is
-/// below NextExp.
+/// Asserts that the verdicts agree with the table's column NextExp (section 3.3): a packet is reordered exactly if its
+/// number is below NextExp.
 fn assert_next_exp(numbers: &[u64], next_exp: &[u64], verdicts: &[Verdict]) {
     for ((s, next), verdict) in numbers.iter().zip(next_exp).zip(verdicts) {
         assert_eq!(*verdict == Verdict::InOrder, s >= next, "packet {s}");
@@ -109,7 +109,7 @@ fn rfc_4737_table_4_gaps_and_runs() {
     let gaps = whole.gaps;
     assert_eq!((gaps.sequence_discontinuities, gaps.reordering_discontinuities), (2, 2));
     assert_eq!((gaps.gaps, gaps.mean_pkts(), gaps.mean_ns()), (1, Some(7.0), None));
-    // r after each packet: 1 2 3 4 5 0 0 1 2 3 4 5 0 1 2 3
+    // r after each packet is: 1 2 3 4 5 0 0 1 2 3 4 5 0 1 2 3
     let runs = whole.runs;
     assert_eq!((runs.pkts, runs.in_order_pkts, runs.runs), (16, 13, 3));
     assert_eq!((runs.squares, runs.last_pkts, runs.max_pkts), (5 * 5 + 5 * 5, 3, 5));
@@ -158,7 +158,7 @@ fn of_two_early_packets_and_a_late_one_the_late_one_is_reordered_and_the_early_o
     let (verdicts, whole) = table(&[1, 2, 4, 5, 3], None);
     let reordered: Vec<bool> = verdicts.iter().map(|v| *v != Verdict::InOrder).collect();
     assert_eq!(reordered, [false, false, false, false, true]);
-    // the occupancies are 0 0 1, then 2, then 0
+    // after the five packets, the occupancies are 0 0 1 2 0
     assert_eq!(buffer(&[1, 2, 4], 200).counts, [(0, 2), (1, 1)]);
     assert_eq!(buffer(&[1, 2, 4, 5], 200).counts, [(0, 2), (1, 1), (2, 1)]);
     assert_eq!(whole.buffer_density.counts, [(0, 3), (1, 1), (2, 1)]);
@@ -185,7 +185,7 @@ fn a_duplicate_alone_puts_nothing_out_of_order() {
 // Tests RFC 4737, 5.2 (received packets).
 #[test]
 fn a_duplicate_is_none_of_the_packets_of_n_reordering() {
-    // if section 5.2 counted copies, packet 1 would be 2-reordered, one packet of three
+    // if section 5.2 counted copies as well, packet 1 would be 2-reordered: one packet of three
     let got = measured(&[2, 2, 1], Settings::default());
     assert_eq!(got.n_reordering[..2], [(1, 1), (2, 0)]);
     assert_eq!(got.n_reordered_ratio(1), Some(0.5));
@@ -211,7 +211,7 @@ fn of_a_late_block_of_three_the_programs_of_the_appendix_count_three_and_one() {
 // Tests RFC 4737, A (program for n-reordering).
 #[test]
 fn n_reordering_is_a_share_of_all_received_and_not_of_those_after_the_nth() {
-    // the ratio follows Definition 2 (m / l), not Appendix A (m / (l - n)): it is 1 / 9, not 1 / 6
+    // by Definition 2 (m / l), the ratio is 1 / 9; by Appendix A (m / (l - n)), it would be 1 / 6
     let got = measured(&[1, 2, 3, 7, 8, 9, 4, 5, 6], Settings::default());
     assert_eq!(got.n_reordered_ratio(3), Some(1.0 / 9.0));
 }
@@ -269,7 +269,7 @@ fn rfc_5236_section_3_displacements() {
 #[test]
 fn rfc_5236_section_4_events() {
     assert_eq!(density(&[1, 2, 3, 5, 4, 6], 4).counts, [(-1, 1), (0, 4), (1, 1)]);
-    // 4 is lost and 2 arrives twice; the receive indices are 1 2 3 5 6 -, and the displacements 0 0 -2 2 0 -
+    // 4 is lost and 2 arrives twice; the receive indices are 1 2 3 5 6 -, so the displacements are 0 0 -2 2 0 -
     let got = measured(&[1, 2, 5, 3, 6, 2], thresholds(4));
     assert_eq!(got.density.counts, [(-2, 1), (0, 3), (2, 1)]);
     assert_eq!((got.lost_pkts, got.duplicate_pkts), (1, 1));
@@ -302,8 +302,9 @@ fn rfc_5236_section_8_b_a_lost_packet_shows_in_the_buffer_alone() {
     let got = measured(&numbers, thresholds(3));
     assert_eq!(got.density.counts, [(0, 6)]);
     assert_eq!((got.density.share_ratio(0), got.density.share_ratio(1)), (Some(1.0), Some(0.0)));
-    // Table 6 prints E = 7 in its last column. All other columns print E before the arrival, which would be 3 there.
-    // When 7 arrives, the buffer is full, so 3 is given up and 4 to 6 are released.
+    // In its last column, Table 6 prints E = 7, the value after the arrival. In all other columns, it prints E before
+    // the arrival, which would be 3 in the last column. When 7 arrives, the buffer is full, so 3 is given up, and 4 to
+    // 6 leave the buffer.
     let (occupancies, _) = obvious::buffer_steps(&numbers, 3, 1, Overflowing::AsInTheRfc);
     assert_eq!(occupancies, [0, 0, 1, 2, 3, 0]);
     assert_eq!(got.buffer_density.counts, [(0, 3), (1, 1), (2, 1), (3, 1)]);
@@ -360,7 +361,7 @@ fn the_first_number_is_the_smallest_though_it_comes_late() {
     let got = measured(&[6, 1, 2, 3, 4, 5], thresholds(4));
     assert_eq!((got.first_seq, got.lost_pkts, got.reordered_pkts), (Some(1), 0, 5));
     assert_eq!(got.buffer_density.counts, [(0, 1), (1, 5)]);
-    // if the first number is 0, packet 0 is lost, and the buffer waits for it until the buffer is full
+    // with 0 as the first number, packet 0 is lost, and the buffer waits for it until the buffer is full
     let got = measured(&[6, 1, 2, 3, 4, 5], Settings { first_seq: Some(0), ..thresholds(4) });
     assert_eq!((got.first_seq, got.lost_pkts), (Some(0), 1));
     assert_eq!(got.buffer_density.counts, [(0, 1), (1, 2), (2, 1), (3, 1), (4, 1)]);
@@ -379,11 +380,12 @@ fn a_packet_below_the_first_number_is_none_of_the_sequence() {
 fn a_packet_beyond_the_loss_window_is_lost() {
     let settings = Settings { loss_window_pkts: 3, ..thresholds(10) };
     let got = measured(&[1, 2, 6, 3, 7, 4, 5, 3], settings);
-    // when 3 arrives it is 3 below 6, and is counted; its copy is 4 below 7, and cannot be recognised; 4 is 3 below 7
+    // The first 3 arrives when the largest number is 6, and 4 arrives when it is 7, so both are counted. The second 3
+    // is 4 below the largest number, so it is too late, and is not recognised as a copy.
     assert_eq!((got.received_pkts, got.too_late_pkts, got.duplicate_pkts), (7, 1, 0));
     let got = measured(&[1, 2, 6, 7, 3, 4, 5], settings);
     assert_eq!((got.received_pkts, got.too_late_pkts, got.lost_pkts, got.reordered_pkts), (6, 1, 1, 2));
-    // the density of RFC 5236 has its own threshold, so its results differ from those of RFC 4737
+    // the density of RFC 5236 uses its own threshold instead, and so counts other packets
     assert_eq!(got.density.pkts, 7);
 }
 
@@ -413,7 +415,7 @@ fn a_late_packet_beyond_the_threshold_shifts_none_of_those_after_it() {
     let got = density(&numbers, 2);
     assert_eq!(got.counts, [(-2, 1), (-1, 1), (0, 46)]);
     assert_eq!(got.late_beyond_pkts, 1);
-    // from then on, the RFC's program counts each packet as early
+    // after this, the RFC's program takes each packet for early
     let rfc = obvious::stay_back(&numbers, 2, Discarding::AsInTheRfc);
     assert_eq!(rfc.counts.into_iter().collect::<Vec<_>>(), [(-2, 1), (-1, 47)]);
 }
@@ -428,7 +430,7 @@ fn a_threshold_within_the_jitter_does_not_bring_the_receive_index_to_a_halt() {
     let rfc = obvious::stay_back(&numbers, 2, Discarding::AsInTheRfc);
     assert!(rfc.counts.values().sum::<u64>() < 200, "{rfc:?}");
     assert!(density(&numbers, 2).pkts > 1400);
-    // if the threshold is above the jitter, the RFC's program and this one agree
+    // if the threshold is larger than the jitter, the RFC's program gives the same result
     let rfc = obvious::stay_back(&numbers, 9, Discarding::AsInTheRfc);
     assert_eq!(rfc.counts.into_iter().collect::<Vec<_>>(), density(&numbers, 9).counts);
 }
@@ -455,11 +457,11 @@ fn the_last_packets_are_measured_when_the_sequence_ends() {
 // Tests RFC 5236, 7.2 (algorithm for RBD).
 #[test]
 fn an_early_packet_that_the_full_buffer_does_not_reach_is_stored() {
-    // the RFC's program drops packet 5 here, and returns 0 1 0
+    // here, the RFC's program drops packet 5, so the occupancies are 0 1 0
     let (rfc, unreached) = obvious::buffer_steps(&[1, 3, 5], 1, 1, Overflowing::AsInTheRfc);
     assert_eq!((rfc, unreached), (vec![0, 1, 0], 1));
     assert_eq!(buffer(&[1, 3, 5], 1).counts, [(0, 1), (1, 2)]);
-    // a stored packet is released when its predecessor arrives, and does not count as a past packet
+    // when 4 arrives, the stored packet 5 is released, and is not counted as late
     assert_eq!(buffer(&[1, 3, 5, 4, 6], 1).counts, [(0, 3), (1, 2)]);
 }
 

@@ -3,12 +3,13 @@
 
 use crate::density::count;
 
-/// Reordering extent: the number of arrivals between a packet and the first packet that overtook it (RFC 4737, section
-/// 4.2). For packet i it is e = i - j, where j is the *smallest* index with s\[j\] > s\[i\]. Packets in order have no
-/// extent.
+/// Reordering extent: the number of arrivals from the first packet that overtook a packet to the packet itself (RFC
+/// 4737, section 4.2). For packet i the extent is e = i - j, where j is the *smallest* index with s\[j\] > s\[i\].
+/// Packets in order have no extent.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Extents {
-    /// Extents, and the number of reordered packets with each extent. Sorted. Contains only extents that occur.
+    /// Pairs of an extent and the number of reordered packets with this extent. The list is sorted by extent, and
+    /// contains only extents that occur.
     /// Implements RFC 4737, 4.2.4 (histogram of extents).
     pub counts: Vec<(u32, u64)>,
     /// Sum of the extents of all reordered packets.
@@ -25,8 +26,8 @@ impl Extents {
     }
 }
 
-/// Late time: the time since the first packet that overtook arrived (RFC 4737, section 4.3), DstTime(i) - DstTime(i -
-/// e).
+/// Late time: the time from the arrival of the first packet that overtook a packet to the arrival of the packet itself
+/// (RFC 4737, section 4.3), DstTime(i) - DstTime(i - e).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LateTimes {
     /// Number of reordered packets for which both times are known.
@@ -50,9 +51,9 @@ impl LateTimes {
     }
 }
 
-/// Byte offset: the payload that arrived before a reordered packet although it was sent later. It must be stored until
-/// that packet arrives (RFC 4737, section 4.4). It is the sum of the payloads of all packets j with i - e <= j < i and
-/// s\[j\] > s\[i\].
+/// Byte offset: the payload of packets that were sent after a reordered packet but arrived before it. The receiver must
+/// store this payload until the reordered packet arrives (RFC 4737, section 4.4). The byte offset is the sum of the
+/// payloads of all packets j with i - e <= j < i and s\[j\] > s\[i\].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ByteOffsets {
     /// Number of reordered packets.

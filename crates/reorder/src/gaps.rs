@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Discontinuities (RFC 4737, section 3.4), and the gaps between reordering discontinuities (section 4.5).
 //!
-//! A packet that skips missing numbers is a sequence discontinuity. If one of the skipped numbers arrives later, the
-//! packet becomes a *reordering* discontinuity. The RFC leaves one case open: discontinuities may be found in an order
-//! that differs from their order in the sequence. In 1, 4, 7, 6, 2, for example, packet 7 is found when 6 arrives, and
-//! packet 4 is found later, when 2 arrives. The RFC first defines a gap as the distance between *successive*
-//! discontinuities, but then as the distance between discontinuities that are found one after the other. Here
-//! discontinuities are sorted by the time of their own arrival, whenever they were found. No gap is then negative or
-//! omitted. The example has one gap, of length 1.
+//! A packet is a sequence discontinuity if its number skips numbers that are missing. If a skipped number arrives
+//! later, this packet becomes a *reordering* discontinuity. The RFC leaves one case open: reordering discontinuities
+//! may become known in another order than that of their arrival. In 1, 4, 7, 6, 2, for example, packet 7 becomes known
+//! when 6 arrives, and packet 4 only when 2 arrives. The RFC first defines a gap as the distance between *successive*
+//! discontinuities, and later as the distance between discontinuities that become known one after the other. In this
+//! module, discontinuities are sorted by their own arrival, whenever they become known. Gaps are then never negative,
+//! and none is omitted. The example has one gap, of length 1.
 
 use std::collections::VecDeque;
 
-/// Number of discontinuities that are checked one by one before all are searched.
+/// Number of the most recent discontinuities that are checked one by one, before the older ones are searched.
 const FEW: usize = 16;
 
-/// Distances between successive reordering discontinuities.
+/// Distances between successive reordering discontinuities, as sums and maxima.
 /// Implements RFC 4737, 4.5.5 (summary of gaps).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Gaps {
-    /// Number of packets that skipped missing numbers. The skipped numbers may be lost.
+    /// Number of packets whose number skipped missing numbers. The skipped packets may be lost or late.
     pub sequence_discontinuities: u64,
-    /// Number of packets that were the first to overtake a reordered packet.
+    /// Number of packets that were the first to overtake some reordered packet.
     pub reordering_discontinuities: u64,
-    /// Number of gaps. It is one less than the number of reordering discontinuities, or 0. (The RFC assigns the first
-    /// discontinuity a gap of 0, which is not counted here.)
+    /// Number of gaps. It is one less than the number of reordering discontinuities, or 0. (The RFC gives the first
+    /// discontinuity a gap of 0; this crate does not count that gap.)
     pub gaps: u64,
     /// Sum of the gaps, in arrivals.
     pub sum_pkts: u64,
@@ -31,9 +31,9 @@ pub struct Gaps {
     pub max_pkts: Option<u64>,
     /// Number of gaps for which the times of both ends are known.
     pub timed_gaps: u64,
-    /// Sum of these gaps.
+    /// Sum of the timed gaps, in ns.
     pub sum_ns: i128,
-    /// Longest of these gaps. None: no gap has both times.
+    /// Longest timed gap, in ns. None: no gap has both times.
     pub max_ns: Option<i64>,
 }
 
@@ -52,7 +52,7 @@ impl Gaps {
 /// Position of a packet among the arrivals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
-    /// Number of earlier arrivals. Only first copies count.
+    /// Number of earlier arrivals, not counting further copies. Only first copies count.
     pub index: u64,
     /// Time of arrival, if known.
     pub t_ns: Option<i64>,
@@ -62,14 +62,14 @@ pub struct Position {
 struct Discontinuity {
     seq: u64,
     position: Position,
-    /// Whether numbers before the packet are known to be missing. This is not known for the first arrival of a sequence
-    /// whose first number is not known. Packets may nevertheless be late relative to this arrival.
+    /// Whether the packet certainly skipped numbers. If the first number of the sequence is unknown, the first arrival
+    /// has skipped none for certain. Packets may nevertheless be late relative to it.
     leaps: bool,
     reorders: bool,
 }
 
-/// Sequence discontinuities for which a packet may still be late. They are sorted by arrival, and therefore also by
-/// number.
+/// Sequence discontinuities that may still turn out to be reordering discontinuities. They are sorted by arrival, and
+/// so by number.
 /// Implements RFC 4737, 6 (stored discontinuities).
 #[derive(Debug, Clone, Default)]
 pub struct Discontinuities {
@@ -79,8 +79,8 @@ pub struct Discontinuities {
 }
 
 impl Discontinuities {
-    /// Adds a packet that skipped missing numbers. If `leaps` is false, it only may have skipped some. `lowest` is the
-    /// smallest number that may still arrive.
+    /// Adds a packet that skipped missing numbers. If `leaps` is false, it is not certain that the packet skipped
+    /// numbers. `lowest` is the smallest number that may still arrive.
     pub fn add(&mut self, seq: u64, position: Position, leaps: bool, lowest: u64) {
         while self.recent.front().is_some_and(|d| d.seq <= lowest) {
             self.settle();
@@ -88,16 +88,15 @@ impl Discontinuities {
         self.recent.push_back(Discontinuity { seq, position, leaps, reorders: false });
     }
 
-    /// Finds the first packet with a number above `seq`. The packet that is found now becomes a reordering
-    /// discontinuity. `seq` must be at least the `lowest` of the last call of `add`, and must arrive after a larger
-    /// number.
+    /// Finds the first arrival with a number above `seq`, and makes it a reordering discontinuity. `seq` must be at
+    /// least `lowest` of the last call of `add`, and a larger number must have arrived before.
     ///
-    /// Only packets that skipped numbers need to be checked. For any other new maximum, all numbers between it and the
-    /// previous maximum have arrived.
+    /// Only packets that skipped numbers are searched. For any other packet with a new largest number, all numbers
+    /// between the previous largest number and its own have arrived.
     /// Implements RFC 4737, 4.5.3 (reordering discontinuity).
     #[inline]
     pub fn overtaker(&mut self, seq: u64) -> Position {
-        // the discontinuity is usually one of the most recent ones
+        // usually, it is one of the most recent discontinuities
         let few = self.recent.len().saturating_sub(FEW);
         let mut at = self.recent.len();
         while at > few && self.recent[at - 1].seq > seq {
@@ -111,7 +110,7 @@ impl Discontinuities {
         found.position
     }
 
-    /// Returns all gaps.
+    /// Returns the gaps of the whole sequence.
     pub fn finish(mut self) -> Gaps {
         while !self.recent.is_empty() {
             self.settle();
@@ -119,7 +118,7 @@ impl Discontinuities {
         self.gaps
     }
 
-    /// Removes the oldest entry. No packet can be late for it any longer.
+    /// Removes the oldest entry, because no packet that it has overtaken can arrive any more.
     fn settle(&mut self) {
         let Some(oldest) = self.recent.pop_front() else { return };
         self.gaps.sequence_discontinuities += u64::from(oldest.leaps || oldest.reorders);

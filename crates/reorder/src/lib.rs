@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Metrics of packet reordering from RFC 4737 and RFC 5236, with mean displacement and entropy. They are computed while
-//! packets arrive.
+//! Metrics of packet reordering from RFC 4737 and RFC 5236, with mean displacement and entropy. All metrics are
+//! computed while packets arrive.
 //!
 //! ```
 //! use reorder::{Arrival, Meter, Settings};
@@ -14,17 +14,17 @@
 //! assert_eq!(reordering.reordered_ratio(), Some(0.25));
 //! ```
 //!
-//! The RFCs contradict themselves in some cases, and leave others open. Each decision is documented beside its code,
-//! and a test shows its effect:
+//! The RFCs contradict themselves in some cases, and leave others open. The following decisions are documented in the
+//! code, and a test shows the effect of each:
 //!
-//! - the first packet to arrive is in order, and only first copies are analysed ([`Reordering`]);
+//! - the first packet that arrives is in order, and only first copies are analysed ([`Reordering`]);
 //! - an extent counts from the *first* packet that overtook ([`Extents`]);
 //! - discontinuities are sorted by arrival, not by discovery ([`Gaps`]);
 //! - the last run of a sequence counts as in the RFC's counters ([`Runs`]);
-//! - n-reordering is stated as a share of all received packets ([`Reordering::n_reordered_ratio`]);
-//! - if a packet is late beyond D_T, the receive index of RD still advances ([`Density`]);
+//! - n-reordering is a share of all received packets ([`Reordering::n_reordered_ratio`]);
+//! - if a packet is late beyond D_T, the receive index of RD advances nevertheless ([`Density`]);
 //! - the full buffer of RBD stores an early packet that the expected number did not reach ([`BufferDensity`]);
-//! - [`Settings`] describes an unknown first number, and the loss-waiting window.
+//! - [`Settings`] documents an unknown first number, and the loss-waiting window.
 
 mod ahead;
 mod buffer;

@@ -12,8 +12,8 @@ use crate::runs::Runs;
 use crate::settings::{Arrival, Settings};
 use crate::verdict::{Late, Verdict};
 
-/// Measures a sequence incrementally. The thresholds and the loss-waiting window limit the memory, which grows only as
-/// the sequence needs it.
+/// Measures a sequence while packets arrive. Memory grows with the sequence, up to limits that follow from the
+/// thresholds and the loss-waiting window.
 /// Implements RFC 4737, 1.2 (on the fly).
 /// Implements RFC 4737, 1.2 (losses and duplicates).
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub struct Meter {
     duplicate_pkts: u64,
     too_late_pkts: u64,
     outside_pkts: u64,
-    /// Smallest and largest number received so far.
+    /// Smallest and largest number of all packets received so far.
     /// Implements RFC 4737, 3 (next expected).
     ends: Option<(u64, u64)>,
     recent: Recent,
@@ -62,7 +62,7 @@ impl Meter {
         }
     }
 
-    /// Adds the next arrival, and returns its verdict.
+    /// Adds the next arrival, and classifies it.
     #[inline]
     pub fn arrive(&mut self, arrival: Arrival) -> Verdict {
         let seq = arrival.seq;
@@ -75,7 +75,7 @@ impl Meter {
             Some((_, largest)) if seq <= largest => {
                 if largest - seq > self.window {
                     self.too_late_pkts += 1;
-                    // RFC 5236 has its own thresholds, and its own rule for numbers that were given up
+                    // RFC 5236 has thresholds of its own, and its own rule for numbers that were given up
                     self.density.arrive(seq);
                     self.buffer.arrive(seq);
                     return Verdict::TooLate;
@@ -106,8 +106,8 @@ impl Meter {
     }
 
     /// Returns the metrics of all arrivals so far. `sent_pkts` is the number of packets sent in the sequence, if known.
-    /// If it is None, losses after the last arrival are not counted. Without a first number, losses before the smallest
-    /// number are not counted either.
+    /// None: losses after the largest number received are not counted. If the settings have no first number, losses
+    /// before the smallest number received are not counted either.
     /// Implements RFC 5236, 7 (up to date).
     pub fn finish(self, sent_pkts: Option<u64>) -> Reordering {
         let received_pkts = self.runs.pkts;
@@ -140,7 +140,7 @@ impl Meter {
         }
     }
 
-    /// Records an arrival with a new largest number.
+    /// Records an arrival whose number is the largest so far.
     #[inline]
     fn in_order(&mut self, arrival: Arrival) {
         let seq = arrival.seq;

@@ -2,9 +2,9 @@
 //! n-reordering of RFC 4737, section 5.
 //!
 //! Packet i is n-reordered if at least n packets arrived before it, and each of the n packets directly before it has a
-//! larger number (section 5.3). The share refers to all received packets (Definition 2: m / l). The program in the
-//! RFC's Appendix A divides by l - n instead. In the RFC's second program, `l` has the wrong scope, so that the program
-//! only finds 1-reordering.
+//! larger number (section 5.3). The share of n-reordered packets is relative to all received packets (Definition 2: m /
+//! l). The program in the RFC's Appendix A instead divides by l - n. In the second program of the RFC, `l` has the
+//! wrong scope, so this program only finds 1-reordering.
 
 use crate::density::count;
 use crate::settings::Settings;
@@ -13,24 +13,24 @@ use crate::settings::Settings;
 #[derive(Debug, Clone)]
 pub struct NReordering {
     n_max: usize,
-    /// Numbers of the latest arrivals, at least n_max of them, stored as a ring. The ring initially contains 0, which
-    /// is not larger than any number.
+    /// A ring with the numbers of the latest arrivals, at least n_max of them. At first the ring contains zeros, which
+    /// are larger than no number.
     /// Implements RFC 4737, 6 (sliding window).
     last: Vec<u64>,
     pkts: usize,
-    /// Number of packets per degree, from degree 1 on. The degree of a packet is the number of larger numbers directly
-    /// before it, limited to n_max.
+    /// For each degree from 1 on, the number of packets with this degree. A packet's degree is the number of larger
+    /// numbers directly before it, limited to n_max.
     degrees: Vec<u64>,
 }
 
 impl NReordering {
-    /// Creates counters for n = 1..=n_max. n_max is at most 65,536.
+    /// Creates counters for n = 1 to n_max; n_max is at most 65,536.
     pub fn new(n_max: u32) -> Self {
         let n_max = n_max.min(Settings::MOST_N) as usize;
         Self { n_max, last: vec![0; n_max.next_power_of_two()], pkts: 0, degrees: Vec::new() }
     }
 
-    /// Adds a packet in order. No packet before it has a larger number.
+    /// Adds a packet that is in order: no earlier packet has a larger number.
     #[inline]
     pub fn in_order(&mut self, seq: u64) {
         let mask = self.last.len() - 1;
@@ -38,7 +38,7 @@ impl NReordering {
         self.pkts = self.pkts.wrapping_add(1);
     }
 
-    /// Adds a packet out of order. Returns the largest n, up to n_max, for which the packet is n-reordered.
+    /// Adds a reordered packet. Returns the largest n, up to n_max, for which the packet is n-reordered.
     /// Implements RFC 4737, 5.3 (n-reordered).
     #[inline]
     pub fn reordered(&mut self, seq: u64) -> u32 {
@@ -52,8 +52,8 @@ impl NReordering {
         degree as u32
     }
 
-    /// Returns (n, number of n-reordered packets) for each n up to n_max, including counts of zero. An n-reordered
-    /// packet is also n-reordered for all smaller n.
+    /// Pairs (n, number of n-reordered packets) for each n up to n_max, including zeros. An n-reordered packet is
+    /// n-reordered for all smaller n as well.
     /// Implements RFC 4737, 5.3 (smaller n).
     pub fn finish(self) -> Vec<(u32, u64)> {
         let mut pkts = 0;

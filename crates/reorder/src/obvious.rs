@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Slow implementations of the metrics, directly from the definitions. Property tests use them as the reference.
+//! Slow implementations of the metrics that follow the definitions directly. Property tests use them as the reference.
 
 use crate::settings::{Arrival, Settings};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// First copies among the arrivals that are not too late, and counts of all other arrivals.
+/// The received packets (first copies that are not too late), and the numbers of all other arrivals.
 #[derive(Debug, Default, PartialEq)]
 pub struct Judged {
     pub received: Vec<Arrival>,
-    /// First copies and arrivals that are too late, which are all arrivals except known duplicates.
+    /// All arrivals except recognised duplicates: first copies, and arrivals that are too late.
     pub undoubled: Vec<u64>,
     pub duplicate_pkts: u64,
     pub too_late_pkts: u64,
     pub outside_pkts: u64,
 }
 
-/// Classifies each arrival by a scan of all earlier arrivals.
+/// Classifies each arrival by comparing it with all earlier arrivals.
 pub fn judged(arrivals: &[Arrival], settings: &Settings) -> Judged {
     let mut judged = Judged::default();
     let mut highest = 0;
@@ -51,13 +51,13 @@ pub fn offset_bytes(s: &[Arrival], i: usize, extent: usize) -> u64 {
     s[i - extent..i].iter().filter(|j| j.seq > s[i].seq).map(|j| u64::from(j.len_bytes)).sum()
 }
 
-/// Indices of the reordering discontinuities, in order of arrival (RFC 4737, section 4.5).
+/// Indices of the reordering discontinuities in the sequence of arrivals, sorted (RFC 4737, section 4.5).
 pub fn discontinuities(s: &[Arrival]) -> Vec<usize> {
     let found: BTreeSet<usize> = (0..s.len()).filter_map(|i| first_overtaker(s, i)).collect();
     found.into_iter().collect()
 }
 
-/// Lengths of the runs that end with a reordered packet, and of the last run (RFC 4737, section 4.6).
+/// Lengths of the runs that a reordered packet ended, and the length of the last run (RFC 4737, section 4.6).
 pub fn run_lengths(s: &[Arrival]) -> (Vec<u64>, u64) {
     let flags: Vec<bool> = (0..s.len()).map(|i| reordered(s, i)).collect();
     let mut runs: Vec<u64> = flags.split(|&reordered| reordered).map(|run| run.len() as u64).collect();
@@ -70,16 +70,15 @@ pub fn n_reordered_pkts(s: &[Arrival], n: usize) -> u64 {
     (n..s.len()).filter(|&i| s[i - n..i].iter().all(|j| j.seq > s[i].seq)).count() as u64
 }
 
-/// Displacements of RFC 5236, section 3, without thresholds. The receive indices are the received numbers in sorted
-/// order.
+/// Displacements of RFC 5236, section 3, without thresholds. The receive indices are the received numbers, sorted.
 pub fn displacements(numbers: &[u64]) -> Vec<i32> {
     let mut indices = numbers.to_vec();
     indices.sort_unstable();
     indices.iter().zip(numbers).map(|(&index, &s)| (index as i64 - s as i64) as i32).collect()
 }
 
-/// Buffer occupancies of RFC 5236, section 3, without threshold and without losses: the number of packets ahead of the
-/// smallest missing number.
+/// Buffer occupancies of RFC 5236, section 3, without a threshold and without losses: after each arrival, the number of
+/// received packets above the smallest missing number.
 pub fn occupancies(numbers: &[u64], first_seq: u64) -> Vec<u32> {
     let after = |i: usize| {
         let here: BTreeSet<u64> = numbers[..=i].iter().copied().collect();
@@ -93,14 +92,15 @@ pub fn occupancies(numbers: &[u64], first_seq: u64) -> Vec<u32> {
 #[derive(Debug, Default, PartialEq)]
 pub struct StayBack {
     pub counts: BTreeMap<i32, u64>,
-    /// Number of packets that were discarded when they left the window.
+    /// Number of packets that were discarded as too early when they left the window.
     pub early_pkts: u64,
     pub late_pkts: u64,
-    /// Arrivals whose number is below the receive index, or already in the window or the buffer.
+    /// Arrivals with a number that is below the receive index, or that is already in the window or the buffer.
     pub refused_pkts: u64,
 }
 
-/// Whether the receive index advances when a late packet is discarded. In the RFC it does not: see `density.rs`.
+/// Whether the receive index advances when a late packet is discarded. In the RFC, it does not advance: see
+/// `density.rs`.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Discarding {
     MovesOn,
@@ -154,16 +154,17 @@ pub fn stay_back(numbers: &[u64], threshold: u64, discarding: Discarding) -> Sta
     out
 }
 
-/// Whether the full buffer keeps an early arrival that the expected number did not reach. In the RFC, the buffer drops
-/// the arrival: see `buffer.rs`.
+/// Whether the full buffer stores an early arrival that is still early after the expected number has moved. In the RFC,
+/// it drops this arrival: see `buffer.rs`.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Overflowing {
     Stores,
     AsInTheRfc,
 }
 
-/// The pseudo-code of RFC 5236, section 7.2, step by step. Returns the occupancy at each counted arrival. Also returns
-/// how often an early arrival found the buffer full and the expected number did not reach it.
+/// The pseudo-code of RFC 5236, section 7.2, step by step. Returns two values: the occupancy after each counted
+/// arrival, and the number of early arrivals that found the buffer full and were still early after the expected number
+/// had moved.
 pub fn buffer_steps(numbers: &[u64], threshold: usize, first_seq: u64, overflowing: Overflowing) -> (Vec<u32>, u64) {
     let (mut expected, mut buffer) = (first_seq, BTreeSet::new());
     let (mut occupancies, mut unreached) = (Vec::new(), 0);

@@ -6,7 +6,7 @@ use crate::{Arrival, Meter, Reordering, Settings};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Packets that are sent in order, each with its own jitter, and sorted by arrival. Some are lost, and some are
+/// Packets that are sent in order, delayed by a jitter of their own, and sorted by arrival; some are lost, and some are
 /// duplicated.
 fn jittered(most_pkts: usize) -> impl Strategy<Value = Vec<Arrival>> {
     let packet = (0u32..40, 0u32..20, 0u32..60, 1u32..1500);
@@ -26,7 +26,7 @@ fn jittered(most_pkts: usize) -> impl Strategy<Value = Vec<Arrival>> {
     })
 }
 
-/// Arbitrary numbers, near and far, in any order. Some have no time.
+/// Arbitrary numbers in any order, some close together and some far apart. Some packets have no time.
 fn wild(most_pkts: usize) -> impl Strategy<Value = Vec<Arrival>> {
     let near = || 0u64..30;
     let far = prop_oneof![near(), 0u64..300, 5000u64..5050, Just(70_000), Just(1 << 40), u64::MAX - 3..=u64::MAX];

@@ -4,28 +4,28 @@
 const CHUNK_BITS: u32 = 4;
 const BLOCK_BITS: u32 = 8;
 const GROUP_BITS: u32 = 12;
-/// Number of blocks in a group, of chunks in a block, and of numbers in a chunk.
+/// Three ratios that are all 16: blocks per group, chunks per block, and numbers per chunk.
 const FAN: usize = 16;
 const LEAST_BLOCKS: usize = 4;
-/// Number of a block or group to which nothing has been added.
+/// Value of the field `number` of a block or group that contains no packet.
 const NONE: u64 = u64::MAX;
 
-/// The numbers in the loss-waiting window, in chunks of 16, blocks of 256 and groups of 4096. They are stored in a
-/// ring, which grows to the size of the window at most. A block is cleared when a number of a later cycle enters it. A
-/// jump of any distance therefore costs nothing.
+/// The numbers in the loss-waiting window, in chunks of 16, blocks of 256 and groups of 4096. The blocks are stored in
+/// a ring, which grows at most to the size of the window. A block is cleared only when the first number of a new cycle
+/// of the ring enters it. A jump to a much larger number therefore costs no more than a small step.
 /// Implements RFC 4737, 6 (missing numbers).
 #[derive(Debug, Clone)]
 pub struct Recent {
     blocks: Vec<Block>,
     groups: Vec<Group>,
     window: u64,
-    /// Smallest and largest of the numbers for which a block was cleared.
+    /// Smallest and largest number that was the first to enter its block.
     ends: Option<(u64, u64)>,
 }
 
 #[derive(Debug, Clone)]
 struct Block {
-    /// Number of the block: a packet's number / 256.
+    /// Number of the block: a packet's number divided by 256.
     number: u64,
     bytes: u64,
     arrived: [u64; 4],
@@ -35,7 +35,7 @@ struct Block {
 
 #[derive(Debug, Clone)]
 struct Group {
-    /// Number of the group: a packet's number / 4096.
+    /// Number of the group: a packet's number divided by 4096.
     number: u64,
     bytes: u64,
 }
@@ -48,14 +48,14 @@ impl Recent {
         empty
     }
 
-    /// Whether `seq` has arrived. `seq` must be in the window.
+    /// Whether the number `seq` has arrived. `seq` must be in the window.
     #[inline]
     pub fn contains(&self, seq: u64) -> bool {
         let block = &self.blocks[self.block_place(seq)];
         block.number == seq >> BLOCK_BITS && block.arrived[(seq / 64 % 4) as usize] >> (seq % 64) & 1 == 1
     }
 
-    /// Adds `seq`, which must be in the window or be the new maximum.
+    /// Adds `seq`, which must be in the window or larger than all numbers so far.
     #[inline]
     pub fn insert(&mut self, seq: u64, len_bytes: u32) {
         if self.blocks[self.block_place(seq)].number != seq >> BLOCK_BITS {
@@ -99,7 +99,7 @@ impl Recent {
         sum
     }
 
-    /// Clears the block of `seq`. Before that, enlarges the ring if necessary, so that it holds all blocks of the
+    /// Clears the block of `seq`, so that it can be used. Enlarges the ring first if it cannot hold all blocks of the
     /// window from the smallest number on.
     #[cold]
     fn open(&mut self, seq: u64) {
@@ -119,10 +119,10 @@ impl Recent {
 
     fn resize(&mut self, blocks: usize) {
         let old_blocks = std::mem::replace(&mut self.blocks, vec![Block::EMPTY; blocks]);
-        // if the blocks of a ring begin inside a group, they extend into one more group
+        // if the first block of the ring is in the middle of a group, the ring's blocks are in one more group
         let groups = (blocks.div_ceil(FAN) + 1).next_power_of_two();
         let old_groups = std::mem::replace(&mut self.groups, vec![Group { number: NONE, bytes: 0 }; groups]);
-        // blocks with different indices in the ring also have different indices in a larger ring
+        // blocks that have different indices in the old ring have different indices in the larger ring as well
         for block in old_blocks.into_iter().filter(|b| b.number != NONE) {
             let at = self.block_place(block.number << BLOCK_BITS);
             self.blocks[at] = block;
@@ -155,7 +155,7 @@ fn chunk(seq: u64) -> (usize, usize) {
     ((seq >> CHUNK_BITS) as usize % FAN, seq as usize % FAN)
 }
 
-/// Sixteen masks of zeros, then fifteen masks of ones.
+/// Sixteen masks of zeros, followed by fifteen masks of ones.
 const STEP: [u64; 2 * FAN - 1] = {
     let mut step = [0; 2 * FAN - 1];
     let mut i = FAN;
@@ -166,9 +166,10 @@ const STEP: [u64; 2 * FAN - 1] = {
     step
 };
 
-/// Sum of the entries after index `at`. All sixteen entries are added, each with a mask from a table. A loop caused 1.1
-/// of the 5.4 million mispredicted branches of `examples/speed`, and so did a condition that the compiler turned into a
-/// loop (callgrind, 100,000 packets).
+/// Sum of the entries after the index `at`. All sixteen entries are added, each after a mask from a table is applied,
+/// so that there is no branch. With a loop, this function caused 1.1 of the 5.4 million mispredicted branches of
+/// `examples/speed` (callgrind, 100,000 packets). So it did with a condition, because the compiler turned the condition
+/// into a loop.
 #[inline]
 fn after(bytes: &[u64; FAN], at: usize) -> u64 {
     bytes.iter().zip(&STEP[FAN - 1 - at..]).map(|(b, mask)| b & mask).sum()
@@ -186,7 +187,7 @@ mod tests {
     }
 
     proptest! {
-        /// Moves: ahead of the maximum or back from it, with distance and bytes.
+        /// Each move leads ahead of the largest number or back from it; it is a distance, with the packet's bytes.
         #[test]
         fn knows_what_has_arrived_within_the_window(window in prop_oneof![1u32..200, 1u32..20_000], start in 0u64..100_000, moves in moves()) {
             let (mut recent, mut slow, mut largest) = (Recent::new(window), BTreeMap::new(), start);

@@ -8,9 +8,10 @@ use crate::gaps::Gaps;
 use crate::runs::Runs;
 use crate::settings::Settings;
 
-/// Metrics of one sequence. Counts are fields. Shares and means are methods, which return None if nothing was counted.
+/// Metrics of one sequence of packets. Fields contain counts. Methods return shares and means, or None if nothing was
+/// counted.
 ///
-/// arrived = received + duplicate + too late + outside.
+/// The counts add up: arrived = received + duplicate + too late + outside.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reordering {
     /// The settings of the meter.
@@ -20,33 +21,34 @@ pub struct Reordering {
     /// Number of first copies, which are the packets that RFC 4737 analyses (section 3.6).
     /// Implements RFC 4737, 5.2 (received packets).
     pub received_pkts: u64,
-    /// Payload of these packets.
+    /// Payload of the received packets, in bytes.
     pub received_bytes: u64,
-    /// Number of further copies.
+    /// Number of arrivals that are further copies of a received packet.
     pub duplicate_pkts: u64,
-    /// Number of arrivals whose number is below the largest number by more than the loss-waiting window. RFC 4737
-    /// counts them as lost. Copies of such packets cannot be recognised.
+    /// Number of arrivals whose sequence number is below the largest one so far by more than the loss-waiting window.
+    /// RFC 4737 counts such arrivals as lost. Among these arrivals, duplicates cannot be recognised.
     pub too_late_pkts: u64,
     /// Number of arrivals below the first number of the sequence, or with an invalid number.
     pub outside_pkts: u64,
-    /// Number of packets sent, if it is known. Otherwise the number of packets from the first number to the largest one
-    /// received.
+    /// Number of packets sent, if it was given. If it was not given, the number of sequence numbers from the first to
+    /// the largest received.
     pub expected_pkts: u64,
-    /// expected - received. The value is 0 if more packets were received than sent, which only happens if the number of
-    /// sent packets is wrong.
+    /// expected - received. It is 0 if more packets were received than sent, which shows that the given number of sent
+    /// packets is wrong.
     pub lost_pkts: u64,
-    /// First number of the sequence: from the settings, else the smallest number received. None: nothing was received.
+    /// First number of the sequence: the one in the settings. If the settings have none, the smallest number received.
+    /// None: nothing was received.
     pub first_seq: Option<u64>,
     /// Largest number received. None: nothing was received.
     pub last_seq: Option<u64>,
     /// Number of packets that arrived after a packet with a larger number (RFC 4737, section 3.3). The first arrival is
-    /// in order.
+    /// never reordered.
     pub reordered_pkts: u64,
     /// Reordering extents (RFC 4737, section 4.2).
     pub extent: Extents,
     /// Late times (RFC 4737, section 4.3).
     pub late_time: LateTimes,
-    /// Byte offsets (RFC 4737, section 4.4). Empty if no arrival has payload, because lengths are then unknown.
+    /// Byte offsets (RFC 4737, section 4.4). Empty if no arrival has payload, because the lengths are then unknown.
     pub byte_offset: ByteOffsets,
     /// Gaps (RFC 4737, section 4.5).
     pub gaps: Gaps,

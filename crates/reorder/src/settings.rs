@@ -1,47 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Inputs of a [`Meter`](crate::Meter): thresholds and arrivals.
+//! Inputs of a [`Meter`](crate::Meter): settings and arrivals.
 
-/// Thresholds, in packets. They limit the memory of a [`Meter`](crate::Meter), whatever the number of arrivals.
+/// Thresholds and limits of the metrics, in packets. They limit the memory of a [`Meter`](crate::Meter), however many
+/// packets arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// D_T of RFC 5236. If a packet has a larger displacement, it counts as lost for the reorder density. At least 1.
+    /// D_T of RFC 5236. For the reorder density, a packet with a larger displacement counts as lost. Must be at least
+    /// 1.
     /// Implements RFC 5236, 3.4 (displacement threshold).
     pub density_threshold_pkts: u32,
-    /// B_T of RFC 5236: the size of the hypothetical receive buffer. At least 1.
+    /// B_T of RFC 5236: the size of the hypothetical receive buffer. Must be at least 1.
     /// Implements RFC 5236, 3.9 (buffer threshold).
     pub buffer_threshold_pkts: u32,
     /// n-reordering (RFC 4737 section 5) is counted for n = 1..=n_max.
     pub n_max: u32,
-    /// Loss-waiting window in packets. It replaces the waiting time dT of RFC 4737 (sections 3 and 4.1), for which the
-    /// RFC recommends no value. If an arrival is below the largest number so far by more than this window, it counts as
-    /// lost. [`Reordering::too_late_pkts`](crate::Reordering) counts such arrivals. The window needs 5 to 10 bytes of
-    /// memory per packet.
+    /// The loss-waiting window, in packets. It replaces the waiting time dT of RFC 4737 (sections 3 and 4.1), for which
+    /// the RFC recommends no value. An arrival counts as lost if its number is below the largest number so far by more
+    /// than this window. [`Reordering::too_late_pkts`](crate::Reordering) is the number of such arrivals. Each packet
+    /// of the window takes 5 to 10 bytes of memory.
     /// Implements RFC 4737, 4.1.2 (waiting time).
     /// Implements RFC 4737, 6 (sliding window).
     pub loss_window_pkts: u32,
-    /// Number of the first packet that was sent. Arrivals below it do not belong to the sequence
-    /// ([`Reordering::outside_pkts`](crate::Reordering)). None: the smallest number that arrives is assumed to be the
-    /// first, and losses count from there. The receive buffer then first waits for the smallest of the first B_T + 1
-    /// arrivals. It need not wait for a smaller number that is still in flight, because the buffer would be full by
-    /// now.
+    /// Sequence number of the first packet that was sent. An arrival with a lower number does not belong to the
+    /// sequence ([`Reordering::outside_pkts`](crate::Reordering)). None: the smallest number that arrives counts as the
+    /// first number, so earlier packets cannot be lost. The hypothetical receive buffer then first expects the smallest
+    /// of the first B_T + 1 arrivals. It does not expect a lower number that arrives later, because the buffer would be
+    /// full before that.
     /// Implements RFC 5236, 7 (numbers from 1).
     pub first_seq: Option<u64>,
 }
 
-/// Largest values that have an effect. Larger values are reduced to them. Callers should refuse larger values.
+/// The constants below are upper limits of the settings. A `Meter` reduces larger values to these limits. Callers
+/// should therefore refuse larger values.
 impl Settings {
-    /// The limit of displacements, which are `i32`.
+    /// Limit of both thresholds, because displacements are `i32`.
     pub const MOST_THRESHOLD_PKTS: u32 = i32::MAX as u32;
-    /// This window needs 80 to 160 MB.
+    /// Limit of the loss-waiting window, which then needs 80 to 160 MB.
     pub const MOST_LOSS_WINDOW_PKTS: u32 = 1 << 24;
-    /// Results are reported for each n up to this value.
+    /// Limit of `n_max`.
     pub const MOST_N: u32 = 1 << 16;
 }
 
 impl Default for Settings {
-    /// The thresholds are 1000 packets, because a route change displaces packets by the length of a queue or more. The
-    /// loss-waiting window is 65,536 packets, which is the range of a 16-bit number. It is 8 s at 100 Mbit/s with
-    /// packets of 1514 bytes.
+    /// Both thresholds are 1000 packets, because a route change displaces packets by the length of a queue or more. The
+    /// loss-waiting window is 65,536 packets, which is the range of a 16-bit number. At 100 Mbit/s, with packets of
+    /// 1514 bytes, this is 8 s.
     /// Implements RFC 5236, 5 (choice of D_T).
     fn default() -> Self {
         Self {
@@ -58,19 +61,19 @@ impl Default for Settings {
 /// Implements RFC 4737, 3.2 (parameters).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
-    /// Number in order of sending, unwrapped ([`Unwrap`](crate::Unwrap)). Each packet has its own number. `u64::MAX` is
-    /// invalid.
+    /// Sequence number in order of sending, unwrapped ([`Unwrap`](crate::Unwrap)). Each packet has its own number.
+    /// `u64::MAX` is invalid.
     /// Implements RFC 4737, 3 (order of sending).
     pub seq: u64,
-    /// Time of arrival, if known. It is only needed for late times and for gaps in time.
+    /// Time of arrival, if known. It is needed only for late times and for gaps in time.
     /// Implements RFC 4737, 4.3.2 (time of arrival).
     pub t_ns: Option<i64>,
-    /// Payload. It is only needed for byte offsets.
+    /// Payload in bytes. It is needed only for byte offsets.
     pub len_bytes: u32,
 }
 
 impl Arrival {
-    /// Creates an arrival that only has a number.
+    /// Creates an arrival without time and payload.
     pub fn new(seq: u64) -> Self {
         Self { seq, t_ns: None, len_bytes: 0 }
     }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Unwraps sequence numbers from fields of 8 to 64 bits, which wrap around.
+//! Unwraps sequence numbers that wrap around, from fields of 8 to 64 bits.
 
-/// Number of cycles (as a power of two) below the cycle of the first number. They allow numbers earlier than the first
-/// one.
+/// log2 of the number of cycles that are below the cycle of the first number. Packets that were sent before the first
+/// arrival get numbers in these cycles.
 const CYCLES_BEFORE: u32 = 16;
 
-/// State for unwrapping numbers. Two successive arrivals are assumed to be less than half the range apart. A larger
-/// jump is a rollover (RFC 4737, section 6). A single foreign number therefore does no lasting harm: the number after
-/// it is unwrapped as if the foreign number had not arrived.
+/// State for unwrapping the numbers of one sequence. Two successive arrivals are assumed to differ by less than half
+/// the range of the field. A larger difference is taken for a rollover (RFC 4737, section 6). A single foreign number
+/// does no lasting harm: the next number is unwrapped as if the foreign number had not arrived.
 /// Implements RFC 5236, 3 (wrap-around).
 #[derive(Debug, Clone)]
 pub struct Unwrap {
@@ -16,16 +16,16 @@ pub struct Unwrap {
 }
 
 impl Unwrap {
-    /// Creates the state for fields with `bits` bits, 8 to 64. None: `bits` has another value.
+    /// Creates the state for fields with `bits` bits, 8 to 64. None: the number of bits is not supported.
     pub fn new(bits: u32) -> Option<Self> {
         (8..=64).contains(&bits).then_some(Self { bits, last: None })
     }
 
-    /// Unwraps the number in a field. Higher bits of `field` are ignored.
+    /// Unwraps the number in a field; bits of `field` above the field's width are ignored.
     ///
-    /// The low bits of the result equal the field. The first number is placed 2^16 cycles above 0 if the field has less
-    /// than 48 bits, and one cycle otherwise. Packets that were sent before the first arrival and before a rollover
-    /// therefore have numbers too.
+    /// The low bits of the result are those of the field. The first number is placed 2^16 cycles above 0. If the field
+    /// has 48 bits or more, it is placed one cycle above 0. Packets that were sent before the first arrival, and before
+    /// a rollover, therefore have numbers above 0.
     /// Implements RFC 4737, 6 (rollover corrected).
     pub fn number(&mut self, field: u64) -> u64 {
         if self.bits == 64 {
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Unwrapped numbers, minus the first one.
+    /// Unwrapped numbers, minus the first unwrapped number.
     fn steps(bits: u32, fields: &[u64]) -> Vec<i64> {
         let mut unwrap = Unwrap::new(bits).unwrap();
         let numbers: Vec<u64> = fields.iter().map(|&f| unwrap.number(f)).collect();
@@ -107,13 +107,13 @@ mod tests {
             let range = 1u128 << bits;
             let mut numbers = vec![i128::from(start)];
             for jump in jumps {
-                // the distance is strictly less than half the range
+                // every jump is less than half the range
                 numbers.push(numbers[numbers.len() - 1] + (jump * (range / 2 - 1) as f64 * 0.999) as i128);
             }
             let fields: Vec<u64> = numbers.iter().map(|n| n.rem_euclid(range as i128) as u64).collect();
             let mut unwrap = Unwrap::new(bits).unwrap();
             let got: Vec<u64> = fields.iter().map(|&f| unwrap.number(f)).collect();
-            // if fields are wide, there are few cycles below the first number: skip values that would be below 0
+            // with wide fields, few cycles are below the first number, so cases with numbers below 0 are skipped
             let first = i128::from(got[0]);
             prop_assume!(numbers.iter().all(|n| (0..i128::from(u64::MAX)).contains(&(first + n - numbers[0]))));
             for (n, g) in numbers.iter().zip(&got) {

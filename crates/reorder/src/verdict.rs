@@ -1,35 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Facts about an arrival that are known immediately.
 
-/// Class of an arrival according to RFC 4737. (In RFC 5236, the displacement of a packet is known only after D_T
-/// further arrivals.)
+/// Class of an arrival according to RFC 4737. (The displacement of RFC 5236 is known only after D_T further arrivals.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The arrival has the largest number so far.
+    /// No earlier arrival has a larger number.
     /// Implements RFC 4737, 4.2.3 (no extent).
     InOrder,
-    /// A larger number has arrived earlier.
+    /// An earlier arrival has a larger number.
     Reordered(Late),
     /// A copy of an earlier arrival.
     Duplicate,
-    /// The number is below the largest number by more than the loss-waiting window. The arrival counts as lost.
+    /// The number is below the largest number so far by more than the loss-waiting window. The arrival counts as lost.
     TooLate,
     /// The number does not belong to this sequence.
     Outside,
 }
 
-/// How late a reordered packet arrived.
+/// How late a reordered packet is.
 /// Implements RFC 4737, 5 (cases of reordering).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Late {
-    /// Number of arrivals since the first packet that overtook this one. The overtaking packet is included (RFC 4737,
-    /// section 4.2).
+    /// Number of arrivals since the first packet that overtook this packet, including that packet (RFC 4737, section
+    /// 4.2).
     pub extent_pkts: u32,
-    /// Time since that packet arrived (section 4.3). None: one of the times is not known.
+    /// Time since the first packet that overtook this packet arrived (section 4.3). None: the time of one of these two
+    /// arrivals is not known.
     pub late_ns: Option<i64>,
-    /// Payload that was sent later but arrived earlier, and waited for this packet (section 4.4).
+    /// Payload of packets that were sent after this packet but arrived before it (section 4.4).
     pub offset_bytes: u64,
-    /// Largest n, up to `n_max`, for which the packet is n-reordered (section 5). 0: the packet is not n-reordered for
-    /// any n.
+    /// Largest n, up to `n_max`, for which the packet is n-reordered (section 5); 0 = the packet is not n-reordered.
     pub n: u32,
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads `setup.json`, `tables.bin` and `events.bin` of a directory as the agent does. Prints one line per module,
-//! host, flood, row and event, and per direction with settings that are not the defaults. A test compares this with the
-//! files that Python wrote.
+//! Reads `setup.json`, `tables.bin` and `events.bin` of a directory as the agent does. Prints one line for each module,
+//! host, flood, table row and event, and for each direction whose settings are not the defaults. A test compares this
+//! output with the files that the Python side wrote.
 
 use leowarp_timeline::event::{self, Change};
 use leowarp_timeline::setup::Setup;

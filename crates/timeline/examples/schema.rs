@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Prints the tables and versions as JSON. A test compares them with the Python side.
+//! Prints the tables and versions as JSON. A test compares the output with the Python side of the interface.
 
 use leowarp_timeline::{event, record, setup, tables};
 

@@ -18,7 +18,7 @@ pub struct Event {
     pub change: Change,
 }
 
-/// A change of the network. The comments begin with the number of the kind.
+/// A change of the network. The documentation of each kind begins with the number of this kind in `events.bin`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Change {
     /// 1: a link comes up. The first time, the link is created.
@@ -62,7 +62,7 @@ pub enum Change {
         host: usize,
         /// Direction on which the node sends; None = the route is removed.
         direction: Option<usize>,
-        /// Path to which the route belongs.
+        /// Path to which the route belongs; None = no path.
         path: Option<u32>,
     },
     /// 7: from now on, packets from one host to another leave on this path.
@@ -73,11 +73,11 @@ pub enum Change {
         destination: usize,
         /// None = the pair has no path.
         path: Option<u32>,
-        /// Number of the path change. It counts from 0 for each pair of source and destination. None = this is the
-        /// pair's first path.
+        /// Number of the route change of this pair. It counts from 0 for each pair of source and destination. None =
+        /// this is the pair's first path.
         change: Option<u32>,
     },
-    /// 8: the random delay that is added to the propagation delay changes. Its mean is 0.
+    /// 8: the random part of a direction's delay changes. It is added to the propagation delay, and has the mean 0.
     Jitter {
         /// `2 * link` from a to b, `2 * link + 1` from b to a. The link's discipline must be `jitter`.
         direction: usize,
@@ -195,7 +195,7 @@ fn read_one(record: &[u8], setup: &Setup) -> Result<Event, Complaint> {
             if setup.links[direction / 2].discipline != Some(Discipline::Jitter) {
                 return Err(("a", i64::from(a), "the discipline of its link must be jitter"));
             }
-            // netem limits its jitter to i32::MAX without a message (netem_change)
+            // netem silently limits its jitter to i32::MAX (netem_change)
             if amount()? as f64 * setup.jitter_tables[table].multiplier > f64::from(i32::MAX) {
                 return Err(("value", value, "times the table's multiplier it must be below 2^31 ns"));
             }

@@ -3,7 +3,7 @@
 //! ([`record`]).
 //!
 //! The Python side of this interface is `python/leowarp/timeline/schema.py`. `cargo run -p leowarp-timeline --example
-//! schema` prints this side as JSON, and a test compares the two. The specification is `design/interfaces.md`.
+//! schema` prints the Rust side as JSON, and a test compares the two. The specification is `design/interfaces.md`.
 
 pub mod event;
 pub mod record;

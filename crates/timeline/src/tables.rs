@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Format of `in/tables.bin`: properties of directions as functions of time. They are known from the start.
+//! Format of `in/tables.bin`: capacity, delay and loss of directions as functions of time, which are known from the
+//! start.
 
 use crate::setup::Setup;
 use std::ops::Range;
@@ -7,13 +8,13 @@ use std::ops::Range;
 /// Size of one record. Its fields are `t_ns i64, value u64, loss u32, zero u32`, in little-endian order.
 pub const RECORD_BYTES: usize = 24;
 
-/// Capacity of a direction without a limit, on which everything leaves immediately.
+/// Value for an unlimited capacity: every packet leaves immediately.
 pub const UNSHAPED: u64 = u64::MAX;
 
 /// One record, parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
-    /// Time since the run's start, from which the row is valid.
+    /// Time since the run's start; the row is valid from then on.
     pub t_ns: i64,
     /// For a capacity: bits per second; 0 = nothing is sent. For a channel: the delay in ns.
     pub value: u64,
@@ -38,14 +39,14 @@ pub fn rows(table: &[u8]) -> impl Iterator<Item = Row> + '_ {
 #[derive(Debug, Clone, Default)]
 pub struct Tables {
     bytes: Vec<u8>,
-    /// For each direction, the range of bytes of its capacity, and of its channel.
+    /// For each direction, two ranges of bytes in `bytes`: of its capacity, and of its channel.
     places: Vec<[Range<usize>; 2]>,
 }
 
 /// Reason why `tables.bin` cannot be used.
 #[derive(Debug, thiserror::Error, PartialEq)]
 pub enum TablesError {
-    /// The number of records differs from the number in the setup.
+    /// The file does not have the number of records that the setup states.
     #[error("tables.bin has {found} bytes, but the rows of the setup make {expected}")]
     Length {
         /// Bytes in the file.
@@ -68,7 +69,8 @@ pub enum TablesError {
 }
 
 impl Tables {
-    /// Reads `tables.bin` and checks it against the setup. Without tables, the file is empty or missing.
+    /// Reads `tables.bin` and checks it against the setup. If the setup has no tables, the file may be empty or
+    /// missing.
     ///
     /// # Errors
     /// [`TablesError`] names the table, the row and the rule.

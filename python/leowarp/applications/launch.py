@@ -4,8 +4,8 @@
 
 import sys
 
-# Compiled modules are neither read nor written. The existence of compiled modules depends on earlier use of this
-# installation, and a failing system call takes virtual time.
+# Compiled modules are neither read nor written, because their existence depends on earlier use of this installation,
+# and a failing system call takes virtual time.
 sys.pycache_prefix = "/nonexistent"
 sys.dont_write_bytecode = True
 

@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The basis of every other package: errors, units, files, texts and progress. It imports no other package."""
+"""Errors, units, files, texts and progress, which all other packages use. This package imports no other package of
+leowarp."""

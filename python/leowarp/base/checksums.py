@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sha256 of files and of manifests: a directory's content when its manifest was written is compared with its
-content now."""
+"""The sha256 of files and of manifests, with which a directory is compared with its content at the time when its
+manifest was written."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from leowarp.base.layout import MANIFEST, SIGNATURES, STUDY_LOCK
 from leowarp.base.plainfiles import is_hollow
 
 SEAL = "sha256"
-"""Key of a manifest's own sha256. This checksum detects damage but not forgery, because a forger can compute it again;
-`leowarp verify` takes this into account."""
+"""Key under which a manifest contains the sha256 of its other entries. This checksum detects damage but not forgery,
+because a forger can compute it again; `leowarp verify` takes this into account."""
 
 
 def sha256_of_file(path: Path) -> str:
@@ -25,12 +25,13 @@ def sha256_of_file(path: Path) -> str:
     Raises OSError if the file cannot be read.
     """
     with path.open("rb") as file:
-        # The file is read in pieces, because a trace or a kernel's source has hundreds of MB.
+        # The file is read in pieces, because a trace or a kernel's source may have hundreds of MB.
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def names_below(directory: Path) -> list[str]:
-    """Names of all files below a directory, relative to it, with `/` on every machine; sorted by path."""
+    """Names of all files below a directory, relative to it, with `/` as the separator on every machine; sorted by
+    path."""
     files = sorted(path for path in directory.rglob("*") if path.is_file())
     return [path.relative_to(directory).as_posix() for path in files]
 
@@ -39,8 +40,8 @@ def names_listed(directory: Path, directories: Iterable[str] = ()) -> list[str]:
     """Names of the files that the manifest in a directory must list: all files except the manifest, its signatures, and
     locks.
 
-    directories: Directories below this one that have their own manifest. Only the
-        manifest of each such directory is listed, so that the manifest of a study does not need the traces of its runs.
+    directories: Subdirectories that have their own manifest. For such a subdirectory, only its manifest is listed: a
+        study's manifest can thus be checked without the traces of the study's runs.
     """
     within = tuple(f"{name}/" for name in directories)
     manifests = {f"{name}{MANIFEST}" for name in within}
@@ -49,14 +50,14 @@ def names_listed(directory: Path, directories: Iterable[str] = ()) -> list[str]:
 
 
 def sha256_of_files(directory: Path, names: Iterable[str]) -> dict[str, str]:
-    """The sha256 of files below a directory, by their relative names."""
+    """Relative name -> sha256, for the given files below a directory."""
     return {name: sha256_of_file(directory / name) for name in names}
 
 
 def manifest_text(content: Mapping[str, Any]) -> str:
-    """The text of a manifest file, with its own sha256 over all other entries.
+    """The text of a manifest file, to which the sha256 of all other entries is added.
 
-    The text is ASCII only, because programs may give their files any name.
+    The text is pure ASCII, because a program's files may have names in any encoding.
     """
     unsealed = {key: value for key, value in content.items() if key != SEAL}
     # The JSON is compact and sorted, so that a program in any language can compute the checksum.
@@ -65,8 +66,8 @@ def manifest_text(content: Mapping[str, Any]) -> str:
 
 
 def is_as_written(text: str) -> bool | None:
-    """Whether a manifest is unchanged to the byte since it was written; None if it has no sha256 of its own, as in
-    older versions.
+    """Whether a manifest is byte for byte as it was written; None if it has no sha256 of its own, because an older
+    version wrote it.
 
     >>> text = manifest_text({"seed": 1})
     >>> is_as_written(text), is_as_written(text.replace("1", "2", 1)), is_as_written('{"seed": 1}')
@@ -78,10 +79,10 @@ def is_as_written(text: str) -> bool | None:
 
 @dataclass(frozen=True)
 class Checked:
-    """The files of a directory compared with a list.
+    """Result of a comparison of a directory's files with the list in its manifest.
 
-    intact, changed, missing, unlisted: Sorted relative names of files with the listed sha256, files with another
-        sha256, listed files that are missing, and files that are not listed.
+    intact, changed, missing, unlisted: Sorted relative names of listed files with the right sha256, with another
+        sha256, or missing; and of files that are not listed.
     """
 
     intact: tuple[str, ...]
@@ -93,9 +94,9 @@ class Checked:
 def check_files(directory: Path, listed: Mapping[str, str], present: Collection[str]) -> Checked:
     """Compare the files of a directory with their listed sha256.
 
-    listed: The sha256 of each file by its relative name. Only names that are also `present` are opened, so a list
-        cannot lead outside of the directory.
-    present: Names of the relevant files that exist, as `names_below` returns them.
+    listed: Relative name -> sha256, from the manifest. A listed name is opened only if it is also in `present`, so a
+        list cannot make us read files outside the directory.
+    present: Names of the files that exist, as `names_below` returns them.
     """
     there = sorted(listed.keys() & set(present))
     # A hollow file is changed whatever its sha256 is, because leowarp writes none.

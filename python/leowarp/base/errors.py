@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors, grouped by who can resolve them.
+"""Errors of leowarp, grouped by who can resolve them.
 
-Every message states the action that was attempted, its value, and the rule that it broke; the hint states what to type
+Each message states what leowarp attempted, the value, and the rule that the value breaks; the hint states what to type
 next.
 """
 
@@ -16,14 +16,14 @@ from typing import Any
 
 
 class LeowarpError(Exception):
-    """An error that ends a command with one clear message.
+    """An error that ends a command with a message instead of a traceback.
 
     Parameters
     ----------
     message : str
-        The action that was attempted, its value, and the rule that it broke.
+        What leowarp attempted, the value, and the rule that the value breaks.
     hint : str, optional
-        Text that says what to do or type next.
+        What the user should do or type next.
     """
 
     exit_code = 1
@@ -38,38 +38,38 @@ class LeowarpError(Exception):
 
 
 class ScenarioError(LeowarpError):
-    """The scenario or the typed text is wrong: the user corrects it."""
+    """The scenario or the command line is wrong, and the user can correct it."""
 
     exit_code = 2
 
 
 class HostError(LeowarpError):
-    """The machine lacks something: a program, a permission, space, memory."""
+    """The machine lacks something: a program, a permission, disk space, memory."""
 
     exit_code = 3
 
 
 class GuestError(LeowarpError):
-    """The guest kernel or its agent failed."""
+    """The guest kernel or the agent in it failed."""
 
     exit_code = 4
 
 
 class TraceError(LeowarpError):
-    """A trace, or a result computed from it, is incomplete or inconsistent."""
+    """A trace, or a result that was computed from it, is incomplete or inconsistent."""
 
     exit_code = 5
 
 
 class UnexpectedError(LeowarpError):
-    """An unforeseen error: a fault of leowarp, or an invalid file that no check found."""
+    """An error that leowarp does not handle: a fault of leowarp, or an invalid file that no check found."""
 
-    # This status differs from 1 to 5, which show who can resolve the error. Here that is unknown.
+    # The exit codes 1 to 5 say who can resolve an error. For this kind of error nobody knows, so the exit code is 70.
     exit_code = 70  # EX_SOFTWARE of sysexits.h
 
 
 INTERRUPTED_EXIT_CODE = 130
-"""The exit status after Ctrl-C (128 + SIGINT), as in shells."""
+"""Exit code after Ctrl-C (128 + SIGINT), as in shells."""
 
 
 _LACKS = {
@@ -80,10 +80,10 @@ _LACKS = {
     errno.EAGAIN: "no more processes or threads are allowed (ulimit -u)",
     errno.EIO: "the device reports an error", errno.EROFS: "the file system is read-only",
 }  # fmt: skip
-"""Resources that a machine may lack or refuse at any time: neither leowarp nor a file is at fault."""
+"""Lack of a resource, which may happen on any machine at any time and is no fault of leowarp or of a file."""
 
 _WORDS_OF_LACKS = (
-    # The texts are those of libraries: the loader, C++, threads.
+    # texts in messages of libraries: the loader, C++, threads
     ("cannot allocate memory", errno.ENOMEM), ("failed to map segment", errno.ENOMEM), ("bad_alloc", errno.ENOMEM),
     ("can't start new thread", errno.EAGAIN), ("Resource temporarily unavailable", errno.EAGAIN),
     ("Too many open files", errno.EMFILE), ("No space left on device", errno.ENOSPC), ("File too large", errno.EFBIG),
@@ -91,8 +91,7 @@ _WORDS_OF_LACKS = (
 
 
 def lack_of(error: BaseException) -> str | None:
-    """The resource whose lack caused the error, as a sentence without its full stop; None if the error has another
-    cause.
+    """Text that names the missing resource, if a lack of it caused the error; otherwise None.
 
     >>> lack_of(OSError(errno.EFBIG, "File too large"))
     'the file would be larger than is allowed (ulimit -f)'
@@ -115,7 +114,7 @@ def is_lack_of_memory(error: BaseException) -> bool:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """An error and its causes."""
+    """An error, its cause, the cause of that cause, and so on."""
     each: BaseException | None = error
     for _ in range(16):
         if each is None:
@@ -125,14 +124,16 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def unexpected(error: Exception) -> LeowarpError:
-    """Message for an unforeseen error, in place of a traceback.
+    """The error to report instead of a traceback, for an error that leowarp does not handle.
 
-    An OSError with a path is mostly a full disk, a missing permission or a file that vanished: a HostError (status 3).
+    An OSError with a path becomes a HostError (exit code 3), because its cause is mostly a full disk, a missing
+    permission or a file that vanished.
 
-    error: The error with its traceback, whose last frame is named.
-    Returns: An error that is not raised: the caller decides whether to show it or the traceback.
+    error: The error with its traceback; the message names the last frame.
+    Returns: An error, which the caller may print or replace by the traceback.
     """
-    # Only name and line of the last frame are given: a path would reveal where leowarp is installed.
+    # Only the file's name and the line of the last frame are reported, because a path would reveal where leowarp is
+    # installed.
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     hint = "LEOWARP_DEBUG=1 shows what it was needed for"
@@ -141,7 +142,7 @@ def unexpected(error: Exception) -> LeowarpError:
         return HostError(f"{os.fsdecode(str(error.filename))}: {lack or error.strerror}{where}", hint=hint)
     if lack is not None:
         return HostError(f"{lack}{where}", hint=hint)
-    # The text is cut, because an error may quote a file of any length.
+    # The text is cut, because an error may quote a whole file.
     return UnexpectedError(
         f"{type(error).__name__}: {str(error) or 'no more is known'}{where}"[:2000],
         hint="no rule foresees this: a file that is damaged or was made by something else than leowarp "
@@ -150,7 +151,8 @@ def unexpected(error: Exception) -> LeowarpError:
 
 
 def kind_of(error: LeowarpError) -> str:
-    """Name of the nearest of the classes above, for an error of a class derived from it.
+    """Name of the error's class in this module, or of the base class in this module if the error has a class of its
+    own.
 
     >>> kind_of(TraceError("a"))
     'TraceError'
@@ -159,10 +161,10 @@ def kind_of(error: LeowarpError) -> str:
 
 
 def encode_error(error: BaseException) -> dict[str, Any]:
-    """An error as JSON: its kind, message and hint; for an unexpected error, also the place where it arose.
+    """An error as JSON: its kind, message and hint; for an unexpected error, also the place where it was raised.
 
-    Returns: `kind`, `message`, `hint` (None if there is none). Worker processes send errors to their parent process in
-        this form.
+    Returns: `kind`, `message`, `hint` (None if there is none). Worker processes send errors to their parent process as
+        this JSON.
     """
     if isinstance(error, LeowarpError):
         return {"kind": kind_of(error), "message": error.message, "hint": error.hint}
@@ -172,11 +174,12 @@ def encode_error(error: BaseException) -> dict[str, Any]:
 
 
 def decode_error(encoded: Mapping[str, Any]) -> LeowarpError:
-    """The error that `encode_error` wrote; an error of another kind becomes a plain `LeowarpError`.
+    """The error that `encode_error` wrote; if its kind is unknown, a plain `LeowarpError`.
 
-    encoded: Keys `kind`, `message` and perhaps `hint`.
+    encoded: Keys `kind`, `message` and, if there is one, `hint`.
     """
-    # A name from another process is used only for this look-up, and accepted only if it is one of the classes above.
+    # The name comes from another process. This name is only looked up, and used only if it is one of the classes in
+    # this module.
     kind = globals().get(str(encoded["kind"]))
     if not (isinstance(kind, type) and issubclass(kind, LeowarpError)):
         kind = LeowarpError

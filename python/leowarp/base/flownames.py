@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of flows for all outputs: the name in the scenario, otherwise pair and kind or congestion control.
+"""Names of flows in all outputs: the name in the scenario, or else stations and congestion control (or kind).
 
-Two flows that would have the same name also get their numbers.
+If two flows would have the same name, the flow's number is appended.
 
 >>> flow_names([FlowKey(0, "Madrid", "Tokyo", "tcp", "cubic"), FlowKey(1, "Madrid", "Tokyo", "tcp", "bbr")])
 ['Madrid to Tokyo, cubic', 'Madrid to Tokyo, bbr']
@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 from leowarp.base.spelling import nearest
 
 _MOST_NAMES = 8
-"""Number of flow names that a message lists."""
+"""Largest number of flow names that a message lists."""
 
 
 class FlowKey(NamedTuple):
-    """Fields that distinguish a flow from the other flows of its run; None if unknown or absent."""
+    """Fields that distinguish a flow from other flows of the same run; None if unknown or absent."""
 
     number: int
     source: str | None
@@ -34,41 +34,41 @@ class FlowKey(NamedTuple):
 
     @classmethod
     def of_summary(cls, flow: Mapping[str, Any]) -> FlowKey:
-        """The key of a flow of `summary.json`."""
+        """The `FlowKey` of a flow in `summary.json`."""
         ends = flow.get("source"), flow.get("destination")
         return cls(flow.get("flow", 0), *ends, flow.get("kind"), flow.get("congestion_control"), flow.get("name"))
 
     @classmethod
     def of_plan(cls, number: int, flow: Any) -> FlowKey:
-        """The key of a flow of a plan (`scenario.Flow`)."""
+        """The `FlowKey` of a flow in a plan (`scenario.Flow`)."""
         control = flow.congestion_control if flow.kind == "tcp" else None
         return cls(number, flow.source, flow.destination, flow.kind, control, flow.name)
 
     @property
     def pair(self) -> str | None:
-        """Source and destination of the flow."""
+        """Source and destination of the flow as text; None if one of them is unknown."""
         return None if None in (self.source, self.destination) else f"{self.source} to {self.destination}"
 
     @property
     def sort(self) -> str | None:
-        """The congestion control of a TCP flow, otherwise the kind."""
+        """Congestion control of a TCP flow; for other flows, the kind."""
         return self.congestion_control or self.kind
 
 
 def named(flow: FlowKey) -> str:
-    """One flow with its number, such as "Madrid to Tokyo, cubic (flow 3)" or "upload (flow 3)".
+    """Name and number of a flow, such as "Madrid to Tokyo, cubic (flow 3)" or "upload (flow 3)".
 
-    Returns: The name and the number by which the tables of a trace refer to the flow.
+    Returns: A text with the number by which the tables of a trace refer to the flow.
     """
     return _numbered(flow, plain_name(flow))
 
 
 def common_name(flows: Sequence[FlowKey], *, alone: bool) -> str:
-    """The name of a flow over several runs: name, pair and congestion control, without parts that differ between the
-    runs.
+    """Common name of one flow of several runs: its name, pair and congestion control, each only if it is the same in
+    all these runs.
 
-    flows: The flow in each run that has it; at least one.
-    alone: Whether the flow is the only flow of its kind; name and pair are then sufficient.
+    flows: The flow as each of the runs has it; at least one.
+    alone: Whether it is the only flow of its kind; name and pair then identify it.
 
     >>> common_name([FlowKey(2, "A", "B", "tcp", "cubic"), FlowKey(2, "A", "B", "tcp", "reno")], alone=False)
     'A to B (flow 2)'
@@ -81,10 +81,10 @@ def common_name(flows: Sequence[FlowKey], *, alone: bool) -> str:
 
 
 def matched(runs: Sequence[Sequence[FlowKey]]) -> list[list[int]]:
-    """Indexes of the flows of several runs in a comparison: flows with the same index are compared.
+    """Indexes that say which flows of several runs are to be compared: flows with the same index are compared.
 
-    A flow gets the index of the flow with its name in an earlier run. Otherwise it gets the index of the flow with its
-    number, or a new index.
+    A flow with a name gets the index of the flow with this name in an earlier run. If no earlier run has this name, the
+    flow gets the index of the flow with its number, or a new index.
 
     Returns: One index for each flow of each run; no two flows of a run have the same index.
 
@@ -99,8 +99,7 @@ def matched(runs: Sequence[Sequence[FlowKey]]) -> list[list[int]]:
         mine: dict[int, int] = {}
         by_name = {name: place for place, name in names.items()}
         taken: set[int] = set()
-        # Flows that are known by name are handled first, so that a flow without a name does not take another flow's
-        # index.
+        # Flows whose name has an index are handled first; otherwise, a flow without a name could take that index.
         for flow in sorted(flows, key=lambda flow: (flow.name not in by_name, flow.number)):
             place = flow.number if flow.name is None else by_name.get(flow.name, flow.number)
             if place in taken or (flow.name is not None and names.get(place, flow.name) != flow.name):
@@ -114,11 +113,11 @@ def matched(runs: Sequence[Sequence[FlowKey]]) -> list[list[int]]:
 
 
 def flow_names(flows: Sequence[FlowKey], *, pairs: bool = True) -> list[str]:
-    """A name for each flow of a run, such as "Madrid to Tokyo, cubic"; with "(flow 3)" if other flows have the same
+    """A name for each flow of a run, such as "Madrid to Tokyo, cubic"; "(flow 3)" is appended if another flow has this
     name.
 
-    flows: All flows of the run: a flow has the same name whichever of them are shown.
-    pairs: If false, the pair is left out, because a title already states it.
+    flows: All flows of the run, even if only some are shown, so that a flow always has the same name.
+    pairs: If false, names do not contain the pair, because a title already states it.
     """
     plain = [plain_name(flow, pairs=pairs) for flow in flows]
     times = Counter(plain)
@@ -128,17 +127,17 @@ def flow_names(flows: Sequence[FlowKey], *, pairs: bool = True) -> list[str]:
 
 
 def plain_name(flow: FlowKey, *, pairs: bool = True) -> str:
-    """The name without the number, which several flows may share; "" for a flow without any known field."""
+    """Name without the number; several flows may have the same. For a flow without any known field, the name is ""."""
     parts = (flow.pair if pairs else None, flow.sort) if flow.name is None else (flow.name,)
     return ", ".join(part for part in parts if part is not None)
 
 
 def which_flows(asked: object, names: Sequence[str | None], count: int) -> str:
-    """Hint that lists the flows of a run, for a request for a flow that the run does not have.
+    """Hint that lists the flows of a run, for a user who named a flow that does not exist.
 
-    asked: The requested name or number.
-    names: Names of the planned flows.
-    count: Number of flows of the run, including connections of programs.
+    asked: The name or number that the user typed.
+    names: Names of the flows in the plan.
+    count: Number of flows in the trace: those of the plan and the connections of programs.
     """
     known = [name for name in names if name is not None]
     near = nearest(asked, known) if isinstance(asked, str) else None

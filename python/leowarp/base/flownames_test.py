@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of flow names: the name in the scenario, otherwise pair, kind and congestion control; equal names also get
-numbers."""
+"""Flow names: the name in the scenario, or else pair, kind and congestion control; if names are equal, with numbers."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,7 +47,7 @@ def test_over_several_runs_a_flow_is_called_by_what_they_have_in_common():
 
 @st.composite
 def run_of_flows(draw):
-    """The flows of a run: numbered consecutively, some with names, no name twice."""
+    """The flows of a run, numbered from 0; some have names, which are unique."""
     names = draw(st.lists(st.sampled_from("abcdef"), unique=True))
     names += [None] * draw(st.integers(0, 3))
     return [CUBIC._replace(number=number, name=name) for number, name in enumerate(draw(st.permutations(names)))]
@@ -63,7 +62,7 @@ def test_flows_of_one_name_stand_beside_each_other_and_no_place_is_taken_twice(r
         for flow, place in zip(flows, places, strict=True):
             if flow.name is not None:
                 assert place_of.setdefault(flow.name, place) == place
-    # No two names share an index.
+    # Flows with different names never get the same index.
     assert len(set(place_of.values())) == len(place_of)
 
 

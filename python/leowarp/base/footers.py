@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Footers of Parquet files, checked before Arrow decodes them: the check counts their content and does not trust the
-counts that they state.
+"""Checks the footer of a Parquet file before Arrow decodes it. The values in the footer are counted, because the counts
+that it states may be wrong.
 
-Arrow creates an object of some kB for each column of each row group, so a footer of 6 MB takes 1.5 GB. Only the
-footer's length and the number of its values are checked here. Apache Thrift's compact protocol is specified in
-https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md.
+Arrow creates an object of some kB for each column of each row group, so a footer of 6 MB takes 1.5 GB. This module
+checks only the length of the footer and the number of values in it. The footer is in Apache Thrift's compact protocol
+(https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md).
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 MOST_BYTES = 8 << 20
-"""Largest size of a footer. The footer of a network of 10,000 links has 2 MB of names."""
+"""Largest size of a footer. For a network of 10,000 links, the footer has 2 MB of names."""
 
 MOST_VALUES = 200_000
-"""Largest number of integers and texts in a footer. Our tables have some 30 for each column and 262,144 rows."""
+"""Largest number of integers and texts in a footer. A footer of leowarp has some 30 values per column and 262,144
+rows."""
 
 _FEW_BYTES = 256 << 10
-"""A footer of this size takes at most 60 MB in memory, so its values are not counted."""
+"""A smaller footer takes at most 60 MB once it is decoded, so its values are not counted."""
 
 _TRAILER_BYTES = 8
 
@@ -28,14 +29,11 @@ _STOP, _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _M
 
 
 def why_too_large(path: Path) -> str | None:
-    """Reason why a file's footer is too large to be decoded, as text that ends a sentence; None if it is small enough.
+    """Why a file's footer is too large to be decoded, as the end of a sentence; None if it is small enough.
 
-    A file without a footer is not checked, because Arrow reports its fault.
+    For a file without a footer, the result is None, because Arrow reports that fault.
 
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
+    Raises OSError if the file cannot be read.
     """
     with path.open("rb") as file:
         size_bytes = file.seek(0, 2)
@@ -56,8 +54,7 @@ def why_too_large(path: Path) -> str | None:
 
 
 def _values(footer: bytes) -> Iterator[None]:
-    """One item for each value, structure and list, in the order of the bytes; the iteration stops at bytes that are not
-    valid Thrift."""
+    """Yields one item per value, structure and list of a footer; stops at bytes that are not valid Thrift."""
     at = 0
 
     def varint() -> int:
@@ -71,7 +68,8 @@ def _values(footer: bytes) -> Iterator[None]:
             if byte < 128 or shift > 63:
                 return value
 
-    # Open structures and lists: the type of the remaining items, or None for the fields of a structure.
+    # Structures and lists that have not ended: number and type of the remaining items of a list, or None for a
+    # structure.
     waiting: list[tuple[int | None, int]] = [(None, 0)]
     try:
         while waiting:
@@ -83,7 +81,7 @@ def _values(footer: bytes) -> Iterator[None]:
                 if kind == _STOP:
                     continue
                 if head < 16:
-                    varint()  # This is the field's number, for which its header has no space.
+                    varint()  # number of the field, which does not fit into its header
                 waiting.append((None, 0))
                 in_list = False
             elif left == 0:
@@ -93,7 +91,7 @@ def _values(footer: bytes) -> Iterator[None]:
                 in_list = True
             yield None
             if kind in (_TRUE, _FALSE):
-                at += in_list  # In a field, the type already contains the value.
+                at += in_list  # the type of a field contains the value; in a list, the value takes a byte
             elif kind == _BYTE:
                 at += 1
             elif kind in (_I16, _I32, _I64):
@@ -101,8 +99,7 @@ def _values(footer: bytes) -> Iterator[None]:
             elif kind == _DOUBLE:
                 at += 8
             elif kind == _BINARY:
-                # The code does not use `at += varint()`, because Python would add the result to the value that `at` had
-                # before the call.
+                # `at += varint()` would be wrong: Python would read `at` before the call, which changes it.
                 length_bytes = varint()
                 at += length_bytes
             elif kind in (_LIST, _SET):
@@ -112,6 +109,6 @@ def _values(footer: bytes) -> Iterator[None]:
             elif kind == _STRUCT:
                 waiting.append((None, 0))
             else:
-                return  # Parquet has no maps.
+                return  # Parquet's footer has no maps
     except IndexError:
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that footers of tables are measured before Arrow decodes them."""
+"""The size of a table's footer is checked before Arrow decodes it."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,7 +22,8 @@ def test_footers_of_many_columns_are_not_decoded(tmp_path, monkeypatch):
 
 
 def test_values_of_a_footer_are_counted_to_its_end(tmp_path):
-    """Arrow can also read these footers. A wrong step would end the count early, or never."""
+    """Arrow can decode these footers, so the count must be complete. If the code skipped a wrong number of bytes, the
+    count would end too early, or never."""
     path = tmp_path / "a.parquet"
     for columns in (1, 20, 40):
         pq.write_table(pa.table({f"column-{number}": ["x"] for number in range(columns)}), path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of the files and directories of a run, and the default directory of a run."""
+"""Names of files and directories in a run directory, and the default name of a run directory."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ REPORT = "50-report"
 SUMMARY = "summary.json"
 MANIFEST = "manifest.json"
 SIGNATURES = (f"{MANIFEST}.sig", f"{MANIFEST}.minisig")
-"""Signature files of ssh-keygen and minisign for a manifest: no manifest can list them."""
+"""Signatures of a manifest, made with ssh-keygen or minisign; they are made after the manifest, so it cannot list
+them."""
 INCOMPLETE = "INCOMPLETE"
 STUDY_LOCK = "study.lock"
 GUEST = ".guest"
 CONSOLE = "guest-console.txt"
-# Names begin with numbers in the order of the stages, so that a listing shows files in the order in which they were
-# made.
+# The number at the beginning of a name shows in which order the files are made.
 ARTEFACTS = (
     PLAN, INPUTS, ROUTES, TIMELINE, TRACE, PROGRAMS, METRICS, REPORT, SUMMARY, MANIFEST, GUEST, CONSOLE, INCOMPLETE,
 )  # fmt: skip
-"""All files that a run directory may hold: a file with another name is not leowarp's, and is never changed."""
+"""Names of all entries that leowarp makes in a run directory; entries with other names are never changed."""
 
 
 def default_directory(name: str, plan_text: str) -> Path:
-    """`runs/<name>-<first digits of the plan's sha256>`: the same plan always gets the same directory.
+    """`runs/<name>-<first digits of the plan's sha256>`: the same plan always has the same directory.
 
-    Ten hexadecimal digits are 40 bits: among a thousand plans of one name, two share a directory with a probability of
-        5e-7.
+    Ten hexadecimal digits are 40 bits: with a thousand plans of one name, two of them get the same directory with a
+        probability of 5e-7.
     """
     return Path("runs") / f"{name}-{hashlib.sha256(plan_text.encode()).hexdigest()[:10]}"
 
 
 def directory_names(paths: Sequence[Path]) -> list[str]:
-    """Names of several directories: their own names, or as many parts of the paths as distinguish them.
+    """Names that distinguish several directories: the last part of each path, or as many parts as are needed.
 
     >>> directory_names([Path("a/cubic"), Path("b/cubic")])
     ['a/cubic', 'b/cubic']
     """
-    # Paths are resolved, since "." has no name of its own.
+    # Paths are resolved, because "." has no last part.
     parts = [path.resolve().parts for path in paths]
     depth = 1
-    # A directory that occurs twice has the same name both times.
+    # A directory that is given twice has the same name both times, so distinct paths are counted.
     while len({part[-depth:] for part in parts}) < len(set(parts)):
         depth += 1
     return [str(Path(*part[-depth:])) for part in parts]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metadata of Arrow tables: values as JSON, written and read only here."""
+"""Metadata of Arrow tables: only this module encodes the values as JSON and decodes them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ DAMAGED = "the file is damaged, or no leowarp wrote it; make the run again"
 
 
 def encode_metadata(values: Mapping[str, object]) -> dict[str, str]:
-    """Entries of a schema's metadata: each value as JSON, keys sorted, so that equal values give equal bytes.
+    """Entries of a schema's metadata, each value as JSON.
 
-    Arrow keeps metadata as bytes, in the given order. Keys are sorted, because files are compared by their sha256.
+    Arrow stores metadata as bytes, in the order in which they are passed. Keys are therefore sorted: equal values must
+    give equal bytes, because files are compared by their sha256.
 
     >>> encode_metadata({"warnings": [], "hosts": ["A"]})
     {'hosts': '["A"]', 'warnings': '[]'}
@@ -32,8 +33,8 @@ def decode_metadata(schema: pa.Schema, key: str) -> Any:
     """The value that `encode_metadata` wrote; None if the table has no such entry.
 
     Raises TraceError if the value is not JSON, or does not have the form that leowarp writes under that key.
-    key: Name of the entry. Values of keys in `_SHAPES` are also checked for their form; other values are returned
-        unchanged.
+    key: Name of the entry. If the key is in `_SHAPES`, the form of the value is checked; other values are returned
+        without a check.
     """
     text = (schema.metadata or {}).get(key.encode())
     if text is None:
@@ -50,7 +51,7 @@ def decode_metadata(schema: pa.Schema, key: str) -> Any:
 
 
 def _is_list_of(value: Any, kind: type | UnionType, length: int | None = None) -> bool:
-    """Whether a value is a list of items of a kind, and of the given `length` if there is one."""
+    """Whether a value is a list of items of this type, with `length` items if `length` is not None."""
     return isinstance(value, list) and length in (None, len(value)) and all(isinstance(one, kind) for one in value)
 
 
@@ -64,4 +65,4 @@ _SHAPES: dict[str, Callable[[Any], bool]] = {
     "jitter_table": lambda value: _is_list_of(value, int | float),
     "harq": lambda value: isinstance(value, dict),
 }
-"""Condition on the value of each key, so that code that uses the value need not check it."""
+"""Key -> function that checks the form of the value, so that code that uses the value need not check it."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that files of a run directory belong to the same run: summary and trace tables must have the flows of the
-plan, routes their pairs of stations, and the timeline their stations and the links of the trace.
+"""Checks that the files of a run directory belong to the same run: its summary and trace tables must have the flows of
+its plan, routes their pairs of stations, and the timeline their stations and the links of the trace.
 
-The manifest's sha256 shows the same, unless somebody has written the manifest again.
+The manifest's sha256 also detect a file of another run, but not if somebody has written the manifest again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Flow(NamedTuple):
-    """The kind of a flow and the stations at its ends, which every file names."""
+    """Kind, source and destination of a flow, which each of the files contains."""
 
     kind: str
     source: str
@@ -34,25 +34,25 @@ class Flow(NamedTuple):
 
 
 def refuse_other_summary(run: Path, summary: Mapping[str, Any], hint: str) -> None:
-    """Raise TraceError if a summary does not have the flows of the plan beside it.
+    """Raise TraceError if a summary does not have the flows of the plan in the same directory.
 
-    summary: A summary that has passed `recorded.why_no_summary`.
+    summary: A valid summary (checked by `recorded.why_no_summary`).
     """
     told = [
         Flow(flow.get("kind", "tcp"), str(flow["source"]), str(flow["destination"]))
         for flow in summary["flows"]
         if "source" in flow and "destination" in flow
     ]
-    # A summary made by hand may leave out the ends of its flows.
+    # Somebody may have written a summary by hand, without the ends of flows; it is not compared.
     if len(told) == len(summary["flows"]):
         _refuse_other(run, SUMMARY, told, hint)
 
 
 def refuse_other_table(run: Path, name: str, metadata: Mapping[bytes, bytes] | None, hint: str) -> None:
-    """Raise TraceError if a trace table does not have the flows or hosts of the plan beside it.
+    """Raise TraceError if a trace table does not have the flows or hosts of the plan in the same directory.
 
-    metadata: Metadata of the table. Metadata without flows and hosts are not checked. Unreadable metadata are not
-        checked either, because the table's reader reports them.
+    metadata: Metadata of the table. Metadata that name neither flows nor hosts are not compared. Unreadable metadata
+        are not compared either, because the function that reads the table reports them.
     """
     try:
         flows, hosts = (json.loads((metadata or {}).get(key, b"null")) for key in (b"flows", b"hosts"))
@@ -132,7 +132,7 @@ def _of_nodes(flow: Mapping[str, str]) -> Flow:
 
 def _refuse_other(run: Path, name: str, told: Sequence[Flow], hint: str) -> None:
     planned = _planned(run)
-    # Connections of programs follow the planned flows.
+    # After the planned flows, a table lists the connections of programs.
     if planned is None or list(planned) == list(told[: len(planned)]):
         return
     number = next((n for n, pair in enumerate(zip(planned, told, strict=False)) if pair[0] != pair[1]), len(told))
@@ -145,7 +145,7 @@ def _refuse_other(run: Path, name: str, told: Sequence[Flow], hint: str) -> None
 
 
 def _planned(run: Path) -> tuple[Flow, ...] | None:
-    """Flows of a plan; None if there is no readable plan."""
+    """Flows of the plan in a run directory; None if there is no readable plan."""
     try:
         state = plainfiles.state(run / PLAN)
     except OSError:

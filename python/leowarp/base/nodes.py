@@ -1,26 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of nodes that are derived from those of stations."""
+"""Names of nodes that follow from names of stations."""
 
 _HOST_PREFIX = "host:"
 
 
 def host_node(station: str) -> str:
-    """Node of a station's host, where its flows begin and end: `host:Madrid` is connected by a wire to the node
-    `Madrid`.
+    """Name of a station's host, where flows begin and end: a wire connects the node `host:Madrid` to the node `Madrid`.
 
-    A station's name has no colon, so no station can be mistaken for a host.
+    Station names have no colon, so a host's name is never that of a station.
     """
     return _HOST_PREFIX + station
 
 
 def dish_node(station: str) -> str:
-    """Node of the router between a station with an access link and its host: ``dish:Madrid``; it has a colon, as in
-    `host_node`."""
+    """Name of the router between a dish and its host: ``dish:Madrid``. Station names have no colon, so this name is
+    never that of a station."""
     return f"dish:{station}"
 
 
 def station_of(host: str) -> str:
-    """The station of a host node; the name of any other node is returned as it is.
+    """Name of a host node's station; for any other node, its own name.
 
     >>> station_of(host_node("Madrid"))
     'Madrid'

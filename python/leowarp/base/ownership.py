@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trusted places, in which nobody but the user and root may write.
+"""Checks that only the user and root may write to a place whose files leowarp runs.
 
-leowarp runs programs that it finds in its cache or that its trust list names. Anyone who can write to such a place can
-run programs as this user. So each directory on the path to it is checked, as OpenSSH does for authorized_keys
-(`safe_path` in misc.c).
+leowarp runs files from its cache, and programs that its trust list names. Anyone else who could write to these places
+could run programs as this user. Each directory on the path to such a place is therefore checked, as OpenSSH does for
+authorized_keys (`safe_path` in misc.c).
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from pathlib import Path
 from leowarp.base.errors import HostError
 
 MOST_LINKS = 40
-"""Largest number of symbolic links on the way to a place; Linux follows the same number (path_resolution(7))."""
+"""Largest number of symbolic links in a path; Linux follows as many (path_resolution(7))."""
 
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def why_not_own(path: Path) -> str | None:
-    """Reason why somebody else may change the content of a path, as a sentence with the place; None if nobody else may
-    change it.
+    """Why somebody else may change the content of a path, as a sentence that names the place; None if nobody else may.
 
-    A place is the user's own if its owner is the user or root, nobody else may write there, and the same holds for each
-    directory and each symbolic link on the way. In a sticky directory such as /tmp only the owners of entries can
-    replace them, so such a directory may be on the path. Group-write is allowed if the group is the user's private one.
+    The user or root must own the path and each directory and symbolic link that leads to it, and nobody else may write
+    there. A sticky directory such as /tmp may be on the path, because only the owner of an entry can replace that
+    entry. A group may write if it is the user's private group.
 
-    path: A path that does not exist yet counts as the user's own if the directory above it is the user's own. If this
-        is a sticky directory, check again after creating the path.
+    path: If the path does not exist yet, its directory is checked instead. If this directory is sticky, call the
+        function again after creating the path.
     """
     waiting = list(reversed((Path.cwd() / path).parts[1:]))
     here, links = "/", 0
     why = _why_not_own_entry(here, is_last=not waiting)
     while waiting and why is None:
         name = waiting.pop()
-        # The kernel resolves ".." from a link's target, and so does this code: `here` contains no links.
+        # The kernel resolves ".." relative to a link's target. `here` contains no links, so the parent directory of
+        # `here` is the one that the kernel would use.
         here = os.path.dirname(here) if name == ".." else os.path.join(here, name)
         try:
             is_link = stat.S_ISLNK(os.lstat(here).st_mode)
@@ -59,15 +59,15 @@ def why_not_own(path: Path) -> str | None:
 def demand_own(path: Path, attempted: str, hint: str) -> None:
     """Raise HostError if somebody else may change the content of a path.
 
-    attempted: The action, which begins the message: "using the cache ...".
-    hint: What to type next.
+    attempted: What leowarp was doing, at the beginning of the message: "using the cache ...".
+    hint: What the user should type next.
     """
     if why := why_not_own(path):
         raise HostError(f"{attempted}: {why}, so what lies there is not believed", hint=hint)
 
 
 def make_directory(path: Path, mode: int = 0o755) -> None:
-    """Create a directory and its parents, none of them writable for others, whatever the umask allows.
+    """Create a directory and its parents; other users cannot write to any of them, whatever the umask allows.
 
     Raises OSError if the directory cannot be created.
     """
@@ -76,19 +76,17 @@ def make_directory(path: Path, mode: int = 0o755) -> None:
         try:
             path.mkdir(mode=mode)
         except FileExistsError:
-            # Another process created it meanwhile, or a file has that name.
+            # Another process has created the directory meanwhile, or the name is that of a file.
             if not path.is_dir():
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
 
 
 def open_lock(path: Path) -> int:
-    """A descriptor of a lock file, which is created if it does not exist; its content is kept.
+    """File descriptor of a lock file, which is created if it does not exist; its content is not changed.
 
-    Raises OSError if the file cannot be opened, or is a symbolic link or any other kind of file than a plain one;
-    `strerror` has the reason.
+    Raises OSError, with the reason in `strerror`, if the file cannot be opened or is not a regular file.
     """
-    # O_NOFOLLOW is set, because through a link, another file would be locked. O_NONBLOCK is set, because opening a pipe
-    # would wait.
+    # O_NOFOLLOW: behind a link, another file would be locked. O_NONBLOCK: opening a pipe would wait for its other end.
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         descriptor = os.open(path, flags, 0o644)
@@ -103,12 +101,13 @@ def open_lock(path: Path) -> int:
 
 
 def _why_not_own_entry(place: str, *, is_last: bool) -> str | None:
-    """Result of `why_not_own` for one entry of a directory that the user owns."""
+    """Same as `why_not_own`, for a single entry whose directory has already been checked."""
     status = os.lstat(place)
     mode = status.st_mode
     if status.st_uid not in (0, os.geteuid()) and not (_is_root_unmapped(status.st_uid) and not is_last):
         return f"{place} belongs to user {status.st_uid}"
-    # The permissions of a link have no meaning: its owner, checked above, and its directory decide.
+    # The permissions of a symbolic link have no effect; its owner, who was checked above, and its directory decide who
+    # can change it.
     if stat.S_ISLNK(mode) or not mode & _OTHERS_WRITE:
         return None
     if stat.S_ISDIR(mode) and mode & stat.S_ISVTX and not is_last:
@@ -119,9 +118,10 @@ def _why_not_own_entry(place: str, *, is_last: bool) -> str | None:
 
 
 def _is_root_unmapped(uid: int) -> bool:
-    """Whether this is the placeholder for users unknown to the user namespace, and root is one of these.
+    """Whether `uid` is the placeholder for all users who are not mapped into the user namespace, and root is one of
+    them.
 
-    bubblewrap without root maps only the user, so `/` and `/home` belong to nobody there.
+    bubblewrap without root maps only the user, so `/` and `/home` seem to belong to nobody.
     """
     try:
         overflow = int(Path("/proc/sys/kernel/overflowuid").read_text())
@@ -132,7 +132,8 @@ def _is_root_unmapped(uid: int) -> bool:
 
 
 def _is_private_group(gid: int) -> bool:
-    """Whether a group is the user's alone, by its name and members, as in Debian's OpenSSH (`secure_permissions`)."""
+    """Whether a group contains only the user, according to its name and members, as in Debian's OpenSSH
+    (`secure_permissions`)."""
     import grp
     import pwd
 
@@ -144,8 +145,9 @@ def _is_private_group(gid: int) -> bool:
 
 
 def _has_acl(place: str) -> bool:
-    """Whether a place has an access control list: the group's bits of its mode are then a mask of several entries."""
+    """Whether a place has an access control list, with which the group bits of its mode are a mask for several
+    entries."""
     try:
         return "system.posix_acl_access" in os.listxattr(place, follow_symlinks=False)
     except OSError:
-        return True  # The list is unknown, so the place does not count as private.
+        return True  # the list cannot be read, so others may have access

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Content-Security-Policy of pages that leowarp writes: a page sends no request, and runs only leowarp's own
-scripts."""
+"""Content-Security-Policy of the HTML pages that leowarp writes: a page sends no request, and runs only scripts of
+leowarp."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from collections.abc import Sequence
 
 
 def policy_tag(scripts: Sequence[str]) -> str:
-    """The ``<meta>`` element for the head of a page. It must precede everything to which it applies.
+    """The ``<meta>`` element with the policy, for the head of a page. The policy applies only to elements after this
+    element.
 
-    A page may be passed on with a run that somebody else made. Scripts are allowed by their hashes, so no text of a
-    plan can run as a script. Styles are inline, which needs 'unsafe-inline'.
+    A page may show a run of somebody else, whose texts must not run as scripts. The policy therefore allows scripts by
+    their hashes. Inline styles need 'unsafe-inline'.
 
-    scripts: The texts of the scripts, exactly as between the tags. With one more blank, a browser does not run the
-        script. Data blocks, such as ``<script type="application/json">``, are not scripts.
+    scripts: Text of each script, exactly as between its tags. If the page has only one blank more, a browser does not
+        run the script. Data blocks, such as ``<script type="application/json">``, are not scripts.
     """
     digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
     allowed = " ".join(f"'sha256-{digest}'" for digest in digests)

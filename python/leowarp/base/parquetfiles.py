@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads Parquet files that may be damaged or malicious, and reports every fault as one kind of error."""
+"""Reads Parquet files that may be damaged or malicious; any fault of a file raises a TraceError."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 MOST_SMALL_BYTES = 128 << 20
-"""Limit on the decoded size of tables that are read together, whatever their size on disk: equal values take almost no
-space there."""
+"""Tables that are read together may always take this number of bytes once decoded. Their size on disk says little,
+because equal values take almost no space there."""
 
 MOST_TIMES_FILE = 256
-"""Limit on the decoded bytes per byte on disk, for larger tables.
+"""Larger tables may take this number of bytes, once decoded, per byte on disk.
 
-The run directories of tests, studies and exams (2,078 of them) need up to 90 times their size on disk, beyond 64 MiB.
-UDP at a constant rate that loses nearly all packets needs most: 130 times for 8.5 million packets (copies of 0.6
-million). A recording of a dish in a timeline needs 39 times, 2,000 flows 26 times, and TCP with 5.9 million packets 15
-times.
+We measured 2,078 run directories of tests, studies and exams: those that need more than 64 MiB need up to 90 times
+their size on disk. A UDP flow of constant rate that loses nearly all its packets needs even more: 130 times for 8.5
+million packets (copies of 0.6 million). Other runs need less: 39 times with a recording of a dish in the timeline, 26
+times with 2,000 flows, and 15 times with 5.9 million packets of TCP.
 """
 
 MOST_BYTES = 3 << 29
@@ -39,14 +39,14 @@ needs. Columns of large tables are read when they are needed, and take as few by
 2,000 flows over 60 s, whose tables have 1.4 GiB, therefore takes less than 1 GiB."""
 
 TABLE_BYTES = "LEOWARP_TABLE_BYTES"
-"""The environment variable that raises the limit on the memory of tables."""
+"""Environment variable with which a user raises the limit on the memory of tables."""
 
-# Size of a value in a data frame, by Parquet's physical types; integers that may be missing become floats. A text has
-# an offset in addition to its bytes.
+# Bytes per value in a data frame, by Parquet's physical type; integers that may be missing become floats. A text takes
+# the bytes of an offset in addition to its own bytes.
 _BOOLEAN_BYTES, _NUMBER_BYTES, _TEXT_BYTES = 2, 8, 16
 _WIDTHS_BYTES = {"BOOLEAN": _BOOLEAN_BYTES, "BYTE_ARRAY": _TEXT_BYTES, "FIXED_LEN_BYTE_ARRAY": _TEXT_BYTES}
 _LIST_BYTES = 128
-"""Size of each row of a column of lists, because each row is a separate array."""
+"""Bytes per row in a column of lists, because the list of each row is a separate array."""
 
 _BATCH_ROWS = 1 << 16
 
@@ -57,19 +57,12 @@ def read_table(
 ) -> pa.Table:  # fmt: skip
     """Read a table.
 
-    Parameters
-    ----------
     columns, filters
-        The same as in `pyarrow.parquet.read_table`.
-    hint : str
-        Text that says what to do if the table cannot be read.
-    is_bounded : bool
-        Whether `refuse_large` has already checked the table.
-
-    Raises
-    ------
-    TraceError
-        If the file is missing, not a plain file, not Parquet, truncated, or too large (`refuse_large`).
+        As in `pyarrow.parquet.read_table`.
+    hint: str
+        What the user should do if the table cannot be read.
+    is_bounded: Whether `refuse_large` has already checked the size of the table.
+    Raises TraceError if the file is missing, not a regular file, not Parquet, truncated, or too large (`refuse_large`).
     """
     import pyarrow.parquet as pq
 
@@ -79,14 +72,15 @@ def read_table(
         refuse_strange(path, hint=hint)
         footer = _footer(path)
         if filters is None and {*(columns or ())} <= {*footer.schema.to_arrow_schema().names}:
-            # The known footer is used, and no data set: reading the footer again and making a data set both cost more
-            # than decoding a small table. In a thread of Arrow's, a lack of memory would end the process.
+            # Reading the footer again, or making a data set, would take longer than decoding a small table. We
+            # therefore use the footer that was read before, and no data set. In a thread of Arrow's, a lack of memory
+            # would end the process.
             table = pq.ParquetFile(path, metadata=footer).read(columns, use_threads=False)
             table = table if columns is None else table.select(columns)
         else:
-            # Partitioning is off, because a folder's name would otherwise add a column.
+            # With partitioning, the name of a folder could add a column.
             table = pq.read_table(path, columns=columns, filters=filters, partitioning=None, use_threads=False)
-        # Arrow trusts a file until it is asked to check: damage would otherwise show only where values are used.
+        # Arrow checks the values only on request; damage would otherwise show only where a value is used.
         table.validate(full=True)
     except _damages() as error:
         raise _unreadable(path, error, hint) from error
@@ -94,12 +88,9 @@ def read_table(
 
 
 def read_schema(path: Path, *, hint: str = "make the run again") -> pa.Schema:
-    """Read the schema of a table with its metadata, without reading a row.
+    """Read the schema of a table, which includes its metadata, without reading a row.
 
-    Raises
-    ------
-    TraceError
-        For the same reasons as `read_table`.
+    Raises TraceError for the same reasons as `read_table`.
     """
     try:
         return _footer(path).schema.to_arrow_schema()
@@ -108,12 +99,9 @@ def read_schema(path: Path, *, hint: str = "make the run again") -> pa.Schema:
 
 
 def rows(path: Path) -> int:
-    """Number of rows of a table, by its footer.
+    """Number of rows of a table, from its footer.
 
-    Raises
-    ------
-    TraceError
-        For the same reasons as `read_table`.
+    Raises TraceError for the same reasons as `read_table`.
     """
     try:
         return int(_footer(path).num_rows)
@@ -122,26 +110,19 @@ def rows(path: Path) -> int:
 
 
 def refuse_large(paths: Sequence[Path], *, columns: list[str] | None = None, hint: str = "make the run again") -> None:
-    """Raise TraceError if tables that are read together would take more memory than allowed.
+    """Raise TraceError if tables that are read together would take more memory than allowed once decoded.
 
-    Footers give the number of values, so no number is decoded for the check. Texts are an exception: a dictionary may
-    hold one long text, which rows repeat by its number. If footers do not bound the size of texts, the texts are
-    measured as dictionaries, in batches.
+    For numbers, the number of values in the footers is enough. For texts it is not: a dictionary may hold one long text
+    that many rows refer to. If the footers do not limit the size of texts, the texts are read in batches, as
+    dictionaries, and their size is added up.
 
-    Parameters
-    ----------
-    paths : sequence of path
-    columns : list of str, optional
-        Columns that are read; by default all columns.
-    hint : str
-        Text that says what to do if a table cannot be read.
-
-    Raises
-    ------
-    TraceError
-        Also for the same reasons as `read_table`.
-    HostError
-        If the value of the environment variable `TABLE_BYTES` is not an integer.
+    columns: list of str, optional
+        Names of the columns that will be read; by default all columns.
+    hint: str
+        What the user should do if a table cannot be read.
+    Raises TraceError
+        If the tables are too large; also for the same reasons as `read_table`.
+    Raises HostError if the value of the environment variable `TABLE_BYTES` is not an integer.
     """
     sizes = []
     for path in paths:
@@ -172,7 +153,7 @@ def refuse_large(paths: Sequence[Path], *, columns: list[str] | None = None, hin
 
 
 def how_to_raise(limit_bytes: int) -> str:
-    """The hint for a table that would take more memory than the limit, with the limit that it needs."""
+    """Hint that says how to raise the limit to the memory that the tables need."""
     return (
         "a run of 2,000 flows over a minute takes less. If you trust it: "
         f"{TABLE_BYTES}={limit_bytes} in the environment raises the limit"
@@ -180,7 +161,7 @@ def how_to_raise(limit_bytes: int) -> str:
 
 
 def memory_limit_bytes(disk_bytes: int) -> int:
-    """Memory that tables with this number of bytes on disk may take together.
+    """Memory in bytes that tables may take together once decoded, given their total size on disk.
 
     Raises HostError if the value of the environment variable `TABLE_BYTES` is not an integer.
     """
@@ -204,11 +185,11 @@ def raised_limit_bytes() -> int:
 
 @dataclass(frozen=True)
 class _Size:
-    """Memory that a table takes, estimated from its footer.
+    """Memory that a table takes once decoded, estimated from its footer.
 
-    fixed_bytes: Size of all values except the bytes of texts; null values count, too.
-    most_text_bytes: Upper limit on the size of all texts.
-    texts: Paths of columns of texts, including those within lists.
+    fixed_bytes: Bytes of all values, including null values, but without the characters of texts.
+    most_text_bytes: Upper limit on the bytes of all texts.
+    texts: Paths of the columns that contain texts, alone or in lists.
     """
 
     path: Path
@@ -226,7 +207,7 @@ class _Size:
             for place, column in enumerate(map(group.column, range(group.num_columns))):
                 if columns is not None and column.path_in_schema.split(".")[0] not in columns:
                     continue
-                # Neither number is trusted alone.
+                # A damaged footer may state one of these two counts too small, so the larger one is used.
                 count = max(column.num_values, group.num_rows)
                 fixed_bytes += count * _WIDTHS_BYTES.get(column.physical_type, _NUMBER_BYTES)
                 fixed_bytes += group.num_rows * _LIST_BYTES * is_list[place]
@@ -238,13 +219,12 @@ class _Size:
 
 
 def _footer(path: Path) -> pq.FileMetaData:
-    """A file's footer, if its size is within the limit; decoded once per state of the file."""
+    """A file's footer, if its size is within the limit; it is decoded again only if the file has changed."""
     refuse_strange(path)
     return _footer_of(path, plainfiles.state(path))
 
 
-# Footers of the tables of one run are cached: each footer is needed for its schema, for its size, and when the table is
-# read.
+# Footers are cached, because each is needed three times: for the schema, for the size, and when the table is read.
 @lru_cache(maxsize=32)
 def _footer_of(path: Path, state: plainfiles.State) -> pq.FileMetaData:
     import pyarrow.parquet as pq
@@ -255,7 +235,8 @@ def _footer_of(path: Path, state: plainfiles.State) -> pq.FileMetaData:
 
 
 def _text_bytes(path: Path, texts: list[str], most_bytes: int) -> int:
-    """Number of bytes of all texts, with every repetition counted; counting stops when the sum exceeds `most_bytes`."""
+    """Number of bytes of all texts, in which a repeated text is counted each time; counting stops when the sum exceeds
+    `most_bytes`."""
     import pyarrow.parquet as pq
 
     total_bytes = 0
@@ -268,8 +249,8 @@ def _text_bytes(path: Path, texts: list[str], most_bytes: int) -> int:
 
 
 def _repeated_bytes(array: pa.Array) -> int:
-    """Number of bytes of the texts in an array of dictionaries, or of lists of dictionaries; every repetition
-    counts."""
+    """Number of bytes of the texts in an array of dictionaries, or of lists of dictionaries; a repeated text is counted
+    each time."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -284,7 +265,7 @@ def _repeated_bytes(array: pa.Array) -> int:
 
 
 def _damages() -> tuple[type[Exception], ...]:
-    """Exceptions that Arrow raises for a damaged file, such as KeyError for an encoding without a name and
+    """Exceptions that Arrow raises for damaged files, for example KeyError for an unknown encoding and
     UnicodeDecodeError for a text."""
     import pyarrow as pa
 
@@ -292,7 +273,8 @@ def _damages() -> tuple[type[Exception], ...]:
 
 
 def refuse_strange(path: Path, *, hint: str = "make the run again") -> None:
-    """Raise TraceError if a table is missing or not a plain file: opening a pipe would wait for a writer."""
+    """Raise TraceError if a table is missing or not a regular file; opening a pipe, for example, would wait for a
+    writer."""
     try:
         mode = path.lstat().st_mode
         if not stat.S_ISREG(mode):
@@ -302,7 +284,7 @@ def refuse_strange(path: Path, *, hint: str = "make the run again") -> None:
 
 
 def _unreadable(path: Path, error: Exception, hint: str) -> Exception:
-    """The single kind of error for every fault of a file, with Arrow's own message; a lack of memory stays a separate
+    """The error to raise for a fault of a file: a TraceError with Arrow's message; for a lack of memory, another
     error."""
     if isinstance(error, MemoryError):
         return error

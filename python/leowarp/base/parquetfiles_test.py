@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that tables are read within limits: small files that would take all memory are refused, and valid ones are
-read."""
+"""Tables are read within limits: a small file that would take all memory is refused, and a valid table is read."""
 
 import subprocess
 import sys
@@ -29,11 +28,11 @@ except TraceError as error:
 
 
 def texts(kind: str) -> pa.Array:
-    """A column with one text of 1 MB, 100,000 times."""
+    """A column in which the same text of 1 MB is repeated 100,000 times."""
     repeated = pa.DictionaryArray.from_arrays(pa.array(np.zeros(100_000, "i4")), pa.array(["x" * 1_000_000]))
     if kind == "text":
         return repeated
-    # Each row has ten texts.
+    # each row is a list of ten texts
     return pa.ListArray.from_arrays(pa.array(range(0, 100_001, 10), pa.int32()), repeated)
 
 
@@ -55,9 +54,9 @@ def test_texts_that_repeat_are_counted_and_short_ones_are_read(tmp_path, monkeyp
     path = tmp_path / "a.parquet"
     table = pa.table({"a": pa.array(["abc", None, "de"] * 1000), "b": pa.array([["x", "yz"], [], None] * 1000)})
     pq.write_table(table, path)
-    # One column has 5 bytes per 3 rows, the other has 3.
+    # Per 3 rows, one column has texts of 5 bytes, and the other has texts of 3 bytes.
     assert parquetfiles._text_bytes(path, ["a", "b.list.element"], 8000) == 8000
-    # Offsets take 16 bytes each, and a list takes 128.
+    # Each text has an offset of 16 bytes, and each list takes 128 bytes.
     fixed_bytes = (3000 + 4000) * 16 + 3000 * 128
     assert limited(monkeypatch, fixed_bytes + 8000).read_table(path) == table
     with pytest.raises(TraceError, match="bytes would take more than"):
@@ -65,7 +64,7 @@ def test_texts_that_repeat_are_counted_and_short_ones_are_read(tmp_path, monkeyp
 
 
 def limited(monkeypatch, most_bytes):
-    """The module, with another limit."""
+    """The module `parquetfiles` with a limit of `most_bytes`."""
     monkeypatch.setattr(parquetfiles, "MOST_TIMES_FILE", 0)
     monkeypatch.setattr(parquetfiles, "MOST_SMALL_BYTES", most_bytes)
     return parquetfiles

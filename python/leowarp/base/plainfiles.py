@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that somebody else may have created: read and written only if they are plain files of a limited size.
+"""Reads and writes files that somebody else may have created, only if they are regular files of limited size.
 
-A run directory that was published, or one in a place where others may write, can contain a symbolic link, a pipe or a
-device in place of a file. Reading or writing such a name would affect another file, or wait for ever. So directories
-are checked before any file in them is opened, and files are opened without following links.
+In a published run directory, or in a place where others may write, a symbolic link, a pipe or a device may have the
+name of a file. Reading or writing such a name could affect another file, or wait for ever. Directories are therefore
+checked before a file in them is opened, and files are opened without following links.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from typing import BinaryIO, NamedTuple
 from leowarp.base.errors import ScenarioError
 
 MOST_TOML_BYTES = 8 << 20
-"""Limit for a scenario, a plan or a study file: tomllib takes seconds for each MiB. A plan has 1 kB for each
-station."""
+"""Largest size of a scenario, a plan or a study file, because tomllib takes seconds per MiB. For comparison, a plan has
+1 kB per station."""
 
 MOST_JSON_BYTES = 32 << 20
-"""Limit for a JSON file that is read as a whole."""
+"""Largest size of a JSON file that is read as a whole."""
 
 MOST_JSON_VALUES = 1 << 20
-"""Limit for a JSON text, because an object with one key takes 30 times its text in memory. A summary of 2,000 flows has
-120,000 values.
+"""Largest number of values in a JSON text, because an object with one key takes 30 times the size of its text in
+memory. For comparison, a summary of 2,000 flows has 120,000 values.
 """
 
 MOST_INPUT_BYTES = 1 << 30
-"""Limit for a file that a scenario names; it is read into memory."""
+"""Largest size of a file that a scenario names, because it is read into memory."""
 
 _PIECE_BYTES = 1 << 20
 
@@ -40,26 +40,26 @@ _LARGE_BYTES = 1 << 30
 """A smaller file is read in a second, even if it is a hole."""
 
 PARTIAL = ".partial"
-"""Suffix of the name of a file until it is complete."""
+"""Suffix of a file's name while it is being written."""
 
 DEEPEST = 16
-"""Maximum number of directory levels; a run has 4, a study with whole runs 6."""
+"""Largest number of directory levels; a run has 4, and a study that contains its runs has 6."""
 
 _ROOTS = (".guest", "in", "roots")
-"""In a run that did not end, these links are leowarp's own. The links determine the directory that a program sees as
-`/` (guest/user/programs.py). They are removed with the other files before a run is written there, and nothing is
-written through them."""
+"""While a run is in progress, leowarp makes links in `.guest/in/roots`; a run that was interrupted still has them. Each
+of them points to the directory that a program sees as `/` (guest/user/programs.py). These links are allowed, because
+leowarp writes nothing through them, and removes them before it writes another run to the directory."""
 
 _DEVICES = "/dev/"
 
 
 def why_not_plain(path: Path, *, itself: bool = False) -> str | None:
-    """The first entry of a directory that is neither a file nor a directory, as text that ends a sentence; None if
-    there is no such entry.
+    """The first entry below a path that is neither a regular file nor a directory, as the end of a sentence; None if
+    there is none.
 
-    path: A directory or a file. A missing file counts as plain.
-    itself: Whether `path` itself must not be a link either. A path that the user typed may be a link, because the user
-        chose the name.
+    path: A directory or a file. A missing file is not reported.
+    itself: Whether `path` itself must not be a link. If the user typed the path, it may be a link, because the user
+        chose it.
     Returns: Text such as "30-trace/packets.parquet in it is a symbolic link".
     """
     try:
@@ -74,7 +74,7 @@ def why_not_plain(path: Path, *, itself: bool = False) -> str | None:
     while waiting:
         directory, depth = waiting.pop()
         try:
-            # Entries are sorted, so that the same one of several invalid files is named each time.
+            # Entries are sorted, so that the same one is reported each time if several are wrong.
             entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
         except OSError as error:
             return f"{_below(directory, path)} cannot be looked at ({error.strerror})"
@@ -82,8 +82,7 @@ def why_not_plain(path: Path, *, itself: bool = False) -> str | None:
             mode = entry.stat(follow_symlinks=False).st_mode
             name = _below(Path(entry.path), path)
             if stat.S_ISDIR(mode):
-                # The depth is checked before a directory is entered, because a walk through an endless tree, as a FUSE
-                # file system may show, would never finish.
+                # The depth is limited because a FUSE file system may show an endless tree.
                 if depth == DEEPEST:
                     return f"{name} is more than {DEEPEST} directories deep"
                 waiting.append((Path(entry.path), depth + 1))
@@ -93,7 +92,7 @@ def why_not_plain(path: Path, *, itself: bool = False) -> str | None:
 
 
 def kind_of(mode: int) -> str:
-    """Kind of a file that is not plain, with its article.
+    """Kind of a file that is not a regular file, with its article.
 
     >>> kind_of(stat.S_IFIFO)
     'a pipe'
@@ -106,7 +105,7 @@ def kind_of(mode: int) -> str:
 
 
 class State(NamedTuple):
-    """Properties that change when a file is written: its device, inode, size, and time of the last change."""
+    """Properties of a file that change when it is written: device, inode, size, and time of the last change."""
 
     device: int
     inode: int
@@ -115,7 +114,7 @@ class State(NamedTuple):
 
 
 def state(path: Path) -> State:
-    """The state of a file now. Raises OSError if the file does not exist."""
+    """The file's properties now (see `State`). Raises OSError if the file does not exist."""
     status = path.stat()
     return State(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
@@ -130,16 +129,16 @@ def is_hollow(path: Path) -> bool:
 
 
 def refuse_link(path: Path) -> None:
-    """Raise ScenarioError if a file to be written exists and is no plain file.
+    """Raise ScenarioError if a file to be written exists but is not a regular file.
 
-    Names in /dev come from the shell: /dev/stdout, and /dev/fd/63 of `>(...)`.
+    Exceptions are /dev/stdout, and /dev/fd/63, which the shell makes for `>(...)`.
     """
     if str(path).startswith(_DEVICES):
         return
     try:
         mode = path.lstat().st_mode
     except OSError:
-        return  # The file does not exist, or the write reports the reason why it fails.
+        return  # the file does not exist, or writing it will report the error
     if not stat.S_ISREG(mode):
         raise ScenarioError(
             f"cannot write {path}: it is {kind_of(mode)}, and nothing is written through one",
@@ -148,17 +147,17 @@ def refuse_link(path: Path) -> None:
 
 
 def read(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
-    """The content of a plain file.
+    """The content of a regular file.
 
-    links: Whether the file may be reached through a symbolic link: a name that the user typed may.
-    Raises OSError if the file cannot be read, is no plain file, or has more than `most_bytes`; `strerror` has the
-    reason.
+    links: Whether the path may be a symbolic link, which is allowed for a path that the user typed.
+    Raises OSError, with the reason in `strerror`, if the file cannot be read, is not a regular file, or has more than
+    `most_bytes`.
     """
     with opened(path, links=links) as file:
-        # The size is checked before reading, because a sparse file of 10 GB would take a second and a GiB of memory.
+        # The size is checked before reading: a sparse file of 10 GB would take a second and a GiB of memory.
         if os.fstat(file.fileno()).st_size > most_bytes:
             raise too_long(path, most_bytes)
-        # One byte more than allowed is read, which shows that a file is too long, whatever size it claimed.
+        # A file may be longer than the size that it reports, so we try to read one byte more than allowed.
         content = file.read(most_bytes + 1)
     if len(content) > most_bytes:
         raise too_long(path, most_bytes)
@@ -166,20 +165,21 @@ def read(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
 
 
 def refuse_many_values(json_text: str) -> None:
-    """Raise ValueError if a JSON text may hold more than `MOST_JSON_VALUES`; nothing is decoded for this check."""
-    # Commas and brackets within texts count, too: no text of ours comes near the limit.
+    """Raise ValueError if a JSON text may contain more than `MOST_JSON_VALUES` values; the check does not decode the
+    text."""
+    # Commas and brackets within strings are counted as well; leowarp's own texts are far below the limit.
     if sum(map(json_text.count, ",[{")) > MOST_JSON_VALUES:
         raise ValueError(f"it holds more than {MOST_JSON_VALUES:,} values")
 
 
 def too_long(path: Path, most_bytes: int) -> OSError:
-    """The error for a file that is longer than allowed."""
+    """The error for a file with more than `most_bytes`."""
     most = f"{most_bytes >> 20} MiB" if most_bytes >= 1 << 20 else f"{most_bytes} B"
     return OSError(0, f"it has more than {most}", str(path))
 
 
 def sha256_of(path: Path, most_bytes: int, *, links: bool = False) -> str:
-    """The sha256 of a plain file, hexadecimal, read piece by piece.
+    """The sha256 of a regular file, hexadecimal; the file is read in pieces.
 
     Raises OSError for the same reasons as `read`.
     """
@@ -197,12 +197,12 @@ def sha256_of(path: Path, most_bytes: int, *, links: bool = False) -> str:
 
 @contextlib.contextmanager
 def opened(path: Path, *, links: bool = False) -> Iterator[BinaryIO]:
-    """A plain file, open for reading.
+    """A regular file, opened for reading.
 
-    links: The same as in `read`.
-    Raises OSError if the file cannot be opened, or is no plain file; `strerror` has the reason.
+    links: Whether the path may be a symbolic link, as in `read`.
+    Raises OSError, with the reason in `strerror`, if the file cannot be opened or is not a regular file.
     """
-    # Opening a pipe for reading waits for a writer, unless O_NONBLOCK is set.
+    # Without O_NONBLOCK, opening a pipe would wait for a writer.
     follow = 0 if links else os.O_NOFOLLOW
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | follow)
@@ -212,25 +212,26 @@ def opened(path: Path, *, links: bool = False) -> Iterator[BinaryIO]:
         raise
     with open(descriptor, "rb") as file:
         mode = os.fstat(descriptor).st_mode
-        # The shell makes these names: /dev/stdin, and /dev/fd/63 of `<(...)`.
+        # /dev/stdin, and /dev/fd/63, which the shell makes for `<(...)`, may be pipes.
         is_of_shell = links and str(path).startswith(_DEVICES) and not stat.S_ISDIR(mode)
         if not stat.S_ISREG(mode) and not is_of_shell:
             raise OSError(0, f"it is {kind_of(mode)}", str(path))
-        # O_NONBLOCK is only needed for opening. With it, a read of /dev/stdin would fail before its writer has written.
+        # O_NONBLOCK was only needed for opening the file. With O_NONBLOCK, reading /dev/stdin would fail as long as its
+        # writer has written nothing.
         os.set_blocking(descriptor, True)
         yield file
 
 
 def write(path: Path, content: bytes | BinaryIO) -> None:
-    """Write a file atomically, replacing an existing one, and never through a link.
+    """Write a file atomically, in place of an existing one; a symbolic link is replaced, not followed.
 
-    content: The bytes, or an open file, whose rest is copied piece by piece. The content is not forced to disk (no
-    fsync).
+    content: The bytes, or an open file, which is copied in pieces from its current position. Data may still be in the
+    page cache when the function returns (no fsync).
 
-    Raises OSError if the file cannot be written; no part of the new content remains then.
+    Raises OSError if the file cannot be written; no partial file remains.
     """
     partial = path.with_name(path.name + PARTIAL)
-    # A leftover of a killed writer would make O_EXCL below fail.
+    # A writer that was killed may have left a partial file, with which O_EXCL below would fail.
     with contextlib.suppress(FileNotFoundError):
         os.unlink(partial)
     try:
@@ -250,7 +251,7 @@ def write(path: Path, content: bytes | BinaryIO) -> None:
 
 def remove(path: Path) -> None:
     """Remove a file or a directory if it exists."""
-    # If the path is a link, only the link is removed: rmtree through it would remove its target.
+    # A link is only unlinked, because rmtree would remove the files in its target.
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -258,7 +259,7 @@ def remove(path: Path) -> None:
 
 
 def is_plain_name(name: object) -> bool:
-    """Whether a text is the name of a file in a directory: no folders, no `..`, and valid for the file system.
+    """Whether a text is a single file name: without folders, not `..`, and valid for the file system.
 
     >>> is_plain_name("a.toml"), is_plain_name("../a.toml")
     (True, False)
@@ -267,7 +268,7 @@ def is_plain_name(name: object) -> bool:
 
 
 def is_plain_path(name: object) -> bool:
-    """Whether a text is the name of a file in or below a directory: plain names joined by `/`.
+    """Whether a text is the relative path of a file below a directory: plain names joined by `/`.
 
     >>> is_plain_path("30-trace/flows.parquet"), is_plain_path("/etc/passwd"), is_plain_path("a/../../b")
     (True, False, False)
@@ -276,5 +277,5 @@ def is_plain_path(name: object) -> bool:
 
 
 def _below(path: Path, top: Path) -> str:
-    """A path relative to the path `top`; for `top` itself, its own name."""
+    """Path relative to `top`; for `top` itself, the path as it is."""
     return str(path.relative_to(top)) if path != top else str(path)

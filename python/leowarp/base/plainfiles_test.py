@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of links, pipes and devices in place of files."""
+"""Links, pipes and devices in place of files are rejected."""
 
 import hashlib
 import os
@@ -14,7 +14,7 @@ from leowarp.base.errors import ScenarioError
 
 @pytest.fixture
 def strange(tmp_path):
-    """A function that puts another kind of file in place of a file."""
+    """A function that replaces a file by a link, a pipe or another special file."""
 
     def put(kind, path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -29,7 +29,7 @@ def strange(tmp_path):
             case "a socket":
                 with socket.socket(socket.AF_UNIX) as end:
                     here = os.getcwd()
-                    os.chdir(path.parent)  # A socket's path has at most 107 bytes.
+                    os.chdir(path.parent)  # A socket's path may have at most 107 bytes
                     try:
                         end.bind(path.name)
                     finally:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that any character can be written to any terminal without an error, if necessary as a substitute."""
+"""Any character can be written to any terminal without an error, as a substitute if its encoding lacks the
+character."""
 
 import io
 

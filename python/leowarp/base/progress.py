@@ -19,9 +19,9 @@ from leowarp.base.status import CellText, is_notebook, is_terminal
 
 STAGES = ("timeline", "guest", "trace", "metrics", "report", "done", "failed")
 PLAIN_INTERVAL_S = 5.0
-"""Interval between two plain lines of a run."""
-# Interval of a build's plain lines: ten seconds at first, later a quarter of the elapsed time, so that a log of hours
-# has 30 lines.
+"""Time between two plain lines about a run, s."""
+# Time between two plain lines about a build, s: ten seconds at first, later a quarter of the elapsed time, so that the
+# log of a build of hours has 30 lines.
 BUILD_INTERVAL_S = 10.0
 
 
@@ -40,7 +40,7 @@ class Progress:
     wall_s : float
         Real time spent in the guest so far, in seconds.
     done, expected : int
-        Number of figures drawn, and their total; in `report` only.
+        Number of figures that are finished, and number of all figures; only in the stage `report`.
     """
 
     run: str
@@ -53,17 +53,17 @@ class Progress:
 
     @property
     def speed(self) -> float | None:
-        """Virtual seconds per second of real time; None while unknown."""
-        # Booting takes up to this time, so a speed computed earlier would be meaningless.
+        """Virtual seconds per second of real time; None if unknown."""
+        # In the first 0.2 s, the guest may still be booting, so a speed would be meaningless.
         return self.t_ns / 1e9 / self.wall_s if self.wall_s > 0.2 and self.t_ns > 0 else None
 
     @property
     def left_s(self) -> float | None:
-        """Seconds of real time until the guest ends, at the speed so far; None while unknown."""
+        """Seconds of real time until the guest ends, at the mean speed so far; None if unknown."""
         return None if not self.speed else max(0.0, (self.duration_ns - self.t_ns) / 1e9 / self.speed)
 
     def text(self) -> str:
-        """One line of text: virtual time, speed, time left."""
+        """Progress as one line of text: virtual time, speed, time left."""
         if self.stage == "report" and self.expected:
             return f"{self.run}: {self.done} of {self.expected} figures"
         if self.stage != "guest":
@@ -78,8 +78,8 @@ OnProgress = Callable[[Progress], None]
 
 
 def of_figures(show: OnProgress, name: str) -> Callable[[int, int], None]:
-    """Callback for the number of figures drawn and their total; it shows them as the stage `report` of a run of this
-    name."""
+    """A function to be called with the number of finished figures and the number of all figures. The function shows
+    them as the stage `report` of the run `name`."""
     return lambda done, expected: show(Progress(name, "report", done=done, expected=expected))
 
 
@@ -88,9 +88,9 @@ class BuildProgress:
     """Progress of the build of the guest kernel.
 
     stage: {"unpack", "compile", "pack"}
-    done, expected: Steps of the build; percent of the source while it is unpacked.
-    share: Share of the whole build's time that has passed, 0 to 1, as an estimate.
-    wall_s, stage_wall_s: Seconds of real time since the build began, and since the stage began.
+    done, expected: Finished steps and all steps of the build; while the source is unpacked, percent of the source.
+    share: Estimated share of the build's time that has passed, 0 to 1.
+    wall_s, stage_wall_s: Seconds of real time since the beginning of the build, and of the stage.
     """
 
     stage: str
@@ -102,24 +102,24 @@ class BuildProgress:
 
     @property
     def rate(self) -> float | None:
-        """Steps per second of real time; None while unknown."""
-        # Unpacking is counted in percent, so its rate would be in another unit.
+        """Steps per second of real time; None if unknown."""
+        # While the source is unpacked, progress is in percent, so there is no rate in steps.
         return self.done / self.stage_wall_s if self.stage == "compile" and self.stage_wall_s > 1 else None
 
     @property
     def left_s(self) -> float | None:
-        """Seconds of real time until the build ends; None while unknown."""
-        # An estimate is given after 2 s and 1 % at the earliest. Before that it would be wrong by minutes, and would
+        """Seconds of real time until the build ends; None if unknown."""
+        # In the first 2 s, or below 1 %, there is no estimate. An earlier estimate would be wrong by minutes, and would
         # jump.
         return self.wall_s * (1 - self.share) / self.share if self.wall_s > 2 and self.share > 0.01 else None
 
     @property
     def counted(self) -> str:
-        """Completed part of the whole: percent of the source while it is unpacked, then steps of the build."""
+        """Finished part of the work: percent of the source while it is unpacked, later steps of the build."""
         return f"{self.done} %" if self.stage == "unpack" else f"{self.done}/{self.expected} steps"
 
     def text(self) -> str:
-        """One line of text: completed part, rate, time left."""
+        """Progress as one line of text: finished part, rate, time left."""
         parts = [f"guest kernel: {self.stage} {self.counted}"]
         parts += [f"{self.rate:.1f} steps/s"] if self.rate is not None else []
         parts += [f"{clock(self.left_s)} left"] if self.left_s is not None else []
@@ -127,7 +127,7 @@ class BuildProgress:
 
 
 class Showing(ABC):
-    """A display of progress on stderr: bars in a terminal, a text in a notebook's cell, lines elsewhere."""
+    """Shows progress on stderr: bars in a terminal, a text in the cell of a notebook, lines elsewhere."""
 
     def __init__(self) -> None:
         self._bars: Any = None
@@ -135,7 +135,7 @@ class Showing(ABC):
 
     @abstractmethod
     def _new_bars(self) -> Any:
-        """The bars of a terminal; rich is imported here, since workers and pipes never need it."""
+        """The bars of a terminal. The package rich is imported only here, because workers and pipes show no bars."""
 
     def __enter__(self) -> Self:
         if is_terminal():
@@ -155,7 +155,8 @@ class Showing(ABC):
 
 
 class Display(Showing):
-    """Shows `Progress` on stderr, or in a cell: `with Display() as show: show(progress)`. Any thread may call it."""
+    """Shows `Progress` on stderr, or in a cell: `with Display() as show: show(progress)`. Several threads may call
+    it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -168,7 +169,7 @@ class Display(Showing):
         return _bars()
 
     def __call__(self, progress: Progress) -> None:
-        """Show the progress of a run; the first call adds its bar."""
+        """Show the progress of a run; the first call for a run adds a bar."""
         with self._lock:
             if self._cell is not None:
                 self._runs[progress.run] = progress
@@ -179,12 +180,12 @@ class Display(Showing):
                 self._bar(progress)
 
     def _line(self, progress: Progress) -> None:
-        """Print a plain line if the stage is new and long, or if its last line is `PLAIN_INTERVAL_S` old."""
-        # Times are kept per run, so that each of eight simultaneous runs has its own five seconds, and none hides
-        # another.
+        """Print a plain line if the stage has changed to a long one, or if the run's last line is `PLAIN_INTERVAL_S`
+        old."""
+        # The time of the last line is stored per run, so that each of several simultaneous runs gets its lines.
         stage, said_at = self._said.get(progress.run, ("", 0.0))
         now = time.monotonic()
-        # Stages that last only a moment get no line; only the guest and the end get one.
+        # Short stages get no line: only the guest and the end of the run do.
         if progress.stage == stage:
             if now - said_at < PLAIN_INTERVAL_S:
                 return
@@ -194,7 +195,7 @@ class Display(Showing):
         print(one_line(progress.text()), file=sys.stderr, flush=True)
 
     def _bar(self, progress: Progress) -> None:
-        """Show the run's own bar, which has no length while the duration is unknown."""
+        """Show the bar of a run; while the duration is unknown, the bar has no length."""
         task = self._tasks.get(progress.run)
         if task is None:
             task = self._tasks[progress.run] = self._bars.add_task(
@@ -213,7 +214,8 @@ class Display(Showing):
 
 
 def _text_of(runs: Collection[Progress]) -> str:
-    """A line for each active run, and one for those that have ended; a single run always has its own line."""
+    """One line per active run, and one line for all runs that have ended; if there is only one run, always its own
+    line."""
     over = Counter(run.stage for run in runs if run.stage in ("done", "failed"))
     lines = [one_line(run.text()) for run in runs if len(runs) == 1 or run.stage not in over]
     if len(runs) > 1 and over:
@@ -222,9 +224,9 @@ def _text_of(runs: Collection[Progress]) -> str:
 
 
 class building:
-    """Show the progress of a build on stderr: `with building(True) as built`, then `built.message` and `built.steps`.
+    """Shows the progress of a build on stderr: `with building(True) as built`, then `built.message` and `built.steps`.
 
-    Nothing appears if nothing has to be built, or if `progress` is not True. Any thread may call it.
+    Nothing is shown if nothing needs to be built, or if `progress` is not True. Several threads may call it.
     """
 
     def __init__(self, progress: bool | OnProgress) -> None:
@@ -255,7 +257,7 @@ class building:
             if self._bars is None:
                 print(visible(text), file=sys.stderr, flush=True)
             else:
-                # The text is printed above the bar, which it would otherwise overwrite.
+                # The text is printed above the bar; otherwise, the bar would overwrite it.
                 self._bars.console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
 
     def steps(self, at: BuildProgress) -> None:
@@ -272,8 +274,8 @@ class building:
                 print(at.text(), file=sys.stderr, flush=True)
 
     def _bar(self, at: BuildProgress) -> None:
-        """Show the bar of the build. It is created at the first step, because a build that finds all its results in the
-        cache shows no bar."""
+        """Show the bar of the build. The bar is made at the first step: a build that finds all its results in the cache
+        has no step and shows no bar."""
         fields = {
             "stage": at.stage,
             "virtual": at.counted,
@@ -288,12 +290,13 @@ class building:
 
 
 class shown:
-    """The argument `progress` of the public functions as a context manager that returns a callable.
+    """Context manager for the argument `progress` of public functions; it returns a function that is called with each
+    `Progress`.
 
-    If the argument is True, `display` creates the display; a study has a display of its own.
+    If the argument is True, `display` makes the display, because a study has another display than a run.
 
     progress: True for a display, False for none, or a function that is called with each `Progress`.
-    display: Function that creates the display if `progress` is True.
+    display: Function that makes the display if `progress` is True.
 
     >>> with shown(False) as show:
     ...     show(Progress("a", "guest"))
@@ -312,9 +315,9 @@ class shown:
 
 
 def json_lines(progress: Progress) -> None:
-    """Write `Progress` as a line of JSON on stderr, for a parent program."""
-    # The line goes to stderr, because stdout contains the one object of --json. It is flushed, because a pipe would
-    # hold lines back until the end.
+    """Write `Progress` as one line of JSON to stderr, for a program that started leowarp."""
+    # stdout is reserved for the single JSON object of --json. Without the flush, a pipe would delay the line until the
+    # end.
     print(json.dumps(asdict(progress)), file=sys.stderr, flush=True)
 
 
@@ -334,13 +337,13 @@ def silent(progress: Any) -> None:
 
 
 def _bars() -> Any:
-    """Bars of rich, which is imported only here: most commands show none."""
+    """Bars of the package rich, which is imported only here, because most commands show no bars."""
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bars
 
     return Bars(
-        # Markup is off, since a directory may have the name [red].
+        # With markup, rich would interpret a directory name such as [red].
         TextColumn("{task.description}", markup=False),
         TextColumn("{task.fields[stage]:9}"),
         BarColumn(bar_width=24),

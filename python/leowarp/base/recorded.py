@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run directory's own records: its completeness, its `summary.json` and its `manifest.json`.
+"""Records about a run in its directory: whether it is complete, its `summary.json` and its `manifest.json`.
 
-Both are checked when they are read, so that their users need not check each value.
+Both files are checked when they are read, so that callers need not check each value.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from leowarp.base.layout import INCOMPLETE, MANIFEST, PLAN, REPORT, SUMMARY, TRA
 from leowarp.base.spelling import nearest
 
 TEXTS = ("name", "kind", "source", "destination", "congestion_control", "share_reason", "reason")
-"""Fields of a summary that are text if present. All other fields are a number, a boolean or null."""
+"""Fields of a summary whose values are texts, if the field is present. The values of all other fields are numbers,
+Booleans or null."""
 
 KINDS = ("tcp", "ping", "udp", "program")
 
@@ -28,24 +29,25 @@ _LONGEST_MARK_BYTES = 1 << 20
 _LONGEST_TEXT = 1000
 """Largest number of characters of a text in a summary; a plan allows fewer (`scenario.decoding`)."""
 _LARGEST = 1e30
-"""No scalar is that large: the largest are ns and bit/s, below 2^63."""
+"""Largest absolute value of a float in a summary. leowarp's largest scalars are ns and bit/s, below 2^63."""
 
 _DEEPEST = 64
-"""Maximum number of levels of objects and lists in a JSON file; leowarp's files have four."""
+"""Largest depth of objects and lists in a JSON file; leowarp's files have four levels."""
 
 _MOST_RUNS, _MOST_LOOKED_AT = 4, 1000
-"""Number of runs that a message names, and of directories that are searched for them."""
+"""Largest number of runs that a hint names, and of directories that are searched for runs."""
 
 
 def why_incomplete(path: Path) -> str | None:
-    """Reason why a directory is not a complete run; None if it is one.
+    """Why a directory is not a complete run; None if it is complete.
 
-    Returns: The text of the file INCOMPLETE, which the failed run wrote; otherwise the missing file.
+    Returns: The text that the failed run wrote to the file INCOMPLETE; without this file, the name of a file that is
+        missing.
     """
     if not path.is_dir():
         return "it is not a directory" if path.exists() else "there is no such directory"
     mark = path / INCOMPLETE
-    # lexists: a dangling link also counts as the mark.
+    # lexists is also true for a link without a target.
     if os.path.lexists(mark):
         try:
             text = plainfiles.read(mark, _LONGEST_MARK_BYTES).decode(errors="replace").strip()
@@ -57,8 +59,8 @@ def why_incomplete(path: Path) -> str | None:
 
 
 def what_is_missing(path: Path) -> str | None:
-    """The first file name that every complete run has and this directory lacks; None if it lacks none."""
-    # The report is not required, because a run without one is also complete (`--no-report`).
+    """The first file that every complete run has but this directory lacks; None if nothing is missing."""
+    # A report is not required, because a run with `--no-report` is complete without it.
     return next((name for name in (PLAN, TRACE, SUMMARY, MANIFEST) if not (path / name).exists()), None)
 
 
@@ -66,13 +68,13 @@ def refuse_incomplete(path: Path) -> None:
     """Raise TraceError if a directory is not a complete run; the message has the reason."""
     reason = why_incomplete(path)
     if reason is not None:
-        # If there is no run, there is nothing to replace, and a hint about --force would only hide a mistyped name.
+        # If the directory has no plan, it was probably mistyped; a hint about --force would not help.
         hint = _again(path) if (path / PLAN).exists() or os.path.lexists(path / INCOMPLETE) else _instead_of(path)
         raise TraceError(f"cannot open {path} as a run: {reason}", hint=hint)
 
 
 def refuse_strange(path: Path) -> None:
-    """Raise TraceError if a directory to be read as a run contains an entry that is neither a file nor a directory."""
+    """Raise TraceError if a run directory contains an entry that is neither a regular file nor a directory."""
     why = plainfiles.why_not_plain(path)
     if why is not None:
         raise TraceError(
@@ -84,20 +86,22 @@ def refuse_strange(path: Path) -> None:
 def refuse_changed(
     run: Path, name: str, *, most_bytes: int = plainfiles.MOST_JSON_BYTES, if_longer: str | None = None
 ) -> None:
-    """Raise TraceError if a file of a complete run differs from its manifest's entry, or is longer than allowed.
+    """Raise TraceError if a file of a complete run does not have the sha256 in the manifest, or is longer than allowed.
 
-    A flipped bit in a table usually gives other numbers and no error. Each file is hashed once per process and state,
-    which takes a seventh of the processor time of decoding it.
+    A flipped bit in a table usually gives other numbers, but no error; the sha256 shows it. A process hashes each file
+    again only if the file has changed; hashing takes a seventh of the processor time of decoding.
 
-    run: A run directory. A run without a manifest, or one that is being written, is not checked.
-    name: Name of the file, relative to the directory.
-    most_bytes: Limit of its size. A longer file is not hashed, because a sparse file of 1 TiB would take ten minutes.
-    if_longer: The hint for a longer file. By default, the hint is the command that makes the run again.
+    run: A run directory. If the run has no manifest, or is still being written, the file is not checked.
+    name: Name of the file, relative to the run directory.
+    most_bytes: Largest allowed size of the file. A longer file is not hashed, because hashing a sparse file of 1 TiB
+        would take ten minutes.
+    if_longer: Hint for a file that is too long. By default, the hint is the command that runs the plan again.
     """
     if os.path.lexists(run / INCOMPLETE) or not (run / MANIFEST).exists():
         return
     listed = _files_of(run / MANIFEST, plainfiles.state(run / MANIFEST))
-    # Manifests of the first versions list no files, or only those of a report that was made later.
+    # Manifests of the first versions list no files at all, or only those of a report that was added later; then no file
+    # is checked.
     if all(other.startswith(f"{REPORT}/") for other in listed):
         return
     if name not in listed:
@@ -131,16 +135,16 @@ def read_json(path: Path) -> dict[str, Any]:
 
     Raises TraceError if the file is no JSON object, is nested too deeply, or has more than
     `plainfiles.MOST_JSON_BYTES`.
-    path: A file in a run directory; a link is never followed.
+    path: A file in a run directory; a symbolic link is an error.
     """
 
-    # Python's json accepts NaN and Infinity, which RFC 8259 (section 6) does not have.
+    # Python's json accepts NaN and Infinity, which are not JSON (RFC 8259, section 6).
     def refuse(word: str) -> float:
         raise ValueError(f"{word} is no number of JSON")
 
     try:
-        # The bytes are decoded here, because json would also accept UTF-16 and surrogates, which no other reader
-        # accepts.
+        # The bytes are decoded here, because json would also accept UTF-16 and surrogates, which other programs cannot
+        # read.
         text = plainfiles.read(path, plainfiles.MOST_JSON_BYTES).decode()
         plainfiles.refuse_many_values(text)
         value = json.loads(text, parse_constant=refuse)
@@ -155,8 +159,8 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def _refuse_deep(value: Any) -> None:
-    """Raise RecursionError for a value that is nested more deeply than any value that leowarp writes: recursive
-    functions would fail on it."""
+    """Raise RecursionError if a value is nested more deeply than leowarp writes values, because recursive functions
+    would fail on it."""
     level = [value]
     for _ in range(_DEEPEST):
         level = [inner for item in level if isinstance(item, dict | list) for inner in _inner(item)]
@@ -171,7 +175,8 @@ def _inner(item: dict[str, Any] | list[Any]) -> Iterable[Any]:
 def read_summary(run: Path) -> dict[str, Any]:
     """Read `summary.json` of a run directory.
 
-    Raises TraceError if the file is no summary, contains a value that is no scalar, or has other flows than the plan.
+    Raises TraceError if the file is not a summary, contains a value that is no scalar, or has other flows than the
+    plan.
     """
     path = run / SUMMARY
     refuse_changed(run, SUMMARY)
@@ -185,7 +190,7 @@ def read_summary(run: Path) -> dict[str, Any]:
 def read_manifest(run: Path) -> dict[str, Any]:
     """Read `manifest.json` of a run directory.
 
-    Raises TraceError if the file is no manifest, or an entry has another type than leowarp writes.
+    Raises TraceError if the file is not a manifest, or if the type of an entry is wrong.
     """
     path = run / MANIFEST
     value = read_json(path)
@@ -195,9 +200,9 @@ def read_manifest(run: Path) -> dict[str, Any]:
 
 
 def write_json(path: Path, value: dict[str, Any]) -> None:
-    """Write a JSON object so that a reader sees either all of it or nothing.
+    """Write a JSON object atomically: a reader sees either all of it or nothing.
 
-    Raises ValueError if a number is not finite: JSON cannot represent it (RFC 8259, 6).
+    Raises ValueError if a number is not finite, because JSON cannot represent it (RFC 8259, 6).
     """
     plainfiles.write(path, text_of_json(value).encode())
 
@@ -208,9 +213,9 @@ def text_of_json(value: dict[str, Any]) -> str:
 
 
 def why_no_summary(value: Mapping[str, Any]) -> str | None:
-    """Fault of a summary, as text that ends a sentence; None if there is none.
+    """Fault of a summary, as the end of a sentence; None if it is valid.
 
-    Keys are not compared with the declared scalars, because a run of a newer or older version has others.
+    The names of a summary's scalars are not checked, because a newer or older version of leowarp has other scalars.
     """
     flows = value.get("flows")
     if not isinstance(flows, list) or not all(isinstance(flow, dict) for flow in flows):
@@ -229,7 +234,7 @@ def why_no_summary(value: Mapping[str, Any]) -> str | None:
 
 
 def why_no_manifest(value: Mapping[str, Any]) -> str | None:
-    """Fault of a manifest, as text that ends a sentence; None if there is none."""
+    """Fault of a manifest, as the end of a sentence; None if it is valid."""
     shapes: dict[str, type] = {
         "warnings": list, "files": dict, "costs": dict, "kernel": dict, "agent": dict, "python": dict, "host": dict,
         "leowarp_version": str, "drawn": dict, "later": list, "directories": list,
@@ -241,7 +246,7 @@ def why_no_manifest(value: Mapping[str, Any]) -> str | None:
         return "its warnings are not texts"
     if not all(isinstance(text, str) for text in value.get("files", {}).values()):
         return "its files have no checksums"
-    # Every file that a manifest lists must be within its directory.
+    # A manifest must list only files within its directory.
     for name in (*value.get("files", ()), *value.get("directories", ())):
         if not plainfiles.is_plain_path(name):
             return f"it lists {name!r:.80}, which is no file below its directory"
@@ -255,10 +260,10 @@ def why_no_manifest(value: Mapping[str, Any]) -> str | None:
 
 
 def _instead_of(path: Path) -> str:
-    """Suggested command in place of a directory that is no run."""
+    """Hint for a directory that is not a run: commands with names of runs near it."""
     runs = [each for folder in (path.parent, path) for each in _runs_in(folder)]
     near = nearest(path.name, [run.name for run in runs])
-    # The sort is stable: after the similar name, the others keep the order of a listing.
+    # The run with the most similar name comes first; the sort is stable, so the others stay in the order of a listing.
     shown = sorted(runs, key=lambda run: run.name != near)[:_MOST_RUNS]
     if near is not None:
         return f"did you mean {shown[0]}?"
@@ -275,7 +280,7 @@ def _runs_in(folder: Path) -> list[Path]:
 
 
 def _again(path: Path) -> str:
-    """The command that makes the run in a directory again, from its plan if it has one."""
+    """The command that runs again what is in a directory: from its plan, if it has one."""
     plan = path / PLAN
     return f"run it again: leowarp run {plan if plan.exists() else 'SCENARIO.toml'} --out {path} --force"
 
@@ -285,21 +290,21 @@ def _is_list_of_texts(item: Any) -> bool:
 
 
 def _is_scalar(name: str, item: Any) -> bool:
-    """Whether a summary may hold this value under a name: null, a number, or a text in a text field."""
+    """Whether a summary may contain this value in this field: null, a number, a Boolean, or in a text field a text."""
     if name in TEXTS and item is not None:
         return isinstance(item, str) and len(item) <= _LONGEST_TEXT
     return item is None or _is_number(item)
 
 
 def _is_table_of_scalars(item: Any) -> bool:
-    """Whether an item is an object of scalars, such as `fairness`."""
+    """Whether an item is an object whose values are scalars, such as `fairness`."""
     return isinstance(item, dict) and all(_is_scalar(name, within) for name, within in item.items())
 
 
 def _is_number(item: Any) -> bool:
-    """Whether an item is a number of usable size: integers must fit into a column of a table, and squares of floats
-    into a float."""
+    """Whether an item is a number within limits: an integer must fit into a column of a table, and the square of a
+    float must be finite."""
     if isinstance(item, int):
         return abs(item) < 1 << 63
-    # nan also fails this comparison.
+    # nan is not within the limits, because any comparison with nan is false.
     return isinstance(item, float) and abs(item) < _LARGEST

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of a run directory's summary and manifest, and of messages about a directory that is no run."""
+"""A run directory's summary and manifest, and messages about a directory that is not a run."""
 
 import pytest
 
@@ -43,13 +43,14 @@ def hint_of(path):
 
 
 def test_a_misspelt_run_is_answered_with_the_nearest_and_never_with_force(tmp_path):
-    # The directory is two levels below the one that all tests share: runs in neighbouring directories are named, too.
+    # Messages also name runs in neighbouring directories, so this directory is two levels below the one that all tests
+    # share.
     runs = tmp_path / "runs"
     for name in ("cubic", "bbr"):
         (runs / name).mkdir(parents=True)
         (runs / name / MANIFEST).write_text("{}")
         (runs / name / PLAN).write_text("")
-    # A study has a manifest too, but no plan of its own.
+    # A study has a manifest as well, but no plan.
     (runs / "cubic-study").mkdir()
     (runs / "cubic-study" / MANIFEST).write_text("{}")
     assert hint_of(runs / "cubik") == f"did you mean {runs / 'cubic'}?"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of run directories. Only this module reads them, compares them with their sha256, and limits their size."""
+"""Reads tables of run directories. Only this module reads them; it checks their sha256 and limits their size."""
 
 from __future__ import annotations
 
@@ -29,24 +29,16 @@ def read(
 ) -> pa.Table:
     """Read a table of a run directory.
 
-    Parameters
-    ----------
-    run : path
-    name : str
-        Name of the file, relative to the directory.
+    name: Name of the file, relative to the run directory.
     columns, filters
-        The same as for `pyarrow.parquet.read_table`.
-    hint : str
-        Text that says what to do if the table cannot be read.
-
-    Raises
-    ------
-    TraceError
-        If the file is not the one that the manifest lists, or cannot be read; also if the tables of the directory would
-        together take more memory than allowed (`parquetfiles.refuse_large`).
+        As in `pyarrow.parquet.read_table`.
+    hint: str
+        What the user should do if the table cannot be read.
+    Raises TraceError if the file does not have the sha256 in the manifest, or cannot be read; also if the directory's
+    tables would together take more memory than allowed (`parquetfiles.refuse_large`).
     """
     parquetfiles.refuse_strange(run / name, hint=hint)
-    # This check comes before decoding: a file that the manifest does not list never reaches Arrow.
+    # The sha256 is checked before decoding, so that Arrow never decodes a file that the manifest does not list.
     _refuse_changed(run, name)
     if run.resolve() not in _made:
         _refuse_large(tuple((path, plainfiles.state(path)) for path in _tables_beside(run, name)))
@@ -74,12 +66,9 @@ def _refuse_other_plan(run: Path, name: str, table: pa.Table, hint: str) -> None
 
 
 def read_schema(run: Path, name: str) -> pa.Schema:
-    """Read the schema of a table of a run directory with its metadata, without reading a row.
+    """Read the schema of a table of a run directory, which includes its metadata, without reading a row.
 
-    Raises
-    ------
-    TraceError
-        For the same reasons as `read`.
+    Raises TraceError for the same reasons as `read`.
     """
     parquetfiles.refuse_strange(run / name)
     _refuse_changed(run, name)
@@ -89,19 +78,21 @@ def read_schema(run: Path, name: str) -> pa.Schema:
 
 
 def rows(run: Path, name: str) -> int:
-    """Number of rows of a table of a run directory, from its footer. The caller must have read the schema."""
+    """Number of rows of a table of a run directory, from its footer. The caller must have read the schema before, which
+    checks the file."""
     return parquetfiles.rows(run / name)
 
 
 def _refuse_changed(run: Path, name: str) -> None:
-    # A table takes at least its size on disk once it is decoded.
+    # A decoded table takes at least as many bytes as on disk.
     disk_bytes = plainfiles.state(run / name).size_bytes
     limit_bytes = disk_bytes if run.resolve() in _made else parquetfiles.memory_limit_bytes(disk_bytes)
     recorded.refuse_changed(run, name, most_bytes=limit_bytes, if_longer=parquetfiles.how_to_raise(2 * disk_bytes))
 
 
 def _tables_beside(run: Path, name: str) -> list[Path]:
-    """Tables of a run directory that a verb may read together with this one: all tables except the table of metrics."""
+    """Tables of a run directory that a command may read together with the table `name`: all except the table of
+    metrics."""
     own = (run / layout.ROUTES, run / layout.TIMELINE)
     there = {path for path in own if path.exists()} | set((run / layout.TRACE).glob("*.parquet")) | {run / name}
     return sorted(there)

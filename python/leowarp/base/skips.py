@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of a file that a reader skipped: their number, the reason, and the place of the first one. Every reader
-reports skipped records in this form."""
+"""Records of an input file that were skipped: how many, why, and where the first one is. Everything that reads an input
+file reports skipped records in this form."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class Skip:
     Attributes
     ----------
     count : int
-        Number of records.
+        Number of skipped records.
     why : str
-        Description of the records and of the fault, in singular or plural as the number requires: "packets of ARP
+        Description of the records and of what is wrong, in the singular or plural as `count` requires: "packets of ARP
         (ethertype 0x0806)", "comment".
     first : str or None
-        Place of the first record; None if the file has no lines or numbers for it.
+        Place of the first of these records; None if the file has no line numbers or record numbers.
     """
 
     count: int
@@ -40,20 +40,21 @@ class Skips:
     """Counts skipped records by reason."""
 
     def __init__(self) -> None:
-        # The key has the description in the singular and the plural.
+        # The key is the description in the singular and in the plural.
         self._counts: dict[tuple[str, str], tuple[int, str]] = {}
 
     def add(self, one: str, many: str, where: str, count: int = 1) -> None:
-        """Count more records that are skipped.
+        """Count records that were skipped.
 
-        one, many: Description of a record and of its fault, in the singular and the plural: "comment", "comments".
+        one, many: Description of the records and of what is wrong, in the singular and in the plural: "comment",
+            "comments".
         where: Place of the first of these records: "line 3".
         """
         before, first = self._counts.get((one, many), (0, where))
         self._counts[one, many] = (before + count, first)
 
     def add_all(self, others: Skips) -> None:
-        """Add the counts of another object."""
+        """Add the counts of another `Skips`."""
         for (one, many), (count, first) in others._counts.items():
             self.add(one, many, first, count)
 
@@ -68,13 +69,13 @@ class Skips:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """All skipped records, in one line; empty if nothing was skipped."""
+        """One line that lists all skipped records, as a tuple; empty if nothing was skipped."""
         line = skipped_line(self.found)
         return () if line is None else (line,)
 
 
 def skipped_line(skips: Sequence[Skip]) -> str | None:
-    """All skipped records, in one line; None if nothing was skipped.
+    """One line that lists all skipped records; None if nothing was skipped.
 
     >>> skipped_line([Skip(5, "packets of ARP (ethertype 0x0806)"), Skip(1, "packet cut to 34 bytes")])
     'skipped 5 packets of ARP (ethertype 0x0806), 1 packet cut to 34 bytes'

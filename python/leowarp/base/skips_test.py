@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Skipped records: every one is counted once, and the line names each reason."""
+"""Each skipped record is counted once, and the line names each reason."""
 
 from hypothesis import given
 from hypothesis import strategies as st

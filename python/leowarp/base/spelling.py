@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hints for a name that does not exist: the probable intention, and all existing names."""
+"""Hints for a name that does not exist: the name that was probably meant, and all names that exist."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ _LONGEST_WORD = 60
 
 
 def nearest(word: str, known: Iterable[str], cutoff: float = 0.55) -> str | None:
-    """The known word that is most similar to `word`, if one is similar enough.
+    """The known word that is most similar to `word`; None if no word is similar enough.
 
     word: The word as typed; only its first 60 characters are compared.
-    cutoff: The smallest similarity by `difflib`, 0 to 1.
+    cutoff: Smallest similarity that is enough, 0 to 1, as computed by `difflib`.
     Returns: None if no word is similar enough to be suggested.
 
     >>> nearest("congestion_controll", ["congestion_control", "rate"])
     'congestion_control'
     """
-    # Long words are cut: the cost of matching is the product of the lengths.
+    # Long words are cut, because the time for a comparison is proportional to the product of the lengths.
     found = difflib.get_close_matches(word[:_LONGEST_WORD], list(known), n=1, cutoff=cutoff)
     return found[0] if found else None
 
 
 def one_of(word: object, known: Iterable[object], lead: str = "one of", cutoff: float = 0.55) -> str:
-    """The hint for an unknown `word`: the probable intention, then all known words.
+    """Hint for an unknown word: the word that was probably meant, then all known words.
 
-    word: The word as typed; a value that is no text has no similar word.
-    known: Known words, in the order in which they are listed.
-    lead: The words before the list.
+    word: The word as typed; for a value that is no text, only the known words are listed.
+    known: Known words, in the order in which the hint lists them.
+    lead: Text before the list of known words.
 
     >>> one_of("sttr", ["cwnd", "srtt"])
     'did you mean "srtt"? one of cwnd, srtt'

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decides where progress is shown: on a terminal, in the cell of a notebook, or otherwise as lines of a log."""
+"""Decides how progress is shown: as bars on a terminal, as a text in the cell of a notebook, or otherwise as lines of a
+log."""
 
 from __future__ import annotations
 
@@ -9,19 +10,20 @@ import time
 from typing import Any
 
 CELL_INTERVAL_S = 0.5
-"""Interval between two texts of a cell, because each text is a message to the browser."""
+"""Least time between two updates of a cell's text, s, because each update is a message to the browser."""
 
 
 def is_terminal() -> bool:
     """Whether stderr is a terminal on which bars can be drawn."""
-    # `!leowarp run` in a cell has its own terminal, and the notebook would show its control characters. Jupyter sets
-    # this variable for every process that a kernel starts.
+    # With `!leowarp run` in a notebook's cell, stderr is a terminal, but the notebook would show its control characters
+    # as text. Jupyter sets this variable for every process that is started from a notebook.
     return sys.stderr.isatty() and "JPY_PARENT_PID" not in os.environ
 
 
 def is_notebook() -> bool:
     """Whether this process is the kernel of a notebook."""
-    # Only a kernel has loaded this module; importing it here would make any process look like a kernel.
+    # Only the kernel of a notebook has imported this module. We do not import it here, because then every process would
+    # look like such a kernel.
     if "ipykernel.zmqshell" not in sys.modules:
         return False
     from ipykernel.zmqshell import ZMQInteractiveShell
@@ -30,7 +32,7 @@ def is_notebook() -> bool:
 
 
 class CellText:
-    """One output of a notebook's cell, a text that is replaced: it stays a single output however long a run takes."""
+    """A text in a notebook's cell that is replaced by the next one, so that a long run does not fill the cell."""
 
     def __init__(self) -> None:
         self._handle: Any = None
@@ -38,13 +40,13 @@ class CellText:
         self._next_s = 0.0
 
     def show(self, text: str) -> None:
-        """Show the text in place of the previous one, at most every `CELL_INTERVAL_S`; `end` shows the last one."""
+        """Show a text instead of the previous one, at most once per `CELL_INTERVAL_S`; `end` shows the last text."""
         self._waiting = text
         if time.monotonic() >= self._next_s:
             self._write()
 
     def end(self) -> None:
-        """Show the last text if it is not shown yet."""
+        """Show the last text if `show` has not shown it."""
         self._write()
 
     def _write(self) -> None:

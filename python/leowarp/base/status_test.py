@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that progress in a notebook is one output whose text is replaced; a stand-in replaces Jupyter."""
+"""In a notebook, progress is a single output whose text is replaced; the tests use a stand-in for Jupyter."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ DURATION_NS = 1000 * 10**9
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Seconds of the clock that `CellText` reads."""
+    """The clock that `CellText` reads; a test sets its seconds."""
     now = SimpleNamespace(s=0.0)
     monkeypatch.setattr(status.time, "monotonic", lambda: now.s)
     return now
@@ -24,8 +24,8 @@ def clock(monkeypatch):
 
 @pytest.fixture
 def notebook(monkeypatch, clock):
-    """Makes this process look like the kernel of a notebook, and returns the texts of each output, the last one being
-    visible."""
+    """Makes this process look like the kernel of a notebook. Returns, for each output, the texts that it has shown; the
+    last one is visible."""
     outputs = []
 
     class Handle:
@@ -64,7 +64,7 @@ def test_a_run_is_one_output_however_long_it_takes(notebook, clock, capsys):
     (texts,) = notebook
     assert texts[-1] == "a: done"
     assert "a: 500 of 1000 s, 40.0 x the wall clock, 0:12 left" in texts
-    # 25 s have 50 texts, at two texts per second.
+    # A run of 25 s shows 50 texts, two per second.
     assert 40 < len(texts) < 60
     assert all(text.isprintable() for text in texts)
     assert capsys.readouterr() == ("", "")

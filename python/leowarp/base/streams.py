@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random streams on the host: one per component, from the run's seed and the component's name."""
+"""Random streams of the Python library: one per component, derived from the run's seed and the component's name."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ import numpy as np
 
 
 def stream(seed: int, name: str, *numbers: int) -> np.random.Generator:
-    """A generator whose random values depend neither on the other streams nor on the order of creation.
+    """A random generator whose values do not depend on other streams or on the order in which streams are created.
 
     seed: ``run.seed``.
     name: Name of the component (``access.outages``).
-    numbers: Non-negative integers that distinguish the streams of one component.
-    Returns: numpy.random.Generator. PCG64 is used instead of numpy's default, because another default would change
-        results.
+    numbers: Integers from 0 up that distinguish several streams of the same component.
+    Returns: numpy.random.Generator. The generator is PCG64, because numpy may change its default generator, which would
+        change results.
 
-    References
-    ----------
     `numpy.random.SeedSequence` with a spawn key: streams of different keys are independent of each other.
     """
-    # A name's bytes are below 256, so that 256 separates it from the numbers.
+    # All bytes of a name are below 256, so 256 marks the end of the name.
     key = (*name.encode(), *((256, *numbers) if numbers else ()))
-    # PCG64 is named explicitly: `default_rng` may use another generator in a later numpy (NEP 19), and every draw would
-    # change.
+    # PCG64 is named because `default_rng` may use another generator in a later version of numpy (NEP 19), and all
+    # values would change.
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)))

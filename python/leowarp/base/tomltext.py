@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TOML texts that may be malicious: `tomllib`, except that keys of thousands of parts are refused.
+"""Reads TOML texts that may be malicious: like `tomllib`, but a key of thousands of parts is refused.
 
-The time that tomllib takes grows with the square of the number of parts in a dotted key. A key `x.x.x...` of 40 kB
-takes it a minute, and one of 1 MB practically for ever (Python 3.11; nesting by brackets ends in a RecursionError at
-once).
+tomllib's time grows with the square of the number of parts in a dotted key. For a key `x.x.x...` of 40 kB, tomllib
+takes a minute, and for one of 1 MB practically for ever (Python 3.11; nested brackets do no harm, because they raise
+RecursionError at once).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import tomllib
 from typing import Any
 
 MOST_PARTS = 64
-"""A key of a plan has at most 6 parts: hosts.NAME.sysctl.net.ipv4.tcp_sack."""
+"""Largest number of parts in a key. The longest key of a plan has 6: hosts.NAME.sysctl.net.ipv4.tcp_sack."""
 
 MOST_VALUES = 400_000
-"""Limit on the number of keys, tables and items of a text: each takes up to 1 kB of memory. A plan of 2,000 flows has
-25,000 lines."""
+"""Largest number of keys, tables and items in a text, because each takes up to 1 kB of memory. For comparison, a plan
+of 2,000 flows has 25,000 lines."""
 
 
 def loads(text: str) -> dict[str, Any]:
@@ -35,7 +35,8 @@ def loads(text: str) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-# The pattern is possessive and starts only where a part can start, so its time is linear for any text.
+# The pattern is possessive and matches only where a part can start, so its time grows linearly with the length of the
+# text.
 _LONG_KEY = re.compile(
     r"(?<![\w.\"'-])(?:(?:[\w-]++|\"(?:[^\"\\\n]|\\.)*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+){" + str(MOST_PARTS) + "}",
     re.ASCII,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantities with units, converted from text to number and back. Texts with units are read and written only here.
+"""Quantities with units: conversion of texts to numbers and back. Only this module reads and writes texts with units.
 
-Times are integer nanoseconds, rates integer bits per second, sizes integer bytes: a text whose value is not exactly
-such a number is an error and is never rounded. Lengths, angles, ratios and the two gravitational constants are floats:
-the float nearest to the exact decimal. For every quantity ``parse(format(x)) == x``.
+Times are integer nanoseconds, rates integer bits per second, sizes integer bytes. A text whose value is not such an
+integer is an error, and is never rounded. Lengths, angles, ratios and the two gravitational constants are floats: the
+float that is nearest to the decimal in the text. For every quantity ``parse(format(x)) == x``.
 
 ``"m"`` means metres, never minutes; rates in bytes per second are refused, because ``kbps`` means kilobits in some
 tools and kilobytes in others (tc).
@@ -24,15 +24,15 @@ from leowarp.base.spelling import one_of
 
 @dataclass(frozen=True, eq=False)
 class Quantity:
-    """One kind of quantity: its units and the representation of its number. There is one object for each kind.
+    """One kind of quantity: its units and the representation of its number. One object exists for each kind.
 
     name: Name of the quantity in messages, with the article ("a time").
-    suffix: The suffix of every attribute and column that holds it.
-    units: The exact size of each unit in the stored unit.
-    whole: Whether the number is stored as an int (and exact) or as a float.
-    written: Units that `format` may choose, largest first.
+    suffix: Suffix of the attributes and columns that hold this quantity.
+    units: Unit -> its exact size in the unit in which numbers are stored.
+    whole: Whether the number is stored as an int, which is exact, or as a float.
+    written: The units that `format` uses, largest first.
     example: A correct text, for messages.
-    mistakes: The hint for each common wrong unit.
+    mistakes: Wrong unit that users often write -> hint.
     """
 
     name: str
@@ -46,11 +46,10 @@ class Quantity:
     def parse(self, text: object, *, like: object = None) -> int | float:
         """Parse a text such as ``"30 ms"``.
 
-        Raises ScenarioError if the text is a bare number, has no unit or a wrong one, or is not exact in the stored
-        unit.
-        text: The value from TOML. A str is valid; all other types are errors, whose message shows how to write the
-            value.
-        like: A valid text, such as a default: its unit is suggested if one is missing.
+        Raises ScenarioError if the text is a bare number, has no unit or a wrong one, or is not a whole number in the
+        stored unit (if `whole` is set).
+        text: The value from TOML. Only a str is valid; for any other type, the error shows how to write the value.
+        like: A valid text, such as a default; if the unit is missing, the hint proposes the unit of this text.
         Returns: The value in the stored unit; an int if `whole` is set.
 
         >>> TIME.parse("30 ms"), RATE.parse("37.5 Mbit/s"), RATIO.parse("0.1 %")
@@ -60,7 +59,7 @@ class Quantity:
         size = self.units.get(unit)
         if size is None:
             raise ScenarioError(f'"{text}": "{unit}" is not a unit of {self.name}', self._unit_hint(unit))
-        # Fractions are exact up to here: 0.1 ms is 100,000 ns, which a product of floats need not be.
+        # Up to here, the value is an exact fraction: 0.1 ms is 100,000 ns, which a product of floats might not be.
         value = number * size
         if self.whole:
             if value.denominator != 1:
@@ -73,12 +72,12 @@ class Quantity:
             raise ScenarioError(f"{text!r} is too large for {self.name}") from None
 
     def format(self, value: int | float) -> str:
-        """Write a number with a unit so that `parse` returns the same number.
+        """A number as a text with a unit, from which `parse` returns the same number.
 
-        The unit is the largest of which the number is an integer multiple. For floats, it is the largest of which the
-        number is at least one:
+        An integer quantity is written in the largest unit of which the number is an integer multiple. A float is
+        written in the largest unit in which the number is at least one.
 
-        Raises ValueError if the value is a float that is not finite.
+        Raises ValueError if the value is infinite or nan.
 
         >>> TIME.format(30_000_000_000), TIME.format(1_500), LENGTH.format(1_200_000.0)
         ('30 s', '1500 ns', '1200 km')
@@ -86,23 +85,25 @@ class Quantity:
         return _format(self, value)
 
     def _format(self, value: int | float) -> str:
-        """The same as `format`, without its cache."""
+        """Same as `format`, but without a cache."""
         if not self.whole and not math.isfinite(value):
             raise ValueError(f"{self.name} must be finite, not {value}")
-        # repr is the shortest decimal that reads back as the same float; a decimal times a power of ten is exact.
+        # repr gives the shortest decimal from which the same float is read; this decimal times a power of ten is exact.
         exact = Fraction(value) if self.whole else Fraction(Decimal(repr(float(value))))
-        # Zero fits every unit, so a single spelling is used: equal plans are then equal as texts.
+        # Zero could be written in any unit. It is always written in the same unit (`zero_unit`), so that equal plans
+        # have equal texts.
         if exact == 0:
             return f"0 {self.zero_unit}"
         written = [(unit, exact / self.units[unit]) for unit in self.written if _decimal(exact / self.units[unit])]
-        # The unit is the largest of which there is at least one and, for exact quantities, an integer multiple.
+        # The chosen unit is the largest in which the number is at least 1 and, for integer quantities, an integer.
         readable = [(unit, number) for unit, number in written if abs(number) >= 1]
         whole = [(unit, number) for unit, number in readable if number.denominator == 1]
         unit, number = ((whole if self.whole else []) or readable or written[-1:])[0]
         return f"{_decimal(number)} {unit}"
 
     def format_in(self, value: int | float, unit: str) -> str:
-        """Write a number in a given unit, or as `format` does if it has no exact decimal in that unit.
+        """A number as a text in the given unit; if it has no exact decimal in that unit, in the unit that `format`
+        chooses.
 
         Raises KeyError if `unit` is no unit of this quantity.
 
@@ -119,9 +120,10 @@ class Quantity:
         return "s" if "s" in self.written else self.written[-1]
 
     def _split(self, text: object, like: object) -> tuple[Fraction, str]:
-        """Number and unit of a text; the number is exact.
+        """Number and unit of a text; the number is an exact fraction.
 
-        Raises ScenarioError if the value is no text, no number followed by a unit, or longer than `_LONGEST_TEXT`.
+        Raises ScenarioError if the value is not a text, is longer than `_LONGEST_TEXT`, or is not a number followed by
+        a unit.
         """
         # TOML's true and false are ints in Python.
         if isinstance(text, bool) or not isinstance(text, int | float | str):
@@ -142,7 +144,8 @@ class Quantity:
         return Fraction(match["number"].replace("_", "")), match["unit"]
 
     def _with_unit(self, number: object, like: object) -> str:
-        """The number that was written without a unit, with a suitable unit, or else the example."""
+        """A number that was written without a unit, with the unit of `like` if it is suitable; otherwise the
+        example."""
         for sample in (like, self.example):
             known = _NUMBER.fullmatch(sample) if isinstance(sample, str) else None
             if known is not None and known["unit"] in self.units:
@@ -150,10 +153,12 @@ class Quantity:
         return self.example
 
     def _unit_hint(self, unit: str) -> str:
-        """Hint for an unknown unit: the known mistake, the nearest unit, and all units."""
+        """Hint for an unknown unit: an explanation if the mistake is a common one, otherwise the nearest unit; then all
+        units."""
         if unit in self.mistakes:
             return f"{self.mistakes[unit]}; {self.name} is in one of: {', '.join(self.units)}"
-        # A unit of two letters with one wrong letter has a similarity of 0.5, below difflib's own cutoff of 0.6.
+        # If one of a unit's two letters is wrong, the similarity is 0.5; difflib's own cutoff is 0.6, so a lower one is
+        # needed.
         return one_of(unit, self.units, f"{self.name} is in one of:", cutoff=0.4)
 
 
@@ -164,10 +169,10 @@ def _format(quantity: Quantity, value: int | float) -> str:
 
 
 def _decimal(value: Fraction) -> str | None:
-    """The exact decimal text of a fraction, or None if it has no short one.
+    """The exact decimal text of a fraction; None if there is no short one.
 
-    The denominator of a decimal has only the prime factors 2 and 5. With other factors the result is None. With too
-    many digits it is None or has an exponent.
+    A fraction has an exact decimal only if its denominator has no prime factors other than 2 and 5. For other
+    fractions, the result is None. If the decimal has too many digits, the result has an exponent, or is None.
     """
     denominator, twos, fives = value.denominator, 0, 0
     while denominator % 2 == 0:
@@ -184,22 +189,22 @@ def _decimal(value: Fraction) -> str | None:
         stripped = digits.lstrip("0")
         mantissa = stripped.rstrip("0")
         exponent = len(stripped) - 1 - places
-        # This form is exact, too: a power of ten replaces many zeros.
+        # A number with an exponent, which replaces many zeros, is exact as well.
         text = f"{mantissa[0]}.{mantissa[1:]}".rstrip(".") + f"e{exponent}"
     return sign + text
 
 
 def _units(**sizes: int | str) -> dict[str, Fraction]:
-    """Units of whole or written sizes, as exact fractions."""
+    """Unit -> exact size as a fraction, from sizes that are integers or decimal texts."""
     return {name: Fraction(size) for name, size in sizes.items()}
 
 
-# Exponents have at most three digits, enough for any float; 1e999999999 would fill the memory.
+# Exponents have at most three digits, which is enough for every float; the integer 1e999999999 would fill the memory.
 _NUMBER = re.compile(
     r"(?P<number>[+-]?[0-9]+(?:_[0-9]+)*(?:\.[0-9]+(?:_[0-9]+)*)?(?:[eE][+-]?[0-9]{1,3})?)"
     r"\s*(?P<unit>[^0-9\s.+-]\S*|)"
 )
-# No real number with a unit is longer; the limit also bounds the time of the pattern above and the length of messages.
+# No sensible number with a unit is longer. The limit also keeps messages short, and the time of the pattern above low.
 _LONGEST_TEXT = 80
 _LONGEST_PLAIN = 24
 _SMALLEST_PLAIN = Fraction(1, 1000)
@@ -238,7 +243,7 @@ RATE = Quantity(
     | {unit: _BPS for unit in ("bps", "kbps", "Kbps", "Mbps", "mbps", "Gbps", "gbps")}
     | {"Mbit": 'a rate is per second: "Mbit/s"', "mbit": 'a rate is per second: "Mbit/s"'},
 )
-# "KB" is refused because it means 1000 to some and 1024 to others.
+# "KB" is an error because it means 1000 bytes to some users and 1024 to others.
 BYTES = Quantity(
     "a size",
     "_bytes",
@@ -301,8 +306,8 @@ RATIO = Quantity(
     "0.1 %",
     {},
 )
-# The unit is integer millionths, in which the guest receives red's largest probability (design/interfaces.md, section
-# 13).
+# Probabilities are stored as integer millionths, the form in which the guest receives the largest probability of RED
+# (design/interfaces.md, section 13).
 PROBABILITY = Quantity(
     "a probability",
     "_ppm",
@@ -360,4 +365,4 @@ LEVEL = Quantity(
 
 QUANTITIES = (TIME, LENGTH, RATE, BYTES, PACKETS, PACKET_RATE, FLOW_RATE, ANGLE, RATIO, PROBABILITY, GRAVITY,
               ANGULAR_RATE, SPEED, FREQUENCY, LEVEL)  # fmt: skip
-"""Every quantity that a scenario can hold."""
+"""Every kind of quantity that a scenario can contain."""

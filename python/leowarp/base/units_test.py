@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of quantities: exact, strict, and unchanged by writing and reading."""
+"""Quantities are exact, wrong texts are errors, and a quantity that is written and read is unchanged."""
 
 import math
 from fractions import Fraction

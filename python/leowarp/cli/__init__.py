@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line `leowarp`, whose verbs follow the stages of a run.
+"""The command line `leowarp`, with a verb for each stage of a run.
 
-A verb is a thin layer. It reads options, calls a function of the library that a notebook would call, and prints the
-result, as text for people or with ``--json`` as one object. Slow modules (numpy, Arrow, figures) are imported within
+A verb is a thin layer. A verb reads options, calls the library function that a notebook would call, and prints the
+result: text for people, or one JSON object with ``--json``. Slow modules (numpy, Arrow, figures) are imported inside
 the verbs, so that help and completion appear at once.
 
 Exit statuses are those of `leowarp.base.errors`: 0 for success, 1 if a comparison failed, 2 for an error in scenario or
-usage, 3 if the machine lacks something, 4 if the guest failed. The others are 5 for an error in trace or report, 70 for
-an unforeseen error, and 130 for an interruption.
+usage, 3 if the machine lacks something, 4 if the guest failed. Exit status 5 means an error in trace or report, 70 an
+unforeseen error, and 130 an interruption.
 """
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import gc
 import os
@@ -25,17 +24,19 @@ from leowarp.running.garbage import rarely_collected
 def main() -> None:
     """Entry point: run the typed verb and end the process with its exit status.
 
-    Every error of the library is printed in one form: the attempted action, and a hint. With ``LEOWARP_DEBUG=1`` it is
-    raised unchanged, with its traceback.
+    Every error of the library is printed in one form: the attempted action, and a hint. With ``LEOWARP_DEBUG=1`` the
+    error is raised with its traceback instead.
 
-    Raises SystemExit always, with the exit status of the verb.
+    Raises SystemExit in every case, with the verb's exit status.
     """
-    # At its end Python would search all modules for cycles, which takes 0.1 s. The system frees their memory anyway.
-    atexit.register(gc.freeze)
+    # One thread is faster than several here, because leowarp's matrices have only three rows and OpenBLAS' idle threads
+    # spin.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         _run()
     except BrokenPipeError:
-        # The reader of our output (head, less) has exited: this is no error, and nobody reads a message.
+        # The program that reads leowarp's output (head, less) has exited. This is no error, and nobody would read a
+        # message.
         _give_up_stdout()
         sys.exit(0)
     except Exception as raised:
@@ -55,20 +56,24 @@ _READERS = ("show", "report", "compare", "view", "export")
 
 @rarely_collected()
 def _run() -> None:
-    """Run the verb, and flush all of its output."""
     from leowarp.base.printable import accept_any_character
 
     for stream in (sys.stdout, sys.stderr):
         accept_any_character(stream)
-    # The import is here and not at the top, because it needs files and memory, which a machine may refuse.
+    # This module is imported inside the function, because the import may fail for lack of files or memory.
     from leowarp.cli.app import program
 
     try:
         with _limited(sys.argv[1:]):
-            # The name is fixed, so that messages are the same for `python -m leowarp` and for the script.
+            # The name is fixed, so that messages are the same for `python -m leowarp` and for the installed
+            # script.
             program(sys.argv[1:])(prog_name="leowarp")
     finally:
-        # Otherwise Python would write the rest at exit, where a full disk causes a traceback and status 120.
+        # At its end Python would search all objects for reference cycles, which takes 0.1 s. `gc.freeze` prevents this
+        # search; the operating system frees the memory anyway.
+        gc.freeze()
+        # Without this flush, Python would write the remaining output at exit, where a full disk causes a traceback and
+        # status 120.
         sys.stdout.flush()
 
 
@@ -84,16 +89,16 @@ def _limited(words: list[str]) -> contextlib.AbstractContextManager[None]:
 
 
 def _tell(error: LeowarpError) -> None:
-    """Print an error in any way that still works."""
+    """Print an error as far as the output streams still work."""
     try:
         from leowarp.cli.output import print_error, print_error_json
 
-        # The verb may have failed before it read its options.
+        # `sys.argv` is searched for the option, because the verb may have failed before it read its options.
         if "--json" in sys.argv[1:]:
             print_error_json(error)
             sys.stdout.flush()
     except Exception:
-        # A full disk does not accept the JSON text either, but the text on stderr remains.
+        # If the disk is full, the JSON text cannot be written, but the error's text is already on stderr.
         _give_up_stdout()
     try:
         print_error(error)
@@ -105,6 +110,6 @@ def _tell(error: LeowarpError) -> None:
 
 
 def _give_up_stdout() -> None:
-    """Prevent Python from flushing stdout at exit, which would raise once more."""
+    """Prevent Python from flushing stdout at exit, because the flush would raise the same error again."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The typer application: its verbs, in the order of a run's stages.
+"""The typer application with all verbs, in the order of a run's stages.
 
-A verb is a function in one of the modules `*_verbs.py`; its signature defines its options and its docstring its help,
-so those docstrings have no sections. Panels group them in ``leowarp --help``.
+A verb is a function in one of the modules `*_verbs.py`. The function's signature defines the options, and its docstring
+is the help text, so it has no sections such as Returns. Panels group the verbs in ``leowarp --help``.
 """
 
 from __future__ import annotations
@@ -21,38 +21,54 @@ from leowarp.cli.output import interruptible, say
 from leowarp.cli.typed import convert_plainly
 from leowarp.version import build_version
 
+_HELP = ["-h", "--help"]
+
 _MOVED = {
     "metrics": "show RUN --metrics", "links": "show RUN --links", "plot": "report RUN --plot SERIES",
     "diff": "compare A B --diff", "version": "doctor --versions",
 }  # fmt: skip
-"""Verbs that became options of others, with the command to type now."""
+"""Former verbs, each with the command that replaces it."""
 
 
 class _AsWritten(TyperGroup):
-    """The program with all its verbs. The help of verbs is printed as written, because ``[cures]`` is a section of a
-    scenario and not markup."""
+    """The group of all verbs. It prints the help of verbs as written, because text such as ``[cures]`` is a section of
+    a scenario and not markup."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         _escape(self)
 
+    def main(self, *given: Any, **options: Any) -> Any:
+        """Run the program. The conversion of parameters is replaced only here, because typer adds its options for
+        completion after it has made the verbs."""
+        _convert_plainly(self)
+        return super().main(*given, **options)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The verb that was typed; for a verb that has moved, an error that names the new verb."""
+        """The typed verb; for a former verb, an error that names its replacement."""
         if args and args[0] in _MOVED:
             raise ScenarioError(f"there is no verb {args[0]}", hint=f"leowarp {_MOVED[args[0]]}")
         return super().resolve_command(ctx, args)
 
 
 def _escape(command: Any) -> None:
-    """Escape text that rich would interpret as markup, in the help of a verb, of its parameters, and of the verbs below
-    it."""
+    """Escape text that rich would interpret as markup in the help of a verb, its parameters and its subcommands."""
     for owner in (command, *command.params):
         for name in ("help", "short_help", "epilog"):
             if text := vars(owner).get(name):
-                # This pattern replaces `rich.markup.escape`, whose import takes 0.1 s.
+                # The pattern is that of `rich.markup.escape`, whose import takes 0.1 s.
                 setattr(owner, name, re.sub(r"(\\*)(\[[a-z#/@][^[]*?])", r"\1\1\\\2", text))
     for below in vars(command).get("commands", {}).values():
         _escape(below)
+
+
+def _convert_plainly(command: Any) -> None:
+    """Let the parameters of a verb, and of its subcommands, convert plain words without pydantic (`typed`)."""
+    # `get_params` also returns the help option, which `params` lacks.
+    for param in command.get_params(typer.Context(command, help_option_names=_HELP)):
+        convert_plainly(param)
+    for below in vars(command).get("commands", {}).values():
+        _convert_plainly(below)
 
 
 def _say_version(asked: bool) -> None:
@@ -62,21 +78,21 @@ def _say_version(asked: bool) -> None:
 
 
 def _options(
-    # The option is eager, so that it is handled before a missing verb is reported.
+    # With is_eager, the option is handled before a missing verb is reported as an error.
     version: Annotated[
         bool,
         typer.Option(
             "--version",
             is_eager=True,
             callback=_say_version,
-            help="The version; `leowarp doctor --versions` has all of them.",
+            help="Print the version; `leowarp doctor --versions` prints those of all parts.",
         ),
     ] = False,
 ) -> None:
     pass
 
 
-_RUN, _STREET, _RESULTS, _MACHINE = "Runs", "Stages, each by itself (no kernel needed)", "Results", "This machine"
+_RUN, _STREET, _RESULTS, _MACHINE = "Runs", "Stages, each alone (no kernel needed)", "Results", "This machine"
 
 _VERBS = {
     "run": (_RUN, "runs.run_verbs"),
@@ -104,34 +120,34 @@ _VERBS = {
     "kernel": (_MACHINE, "runs.guest_verbs"),
     "doctor": (_MACHINE, "runs.guest_verbs"),
 }
-"""Verbs in the order of the help, each with its panel and its module. The module has a function with the verb's name.
-For a verb with verbs of its own it has a `typer.Typer` named `<verb>_app`."""
+"""Verbs in the order of the help text, each with its panel and its module. The module has a function with the verb's
+name. If the verb has subcommands, the module has a `typer.Typer` with the name `<verb>_app`."""
 
 _LONG = ("run", "demo", "reproduce", "verify", "validate", "exam", "reorder")
-"""Verbs that take minutes: a user who interrupts them must know what remains. `study run` itself reports it."""
+"""Verbs that take minutes. If the user interrupts one of them, leowarp prints which files remain. `study run` prints
+such a message itself."""
 
 
 def program(words: Sequence[str] = ()) -> typer.Typer:
     """The typer application.
 
-    words: The typed words. If the first one is a verb, the application has only this verb. The modules of the others
-        are not imported, which takes as long as the rest of typer's work.
+    words: The words of the command line. If the first word is a verb, the application has only this verb, and the
+        modules of other verbs are not imported. Importing them would double typer's time.
     """
-    convert_plainly()
     made = typer.Typer(
         name="leowarp",
         cls=_AsWritten,
         no_args_is_help=True,
-        # `main` prints errors in one form.
+        # `main` prints all errors in one form, so typer's own form is turned off.
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={"help_option_names": _HELP},
         help="The real Linux TCP/IP stack over a moving low-Earth-orbit constellation, in virtual time.",
-        epilog="Exit status: 0 done, 1 a comparison failed, 2 scenario or usage, 3 the machine lacks something, "
-        "4 the guest failed, 5 trace or report, 70 what no rule foresees, 130 interrupted.",
+        epilog="Exit status: 0 done, 1 a comparison failed, 2 scenario or usage, 3 the machine lacks something, 4 the "
+        "guest failed, 5 trace or report, 70 a fault of leowarp, 130 interrupted.",
     )
     made.callback()(_options)
-    # A shell that completes words has only its variable, and no typed words.
+    # A shell that asks for completions sets this variable and passes no words; all verbs are then needed.
     known = [verb for verb in words[:1] if verb in _VERBS and "_LEOWARP_COMPLETE" not in os.environ]
     for verb in known or _VERBS:
         panel, place = _VERBS[verb]

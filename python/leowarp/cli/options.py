@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arguments and options that several verbs share.
 
-Each is a type for a verb's parameter, with its flag and its help, so that the same option is described alike in all
-verbs. A verb sets its default: ``set_: options.Settings = None``.
+Each is a type for a verb's parameter, with flag and help text, so that all verbs describe an option in the same words.
+The verb itself sets the default: ``set_: options.Settings = None``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Request = TypeVar("Request")
 
 ScenarioFile = Annotated[
     Path,
-    typer.Argument(metavar="FILE", help="A scenario (.toml), an example by its name, or a run directory (its plan)."),
+    typer.Argument(metavar="FILE", help="A scenario (.toml), the name of an example, or a run directory (its plan)."),
 ]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")]
 Settings = Annotated[
@@ -32,7 +32,7 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help='Replace a key of the scenario, dotted; may be repeated. For instance --set run.duration="60 s"',
+        help='Replace a key of the scenario, in dotted form; may be repeated. For instance --set run.duration="60 s"',
     ),
 ]
 LeaveOut = Annotated[
@@ -40,8 +40,8 @@ LeaveOut = Annotated[
     typer.Option(
         "--leave-out",
         metavar="NAME|decayed",
-        help="A satellite of constellation.tle that the run does without, by name or catalogue number; decayed: all "
-        "without an orbit during the run. May be repeated. In place of the scenario's constellation.leave_out.",
+        help="A satellite of constellation.tle that the run leaves out, by name or catalogue number; decayed: all "
+        "without an orbit during the run. May be repeated. Replaces the scenario's constellation.leave_out.",
     ),
 ]
 CcModules = Annotated[
@@ -49,14 +49,14 @@ CcModules = Annotated[
     typer.Option(
         "--cc-module",
         metavar="FILE.c",
-        help="A congestion control of your own, compiled against the guest kernel; may be repeated. In place of "
-        "the scenario's guest.cc_modules; flows may then name any congestion control.",
+        help="A congestion control of your own, compiled against the guest kernel; may be repeated. Replaces the "
+        "scenario's guest.cc_modules; flows may then name any congestion control.",
     ),
 ]
 
 
 def flow_of(text: str) -> int | str:
-    """A flow as typed: its number, or its name in the scenario, which begins with a letter.
+    """A flow as the user typed it: its number, or its name in the scenario. Names begin with a letter.
 
     >>> flow_of("3"), flow_of("upload")
     (3, 'upload')
@@ -65,7 +65,7 @@ def flow_of(text: str) -> int | str:
 
 
 Flow = Annotated[
-    # typer does not support unions: the parser returns a name or a number.
+    # typer does not support unions, so the type is Any, and the parser returns a name or a number.
     Any, typer.Option("--flow", metavar="NUMBER|NAME", parser=flow_of, help="Only rows of this flow.")
 ]
 Flows = Annotated[
@@ -74,28 +74,28 @@ Flows = Annotated[
         "--flow",
         metavar="NUMBER|NAME",
         parser=flow_of,
-        help="Figures of this flow alone, by its number or name; may be repeated. All otherwise.",
+        help="Only figures of this flow, by its number or name; may be repeated. Default: all flows.",
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout and nothing else.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace a complete run that stands there.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace a complete run in the output directory.")]
 Kernel = Annotated[
     str | None,
     typer.Option(
         "--kernel",
         metavar="NAME_OR_PATH",
-        help="Another kernel: a name of `leowarp kernel list`, or the path of a tree or binary, with a slash in it.",
+        help="Another kernel: a name from `leowarp kernel list`, or the path of a tree or binary, with a slash in it.",
     ),
 ]
 Trust = Annotated[
     bool,
     typer.Option(
         "--trust",
-        help="Let a kernel and modules run that a file names and that you never named or accepted (docs/security.md).",
+        help="Allow a kernel and modules that a file names and that you never named or accepted (docs/security.md).",
     ),
 ]
 AtOnce = Annotated[
-    int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; as many as there are cores if not given.")
+    int | None, typer.Option("--jobs", "-j", min=1, help="Number of runs at a time; default: the number of cores.")
 ]
 
 
@@ -109,12 +109,13 @@ class ProgressKind(StrEnum):
 
 Shown = Annotated[
     ProgressKind,
-    typer.Option("--progress", help="auto: bars on a terminal, lines elsewhere; json: a line of JSON each."),
+    typer.Option("--progress", help="auto: bars on a terminal, lines elsewhere; json: one line of JSON per event."),
 ]
 
 
 def progress_of(kind: ProgressKind) -> bool | OnProgress:
-    """Value for `run`'s argument `progress`: a callable for JSON, otherwise whether there is a display."""
+    """Value for the argument `progress` of `run`: a callable for JSON; for the other kinds, whether a display is
+    shown."""
     if kind is ProgressKind.json:
         from leowarp.base.progress import json_lines
 
@@ -125,37 +126,39 @@ def progress_of(kind: ProgressKind) -> bool | OnProgress:
 def settings(
     set_: list[str] | None, cc_modules: list[Path] | None = None, leave_out: list[str] | None = None
 ) -> list[str]:
-    """Values of `--set`, `--cc-module` and `--leave-out`, as `KEY=VALUE`.
+    """Values of `--set`, `--cc-module` and `--leave-out`, as a list of `KEY=VALUE`.
 
-    cc_modules: C files; relative paths are relative to the working directory, as for all typed paths.
+    cc_modules: C files. A relative path refers to the working directory, as every path on the command line does.
     leave_out: names of satellites.
     Returns: Settings for `scenario.load`.
 
     >>> settings(["run.seed=2"], [Path("my_cc.c")])
     ['run.seed=2', 'guest.cc_modules=["my_cc.c"]']
     """
-    # --cc-module and --leave-out come last, so they take precedence over `--set` of their keys.
+    # --cc-module and --leave-out come last in the list, so they take precedence over a `--set` of the same key.
     texts = list(set_ or [])
     if leave_out:
         texts.append(f"constellation.leave_out={json.dumps(leave_out, ensure_ascii=False)}")
     if cc_modules:
-        # JSON strings are valid TOML; a scenario accepts no path with control characters.
+        # JSON strings are valid TOML here, because a scenario accepts no path with control characters.
         texts.append(f"guest.cc_modules={json.dumps([str(path) for path in cc_modules], ensure_ascii=False)}")
     return texts
 
 
 def verb_of(request: type[Request]) -> Callable[[Callable[[Request], None]], Callable[..., None]]:
-    """A decorator for a verb whose options are the fields of a dataclass, and which receives them as one value.
+    """A decorator for a verb whose options are the fields of a dataclass. The verb receives all options as one object
+    of this dataclass.
 
-    Typer itself supports only functions, and a function with two dozen parameters would hide the rules between them.
+    Typer itself supports only functions with one parameter per option. A function with two dozen parameters would hide
+    the rules between them.
 
-    request: dataclass. Each field has the annotation of a verb's parameter: `Annotated[int, typer.Option(...)] = 200`.
-    Returns: A function of the verb's action, whose docstring is the verb's help. It returns a function with the
-        signature that typer reads, for ``app.command()``.
+    request: dataclass. Each field is annotated like a verb's parameter: `Annotated[int, typer.Option(...)] = 200`.
+    Returns: A decorator for the verb's function; the function's docstring is the help text. The decorated function has
+        the signature that typer reads, for ``app.command()``.
     """
-    # Typer reads a function's parameters with inspect.signature, and their types also with get_type_hints.
+    # Typer reads a function's parameters with inspect.signature, and their types with get_type_hints.
     hints = get_type_hints(request, include_extras=True)
-    # The parameters are keyword-only, so that those with and without defaults may be in any order.
+    # The parameters are keyword-only, so that parameters with and without defaults may come in any order.
     parameters = [
         inspect.Parameter(
             item.name,
@@ -172,7 +175,7 @@ def verb_of(request: type[Request]) -> Callable[[Callable[[Request], None]], Cal
 
         verb.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         verb.__annotations__ = hints
-        # Typer takes the verb's name and help from the function that it sees.
+        # Typer reads the verb's name and help text from the function, so both are copied.
         verb.__name__, verb.__doc__ = act.__name__, act.__doc__
         return verb
 

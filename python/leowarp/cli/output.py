@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output of the verbs: tables and text on stdout, errors and notes on stderr, or one JSON object alone."""
+"""Output of the verbs: tables and text on stdout, errors and notes on stderr; with --json, only one JSON object on
+stdout."""
 
 from __future__ import annotations
 
@@ -17,13 +18,14 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PLAIN_WIDTH = 160
-"""Number of columns without a terminal. rich's default is 80, which would fold the columns of a comparison."""
+"""Width of the output in columns if there is no terminal. rich's default of 80 would fold the columns of a
+comparison."""
 
 P = ParamSpec("P")
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console as wide as the terminal; for a file or a pipe `PLAIN_WIDTH` columns, without colour."""
+    """A console as wide as the terminal. For a file or a pipe it has `PLAIN_WIDTH` columns and no colour."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
@@ -31,17 +33,17 @@ def console(*, stderr: bool = False) -> Console:
 
 
 LEAST_TEXT_WIDTH = 16
-"""Smallest width of a folded column of text."""
+"""Minimum width, in characters, of a column of text that is folded."""
 
 HEAD_WIDTH = 12
-"""Headers of number columns are folded at words to this width, or to the widest number below them."""
+"""Width, in characters, to which headers of number columns are folded, unless the widest number is wider."""
 
 _GAP, _EDGES = 3, 2
-"""Width of the gap between two columns of a table, and of its two margins."""
+"""Widths in characters: gap between two columns of a table, and a table's two margins together."""
 
 
 def fitting(first: Iterable[str], heads: Sequence[str], columns: Sequence[Sequence[Any]]) -> int:
-    """Number of number columns that fit beside the first column of a table without being cut; at least 1.
+    """Maximum number of number columns that fit beside a table's first column; at least 1.
 
     first: Cells of the first column.
     heads, columns: Headers and cells of the number columns.
@@ -59,9 +61,10 @@ def _cell(value: Any) -> str:
 
 
 def _folded(head: str, column: Sequence[Any]) -> str:
-    """The header of a number column in lines no longer than its longest word or the widest number."""
+    """The header of a number column, folded into lines of at most `HEAD_WIDTH` characters or the width of the widest
+    number."""
     width = max([HEAD_WIDTH, *(len(_cell(value)) for value in column)])
-    # "(flow 3)" stays on one line, because textwrap breaks only at ASCII spaces.
+    # textwrap breaks lines only at ASCII spaces, so a no-break space keeps "(flow 3)" on one line.
     kept = one_line(head).replace("(flow ", "(flow\N{NO-BREAK SPACE}")
     lines = textwrap.wrap(kept, width, break_long_words=False, break_on_hyphens=False)
     return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
@@ -70,15 +73,16 @@ def _folded(head: str, column: Sequence[Any]) -> str:
 def print_table(
     title: str | None, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, text: Sequence[str] = ()
 ) -> None:
-    """Print a table. The first column and those named in `text` are left-aligned and folded if necessary; all others
-    are numbers, right-aligned and never broken, because half of a number is another number: a table wider than the
-    terminal is printed in full width, and the terminal folds its lines. A missing value is a dash.
+    """Print a table. The first column and the columns named in `text` contain text: they are left-aligned and may be
+    folded. All other columns contain numbers: they are right-aligned and never broken, because a part of a number is
+    another number. A table wider than the terminal is printed at its full width, and the terminal breaks its lines. A
+    missing value is printed as a dash.
     """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    # rich's own table title is not used, because it would be broken at the table's width.
+    # The title is printed separately, because rich would break its own title at the table's width.
     if title:
         console().print(Text(one_line(title), style="bold"))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -88,7 +92,7 @@ def print_table(
         is_text = number == 0 or column in text
         cells = [line[number] for line in lines]
         head = one_line(column) if is_text else _folded(column, cells)
-        # A minimum width is set, because rich would otherwise cut a column that it may not fold.
+        # Without a minimum width, rich would cut a column that it must not fold.
         width = max(map(len, [*head.split("\n"), *map(_cell, cells)]))
         width = min(width, LEAST_TEXT_WIDTH) if is_text else width
         least += width + _GAP
@@ -104,17 +108,18 @@ def print_table(
 
 def print_json(value: Any) -> None:
     """One JSON value on stdout. NaN is written as null, because JSON has no NaN."""
-    # allow_nan is False, because Python would otherwise write NaN, which is not JSON (RFC 8259, 6).
+    # By default Python would write NaN, which is not valid JSON (RFC 8259, 6).
     text = json.dumps(clean(value), indent=2, ensure_ascii=False, allow_nan=False)
-    # If the encoding lacks a character, JSON's own escape is used: a substitute would change the value.
+    # If the encoding of stdout lacks a character, JSON's escape is written, because a substitute character would change
+    # the value.
     if not has_all(text, sys.stdout):
         text = json.dumps(clean(value), indent=2, allow_nan=False)
     print(json_visible(text))
 
 
 def say(text: object, *, end: str = "\n") -> None:
-    """Print a line of text on stdout. Verbs print only with this function and the functions beside it, so no control
-    character of a file reaches the terminal."""
+    """Print a line of text on stdout. Verbs print only with this function and others of this module, so that control
+    characters in a file's text never reach the terminal."""
     print(visible(str(text)), end=end)
 
 
@@ -127,19 +132,19 @@ def print_error(error: LeowarpError) -> None:
     """Print an error and its hint on stderr."""
     from rich.text import Text
 
-    # stdout is for results only: a reader of a pipe must not find a message among the rows.
+    # Errors go to stderr, so that a program that reads a table from stdout does not find a message among the rows.
     err = console(stderr=True)
-    # With soft wrap, rich adds no line breaks to a message that is copied or searched for.
+    # With soft wrap, rich adds no line breaks, so that a message can be copied and searched for.
     err.print(Text.assemble(("error: ", "bold red"), visible(error.message)), soft_wrap=True)
     if error.hint:
         err.print(Text.assemble(("  hint: ", "bold"), visible(error.hint)), soft_wrap=True)
 
 
 def draw_quickly() -> None:
-    """Let matplotlib leave out the tables of properties in its docstrings. Verbs that draw call this before they import
-    `leowarp.report`.
+    """Make matplotlib omit the tables of properties from its docstrings, which saves 0.07 s. Verbs that draw figures
+    call this function before they import `leowarp.report`.
 
-    The tables take 0.07 s, and only a notebook shows docstrings.
+    Only a notebook shows these docstrings.
     """
     from matplotlib import artist
 
@@ -147,7 +152,7 @@ def draw_quickly() -> None:
 
 
 def interruptible(verb: Callable[P, None]) -> Callable[P, None]:
-    """The verb with Ctrl-C handled: it then prints what remains and ends with status 130."""
+    """A verb that handles Ctrl-C: it prints which files remain and ends with status 130."""
 
     @functools.wraps(verb)
     def run(*given: P.args, **named: P.kwargs) -> None:
@@ -161,19 +166,19 @@ def interruptible(verb: Callable[P, None]) -> Callable[P, None]:
 
 
 def print_error_json(error: LeowarpError) -> None:
-    """Print an error as the one JSON object on stdout."""
-    # It goes to stdout, unlike the text, because with --json a program reads one object from there, whatever the
-    # outcome.
+    """Print an error as a JSON object on stdout."""
+    # Unlike an error's text, it goes to stdout, because a program that uses --json reads one object from stdout in
+    # every case.
     print_json({"error": error.message, "hint": error.hint, "kind": kind_of(error), "exit_code": error.exit_code})
 
 
 def clean(value: Any) -> Any:
-    """The value in a form for JSON: numpy scalars as numbers, NaN as None, tuples as lists."""
+    """The value as JSON types: numpy scalars become numbers, NaN becomes None, and tuples become lists."""
     if isinstance(value, dict):
         return {str(key): clean(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [clean(item) for item in value]
-    # The value is a scalar or an array of numpy of any type, or an extension array of pandas.
+    # numpy's scalars and arrays, and pandas' extension arrays, have `tolist`.
     if hasattr(value, "tolist") and not isinstance(value, str):
         return clean(value.tolist())
     if isinstance(value, float) and value != value:
@@ -188,14 +193,15 @@ def frame_records(frame: Any) -> list[dict[str, Any]]:
     records = frame.to_dict(orient="records")
     for record in records:
         for key, value in record.items():
-            # `isna` of a list returns an array, which is no condition.
+            # `isna` of a list returns an array, which has no truth value.
             if not hasattr(value, "__len__") and pd.isna(value):
                 record[key] = None
     return clean(records)
 
 
 def _plain(text: str) -> Any:
-    """A text that rich does not interpret as markup: names of nodes and TOML contain square brackets."""
+    """Text that rich prints unchanged. Names of nodes and TOML contain square brackets, which rich would otherwise
+    interpret as markup."""
     from rich.text import Text
 
     return Text(visible(text))

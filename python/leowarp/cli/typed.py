@@ -1,59 +1,53 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion of typed words to the values of a verb, without pydantic.
+"""Converts typed words to the values of a verb's parameters, without pydantic.
 
-Typer (0.29, for instance) converts every value by pydantic, whose import takes a tenth of a short run. Plain words do
-not need this check. All other values, and therefore all messages, are still typer's.
+Typer (0.29, for instance) converts every value with pydantic, whose import takes a tenth of the time of a short run.
+Plain words need no conversion by pydantic. All other values are left to typer, so all error messages are typer's.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
-from typing import Any, ClassVar, get_args, get_origin
-
-from typer import core
+from typing import Any, get_args, get_origin
 
 
-def convert_plainly() -> None:
-    """Let `_Plainly` convert the parameters of all verbs."""
-    # Versions of typer that lack this class or its method do not use pydantic.
-    by_typer = vars(vars(core).get("_TyperParameter", object)).get("get_runtime_param")
-    if by_typer is not None and by_typer is not _plainly:
-        _Plainly.by_typer = by_typer
-        core._TyperParameter.get_runtime_param = _plainly  # type: ignore[assignment, method-assign]
+def convert_plainly(param: Any) -> None:
+    """Make a parameter of a verb convert plain words itself; typer converts all other values."""
+    by_typer = param.process_value
+
+    def process_value(context: Any, value: Any) -> Any:
+        try:
+            converted = _converted(value, param)
+        except ValueError:
+            return by_typer(context, value)
+        return converted if param.callback is None else param.callback(context, param, converted)
+
+    # Versions of typer in which parameters have no `type_descriptor` do not use pydantic.
+    if "type_descriptor" in vars(param) and "process_value" not in vars(param):
+        param.process_value = process_value
 
 
-def _plainly(param: Any) -> _Plainly:
-    return _Plainly()
+def _converted(value: Any, param: Any) -> Any:
+    """The value of a parameter; for a parameter without a value, an empty tuple or None.
 
-
-class _Plainly:
-    """Converter of a parameter, in the form that typer calls."""
-
-    by_typer: ClassVar[Callable[[Any], Any]]
-    """Typer's own converter of a parameter, for every value that is not plain."""
-
-    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The value of a parameter; for a parameter that was not typed, its default, or nothing."""
-        is_list = param.multiple or param.nargs == -1
-        if value is None:
-            return () if is_list else None
-        rules = param.type_descriptor.parameter_info
-        if rules.parser is None and not (rules.exists or rules.writable or rules.resolve_path or not rules.file_okay):
-            kind = param.type_descriptor.annotation
-            try:
-                if is_list and get_origin(kind) is list and isinstance(value, tuple | list):
-                    return [_plain(each, *get_args(kind)) for each in value]
-                return _plain(value, kind)
-            except ValueError:
-                pass
-        return _Plainly.by_typer(param).coerce(value, param=param, ctx=ctx)
+    Raises ValueError if typer has to convert the value.
+    """
+    is_list = param.multiple or param.nargs == -1
+    if value is None and not param.required:
+        return () if is_list else None
+    rules = param.type_descriptor.parameter_info
+    if rules.parser is not None or rules.exists or rules.writable or rules.resolve_path or not rules.file_okay:
+        raise ValueError(value)
+    kind = param.type_descriptor.annotation
+    if is_list and get_origin(kind) is list and value and isinstance(value, tuple | list):
+        return [_plain(each, *get_args(kind)) for each in value]
+    return _plain(value, kind)
 
 
 def _plain(value: Any, kind: Any) -> Any:
-    """The value for a word, a readable or new path, or an element of an enumeration.
+    """The value for a word, an existing or new path, or an element of an enumeration.
 
     Raises ValueError if typer has to convert the value.
     """

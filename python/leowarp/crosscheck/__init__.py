@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Check the tables of `[cures]` by computing them again without the guest, from plan, timeline and stored packets.
 
-`leowarp verify` checks two things: whether the same plan gives the same bytes, and whether the results are possible. A
-fault of the guest that repeats exactly passes the first check, but not this one.
+`leowarp verify` checks whether the same plan gives the same bytes, and whether the results are possible. If the guest
+repeats a fault exactly, the first check passes, but this second one fails.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def crosscheck(run: Run) -> dict[str, Findings]:
-    """Comparisons for a run's cures by table; empty for a run without `[cures]`.
+    """Findings for each table of a run's cures; empty for a run without `[cures]`.
 
     Raises TraceError if a table cannot be read.
     """

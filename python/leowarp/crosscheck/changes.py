@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `[cures]` must do at each route change, computed from plan and timeline alone (docs/concepts/cures.md)."""
+"""The actions that `[cures]` requires at each route change, computed from plan and timeline alone
+(docs/concepts/cures.md)."""
 
 from __future__ import annotations
 
@@ -20,12 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rests:
-    """Remaining travel times of packets to the host's station, from the far end of a node's old link and of its new
-    link.
+    """Remaining travel times of packets to the host's station, from the far ends of a node's old and new links.
 
-    old_ns: The longest time on the old path. Each link is assumed to transmit a full packet. If a delay changes at this
-        instant, the larger value is used.
-    new_ns: The shortest time on the new path.
+    old_ns: The longest remaining time on the old path. Each further link is assumed to transmit a full packet first. If
+        a delay changes at this instant, the larger value counts.
+    new_ns: The shortest remaining time on the new path.
     old, new: tuple of (node, node). The old link and the new link.
     """
 
@@ -37,15 +37,15 @@ class Rests:
 
 @dataclass(frozen=True)
 class Switch:
-    """A node's route to a host that changes to another link.
+    """A change of a node's route to a host from one link to another.
 
-    old, new: (node, node). The links of the old path and of the new path, each starting at the node.
-    rests: None if packets sent on the old link do not arrive.
-    copies_refused, marker_refused: Reason why there are no copies or no marker, as in the column `refused`; None if
-        there are.
-    met: ((node, node), (node, node)) or None. Links through which the old and the new path enter the node where they
-        meet; None: there is no marker.
-    old_delay_ns, new_delay_ns: Delays of the node's two links from this instant on.
+    old, new: (node, node). First links of the old path and of the new path, as seen from the node.
+    rests: None if packets sent on the old link never arrive.
+    copies_refused, marker_refused: Reason why the node sends no copies or no marker, as in the column `refused`; None
+        if it does.
+    met: ((node, node), (node, node)) or None. Links on which the old and the new path enter the node where they meet;
+        None if there is no marker.
+    old_delay_ns, new_delay_ns: Delays of the node's old and new link from this instant on.
     """
 
     t_ns: int
@@ -67,10 +67,11 @@ class Notice:
     told, destination: Nodes of the host that gets the notice, and of the destination host.
     link: (node, node). The new link of the node that sends the notice. If the notice is sent before the change, the old
         link.
-    wait_ns: Waiting time of a false notice. None for a true notice, whose waiting time depends on `switch` and
+    wait_ns: Waiting time of a false notice. None for a true notice, whose waiting time follows from `switch` and
         `answer_ns`.
     switch: The switch about which a true notice informs.
-    answer_ns: Travel time from the destination back to the host, minus that of the notice; None: there is no path.
+    answer_ns: Travel time from the destination back to the host, minus the travel time of the notice; None if there is
+        no path.
     """
 
     t_ns: int
@@ -94,7 +95,7 @@ class Changes:
 
 
 def changes(run: Run) -> Changes:
-    """Required actions of a run's cures and their times, from its plan and timeline."""
+    """The actions that a run's cures require, with their times, from the run's plan and timeline."""
     plan, pairs = run.plan, talking(run)
     lead_ns = max(-plan.cures.notify_delay_ns, 0) if plan.cures.notify else 0
     switches: list[Switch] = []
@@ -107,12 +108,12 @@ def changes(run: Run) -> Changes:
     full_bytes = {link: plan.network.mtu_bytes + bytes_ for link, bytes_ in overhead_bytes.items()}
     former: State | None = None
     for instant in instants(run.timeline()):
-        # The state is modified in place, so values from before this instant must be read first.
+        # The state is modified in place, so values that were valid before this instant must be read first.
         while former is not None and untrue and untrue[0][0] < instant.t_ns:
             notices += _false_notice(former, *untrue.pop(0))
         if untrue:
             former = State(dict(instant.state.entries), dict(instant.state.delays_ns))
-        # A run may end after a notice and before its change.
+        # A run may end between a notice and its change.
         if instant.t_ns - lead_ns > run.end_ns:
             break
         mine = [_switch(instant, entry, old, full_bytes) for entry, old in sorted(instant.switched.items())]
@@ -203,7 +204,8 @@ def _false_notice(state: State, t_ns: int, told: str, destination: str) -> Itera
 
 
 def _false_instants(plan: Plan, hosts: tuple[str, ...], pairs: list[tuple[str, str]]) -> list[tuple[int, str, str]]:
-    """Times of false notices. The false notices of each pair are a Poisson process with its own random stream."""
+    """Times of false notices. The false notices of each pair of hosts form a Poisson process with its own random
+    stream."""
     mean_ns = plan.cures.notify_false_interval_ns if plan.cures.notify else None
     out: list[tuple[int, str, str]] = []
     if mean_ns is None:
@@ -217,6 +219,6 @@ def _false_instants(plan: Plan, hosts: tuple[str, ...], pairs: list[tuple[str, s
 
 
 def hosts_of_flow(plan: Plan, flow: int, direction: int) -> tuple[str, str]:
-    """Nodes of the sending and of the receiving host for a direction of a flow (0 data, 1 return)."""
+    """Nodes of the sending and the receiving host of a flow's direction (0 data, 1 return)."""
     ends = host_node(plan.flows[flow].source), host_node(plan.flows[flow].destination)
     return ends if direction == 0 else ends[::-1]

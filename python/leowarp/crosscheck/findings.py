@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of comparisons."""
+"""Results of the comparisons."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pandas as pd
 
 @dataclass
 class Findings:
-    """Comparisons for one cure, and differences from what it must do.
+    """Comparisons for one cure, and the differences between the table and the required actions.
 
     checked: Number of values that were compared.
     wrong: One sentence per difference.
-    unknown: What could not be compared, with the reason.
+    unknown: One sentence per value that could not be compared, with the reason.
     """
 
     checked: int = 0
@@ -23,14 +23,15 @@ class Findings:
     unknown: list[str] = field(default_factory=list)
 
     def compare(self, where: str, name: str, found: Any, expected: Any) -> None:
-        """Compare two values, and record a difference. A missing value equals None."""
+        """Compare two values, and record a difference. A missing value counts as equal to None."""
         self.checked += 1
         found = None if pd.isna(found) else found
         if found != expected:
             self.wrong.append(f"{where}: {name} is {found}, and has to be {expected}")
 
     def within(self, where: str, name: str, found: Any, low: int, high: int) -> None:
-        """Compare a value with bounds, and record it if it is outside. A missing value counts as 0."""
+        """Compare a value with two bounds, and record a difference if the value is outside. A missing value counts as
+        0."""
         self.checked += 1
         found = 0 if pd.isna(found) else int(found)
         if not low <= found <= high:

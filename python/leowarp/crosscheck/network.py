@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State of the network at each instant of a run's timeline: routes of nodes, delays, and links that are down."""
+"""State of the network at each instant of a run's timeline: nodes' routes, delays, and links that are down."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from leowarp.results.run import Run
 
 Link = tuple[str, str]
-"""A direction of a link: sending node and receiving node."""
+"""A direction of a link: the sending node and the receiving node."""
 Entry = tuple[str, str]
-"""A node, and the node of the host to which it sends packets."""
+"""A route: a node, and the node of the host to which it sends packets."""
 
 
 @dataclass
 class State:
-    """The values that are valid at an instant.
+    """The routes, delays, rates and links that are valid at an instant.
 
     entries: dict of (node, host) to node. Next node to which a node sends packets for a host.
-    delays_ns, rates_bps: dict of (node, node) to int. Values for each direction. A missing rate means that there is no
-        limit.
-    down, lost: set of (node, node). Directions that are down, and (`lost`) those of them that lost their packets at
+    delays_ns, rates_bps: dict of (node, node) to int. Values for each direction of a link. A direction without an entry
+        in `rates_bps` has no limit.
+    down, lost: set of (node, node). Directions that are down; `lost` has those among them that lost their packets at
         this instant.
     """
 
@@ -39,11 +39,11 @@ class State:
     lost: set[Link] = field(default_factory=set)
 
     def way(self, node: str, host: str, entries: Mapping[Entry, str] | None = None) -> list[Link] | None:
-        """Directions on the path from a node to a host's station, without the wire to the host. None: packets do not
+        """Directions on the path from a node to a host's station, without the wire to the host. None if packets do not
         arrive."""
         entries = self.entries if entries is None else entries
         way: list[Link] = []
-        # If a path has more hops than there are routes, it is a loop.
+        # A path with more hops than there are routes is a loop.
         while len(way) <= len(entries):
             following = entries.get((node, host))
             if following is None:
@@ -55,7 +55,7 @@ class State:
         return None
 
     def delay_ns(self, way: list[Link]) -> int:
-        """Sum of the delays of a path's links; a link without a delay counts as 0."""
+        """Sum of the delays of a path's links, ns; a link without a delay counts as 0."""
         return sum(self.delays_ns.get(link, 0) for link in way)
 
 
@@ -63,8 +63,8 @@ class State:
 class Instant:
     """An instant at which the network changed.
 
-    state: State from this instant on. The state is modified at the next instant.
-    former: dict of (node, host) to node. Previous values of the routes that were changed or removed at this instant.
+    state: State from this instant on. This object is modified when the next instant is read.
+    former: dict of (node, host) to node. Previous next hops of the routes that changed or were removed at this instant.
     former_ns: dict of (node, node) to int. Previous delays of the directions whose delay changed at this instant.
     """
 
@@ -83,12 +83,12 @@ class Instant:
         return self.state.way(node, host, self.state.entries | self.former)
 
     def old_delay_ns(self, way: list[Link]) -> int:
-        """Sum of the delays of a path's links before this instant."""
+        """Sum of the delays that a path's links had before this instant, ns."""
         return sum(self.former_ns.get(link, self.state.delays_ns.get(link, 0)) for link in way)
 
 
 def instants(timeline: pd.DataFrame) -> Iterator[Instant]:
-    """Yield the instants of a timeline in order, each with the state from then on.
+    """Yield the instants of a timeline in order, each with the state from that instant on.
 
     timeline: Table as in `20-timeline.parquet`.
     """
@@ -131,7 +131,7 @@ def _play(state: State, row: Any, before: dict[Entry, str | None], former_ns: di
 
 
 def talking(run: Run) -> list[tuple[str, str]]:
-    """Pairs of host nodes: the first one has packets for the second (data, or acknowledgements and replies)."""
+    """Pairs of host nodes of which the first sends packets to the second (data, or acknowledgements and replies)."""
     ends = [(host_node(flow.source), host_node(flow.destination)) for flow in run.plan.flows]
     return sorted({pair for a, b in ends for pair in ((a, b), (b, a))})
 

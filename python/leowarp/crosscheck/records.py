@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check the tables of `[cures]` about route changes against plan, timeline and stored packets."""
+"""Checks the tables of `[cures]` about route changes against plan, timeline and stored packets."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from leowarp.results.run import Run
 
 CARRIED_OUT_WITHIN_NS = 1_000_000
-"""Largest delay with which an event of the timeline is applied. This delay is not 0, because the agent's clock advances
+"""Maximum delay with which an event of the timeline is applied. The delay is not 0, because the agent's clock advances
 by 512 ns at each reading."""
 
-# Size from design/cures.md: IPv4, ICMP, magic number and number.
+# Size of a marker's packet from design/cures.md: IPv4, ICMP, magic number and number.
 _MARKER_IP_BYTES = 32
 
 T = TypeVar("T", Switch, Notice)
@@ -30,7 +30,7 @@ T = TypeVar("T", Switch, Notice)
 
 @dataclass(frozen=True)
 class Judge:
-    """A run, together with what its cures must do.
+    """A run, together with the actions that its cures require.
 
     stations: None if the run did not store all packets.
     """
@@ -40,8 +40,7 @@ class Judge:
     stations: Stations | None
 
     def notices(self) -> Findings:
-        """Check that each host got its notices, both true and false ones, with the right content and at the right
-        time."""
+        """Check that each host got its notices, both true and false ones, with the right content at the right time."""
         found, cures = Findings(), self.run.plan.cures
         rows = list(self.run.notices().itertuples(index=False))
         for number, row in enumerate(rows, 1):
@@ -66,10 +65,10 @@ class Judge:
         return found
 
     def switches(self) -> Findings:
-        """Check which packets each switch moved, held and copied."""
+        """Check which packets each switch moved, held or copied."""
         found, cures = Findings(), self.run.plan.cures
         rows = list(self.run.switches().itertuples(index=False))
-        # A switch without copies is recorded only if packets were moved or held.
+        # A switch without copies has a row only if packets were moved or held.
         expected = self.changes.switches
         pairs = self._matched(
             rows, [self._switch_key(row) for row in rows], expected, [(e.old, e.new, e.host) for e in expected], found,
@@ -112,7 +111,7 @@ class Judge:
             found.within(where, "longest_ns", row.longest_ns, 0, cures.end_marker_wait_ns)
             found.within(where, "waiting_max_bytes", row.waiting_max_bytes, 0, int(row.waited_bytes))
             if not pd.isna(row.marker_ns):
-                # The old link may itself be the last one before the paths meet.
+                # The old link itself may be the last link before the paths meet.
                 old, by_old = switch.rests.old, switch.met[0]
                 to_there = old[: old.index(by_old) + 1] if by_old in old else ()
                 fastest_ns = int(row.t_ns) + switch.old_delay_ns + sum(self._least_delay_ns(link) for link in to_there)
@@ -125,7 +124,7 @@ class Judge:
             return
         until_ns = int(row.t_ns) + (self.run.plan.cures.duplicate_ns or 0)
         node, host = switch.old[0], switch.host
-        # From the next switch on, packets no longer use this link.
+        # From the node's next switch on, packets no longer use this link.
         others = [each for each in self.changes.switches if (each.old[0], each.host) == (node, host)]
         end_ns = min((each.t_ns for each in others if each.t_ns > switch.t_ns), default=self.run.end_ns)
         if self.stations is None or not self._is_station(node) or min(end_ns, self.run.end_ns) < until_ns:
@@ -138,13 +137,14 @@ class Judge:
             found.compare(where, "copied_bytes", row.copied_bytes, int(on_link.link_bytes.sum()))
 
     def _wait_ns(self, t_ns: int, notice: Notice) -> int | None:
-        """Time until the acknowledgement of the last packet on the old path can be back. None: this check cannot
+        """Time until the acknowledgement of the last packet on the old path can be back. None if this check cannot
         compute it."""
         if notice.is_false or notice.switch is None:
             return notice.wait_ns
         if notice.switch.rests is None or notice.answer_ns is None:
             return 0
-        # If the notice is sent before the change, the packets that will then wait cannot be computed here.
+        # If the notice is sent before the change, it cannot be computed here which packets will be waiting at the
+        # change.
         if self.run.plan.cures.notify_delay_ns < 0:
             return None
         queue = self._queue(t_ns, notice.switch)
@@ -155,24 +155,24 @@ class Judge:
         return until_ns if ahead_ns > 0 and until_ns > 0 else 0
 
     def _left(self, queue: Queue) -> tuple[int, int]:
-        """Number of packets that stay at the old link, and time at which the last of them arrives at the link's far
+        """Number of packets that stay at the old link, and the time at which the last of them arrives at the link's far
         end."""
         if self.run.plan.cures.move_queue != "off":
             return 0, queue.begun_arrived_ns
         return queue.waiting_pkts, queue.all_arrived_ns
 
     def _ahead_ns(self, t_ns: int, switch: Switch, queue: Queue) -> int:
-        """Time between two arrivals: that of the last packet on the old path, and that of the first packet on the new
+        """Time between the arrival of the last packet on the old path and the arrival of the first packet on the new
         path."""
         if switch.rests is None:
             return 0
         return self._left(queue)[1] + switch.rests.old_ns - (t_ns + switch.new_delay_ns + switch.rests.new_ns)
 
     def _queue(self, t_ns: int, switch: Switch) -> Queue | None:
-        """The queue of the link that the node leaves at a switch; None if it is unknown."""
+        """The queue of the link that a node leaves at a switch; None if it is unknown."""
         node, host = switch.old[0], switch.host
         earlier = [each for each in self.changes.switches if each.old[0] == node and each.t_ns < switch.t_ns]
-        # Arrivals are recorded only at stations. Arrival times are unknown for links that held packets.
+        # Arrivals are recorded only at stations. The arrival times at a link that held packets are therefore unknown.
         if self.stations is None or not self._is_station(node) or (self.run.plan.cures.hold and earlier):
             return None
         if {other for a, other in self._pairs() if a == host_node(node)} != {host}:
@@ -187,8 +187,8 @@ class Judge:
         )
 
     def _marker_bytes(self, t_ns: int, switch: Switch) -> int | None:
-        """Number of bytes that the marker of a switch takes on the old link. None: there was no marker, or the queue
-        refused it."""
+        """Number of bytes that the marker of a switch takes on the old link. None if there was no marker, or if the
+        queue refused it."""
         drops = self.run.tables.drops
         refused = (drops["t_ns"] == t_ns) & (drops["direction"] == self._direction(switch.old)) & drops["flow"].isna()
         if not self.run.plan.cures.end_marker or switch.met is None or refused.any():
@@ -196,7 +196,7 @@ class Judge:
         return _MARKER_IP_BYTES + self.run.plan.ground.overhead_bytes
 
     def _pairs(self) -> set[tuple[str, str]]:
-        """Nodes of hosts that sent packets, each with a receiving host, from stored packets."""
+        """Pairs of host nodes between which stored packets were sent: sender and receiver."""
         if self.stations is None:
             return set()
         return set(zip(self.stations.packets["source"], self.stations.packets["target"], strict=True))
@@ -234,8 +234,7 @@ class Judge:
         self, rows: Sequence[Any], keys: Sequence[Any], expected: Sequence[T], wanted: Sequence[Any],
         found: Findings, table: str, *, all_wanted: bool = True,
     ) -> Iterator[tuple[Any, T]]:  # fmt: skip
-        """Match the rows of a table with the required actions, and record each entry that has no match on the other
-        side."""
+        """Match the rows of a table with the required actions. Record each row and each action without a match."""
         left = list(zip(wanted, expected, strict=True))
         for row, key in zip(rows, keys, strict=True):
             found.checked += 1

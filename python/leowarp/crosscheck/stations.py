@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Facts about a station's link from stored packets: the packets sent on it, and the arrival of the last of them."""
+"""A station's link, reconstructed from stored packets: the packets sent on it, and the arrival of the last of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from leowarp.results.run import Run
 
 _QUEUE = next(number for number, cause in CAUSES.items() if cause == "queue")
-# Lengths of the headers: IPv4 without options, UDP, and ICMP.
+# Header lengths: IPv4 without options, UDP, and ICMP.
 _IP_BYTES, _UDP_BYTES, _ICMP_BYTES = 20, 8, 8
 _TCP_BYTES, _TIMESTAMP_BYTES = 20, 12
 
@@ -53,12 +53,12 @@ class Stations:
         return packets.sort_values("sent_ns", kind="stable")
 
     def refused(self, packets: pd.DataFrame, link: Link) -> np.ndarray:
-        """Packets that the queue of a link refused."""
+        """Mask of the packets that the queue of a link refused."""
         at_link = packets["drop_direction"] == self._tables.direction_of(*link)
         return (at_link & (packets["drop_cause"] == _QUEUE)).to_numpy()
 
     def sent(self, link: Link, host: str, from_ns: int, until_ns: int) -> pd.DataFrame:
-        """Packets for a host that a station received within a time interval and that its link accepted."""
+        """Packets for a host that reached a station within a time interval, and that the station's link accepted."""
         packets = self.packets
         sent_ns = packets["sent_ns"].to_numpy()
         at_station = (packets["source"] == host_node(link[0])).to_numpy() & (packets["target"] == host).to_numpy()
@@ -66,7 +66,7 @@ class Stations:
         return mine[~self.refused(mine, link)]
 
     def on_link(self, sent: pd.DataFrame) -> Sent | None:
-        """The packets with their bytes on a ground link. None: some sizes are unknown."""
+        """The packets with their bytes on a ground link. None if some sizes are unknown."""
         headers = {key: self._header_bytes(*key) for key in set(zip(sent["flow"], sent["direction"], strict=True))}
         known = {key: header for key, header in headers.items() if header is not None}
         if len(known) < len(headers):
@@ -82,7 +82,7 @@ class Stations:
             return below_bytes + _UDP_BYTES
         if planned.kind == "ping":
             return below_bytes + _ICMP_BYTES
-        # The options of acknowledgements have various lengths.
+        # The options of acknowledgements vary in length.
         if planned.kind != "tcp" or direction != DATA:
             return None
         sysctl = next(host.sysctl for host in self._plan.hosts if host.name == planned.source)
@@ -92,12 +92,12 @@ class Stations:
 
 @dataclass(frozen=True)
 class Queue:
-    """Outcome for the packets at an abandoned link, which has a FIFO, a rate and a delay.
+    """Outcome for the packets at an abandoned link with a FIFO, a rate and a delay.
 
-    waiting_pkts, waiting_bytes: Packets whose transmission had not begun at that instant. Bytes include the link's
-        overhead.
-    all_arrived_ns, begun_arrived_ns: Arrival of the last packet at the link's far end, and arrival of the last packet
-        whose transmission had begun; 0 if there is none.
+    waiting_pkts, waiting_bytes: Packets whose transmission had not begun at the instant of the change. Bytes include
+        the link's overhead.
+    all_arrived_ns, begun_arrived_ns: Arrival at the link's far end of the last packet, and of the last packet whose
+        transmission had begun at that instant; 0 if there is none.
     """
 
     waiting_pkts: int
@@ -109,14 +109,14 @@ class Queue:
 def queue_at(
     sent: Sent, at_ns: int, rate_bps: int | None, delay_ns: int, former_ns: int, marker_bytes: int | None = None
 ) -> Queue:
-    """The queue of a link that gets no more packets from an instant on.
+    """The queue of a link that gets no more packets after the instant `at_ns`.
 
-    at_ns: The instant.
-    rate_bps: Rate of the link. None: transmission takes no time.
-    delay_ns, former_ns: Delay from this instant on, and delay before it. A packet has the delay that is valid when it
-        leaves, and packets do not overtake each other.
-    marker_bytes: Size of a marker that is the last packet on the link. The marker counts in both arrival times. None:
-        there is no marker.
+    at_ns: Instant from which the link gets no more packets.
+    rate_bps: Rate of the link. None if transmission takes no time.
+    delay_ns, former_ns: Delay from the instant on, and delay before it. A packet has the delay that is valid when the
+        packet leaves, and packets do not overtake each other.
+    marker_bytes: Size of a marker, which is then the last packet on the link. The marker counts in both arrival times.
+        None if there is no marker.
     """
 
     def sent_ns_of(link_bytes: int) -> int:

@@ -15,7 +15,8 @@ FORMS = "write it as 2025-10-27T12:00:00.000000 or 2025-300T12:00:00, in UTC"
 def instant_of(text: str) -> datetime:
     """The instant of a text, UTC, rounded to 1 us; an offset from UTC is applied.
 
-    text: ``YYYY-MM-DDThh:mm:ss[.d...]`` or ``YYYY-DDDThh:mm:ss[.d...]``, then nothing, ``Z`` or an offset ``+hh:mm``.
+    text: ``YYYY-MM-DDThh:mm:ss[.d...]`` or ``YYYY-DDDThh:mm:ss[.d...]``, followed by nothing, ``Z`` or an offset
+        ``+hh:mm``.
     Raises ScenarioError if the text has another form, names a day or time that does not exist, or lies within a leap
     second.
 
@@ -28,7 +29,8 @@ def instant_of(text: str) -> datetime:
     year, month, day, day_of_year = (None if part is None else int(part) for part in found.group(1, 2, 3, 4))
     hour, minute, second = (int(part) for part in found.group(5, 6, 7))
     if second == 60:
-        # SGP4 counts days of 86,400 s, so its clock has no place for a leap second, and a guess would be off by 7.5 km.
+        # SGP4 counts days of 86,400 s, which contain no leap second. Another instant would be wrong by up to 1 s, or
+        # 7.5 km.
         raise ScenarioError(f"{text!r} is within a leap second, which SGP4's time does not have", FORMS)
     assert year is not None
     try:
@@ -41,14 +43,14 @@ def instant_of(text: str) -> datetime:
             assert day is not None
             date = datetime(year, month, day, tzinfo=UTC)
         at = date.replace(hour=hour, minute=minute, second=second, tzinfo=_zone(found[9]))
-        # A datetime keeps six decimals; a seventh is rounded, not cut.
+        # A datetime has six decimals; if the text has more, the value is rounded, not cut.
         return (at + timedelta(microseconds=round(float(f"0.{found[8] or 0}") * 1e6))).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise ScenarioError(f"{text!r} is no instant: {error}", FORMS) from error
 
 
 def _zone(text: str | None) -> timezone:
-    """The offset after a time; none and Z mean UTC."""
+    """The offset of a time from UTC; a missing offset and Z mean UTC."""
     if text is None or text == "Z":
         return UTC
     hours, minutes = int(text[1:3]), int(text[-2:]) if len(text) > 3 else 0

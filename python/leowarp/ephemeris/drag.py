@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of SGP4's drag. They tell when a mean orbit has decayed, or has grown implausibly.
+"""Limits of SGP4's drag: detects when a satellite's mean orbit has decayed, or has grown implausibly.
 
 SGP4 multiplies the semi-major axis by the square of a polynomial in the time since the epoch (Spacetrack Report 3,
-section 6; `tempa` in Vallado's code). Far from the epoch, the square hides a negative factor: satellites that have
-fallen into the Earth rise again, to any height, with error code 0.
+section 6; `tempa` in Vallado's code). Far from the epoch, the polynomial is negative, but its square is positive: a
+satellite that has fallen into the Earth rises again, to any height, with error code 0.
 """
 
 from __future__ import annotations
@@ -15,37 +15,40 @@ from numpy.typing import NDArray
 from sgp4.api import Satrec
 
 LEAST_HEIGHT_KM = 100.0
-"""Satellites with a lower mean orbit have decayed, because nothing orbits below the Karman line."""
+"""Smallest height of a mean orbit, km. A satellite with a lower mean orbit has decayed, because nothing orbits below
+the Karman line."""
 MOST_GROWTH = 1.1
-"""If the semi-major axis is larger than at the epoch by this factor, the value is an extrapolation of drag and not an
-orbit. The factor means 690 km in low orbits. Ion engines raise an orbit by 100 km per month; a transfer orbit of 10 h
-loses 10 % within weeks before it decays."""
+"""If the semi-major axis is this many times as large as at the epoch, SGP4 has extrapolated drag too far, and the orbit
+is not real. In a low orbit, this factor is an increase of 690 km. No real orbit changes so fast: ion engines raise an
+orbit by 100 km per month, and drag takes weeks to lower a transfer orbit of 10 h by 10 %, before it decays."""
 _STEADY = 0.02
-"""Change of the semi-major axis up to which few instants are enough. The polynomial has degree four and falls faster
-and faster. Before it passes 0, at least one of four evenly spaced instants shows a larger change."""
+"""If the semi-major axis changes by no more than this share, checking a few instants is enough. SGP4's polynomial has
+degree four and falls faster and faster. Before the polynomial passes 0, at least one of four evenly spaced instants
+shows a larger change than this share."""
 _FEW, _MANY = 4, 64
-"""Instants from the epoch to each end of the run."""
+"""Numbers of instants that are checked from the epoch to each end of the run: for a steady orbit, and for any other
+orbit."""
 _SHORT_PERIOD = 0.01
-"""J2's periodic terms reach 20 km in low orbits; this is their size as an eccentricity, rounded up."""
+"""Share of the radius that is added to the eccentricity, to find a satellite's largest distance. J2's periodic terms
+change the radius by up to 20 km in low orbits, which is less than this share."""
 _MINUTES_PER_DAY = 1440.0
 
 
 def fall_of(orbit: Satrec, ends_d: NDArray[np.float64]) -> str | None:
     """The reason why a satellite's mean orbit does not last from its epoch to the end of the run; None if it lasts.
 
-    orbit: The satellite; the call propagates it to other instants.
+    orbit: The satellite's SGP4 object; this function propagates it to other instants.
     ends_d: float64 array of shape (2,). Julian dates of start and end of the run, UTC.
     """
     since_min = (ends_d - orbit.jdsatepoch - orbit.jdsatepochF) * _MINUTES_PER_DAY
     spans_min = [float(span) for span in (min(since_min[0], 0.0), max(since_min[1], 0.0)) if span]
     first_km = _axes_km(orbit, [0.0])[0]
     few_km = [axis for span in spans_min for axis in _axes_km(orbit, _instants(span, _FEW))]
-    # If the height is already implausible at the epoch, SGP4's own errors report it.
+    # If the height is implausible at the epoch already, SGP4 itself reports an error.
     least_km = min(orbit.radiusearthkm + LEAST_HEIGHT_KM, first_km)
     if all(abs(axis / first_km - 1.0) <= _STEADY and axis >= least_km for axis in few_km):
         return None
-    # Instants are checked outwards from the epoch: values of the polynomial beyond the end of the orbit have no
-    # meaning.
+    # Instants are checked from the epoch outwards, because the polynomial has no meaning beyond the end of the orbit.
     for span in spans_min:
         instants_min = _instants(span, _MANY)
         for instant_min, axis_km in zip(instants_min, _axes_km(orbit, instants_min), strict=True):
@@ -61,25 +64,26 @@ def fall_of(orbit: Satrec, ends_d: NDArray[np.float64]) -> str | None:
 def most_radius_km(orbit: Satrec) -> float:
     """Largest distance from the Earth's centre on any orbit of these elements, km.
 
-    This is the apogee of the largest axis that `MOST_GROWTH` allows. Sun and Moon change the eccentricity of orbits
-    with a period above 225 min (SGP4's deep space), up to 1; on lower orbits only drag changes it, and makes it
-    smaller.
+    This distance is the apogee of an orbit with the largest semi-major axis that `MOST_GROWTH` allows. For periods
+    above 225 min (SGP4's deep space), Sun and Moon change the eccentricity, up to 1. In lower orbits only drag changes
+    the eccentricity, and reduces it.
     """
     eccentricity = 1.0 if orbit.method == "d" else float(orbit.ecco) + _SHORT_PERIOD
     return float(orbit.radiusearthkm * orbit.a * MOST_GROWTH * (1.0 + eccentricity))
 
 
 def _instants(span_min: float, count: int) -> list[float]:
-    """Evenly spaced minutes since the epoch, from the one nearest to it to the end."""
+    """Evenly spaced times in minutes since the epoch, beginning with the time nearest to the epoch and ending at
+    `span_min`."""
     return [span_min * (number + 1) / count for number in range(count)]
 
 
 def _axes_km(orbit: Satrec, instants_min: Sequence[float]) -> list[float]:
-    """Mean semi-major axes at minutes since the epoch, km; NaN where SGP4 has no value."""
+    """Mean semi-major axis at each of these times, km; NaN where SGP4 has no value."""
     axes_km = []
     for instant_min in instants_min:
         error, _, _ = orbit.sgp4_tsince(instant_min)
-        # SGP4 raises error 6 (below the surface) last, when the mean orbit is known; after other errors `am` is an old
-        # value.
+        # With error 6 (below the surface), SGP4 has already computed the mean axis `am`; after any other error, `am` is
+        # an old value.
         axes_km.append(orbit.am * orbit.radiusearthkm if error in (0, 6) else float("nan"))
     return axes_km

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of orbital elements: TLE (two lines, or three with a name) and OMM as JSON, XML, CSV or KVN.
 
-Every record is used, counted as skipped with a reason, or rejected.
+Each record of a file is used, counted as skipped with a reason, or rejected.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from leowarp.ephemeris.tle import HEADER, from_tle
 class ElementFile:
     """Contents of a file of elements.
 
-    elements: Every set of elements in the order of the file; a satellite may have several.
+    elements: All element sets, in the order of the file; a satellite may have several.
     header: (int, int) or None. Numbers of planes and of satellites per plane in Hypatia's first line; None: the file
         has no such line.
-    skipped: Parts that are no set of elements.
+    skipped: Number of each kind of text that is no element set.
     """
 
     path: Path
@@ -37,7 +37,7 @@ class ElementFile:
 
     @property
     def sentences(self) -> list[str]:
-        """Skipped parts and notes on odd epochs, one line each; file names have no directories."""
+        """Sentences about skipped text and unusual epochs, one line each; files are named without their directory."""
         found = []
         skipped = skipped_line(self.skipped)
         if skipped is not None:
@@ -54,9 +54,10 @@ class ElementFile:
 def element_file(path: Path) -> ElementFile:
     """Read a file of elements.
 
-    path: A file of TLE, 3LE, or OMM as JSON, XML, CSV or KVN; its format is recognised by the beginning of the text,
-        not by its name. A first line of two numbers is Hypatia's header (satgenpy, `generate_tles_from_scratch.py`).
-    Raises ScenarioError if the file cannot be read, holds no satellite, or a record is damaged or has another meaning;
+    path: A file of TLE, 3LE, or OMM as JSON, XML, CSV or KVN; its format is recognised by the beginning of the text. A
+        first line of two numbers is Hypatia's header (satgenpy, `generate_tles_from_scratch.py`).
+    Raises ScenarioError if the file cannot be read, holds no satellite, or a record is damaged or is not for SGP4; the
+    message has
         with file and line.
     """
     text = _text_of(path)
@@ -64,7 +65,7 @@ def element_file(path: Path) -> ElementFile:
     if not start:
         raise ScenarioError(f"{path} is empty: constellation.tle needs at least one satellite", _FORMATS)
     skipped, header = Skips(), None
-    # The content decides, not the name: CelesTrak's downloads are called `gp.php` in every format.
+    # The name does not show the format: CelesTrak's downloads are called `gp.php` in every format.
     if start in "[{":
         elements = [satellite_of(path, *message) for message in json_messages(path, text)]
     elif start == "<":
@@ -90,7 +91,7 @@ def element_file(path: Path) -> ElementFile:
 
 
 def check_once(path: Path, elements: list[Element]) -> None:
-    """Reject several sets of elements of one satellite.
+    """Reject a file that has several element sets of one satellite.
 
     Raises ScenarioError with the lines of the first duplicate.
     """
@@ -108,12 +109,12 @@ def check_once(path: Path, elements: list[Element]) -> None:
 
 
 def names_of(elements: list[Element]) -> list[str]:
-    """Unique names of satellites: catalogue names with ``_`` instead of blanks.
+    """Unique names of satellites: the names in the file, with ``_`` instead of blanks.
 
-    A duplicate or missing name gets ``-<catalogue number>`` (after "sat" if it is missing).
+    If a name is a duplicate or missing, ``-<catalogue number>`` is appended to it (to "sat" if it is missing).
     """
     plain = [re.sub(r"\s+", "_", element.name.strip()) for element in elements]
-    # Names need not be unique; catalogue numbers are.
+    # Names need not be unique, so the catalogue number, which is unique, is appended to duplicates.
     twice = {name for name, number in Counter(plain).items() if number > 1}
     return [
         f"{name or 'sat'}-{element.catalogue_number}" if name in twice or not name else name
@@ -140,7 +141,7 @@ def _text_of(path: Path) -> str:
 
 
 def _begin_of(text: str, skipped: Skips) -> str:
-    """The beginning of a text in which nothing was found, and the skipped parts, as text that ends a sentence."""
+    """End of a sentence about a text without satellites: the beginning of the text, and what was skipped."""
     what = skipped_line(skipped.found)
     first = next((line.strip() for line in text.split("\n") if line.strip()), "")
     return f"; it begins with {first[:40]!r}" + (f"; {what}" if what else "")

@@ -17,7 +17,7 @@ from leowarp.scenario.text.key import InputFile
 from support.element_sets import elements_of
 from support.plans import S, plan
 
-# Two objects of CelesTrak's OneWeb list (TLEs are public), and a number above 99999 in Alpha-5 notation.
+# Two objects of CelesTrak's OneWeb list (TLEs are public), and a catalogue number above 99999 in Alpha-5 notation.
 ONE = (
     "1 44057U 19010A   22320.00000000  .00000000  00000-0  00000-0 0  9993",
     "2 44057  87.9000  10.0000 0001000  90.0000 270.0000 13.15500000100009",
@@ -67,7 +67,7 @@ def test_a_first_line_of_two_numbers_says_how_many_planes_there_are(tmp_path: Pa
     names, elements = elements_of(path)
     assert (names, element_file(path).header) == (["X_0", "X_1", "X_2"], (1, 3))
     assert [element.line for element in elements] == [3, 6, 9]
-    # Two numbers above line 1 of a TLE are a satellite's name.
+    # Two numbers directly above line 1 of a TLE are a satellite's name, not Hypatia's header.
     named = written(tmp_path, "\n".join(["3 1", *a]))
     assert (elements_of(named)[0], element_file(named).header) == (["3_1"], None)
 
@@ -100,8 +100,8 @@ def test_omm_as_json_xml_and_csv_gives_the_positions_of_the_tle(tmp_path: Path) 
     expected_m = positions_m(tle, epoch)
     for path in (as_json, as_csv, as_xml):
         assert elements_of(path)[0] == ["ONE", "TWO"]
-        # export_omm rounds the angles to 1e-4 deg as the TLE does, and the epoch to 1 us, in which a satellite flies 8
-        # mm.
+        # Like a TLE, export_omm rounds angles to 1e-4 deg. export_omm also rounds the epoch to 1 us, in which a
+        # satellite moves 8 mm.
         assert np.abs(positions_m(path, epoch) - expected_m).max() < 0.02
 
 
@@ -124,7 +124,8 @@ def test_the_plan_names_file_epoch_and_start(tmp_path: Path) -> None:
     later = ephemeris_of(tle_plan(path, "2022-11-16T00:01:00Z"))
     assert later is not None
     assert at_0.names == ["ONE"]
-    # One clock is at 60 s, and the other epoch is a minute later; they differ by a rounding of 1e-11 s
+    # The first ephemeris is at 60 s on its clock; the second has an epoch that is a minute later. The two instants
+    # differ by a rounding error of 1e-11 s
     assert np.abs(at_0.positions_ecef_m(0) - later.positions_ecef_m(0)).max() < 1e-4
     assert at_0.warnings == ()
 
@@ -140,7 +141,7 @@ def test_old_elements_warn_and_very_old_ones_are_refused(tmp_path: Path) -> None
 
 
 def test_a_satellite_that_sgp4_gives_up_is_named_with_its_line(tmp_path: Path) -> None:
-    # The drag is so large that the orbit decays within days: SGP4's error 6 (or 1 by that time).
+    # With this drag, the orbit decays within days, and SGP4 returns error 6 (or error 1 at a later time).
     first, second = lines_of("44057")
     falling = checked(first[:53] + " 99999-0" + first[61:])
     low = checked(second[:52] + "16.40000000" + second[63:])
@@ -202,7 +203,7 @@ def test_a_damaged_file_is_read_or_refused_but_nothing_else(
 ) -> None:
     text = "\n".join(lines_of())
     text = text[:at] + character + text[at + 1 :]
-    if mend:  # The line gets a right checksum, so that the damage reaches the later checks.
+    if mend:  # with a correct checksum, only later checks find the damage
         text = "\n".join(checked(line) if len(line) == 69 else line for line in text.split("\n"))
     try:
         names, elements = elements_of(written(tmp_path, text))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The delay of a fibre along the great circle between two stations, as a comparison for a path over satellites."""
+"""Delay of a fibre along the great circle between two stations, to compare it with that of a path over satellites."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from leowarp.ephemeris.frames import SPEED_OF_LIGHT_M_PER_S
 from leowarp.scenario.schema import Plan
 
 FIBRE_INDEX = 1.468
-"""Group index of single-mode fibre (ITU-T G.652) at 1550 nm, by data sheets: light travels at 0.681 c."""
+"""Group index of single-mode fibre (ITU-T G.652) at 1550 nm, from data sheets: light travels at 0.681 c."""
 EARTH_RADIUS_M = 6_371_008.8
 """Mean radius of the WGS84 ellipsoid (IUGG); a great circle on it differs from the geodesic by up to 0.6 %."""
 
 
 @dataclass(frozen=True)
 class Fibre:
-    """The shortest possible fibre; real ones are 33 to 50 % longer, and also have equipment.
+    """A fibre along the great circle, the shortest possible one; real fibres are 33 to 50 % longer and have equipment
+    that adds delay.
 
-    source, destination: Stations.
+    source, destination: Names of the stations.
     length_m: Length of the great circle.
     """
 
@@ -29,11 +30,11 @@ class Fibre:
 
     @property
     def delay_ns(self) -> int:
-        """One-way delay."""
+        """One-way delay, ns."""
         return round(self.length_m * FIBRE_INDEX / SPEED_OF_LIGHT_M_PER_S * 1e9)
 
     def text(self) -> str:
-        """Text that ends a sentence, such as a comparison with a path over satellites.
+        """End of a sentence that compares the fibre with a path over satellites.
 
         >>> Fibre("A", "B", 1_000_000).text()
         'a fibre along the great circle from A to B (1000 km): 4.897 ms'
@@ -43,9 +44,10 @@ class Fibre:
 
 
 def fibres(plan: Plan) -> list[Fibre]:
-    """One fibre per pair of stations with a flow, in the order of the flows; without flows, one for every pair.
+    """One fibre per pair of stations with a flow, in the order of the flows; without flows, one for each pair of
+    stations.
 
-    Stations without coordinates, as in a measured path, have no fibre.
+    Stations without coordinates, such as those of a measured path, give no fibre.
     """
     placed = {station.name: station for station in plan.stations if station.latitude_deg is not None}
     pairs = [(flow.source, flow.destination) for flow in plan.flows]
@@ -70,6 +72,6 @@ def great_circle_m(one_deg: tuple[float, float], other_deg: tuple[float, float])
     10008
     """
     (lat_a, lon_a), (lat_b, lon_b) = ([math.radians(value) for value in place] for place in (one_deg, other_deg))
-    # Haversine formula: exact for places near each other.
+    # The haversine formula is also exact for places near each other.
     half = math.sin((lat_b - lat_a) / 2) ** 2 + math.cos(lat_a) * math.cos(lat_b) * math.sin((lon_b - lon_a) / 2) ** 2
     return 2 * EARTH_RADIUS_M * math.asin(math.sqrt(min(half, 1.0)))

@@ -4,13 +4,13 @@
 Three frames occur, all with their origin at the Earth's centre and z along its axis:
 
 - *ECI*: inertial, x towards the vernal equinox; Walker patterns are defined in it.
-- *TEME*: true equator, mean equinox of date; SGP4's output.
-- *ECEF*: turns with the Earth, x through Greenwich. Everything downstream of `ephemeris` is in ECEF.
+- *TEME*: true equator, mean equinox of date; SGP4's positions are in it.
+- *ECEF*: rotates with the Earth, x through Greenwich. All packages that use `ephemeris` get positions in ECEF.
 
-TEME is converted to ECEF by Greenwich mean sidereal time only (IAU 1982). Polar motion
-is neglected (at most 0.6 arc seconds, 15 m on the ground). So is UT1 - UTC: it is below 0.9 s, which is 420 m of
-rotation at the equator, equal for satellites and stations and so without effect on distances. TEME does not need the
-difference between mean and apparent sidereal time.
+TEME is converted to ECEF by a rotation through Greenwich mean sidereal time (IAU 1982). Polar motion is neglected (at
+most 0.6 arc seconds, 15 m on the ground). UT1 - UTC is also neglected. The difference is below 0.9 s, in which the
+equator moves 420 m; satellites and stations move equally, so distances do not change. The difference between mean and
+apparent sidereal time does not matter, because TEME uses the mean equinox.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ EcefMetres = NewType("EcefMetres", NDArray[np.float64])
 
 
 def turned_to_ecef_m(inertial_m: NDArray[np.float64], greenwich_rad: NDArray[np.float64] | float) -> EcefMetres:
-    """Inertial positions in ECEF, if Greenwich is at this angle from the inertial x axis.
+    """ECEF positions of points in an inertial frame, given the angle from the inertial x axis to Greenwich.
 
-    inertial_m: float64 array of shape (k, n, 3) or (n, 3), m. The frame is ECI or TEME.
+    inertial_m: float64 array of shape (k, n, 3) or (n, 3), m. The frame of these positions is ECI or TEME.
     greenwich_rad: float64 array of shape (k,), or float, rad
     Returns: float64 array of the shape of `inertial_m`, m
     """
@@ -50,9 +50,9 @@ def turned_to_ecef_m(inertial_m: NDArray[np.float64], greenwich_rad: NDArray[np.
 
 
 def julian_date(instant: datetime) -> tuple[float, float]:
-    """Julian date of an instant (UTC): a day that ends in .5, and the fraction of a day since.
+    """Julian date of an instant (UTC), as two numbers: the day, which ends in .5, and the fraction of a day since then.
 
-    The date has two numbers, because one float resolves only 40 us; `sgp4` takes this pair.
+    A single float would resolve only 40 us; `sgp4` takes these two numbers.
 
     Raises ValueError if the instant has no time zone.
     """
@@ -61,24 +61,22 @@ def julian_date(instant: datetime) -> tuple[float, float]:
     instant = instant.astimezone(UTC)
     midnight = datetime(instant.year, instant.month, instant.day, tzinfo=UTC)
     since = instant - midnight
-    # 0001-01-01 of the proleptic Gregorian calendar, ordinal 1, began at JD 1721425.5. A `datetime` cannot represent a
-    # leap second (23:59:60), so all UTC days have 86,400 s here.
+    # Day 1 of Python's ordinals, 0001-01-01 of the proleptic Gregorian calendar, began at JD 1721425.5. A `datetime`
+    # cannot represent a leap second (23:59:60), so we treat every UTC day as 86,400 s.
     fraction = (since.seconds * 1_000_000 + since.microseconds) / 86_400e6
     return instant.toordinal() + 1_721_424.5, fraction
 
 
 def gmst_rad(day: NDArray[np.float64] | float, fraction: NDArray[np.float64] | float) -> NDArray[np.float64] | float:
-    """Greenwich mean sidereal time at a Julian date (UT1, here taken equal to UTC), rad in [0, 2 pi).
+    """Greenwich mean sidereal time at a Julian date, rad in [0, 2 pi); we take UT1 equal to UTC.
 
-    References
-    ----------
     Aoki et al. 1982 (IAU 1982), as in Vallado, Fundamentals of Astrodynamics and Applications, eq. 3-47:
     GMST = 67310.54841 s + (876600 h + 8640184.812866 s) T + 0.093104 s T^2 - 6.2e-6 s T^3.
     """
     days = (np.asarray(day) - _J2000_JD) + fraction
     centuries = days / 36_525.0
-    # The formula's 876600 h are one turn per day. They are computed from the fraction of the day, so that no precision
-    # is lost to the 15 digits of a float.
+    # In the formula, 876600 h per century are one turn per day. These turns are computed from the fraction of the day,
+    # because a float's 15 digits would not suffice for all turns since 2000.
     turns_s = 86_400.0 * (np.mod(np.asarray(day) - _J2000_JD, 1.0) + fraction)
     seconds = 67_310.54841 + turns_s + centuries * (8_640_184.812866 + centuries * (0.093104 - 6.2e-6 * centuries))
     return np.mod(seconds * (2.0 * math.pi / 86_400.0), 2.0 * math.pi)
@@ -92,8 +90,8 @@ def geodetic_to_ecef_m(
     A sphere is an ellipsoid of flattening 0.
 
     latitude_deg, longitude_deg: Geodetic coordinates, north and east positive.
-    height_m: Height along the ellipsoid's normal.
-    equatorial_radius_m, flattening: a and f = 1 - b/a.
+    height_m: Height above the ellipsoid, along its normal.
+    equatorial_radius_m, flattening: Semi-major axis a, and f = 1 - b/a with the semi-minor axis b.
 
     >>> geodetic_to_ecef_m(0, 90, 100, equatorial_radius_m=6_378_137, flattening=0).round().tolist()
     [0.0, 6378237.0, 0.0]
@@ -115,9 +113,10 @@ def geodetic_to_ecef_m(
 
 
 def vertical(latitude_deg: float, longitude_deg: float) -> NDArray[np.float64]:
-    """Unit vector (ECEF) that points up from a geodetic latitude and longitude, shape (3,).
+    """Unit vector (ECEF) that points up at a geodetic latitude and longitude, shape (3,).
 
-    The normal of the ellipsoid has exactly these two angles for any flattening, by the definition of geodetic latitude.
+    By the definition of geodetic latitude, these two angles give the direction of the ellipsoid's normal, whatever the
+    flattening is.
     """
     latitude_rad, longitude_rad = math.radians(latitude_deg), math.radians(longitude_deg)
     return np.array(
@@ -129,12 +128,12 @@ def vertical(latitude_deg: float, longitude_deg: float) -> NDArray[np.float64]:
     )
 
 
-# The date is 2000-01-01T12:00, the origin of the centuries in the formula.
+# 2000-01-01T12:00, from which the formula of `gmst_rad` counts centuries.
 _J2000_JD = 2_451_545.0
 
 SPEED_OF_LIGHT_M_PER_S = 299_792_458
-"""The value is exact, by the definition of the metre."""
+"""Speed of light, which is exact by the definition of the metre."""
 
 WGS84_EQUATORIAL_RADIUS_M = 6_378_137.0
 WGS84_FLATTENING = 1.0 / 298.257223563
-"""The source is NIMA TR8350.2, third edition, table 3.1."""
+"""Semi-major axis and flattening of WGS84: NIMA TR8350.2, third edition, table 3.1."""

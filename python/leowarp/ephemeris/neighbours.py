@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Neighbouring planes of a shell, and the phase between the slots of one plane and the next."""
+"""Finds neighbouring planes of a shell, and the phase between the slots of neighbouring planes."""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ from leowarp.ephemeris.sgp4_orbits import MeanElements
 from leowarp.ephemeris.slots import FIT_SLOTS, Slots, aside, in_slots
 
 _NEIGHBOUR = 3.5
-"""Largest distance between neighbouring planes, as a multiple of the usual distance: two planes may be missing."""
+"""Largest distance between the nodes of neighbouring planes, in multiples of the usual distance: up to two planes may
+be missing between them."""
 _SEAM = 0.4
-"""Tolerance of the distance across a star's seam, relative to the other distances. Iridium's are 22 and 31.6 deg."""
+"""Tolerance of the distance across a star's seam, as a share of the distance between other planes. For Iridium, the
+distance across the seam is 22 deg, and all others are 31.6 deg."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FoundShell:
-    """Planes of one altitude and inclination, in the order of their ascending nodes.
+    """Planes of the same altitude and inclination, in the order of their ascending nodes.
 
-    inclination_deg, altitude_m: Median values of the satellites.
-    slots: tuple of int arrays. The satellite in each slot of each plane; -1 for an empty slot.
-    beside: tuple of (int, int, float). Tuples as in `routes.grid.Grid`: two neighbouring planes, and the number of
-        slots by which slot 0 of the second is ahead.
+    inclination_deg, altitude_m: Medians over the satellites.
+    slots: tuple of int arrays. For each plane, the satellite in each slot; -1 for a slot without a satellite.
+    beside: tuple of (int, int, float). As in `routes.grid.Grid`: two neighbouring planes, and the number of slots by
+        which slot 0 of the second plane is ahead of slot 0 of the first.
     spacing_deg: Median distance between neighbouring nodes; None if there is only one plane.
-    kind: With ``delta``, the nodes go all around. With ``star``, they cover half a turn, and the last and the first
-        plane fly in opposite directions. ``part`` means neither.
+    kind: ``delta``: the nodes are spread around the whole equator. ``star``: the nodes cover half of it, and the last
+        and the first plane fly in opposite directions. ``part``: neither.
     phasing: Walker's F; None if the planes do not form a Walker pattern.
     """
 
@@ -41,13 +43,14 @@ class FoundShell:
 
     @property
     def satellites(self) -> NDArray[np.intp]:
-        """Satellites with a slot, plane by plane."""
+        """Satellites that have a slot, plane by plane."""
         every = np.concatenate(self.slots)
         return every[every >= 0]
 
 
 def ordered_shell(orbits: MeanElements, planes: int, satellites_per_plane: int) -> FoundShell:
-    """The shell of a file whose header gives the number of planes; equal slots are linked, as in Hypatia."""
+    """The shell of a file whose header gives the number of planes. As in Hypatia, slots of the same number in
+    neighbouring planes are linked."""
     slots = np.arange(planes * satellites_per_plane).reshape(planes, satellites_per_plane)
     return FoundShell(
         inclination_deg=float(np.median(orbits.inclination_deg)),
@@ -61,7 +64,7 @@ def ordered_shell(orbits: MeanElements, planes: int, satellites_per_plane: int) 
 
 
 def linked(orbits: MeanElements, planes: list[NDArray[np.intp]], counts: list[int]) -> FoundShell:
-    """Put planes in order and combine them into a shell.
+    """Sort planes by ascending node and combine them into a shell.
 
     planes: list of int arrays. The satellites of each plane, in any order.
     counts: The number of slots in each plane.
@@ -70,7 +73,8 @@ def linked(orbits: MeanElements, planes: list[NDArray[np.intp]], counts: list[in
     order, gaps_deg = around(nodes_deg, np.arange(len(planes)))
     kind, spacing_deg = _kind(gaps_deg)
     if kind == "delta":
-        # A ring of planes has no natural first plane, so the plane with the smallest node comes first.
+        # The planes of a delta form a ring, so any of them could be the first; we take the plane with the smallest
+        # node.
         first = int(np.argmin(nodes_deg[order]))
         order, gaps_deg = np.roll(order, -first), np.roll(gaps_deg, -first)
     planes = [planes[plane] for plane in order]
@@ -91,32 +95,35 @@ def linked(orbits: MeanElements, planes: list[NDArray[np.intp]], counts: list[in
 def _beside(
     fits: list[Slots], gaps_deg: NDArray[np.float64], spacing_deg: float, kind: str
 ) -> tuple[list[tuple[int, int, float]], int | None]:
-    """Neighbours among ordered planes, as in `FoundShell`, and Walker's F."""
+    """Neighbours among sorted planes, in the form of `FoundShell.beside`, and Walker's F."""
     a = np.flatnonzero(gaps_deg <= _NEIGHBOUR * spacing_deg)
     a = a[(a < len(fits) - 1) | (kind == "delta")]
     b = (a + 1) % len(fits)
     count, first_deg = np.array([fit.count for fit in fits]), np.array([fit.first_deg for fit in fits])
     ahead = (first_deg[b] - first_deg[a]) * count[b] / 360.0
-    # Walker's rule needs planes with equal numbers of slots at the usual distance.
+    # Walker's rule applies only to planes with the same number of slots, at the usual distance.
     even = (count[a] == count[b]) & (np.abs(gaps_deg[a] - spacing_deg) <= spacing_deg / 4)
     whole = round((180.0 if kind == "star" else 360.0) / spacing_deg)
     phasing = _phasing(ahead[even], whole)
     if phasing is not None:
-        # F decides which of two partners is nearer if both are half a slot away. Otherwise noise would decide.
+        # If two partners are both half a slot away, the exact F decides which of them is nearer. With the measured
+        # phase, noise would decide.
         off = aside(ahead - phasing / whole)
         exact = np.round(ahead - phasing / whole) + phasing / whole
         ahead = np.where(even & (np.abs(off) <= FIT_SLOTS), exact, ahead)
-    # If planes are missing, F belongs to a pattern with more planes.
+    # If planes are missing, this F is that of a pattern with more planes, so none is returned.
     phasing = phasing if whole == len(fits) and kind != "part" else None
     return list(zip(a.tolist(), b.tolist(), ahead.tolist(), strict=True)), phasing
 
 
 def _kind(gaps_deg: NDArray[np.float64]) -> tuple[str, float | None]:
-    """The kind of a shell and the median distance of its planes; the last element of `gaps_deg` is the largest."""
+    """The kind of a shell, and the median distance of its planes in deg; the last element of `gaps_deg` is the largest
+    gap."""
     if len(gaps_deg) == 1:
         return "part", None
     spacing_deg, widest_deg = float(np.median(gaps_deg[:-1])), float(gaps_deg[-1])
-    # Half a turn further on, the first plane of a star appears again as the neighbour of the last one.
+    # In a star, the plane after the last one would be the first plane, half a turn further on: the largest gap is then
+    # 180 deg plus about a usual gap.
     if (1 - _SEAM) * gaps_deg[:-1].min() <= widest_deg - 180.0 <= (1 + _SEAM) * spacing_deg:
         return "star", spacing_deg
     around = widest_deg <= min(_NEIGHBOUR * spacing_deg, 180.0 + spacing_deg / 4)
@@ -124,12 +131,13 @@ def _kind(gaps_deg: NDArray[np.float64]) -> tuple[str, float | None]:
 
 
 def _phasing(ahead: NDArray[np.float64], planes: int) -> int | None:
-    """Walker's F from phases of neighbouring planes; None if fewer than 75 % of the phases agree with one F.
+    """Walker's F from the phases between neighbouring planes; None if fewer than 75 % of the phases agree with the same
+    F.
 
-    The errors of the planes' phases cancel around a ring, so the resulting F is exact.
+    Errors of the single planes' phases cancel in the sum around a ring, so F is exact.
 
-    ahead: float64 array of shape (m,). The number of slots by which each plane is ahead of the previous one.
-    planes: The number of planes in the whole pattern.
+    ahead: float64 array of shape (m,). Number of slots by which each plane is ahead of the previous plane.
+    planes: Number of planes in the complete pattern.
     """
     if len(ahead) == 0:
         return None
@@ -139,14 +147,15 @@ def _phasing(ahead: NDArray[np.float64], planes: int) -> int | None:
 
 
 def _filled(plane: NDArray[np.intp], fit: Slots) -> NDArray[np.intp]:
-    """The satellite in each slot of a plane; -1 for an empty slot."""
+    """The satellite in each slot of a plane; -1 for a slot without a satellite."""
     slots = np.full(fit.count, -1)
     slots[fit.slot[fit.slot >= 0]] = plane[fit.slot >= 0]
     return slots
 
 
 def around(node_deg: NDArray[np.float64], members: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Members sorted by node, and the gap after each of them, deg; the order begins after the largest gap."""
+    """Members sorted by ascending node, and the gap between each of them and the next, deg; the order begins after the
+    largest gap."""
     order = members[np.argsort(node_deg[members], kind="stable")]
     gaps_deg = np.diff(node_deg[order], append=node_deg[order[0]] + 360.0)
     after = int(np.argmax(gaps_deg)) + 1
@@ -154,5 +163,5 @@ def around(node_deg: NDArray[np.float64], members: NDArray[np.intp]) -> tuple[ND
 
 
 def mean_node_deg(orbits: MeanElements, bundle: NDArray[np.intp]) -> float:
-    """Circular mean of the nodes of a plane, 0 to 360."""
+    """Circular mean of the ascending nodes of a plane's satellites, 0 to 360 deg."""
     return float(np.degrees(np.angle(np.exp(1j * np.radians(orbits.node_deg[bundle])).sum())) % 360.0)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The satellite of one orbit mean-elements message (OMM, CCSDS 502.0-B-2 and B-3), in any encoding.
 
-Each field is used, ignored because it does not change a position, or a reason to reject the message: another theory,
-frame, time system or centre would give plausible but wrong positions.
+Each field is used, ignored, or a reason to reject the message. A field that does not change a position is ignored. A
+message for another theory, frame, time system or central body is rejected, because its positions would be plausible but
+wrong.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from leowarp.ephemeris.sgp4_orbits import Element, check_started
 from leowarp.ephemeris.tle import check_theory
 
 Fields = Mapping[str, str]
-"""Keywords and values of a message; an empty value counts as missing."""
+"""Keywords and values of a message; an empty value is treated as a missing one."""
 
 FETCH = "fetch the elements from CelesTrak (FORMAT=json, xml, csv, kvn or tle) or Space-Track (class gp)"
 NEEDED = ("NORAD_CAT_ID", "EPOCH", "MEAN_MOTION", "ECCENTRICITY", "INCLINATION", "RA_OF_ASC_NODE",
           "ARG_OF_PERICENTER", "MEAN_ANOMALY", "BSTAR")  # fmt: skip
-"""Required fields, without which there is no orbit."""
+"""Required fields: an orbit needs all of them."""
 DEFAULTS = {"MEAN_MOTION_DOT": "0", "MEAN_MOTION_DDOT": "0"}
-"""Fields that SGP4 stores but does not use."""
+"""Defaults of fields that SGP4 reads but does not use."""
 ALLOWED: dict[str, tuple[str, ...]] = {
     "CCSDS_OMM_VERS": ("1.0", "2.0", "3.0"),
     "CENTER_NAME": ("EARTH",),
@@ -39,25 +40,27 @@ ALLOWED: dict[str, tuple[str, ...]] = {
 }
 """Optional fields and their allowed values; case and blanks are ignored."""
 NO_USE = ("REF_FRAME_EPOCH", "BTERM", "AGOM")
-"""Fields that no SGP4 message has: a frame of another date, and drag terms of SGP4-XP."""
+"""Fields that a message for SGP4 does not have: the date of a reference frame, and the drag terms of SGP4-XP."""
 UNITS = {
     "SEMI_MAJOR_AXIS": "km", "MEAN_MOTION": "rev/day", "INCLINATION": "deg", "RA_OF_ASC_NODE": "deg",
     "ARG_OF_PERICENTER": "deg", "MEAN_ANOMALY": "deg", "BSTAR": "1/er", "MEAN_MOTION_DOT": "rev/day**2",
     "MEAN_MOTION_DDOT": "rev/day**3", "GM": "km**3/s**2",
 }  # fmt: skip
-"""The unit of a field, if an encoding writes units."""
+"""Unit of each field, for encodings that write units."""
 USED = {*NEEDED, *DEFAULTS, *ALLOWED, *NO_USE, "EPHEMERIS_TYPE", "GM", "OBJECT_NAME", "OBJECT_ID", "DECAY_DATE"}
-"""Every field that is checked; all others are ignored."""
+"""Every field that is checked; all other fields are ignored."""
 _BELOW_1 = math.nextafter(1.0, 0.0)
-"""With an eccentricity of exactly 1, SGP4 gives positions that are no numbers, and reports no error."""
+"""Largest eccentricity. With exactly 1, SGP4 returns positions that are NaN, without an error."""
 _RANGES = {
     "MEAN_MOTION": (0.0, 20.0), "ECCENTRICITY": (0.0, _BELOW_1), "INCLINATION": (0.0, 180.0),
     "RA_OF_ASC_NODE": (-360.0, 360.0), "ARG_OF_PERICENTER": (-360.0, 360.0), "MEAN_ANOMALY": (-360.0, 360.0),
     "BSTAR": (-10.0, 10.0), "MEAN_MOTION_DOT": (-1e3, 1e3), "MEAN_MOTION_DDOT": (-1e3, 1e3),
 }  # fmt: skip
-"""Smallest and largest value of each number. 17.6 revolutions per day are at the Earth's surface."""
+"""Smallest and largest value of each number. At 17.6 revolutions per day, a satellite would be at the Earth's
+surface."""
 _MOST_SGP4_NUMBER = 339_999
-"""The largest catalogue number that `sgp4` accepts (Alpha-5). It is only a name: SGP4 computes nothing from it."""
+"""Largest catalogue number that `sgp4` accepts (Alpha-5). A larger number can be replaced, because SGP4 computes
+nothing from it."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _GM_KM3_PER_S2 = 398_600.4
 
@@ -66,7 +69,7 @@ def satellite_of(path: Path, line: int, message: Fields) -> Element:
     """The satellite of one message.
 
     line: Line on which the message begins, from 1.
-    Raises ScenarioError if a field that SGP4 needs is missing, a value is invalid, or a field says that the elements
+    Raises ScenarioError if a field that SGP4 needs is missing, a value is invalid, or a field shows that the elements
     are
         not SGP4's; with file, line, field, value and satellite.
     """
@@ -88,7 +91,7 @@ def satellite_of(path: Path, line: int, message: Fields) -> Element:
     identity = {
         "CLASSIFICATION_TYPE": "U", "OBJECT_ID": "", "EPHEMERIS_TYPE": "0", "ELEMENT_SET_NO": "0", "REV_AT_EPOCH": "0",
         "NORAD_CAT_ID": str(number if number <= _MOST_SGP4_NUMBER else 0),
-        # The package reads only this form.
+        # `sgp4` reads the epoch only in this format.
         "EPOCH": epoch.strftime("%Y-%m-%dT%H:%M:%S.%f"),
     }  # fmt: skip
     satrec = Satrec()
@@ -105,7 +108,7 @@ def satellite_of(path: Path, line: int, message: Fields) -> Element:
 
 
 def unit_is_right(key: str, unit: str) -> bool:
-    """Whether a unit is the one that CCSDS prescribes for a field; other fields may have any unit.
+    """Whether a unit is the one that CCSDS prescribes for a field; for fields that are not checked, any unit is right.
 
     >>> unit_is_right("MEAN_MOTION", "REV/DAY"), unit_is_right("INCLINATION", "rad")
     (True, False)
@@ -114,13 +117,13 @@ def unit_is_right(key: str, unit: str) -> bool:
 
 
 def _satellite(fields: Fields) -> str:
-    """The name or number of a message's satellite, for messages to the user."""
+    """Name or number of the satellite in a message, for error messages."""
     name, number = fields.get("OBJECT_NAME"), fields.get("NORAD_CAT_ID")
     return " ".join(part for part in (name, number and f"catalogue number {number}") if part) or "a satellite unnamed"
 
 
 def _check_meaning(where: str, fields: Fields) -> None:
-    """Reject a message that is not an SGP4 message for the Earth."""
+    """Reject a message whose elements are not for SGP4, or not for the Earth."""
     for key, allowed in ALLOWED.items():
         value = re.sub(r"\s+", "", fields.get(key, allowed[0])).upper()
         if value not in allowed:
@@ -139,7 +142,7 @@ def _check_meaning(where: str, fields: Fields) -> None:
 
 
 def _number(where: str, key: str, text: str) -> str:
-    """The text of a number, checked against its range."""
+    """Text of a number, after its range was checked."""
     value = _plain(where, key, text)
     low, high = _RANGES[key]
     if not low <= value <= high:
@@ -148,7 +151,7 @@ def _number(where: str, key: str, text: str) -> str:
 
 
 def _plain(where: str, key: str, text: str) -> float:
-    """The number in plain decimal notation; `float` alone would also accept nan or 1_0."""
+    """Value of a number in plain decimal notation; `float` alone would accept nan or 1_0 as well."""
     if _NUMBER.fullmatch(text) is None:
         hint = "write a point for a decimal comma" if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", text) else FETCH
         raise ScenarioError(f"{where}: {key} is {text[:40]!r}, which is no number", hint)
@@ -156,7 +159,8 @@ def _plain(where: str, key: str, text: str) -> float:
 
 
 def _catalogue_number(where: str, text: str) -> int:
-    """The number of a satellite, up to nine digits. A spreadsheet may have added ``.0``."""
+    """Catalogue number of a satellite, up to nine digits. A ``.0`` at its end is ignored, because a spreadsheet may
+    have added it."""
     digits = re.sub(r"\.0+$", "", text)
     if not re.fullmatch(r"[0-9]{1,9}", digits, re.ASCII):
         raise ScenarioError(f"{where}: NORAD_CAT_ID is {text[:40]!r}, not a number of up to nine digits", FETCH)
@@ -164,7 +168,7 @@ def _catalogue_number(where: str, text: str) -> int:
 
 
 def _decayed(where: str, text: str | None) -> datetime | None:
-    """The day on which the satellite decayed, according to Space-Track."""
+    """Day on which the satellite decayed, according to Space-Track; None if it has not."""
     if text is None:
         return None
     try:

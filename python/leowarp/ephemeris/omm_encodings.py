@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Readers of the encodings of an OMM: JSON, CSV, XML (505.0-B) and KVN (502.0-B). They give fields and lines, without
-their meaning."""
+"""Readers of the encodings of an OMM: JSON, CSV, XML (505.0-B) and KVN (502.0-B). The readers return the fields of each
+message and the line on which it begins; `omm` interprets the values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from leowarp.base.skips import Skips
 from leowarp.ephemeris.omm import FETCH, USED, Fields, unit_is_right
 
 Message = tuple[int, Fields]
-"""Line on which the message begins, from 1, with keywords and values."""
+"""A message: the line on which it begins, from 1, and its fields."""
 
 _OTHER_MESSAGES = {"aem", "acm", "apm", "cdm", "ocm", "oem", "opm", "rdm", "tdm"}
 _KVN_LINE = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*=\s*(.*?)\s*")
@@ -26,12 +26,12 @@ _KVN_UNIT = re.compile(r"(.*?)\s*\[([^\[\]]*)\]")
 
 
 def is_csv(first_line: str) -> bool:
-    """Whether the first line of a text names the columns of an OMM."""
+    """Whether the first line of a text contains column names of an OMM."""
     return len(re.findall(r"\b(?:NORAD_CAT_ID|EPOCH|MEAN_MOTION|ECCENTRICITY|OBJECT_NAME)\b", first_line)) >= 2
 
 
 def is_kvn(text: str) -> bool:
-    """Whether a text has lines of keyword, equals sign and value, like CCSDS messages."""
+    """Whether a text looks like KVN: lines of keyword, equals sign and value, as in other CCSDS messages."""
     first = next((line for line in text.split("\n") if line.strip() and not _is_comment(line)), "")
     return (
         _KVN_LINE.fullmatch(first.rstrip("\r")) is not None
@@ -40,7 +40,7 @@ def is_kvn(text: str) -> bool:
 
 
 def json_messages(path: Path, text: str) -> Iterator[Message]:
-    """Messages in JSON: an object, a list of objects, or several of these in sequence.
+    """Messages in JSON: one object, a list of objects, or several objects or lists one after another.
 
     Raises ScenarioError if the text is not JSON, an object has a key twice, or a value is a list or an object.
     """
@@ -79,7 +79,7 @@ def json_messages(path: Path, text: str) -> Iterator[Message]:
 
 
 def csv_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
-    """Messages of lines of values below a line of keywords, separated by commas, semicolons or tabs.
+    """Messages in CSV: a line of keywords, then a line of values per message, separated by commas, semicolons or tabs.
 
     Raises ScenarioError if a line has more or fewer values than there are keywords, or a keyword occurs twice.
     """
@@ -90,7 +90,7 @@ def csv_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
     before = 0
     try:
         for row in reader:
-            # A value may contain line ends, so a row begins on the line after the previous row.
+            # A value may contain line ends, so the row begins on the line after the end of the previous row.
             line, before = before + 1, reader.line_num
             cells = [cell.strip() for cell in row]
             if not any(cells):
@@ -117,7 +117,7 @@ def csv_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
 
 
 def xml_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
-    """Messages of the segments of an XML text, in any namespace.
+    """Messages in XML, one per segment, in any namespace.
 
     Raises ScenarioError if the text is not XML, or a segment lacks metadata or mean elements, has a field twice, or has
     a unit that
@@ -137,10 +137,10 @@ def xml_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
 
 
 def kvn_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
-    """Messages of lines ``KEYWORD = value [unit]``; each begins with ``CCSDS_OMM_VERS``.
+    """Messages of lines ``KEYWORD = value [unit]``; each message begins with ``CCSDS_OMM_VERS``.
 
-    Raises ScenarioError if a line is neither such a line nor a comment, a keyword occurs twice in a message, or a unit
-    is not
+    Raises ScenarioError if a line is neither a comment nor of this form, if a keyword occurs twice in a message, or if
+    a unit is not
         the one that CCSDS prescribes.
     """
     fields: dict[str, str] = {}
@@ -162,7 +162,7 @@ def kvn_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
                 continue
         if other:
             continue
-        # Space-Track also writes an equals sign after COMMENT, and a message may have several.
+        # Space-Track writes an equals sign after COMMENT as well, and a message may have several comments.
         if _is_comment(line) or (found is not None and found[1] == "COMMENT"):
             skipped.add("comment", "comments", f"line {number}")
             continue
@@ -185,7 +185,7 @@ def kvn_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
 
 
 class _TwiceError(Exception):
-    """A key occurs twice in an object."""
+    """Raised if a key occurs twice in a JSON object."""
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -198,7 +198,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _texts(path: Path, line: int, message: Any) -> Fields:
-    """Keywords and values as text; null becomes an empty text."""
+    """Keywords and values of an object, as text; null becomes an empty text."""
     if not isinstance(message, dict):
         raise ScenarioError(f"{path}:{line}: an entry of the list is not an OMM (an object)", FETCH)
     for key, value in message.items():
@@ -222,7 +222,7 @@ def _check_unit(path: Path, line: int, key: str, unit: str) -> None:
 
 
 class _Xml:
-    """Collects expat's events: segments of orbit mean-elements messages."""
+    """Collects the segments of orbit mean-elements messages from the events of the expat parser."""
 
     def __init__(self, path: Path, skipped: Skips) -> None:
         self.messages: list[Message] = []
@@ -236,7 +236,7 @@ class _Xml:
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
         self.parser.CharacterDataHandler = self._characters
-        # Entities can expand a few bytes to gigabytes; no producer of elements uses them.
+        # Entities are rejected: a few bytes of them can expand to gigabytes, and no producer of elements uses them.
         self.parser.EntityDeclHandler = self._entity
 
     def _entity(self, *_: Any) -> NoReturn:
@@ -296,5 +296,5 @@ class _Xml:
         self._text = ""
 
     def _other(self) -> bool:
-        """Whether the element is within a message other than an OMM."""
+        """Whether the current element is inside a message that is not an OMM."""
         return any(name in _OTHER_MESSAGES for name in self._open)

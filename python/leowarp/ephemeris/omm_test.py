@@ -76,7 +76,7 @@ def test_another_meaning_is_refused_with_field_value_and_satellite(
     tmp_path: Path, encoding: str, key: str, value: object
 ) -> None:
     if (encoding == "xml" and key == "CCSDS_OMM_VERS") or (encoding == "kvn" and key == "CCSDS_OMM_VERS"):
-        return  # This is not a field among the others.
+        return  # in these encodings, the version is not a field of the message
     with pytest.raises(ScenarioError) as raised:
         read(tmp_path, encoding, {key: value})
     assert key in raised.value.message
@@ -209,7 +209,8 @@ def test_after_cutting_or_doubling_lines_no_message_is_lost_in_silence(
         return
     numbers = [element.catalogue_number for element in found.elements]
     left = "\n".join(lines)
-    # A message that leaves no trace in the text was removed as a whole; in CSV and in this XML that is one line.
+    # If a message's name is no longer in the text, the change removed the message as a whole: in CSV and in this XML, a
+    # message is one line.
     expected = [number for number in (1, 2, 3) for _ in range(left.count(f"S-{number}"))]
     if encoding in ("csv", "xml"):
         assert numbers == expected

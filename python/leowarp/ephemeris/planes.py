@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds planes and slots of satellites whose file gives neither, from gaps between their mean elements.
+"""Finds planes and slots of satellites, if the file does not give them, from gaps between the mean elements.
 
-Satellites belong to one family if neither inclination nor altitude leaves a gap between them (0.1 deg, 5 km). They
-belong to one plane if their altitudes (1 km) and ascending nodes leave no gap either. The gap of nodes is 0.5 to 5 deg.
-Sorted gaps jump where the gaps within planes end; the jump with the largest ratio is used. A plane has at least half as
-many satellites as the plane of the family's median satellite; its slots are fitted (`ephemeris.slots`). Satellites in
-no plane (rising, sinking, drifting) or in no slot (spares) are left out.
+Sort satellites by inclination or by altitude: a family is a set of satellites without a larger gap than 0.1 deg and 5
+km. A plane is a part of a family without a larger gap than 1 km in altitude, and without a large gap between ascending
+nodes. A gap between nodes is large if it is above a limit from 0.5 to 5 deg, which depends on the family. The limit is
+where gaps within planes end and gaps between planes begin: in the sorted list of gaps, where the ratio of a gap to the
+next smaller one is largest. A plane must have at least half as many satellites as the plane of the family's median
+satellite; slots are then fitted to it (`ephemeris.slots`). Satellites without a plane (rising, sinking, drifting) or
+without a slot (spares) are left out.
 """
 
 from __future__ import annotations
@@ -21,17 +23,20 @@ from leowarp.ephemeris.sgp4_orbits import MeanElements
 from leowarp.ephemeris.slots import FIT_SLOTS, NEAR_DEG, Slots, in_slots, number_of_slots
 
 INCLINATION_GAP_DEG = 0.1
-"""Starlink's first two shells are 0.15 deg apart; satellites of one shell lie within 0.01 deg (September 2022)."""
+"""Starlink's first two shells are 0.15 deg apart in inclination; satellites of the same shell are within 0.01 deg
+(September 2022)."""
 SHELL_GAP_M = 5_000.0
-"""OneWeb's planes differ by 4 km in altitude, so that they do not meet at the poles; Starlink's shells are 10 km
-apart."""
+"""OneWeb's planes have altitudes that differ by 4 km, so that satellites do not meet at the poles; Starlink's shells
+are 10 km apart."""
 PLANE_GAP_M = 1_000.0
-"""A difference of 1 km at 550 km means a drift of 1.2 deg per day, too much for a satellite that keeps its slot."""
+"""At 550 km, satellites that differ by 1 km in altitude drift apart by 1.2 deg per day, too much if each is to keep its
+slot."""
 LEAST_NODE_GAP_DEG, MOST_NODE_GAP_DEG = 0.5, 5.0
-"""A gap between nodes below the first value never separates planes; a gap above the second value always does."""
+"""A gap between nodes that is smaller than the first value never separates planes, and one that is larger than the
+second always does."""
 MOST_CHANCE = 0.01
-"""Largest allowed probability that satellites at random phases give the same result. Three evenly spaced satellites in
-one plane are accepted; two are not."""
+"""Largest allowed probability that satellites at random phases would fill slots as well as the given ones. With this
+value, three evenly spaced satellites in one plane are accepted as slots; two are not."""
 
 
 def found_shells(orbits: MeanElements) -> list[FoundShell]:
@@ -43,7 +48,8 @@ def found_shells(orbits: MeanElements) -> list[FoundShell]:
     ):
         layers = _split(family, (inclination, INCLINATION_GAP_DEG), (altitude, PLANE_GAP_M))
         bundles = [bundle for layer in layers for bundle in _by_node(orbits.node_deg, layer)]
-        # Single rising or sinking satellites look like planes of one satellite, and would split full planes.
+        # A single rising or sinking satellite looks like a plane of one satellite, and would divide a full plane in
+        # two.
         least = _usual([len(bundle) for bundle in bundles]) / 2
         bundles = [bundle for bundle in bundles if len(bundle) >= least]
         middle = np.array([(np.median(inclination[bundle]), np.median(altitude[bundle])) for bundle in bundles])
@@ -54,7 +60,8 @@ def found_shells(orbits: MeanElements) -> list[FoundShell]:
 
 
 def _split(members: NDArray[np.intp], *dimensions: tuple[NDArray[np.float64], float]) -> list[NDArray[np.intp]]:
-    """Split members at gaps in several quantities (values, gap), until no part has a gap; parts are sorted by value."""
+    """Split members at gaps in each of the quantities (values, gap), until no part has a gap; parts are sorted by
+    value."""
     for values, gap in dimensions:
         order = members[np.argsort(values[members], kind="stable")]
         cuts = np.flatnonzero(np.diff(values[order]) > gap) + 1
@@ -75,12 +82,13 @@ def _by_node(node_deg: NDArray[np.float64], members: NDArray[np.intp]) -> list[N
 
 
 def _usual(sizes: Sequence[int] | NDArray[np.intp]) -> float:
-    """Number of satellites in the median satellite's plane; many small planes do not lower it."""
+    """Number of satellites in the plane of the median satellite, which does not fall if there are many small planes."""
     return float(np.median(np.repeat(sizes, sizes))) if np.any(sizes) else 0.0
 
 
 def _shell(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> FoundShell | None:
-    """The shell of planes at one inclination and similar altitudes; None if they are not evenly spaced."""
+    """The shell that consists of planes of one inclination and similar altitudes; None if their satellites are not
+    evenly spaced."""
     bundles = _one_per_node(orbits, bundles)
     sizes = np.array([len(bundle) for bundle in bundles])
     common = number_of_slots(orbits.phase_deg[np.concatenate(bundles)], np.repeat(np.arange(len(bundles)), sizes))
@@ -91,7 +99,8 @@ def _shell(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> FoundShell 
         return None
     shell = linked(orbits, [bundles[plane] for plane in kept], counts[kept].tolist())
     if counts[kept].max() == 1:
-        # A single satellite is always evenly spaced. Only the planes are then evidence, and only if all satellites fit.
+        # A single satellite in a plane is always evenly spaced. We then accept the shell only if its planes form a
+        # Walker pattern to which all satellites belong.
         return shell if shell.phasing is not None and len(shell.satellites) == len(orbits.node_deg) else None
     return shell if _chance(sizes[kept], filled[kept], counts[kept], common) <= MOST_CHANCE else None
 
@@ -99,19 +108,20 @@ def _shell(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> FoundShell 
 def _chance(sizes: NDArray[np.intp], filled: NDArray[np.intp], counts: NDArray[np.intp], common: int) -> float:
     """Upper bound of the probability that satellites at random phases fill the same number of slots.
 
-    sizes, filled, counts: int arrays of shape (planes,). Numbers of satellites, of filled slots and of slots.
-    common: The number of slots in most planes.
+    sizes, filled, counts: int arrays of shape (planes,). Number of satellites, of filled slots and of slots in each
+        plane.
+    common: Number of slots in most planes.
     """
-    # One satellite per plane determines the position of the slots; another one determines their number, if the plane
-    # has its own number.
+    # In each plane, one satellite is no evidence, because it determines where the slots are. In a plane with its own
+    # number of slots, a second satellite is no evidence either, because it determines this number.
     own = counts[counts != common]
     free = len(sizes) + len(own)
     number, hits = int(sizes.sum()) - free, int(filled.sum()) - free
     near = 2 * min(FIT_SLOTS, NEAR_DEG * int(counts.max()) / 360.0)
     if hits <= near * number:
         return 1.0
-    # Chernoff's bound of a binomial tail, exp(-n D(h/n || p)) with D the relative entropy, times the number of
-    # candidates.
+    # The result is Chernoff's bound for the tail of a binomial distribution, exp(-n D(h/n || p)) with the relative
+    # entropy D, times the number of candidates.
     entropy = hits * math.log(hits / number / near)
     if hits < number:
         entropy += (number - hits) * math.log((1 - hits / number) / (1 - near))
@@ -119,7 +129,7 @@ def _chance(sizes: NDArray[np.intp], filled: NDArray[np.intp], counts: NDArray[n
 
 
 def _one_per_node(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> list[NDArray[np.intp]]:
-    """Keep the plane with most satellites if several have the same node."""
+    """If several planes have the same node, keep only the plane with most satellites."""
     chosen: list[NDArray[np.intp]] = []
     nodes_deg: list[float] = []
     for bundle in sorted(bundles, key=len, reverse=True):
@@ -131,9 +141,10 @@ def _one_per_node(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> list
 
 
 def _of_plane(phase_deg: NDArray[np.float64], count: int) -> Slots:
-    """Fit the shell's number of slots to a plane, or a number specific to the plane.
+    """Fit slots to a plane: as many as in the other planes of the shell, or a number of its own.
 
-    The specific number is used if it fits more than half of the satellites, and the shell's number fits less.
+    A number of its own is used if more than half of the satellites fit into its slots, and fewer fit with the shell's
+    number.
     """
     fit = in_slots(phase_deg, count, FIT_SLOTS)
     if 2 * fit.filled < len(phase_deg):

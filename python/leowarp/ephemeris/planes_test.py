@@ -61,8 +61,8 @@ def test_shells_are_kept_apart_and_who_keeps_no_slot_is_left_out_and_named(tmp_p
 
 
 def test_planes_above_each_other_with_slots_of_their_own_are_one_star() -> None:
-    # The planes are as in OneWeb: 12 planes with altitudes 4 km apart, with 45 or 48 slots, 15.2 deg apart (seam:
-    # 12.8).
+    # The planes are like OneWeb's: 12 planes at altitudes 4 km apart, with 45 or 48 slots each, 15.2 deg apart (across
+    # the seam 12.8 deg).
     counts = [45, 48, 48, 45] * 3
     orbits = [
         Orbit(87.9, 100.0 + 15.2 * plane, 13.0 * plane + 360.0 * slot / count, 1178e3 + 4e3 * plane)
@@ -100,7 +100,8 @@ def test_a_plane_of_few_does_not_come_between_those_that_are_full() -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_no_grid_is_found_where_there_is_none(tmp_path: Path, seed: int) -> None:
     draw = np.random.default_rng(seed)
-    # The cases are: a few planes at any height; one height in any plane; a train of new satellites.
+    # There are three cases: a few planes with satellites at any height; one height and any planes; a train of new
+    # satellites.
     planes = [Orbit(86.4, 31.6 * draw.integers(6), draw.uniform(0, 360), draw.uniform(700e3, 780e3)) for _ in range(30)]
     layer = [Orbit(60.0, draw.uniform(0, 360), draw.uniform(0, 360), 900e3) for _ in range(30)]
     train = [Orbit(70.0, 20.0, 3.0 * i + draw.uniform(0, 2), 350e3) for i in range(20)]
@@ -110,7 +111,7 @@ def test_no_grid_is_found_where_there_is_none(tmp_path: Path, seed: int) -> None
 
 
 def test_a_header_says_what_the_elements_do_not(tmp_path: Path) -> None:
-    # Two planes have one node, so the gaps alone would make them one plane.
+    # Nodes of neighbouring planes are only 0.1 deg apart, so without the header all satellites would be in one plane.
     orbits = [Orbit(53.0, 0.1 * plane, 7.0 * plane + 60.0 * slot, 550e3) for plane in range(3) for slot in range(6)]
     places = places_of(written(tmp_path / "tles.txt", orbits, header="3 6"))
     assert [places.name(i) for i in (0, 5, 6, 17)] == ["1-00-00", "1-00-05", "1-01-00", "1-02-05"]

@@ -1,27 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ephemeris of a plan: its orbits, its stations, and warnings."""
+"""The ephemeris of a plan: orbits of its satellites, its stations, and warnings."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leowarp.ephemeris.frames import EcefMetres, EciMetres, TemeMetres, gmst_rad, julian_date
-from leowarp.ephemeris.places import Places, places_of
-from leowarp.ephemeris.selection import selected
 from leowarp.ephemeris.shells import Shells
 from leowarp.ephemeris.stations import Stations, stations_on
 from leowarp.ephemeris.walker import Walker
 from leowarp.scenario.schema import Constellation, Plan, Shell
 
+if TYPE_CHECKING:
+    from leowarp.ephemeris.places import Places
+
 
 class Orbits(Protocol):
-    """Satellites in motion, by any kind of propagation."""
+    """Moving satellites, whatever computes their positions."""
 
     @property
     def names(self) -> list[str]:
@@ -31,18 +32,19 @@ class Orbits(Protocol):
         """Positions in ECEF, float64, m: (n, 3) at one instant (ns of the run's clock), (k, n, 3) at k instants."""
 
     def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> EciMetres | TemeMetres:
-        """Positions in the inertial frame of the orbits; shape as above."""
+        """Positions in the inertial frame of the orbits; shape as for `positions_ecef_m`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ephemeris:
     """Position of every satellite and every station, on the run's clock.
 
-    orbits: A `Walker` pattern, `Shells` of them, or `Sgp4Orbits`.
-    names: The satellites' names, in the order of the positions: ``s-PP-SS`` for a Walker pattern, ``s-K-PP-SS`` for the
-        K-th of several.
-    warnings: Points to check before trusting the positions; also the planes found in elements.
-    places: Planes and slots of orbital elements, if the plan's links need them.
+    orbits: A `Walker` pattern, `Shells` of several patterns, or `Sgp4Orbits`.
+    names: Names of the satellites, in the order of the positions: ``s-PP-SS`` for a single Walker pattern,
+        ``s-K-PP-SS`` for the K-th of several patterns.
+    warnings: What a user should check before trusting the positions, and a description of planes that were found in
+        elements.
+    places: Planes and slots of the satellites in a file of elements; None if the plan's links do not need them.
     """
 
     orbits: Orbits
@@ -58,15 +60,16 @@ class Ephemeris:
 
     def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> EciMetres | TemeMetres:
         """Positions of satellites in the inertial frame (ECI of a Walker pattern, TEME of SGP4), float64, m; shape as
-        above."""
+        for `positions_ecef_m`."""
         return self.orbits.positions_eci_m(t_ns)
 
 
 def ephemeris_of(plan: Plan) -> Ephemeris | None:
     """Positions of all nodes of a plan; None for a plan without a constellation.
 
-    Raises ScenarioError if the file of elements cannot be read, is malformed, or holds a satellite that SGP4 cannot
-        propagate; also if the plan asks for a +Grid but its satellites have no planes and slots.
+    Raises ScenarioError if the file of elements cannot be read or is malformed, or if SGP4 cannot propagate one of its
+    satellites.
+        Also raised if the plan has a +Grid, but planes and slots of the satellites cannot be found.
     """
     constellation = plan.constellation
     if constellation is None:
@@ -75,9 +78,13 @@ def ephemeris_of(plan: Plan) -> Ephemeris | None:
     epoch = datetime.fromisoformat(constellation.epoch).replace(tzinfo=UTC)
     if constellation.tle is None:
         patterns = tuple(_walker(shell, constellation, epoch, plan.run.start_ns) for shell in constellation.patterns)
-        # In a constellation of one pattern, names have no shell number.
+        # If the constellation has only one pattern, the names contain no shell number.
         shells: Walker | Shells = Shells(shells=patterns) if constellation.shells else patterns[0]
         return Ephemeris(orbits=shells, names=shells.names, stations=stations)
+    # Imported here, because SGP4 and the formats of elements take a fiftieth of a short run without them.
+    from leowarp.ephemeris.places import places_of
+    from leowarp.ephemeris.selection import selected
+
     chosen = selected(constellation, plan.run)
     orbits, warnings = chosen.orbits, chosen.sentences
     places = places_of(orbits) if plan.isl.rule == "plus-grid" else None
@@ -87,7 +94,8 @@ def ephemeris_of(plan: Plan) -> Ephemeris | None:
 
 
 def planned_places(plan: Plan) -> Places | None:
-    """Planes and slots of a plan's elements; None if the plan has no elements, or its links need no planes.
+    """Planes and slots of the satellites in a plan's file of elements; None if the plan has no such file, or its links
+    do not need planes.
 
     Raises ScenarioError for the same reasons as `ephemeris_of`.
     """
@@ -98,7 +106,8 @@ def planned_places(plan: Plan) -> Places | None:
 
 
 def _walker(shell: Shell, constellation: Constellation, epoch: datetime, start_ns: int) -> Walker:
-    """The Walker pattern of a shell; `greenwich` from the epoch if the plan says "gmst"."""
+    """The Walker pattern of a shell; if the plan's `greenwich` is "gmst", the angle of Greenwich follows from the
+    epoch."""
     if constellation.greenwich_deg is None:
         greenwich_rad = float(gmst_rad(*julian_date(epoch)))
     else:
@@ -108,7 +117,7 @@ def _walker(shell: Shell, constellation: Constellation, epoch: datetime, start_n
         satellites_per_plane=shell.satellites_per_plane,
         radius_m=constellation.earth_radius_m + shell.altitude_m,
         inclination_rad=math.radians(shell.inclination_deg),
-        # A star's planes cover half a turn: over the other half, the same planes descend.
+        # The planes of a star ascend over half of the equator; on the other half, the same planes descend.
         ascending_nodes_over_deg=180.0 if shell.pattern == "star" else 360.0,
         phasing=shell.phasing,
         node_offset_rad=math.radians(shell.node_offset_deg),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Selection of the elements of a file that a plan uses: one set per satellite, without the excluded satellites."""
+"""Chooses which elements of a file a plan uses: one element set per satellite, without excluded satellites."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from leowarp.ephemeris.sgp4_orbits import Element, Sgp4Orbits, epoch_of
 from leowarp.scenario.schema import Constellation, Run
 
 DECAYED = "decayed"
-"""The word in `constellation.leave_out` for all satellites that have no orbit during the run."""
+"""Word in `constellation.leave_out` that stands for all satellites without an orbit during the run."""
 NEAREST = "nearest epoch"
 _LISTED = 10
-"""Maximum number of names that the hint about an unknown satellite proposes."""
+"""Largest number of names in the hint about an unknown satellite."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Selected:
-    """Satellites of a file that a plan uses.
+    """The satellites of a file that a plan uses.
 
-    sentences: Sentences about skipped sets, duplicates and satellites that were left out, and about the age of the
-        elements: one line each.
+    sentences: Sentences, one line each, about skipped element sets, duplicates, satellites that were left out, and the
+        age of the elements.
     """
 
     orbits: Sgp4Orbits
@@ -35,11 +35,11 @@ class Selected:
 
 
 def selected(constellation: Constellation, run: Run) -> Selected:
-    """Satellites of a constellation's file, selected by its keys `leave_out` and `element_sets`.
+    """Satellites of a constellation's file, chosen by its keys `leave_out` and `element_sets`.
 
-    Raises ScenarioError for the same reasons as `element_file`. It is also raised if a satellite occurs several times
-        and `element_sets` is "refuse", or if `leave_out` names a satellite that is not in the file. The same holds for
-        elements that are too old, and for satellites without an orbit during the run (all of them are named).
+    Raises ScenarioError for the same reasons as `element_file`. Also raised if a satellite has several element sets
+        and `element_sets` is "refuse", or if `leave_out` names a satellite that is not in the file. Also raised if
+        elements are too old, or if satellites have no orbit during the run; the message names all of them.
     """
     assert constellation.tle is not None
     file = element_file(constellation.tle.path)
@@ -56,11 +56,12 @@ def selected(constellation: Constellation, run: Run) -> Selected:
         elements=kept,
         epoch=epoch,
         start_ns=run.start_ns,
-        # A header's planes are counted in file order, so missing satellites would make the planes wrong.
+        # A header says that the file lists the satellites plane by plane, which is no longer true if satellites are
+        # left out.
         header=file.header if len(kept) == len(file.elements) else None,
     )
-    # The age is checked before anything is propagated, so that elements of the wrong year fail with their date, not
-    # with SGP4's error codes.
+    # The age is checked before positions are computed. For elements of the wrong year, the error then names their date
+    # instead of an SGP4 error code.
     if DECAYED not in constellation.leave_out:
         sentences += orbits.age_warnings(run.duration_ns)
     orbits = _without_lost(orbits, run.duration_ns, sentences, leave=DECAYED in constellation.leave_out)
@@ -70,9 +71,9 @@ def selected(constellation: Constellation, run: Run) -> Selected:
 
 
 def _nearest(file: ElementFile, epoch: datetime, start_ns: int, sentences: list[str]) -> list[Element]:
-    """For each satellite, the set whose epoch is nearest to the start of the run, in the order of the file.
+    """For each satellite, the element set whose epoch is nearest to the run's start, in the order of the file.
 
-    If two are equally near, the earlier one is used, because it was known at the time.
+    If two sets are equally near, the earlier one is used, because only this set was known at the time.
     """
     day, fraction = julian_date(epoch)
     begin_d = day + fraction + start_ns / 86_400e9
@@ -104,7 +105,8 @@ def _nearest(file: ElementFile, epoch: datetime, start_ns: int, sentences: list[
 
 
 def _check_same_satellite(path: Path, number: int, one: Element, other: Element) -> None:
-    """Reject a number shared by two satellites, as in hand-made files (00000): one of the satellites would be lost."""
+    """Reject two satellites with the same number, as in hand-made files (00000), because one of the two would be
+    lost."""
     if one.name == other.name or (one.designator and one.designator == other.designator):
         return
     raise ScenarioError(
@@ -122,11 +124,12 @@ def _orbit(element: Element) -> tuple[float, ...]:
 def _named_kept(
     path: Path, elements: list[Element], leave_out: Sequence[str], sentences: list[str]
 ) -> tuple[list[str], list[Element]]:
-    """Names and elements without those excluded by name; the others keep their names."""
+    """Names and elements of the satellites that `leave_out` does not name; names do not change if others are left
+    out."""
     names = names_of(elements)
     known: dict[str, list[int]] = {}
     for at, (name, element) in enumerate(zip(names, elements, strict=True)):
-        # A satellite may be named by its name in the tables, its name in the file, or its number.
+        # A user may name a satellite by its name in the tables, by its name in the file, or by its catalogue number.
         for each in {name, element.name, str(element.catalogue_number)} - {""}:
             known.setdefault(each, []).append(at)
     left: set[int] = set()
@@ -152,7 +155,7 @@ def _named_kept(
 
 
 def _near(word: str, names: list[str]) -> str:
-    """The hint for an unknown name among many."""
+    """Hint about a name in `leave_out` that is not in the file."""
     near = nearest(word, names)
     return (f'did you mean "{near}"? ' if near else "") + "leowarp ephemeris FILE prints all names"
 
@@ -160,7 +163,7 @@ def _near(word: str, names: list[str]) -> str:
 def _without_lost(orbits: Sgp4Orbits, duration_ns: int, sentences: list[str], *, leave: bool) -> Sgp4Orbits:
     """Orbits without the satellites that have no orbit during the run.
 
-    leave: Whether such satellites are left out with a sentence; otherwise they are an error.
+    leave: Whether such satellites are left out, with a sentence about them; otherwise they are an error.
     """
     lost = orbits.lost(duration_ns)
     if not lost:

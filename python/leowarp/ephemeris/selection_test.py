@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Satellites that a plan uses: one set each, without those that have no orbit during the run."""
+"""Which satellites a plan uses: one element set for each, and none that has no orbit during the run."""
 
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,12 @@ from leowarp.scenario.text.key import InputFile
 from support.element_sets import OMM, as_json, line_1, line_2, lines_of, written
 from support.plans import plan
 
-EPOCH = "2025-10-27T12:00:00Z"  # This is day 300.5.
+EPOCH = "2025-10-27T12:00:00Z"  # day 300.5 of the year
 
 
 def falling(number: str = "70001", day: str = "292.12407234") -> list[str]:
-    """The last elements of a decaying satellite; from day 4 on, SGP4 ejects it to any distance without an error."""
+    """Elements of a satellite shortly before it decays; from day 4 after the epoch on, SGP4 returns any distance for
+    it, without an error."""
     return [
         line_1(number, day=day, derivative=" .09435527", second=" 24934+0", drag=" 44853-1"),
         line_2(number, inclination=" 98.5849", node="110.9278", motion="15.92146194"),

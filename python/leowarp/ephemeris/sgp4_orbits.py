@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Satellites from orbital elements, propagated by SGP4 (all at once, package `sgp4`, constants WGS72)."""
+"""Satellites whose orbital elements SGP4 propagates (package `sgp4`, constants WGS72), all of them in one call."""
 
 from __future__ import annotations
 
@@ -16,30 +16,31 @@ from leowarp.ephemeris.drag import fall_of, most_radius_km
 from leowarp.ephemeris.frames import EcefMetres, TemeMetres, gmst_rad, julian_date, turned_to_ecef_m
 
 OLDEST_ELEMENTS_D = 366.0
-"""Elements older (or younger) than this at the run are an error: SGP4's along-track error grows by 1 to 3 km per day
-(Vallado and Crawford, AIAA 2008-6770), so after a year the positions are meaningless."""
+"""If the epoch is farther from the run than this, before or after it, this is an error. SGP4's along-track error grows
+by 1 to 3 km per day (Vallado and Crawford, AIAA 2008-6770), so after a year positions are meaningless."""
 OLD_ELEMENTS_D = 14.0
-"""From this age on there is a warning, because an error of 1 to 3 km per day has become tens of kilometres."""
+"""From this age on, there is a warning: at 1 to 3 km per day, the error has grown to tens of kilometres."""
 FAR = 255
-"""This code replaces SGP4's error code if SGP4 reports no error but the position is on none of the orbits that the
-elements allow."""
+"""Error code that we use if SGP4 reports no error, but the position is outside of every orbit that the elements
+allow."""
 SAMPLES_OF_RUN = 5
-"""Number of instants of a run, including its ends, at which all satellites are propagated before the run begins."""
+"""Number of instants in a run, with both ends, for which all positions are computed as a check before the run
+begins."""
 WGS72_RADIUS_M = 6_378_135.0
-"""SGP4's unit of length (Vallado and others, AIAA 2006-6753, table 1)."""
+"""Earth radius of WGS72, which SGP4 uses as its unit of length (Vallado and others, AIAA 2006-6753, table 1)."""
 
 
 @dataclass(frozen=True)
 class Element:
-    """One satellite's elements, with their place in the file.
+    """The elements of one satellite, and where they are in the file.
 
-    name: Name in the file; may be empty.
+    name: Name in the file; "" if it has none.
     catalogue_number: NORAD's number of the satellite.
     line: Line of the elements in the file, from 1, for messages.
     satrec: Object of `sgp4`, initialised with the constants of WGS72, with which the published elements are fitted
         (Vallado, Crawford, Hujsak, Kelso, AIAA 2006-6753).
-    designator: International designator; may be empty.
-    note: A remark about the epoch; mostly empty.
+    designator: International designator; "" if the file has none.
+    note: A remark if the epoch is unusual; otherwise "".
     decayed: datetime or None. The day (UTC) on which the satellite decayed, if the file gives it.
     """
 
@@ -57,7 +58,7 @@ class MeanElements:
     """Orbits at one instant, without SGP4's periodic terms.
 
     inclination_deg: float64 array of shape (n,), deg
-    altitude_m: float64 array of shape (n,), m. Semi-major axis less the Earth's equatorial radius.
+    altitude_m: float64 array of shape (n,), m. Semi-major axis minus the Earth's equatorial radius.
     node_deg: float64 array of shape (n,), deg. Right ascension of the ascending node, 0 to 360.
     phase_deg: float64 array of shape (n,), deg. Mean argument of latitude, 0 to 360: argument of perigee plus mean
         anomaly.
@@ -75,8 +76,8 @@ class Sgp4Orbits:
 
     epoch: datetime. The instant (UTC) at which the constellation's clock is 0.
     start_ns: Time on the constellation's clock when the run's clock is 0.
-    header: (int, int) or None. Planes and satellites per plane from the file's first line; the satellites are then
-        listed plane by plane.
+    header: (int, int) or None. Number of planes and of satellites per plane, from the file's first line; such a file
+        lists satellites plane by plane.
     """
 
     file: str
@@ -96,13 +97,13 @@ class Sgp4Orbits:
     def positions_teme_m(self, t_ns: int | NDArray[np.int64]) -> TemeMetres:
         """Satellite positions in TEME at instants of the run's clock: (n, 3), or (k, n, 3); m.
 
-        Raises ScenarioError if SGP4 fails for a satellite; the message has the satellite, its line, SGP4's own reason
-        and the instant.
+        Raises ScenarioError if SGP4 fails for a satellite; the message names the satellite, its line, SGP4's reason and
+        the instant.
         """
         day, fraction = self._julian_date(t_ns)
         # One call of the package's C++ computes all satellites and instants; shape (satellites, instants, 3).
         error, position_km, _ = self._satellites.sgp4(np.atleast_1d(day), np.atleast_1d(fraction))
-        # Error codes are not enough: SGP4 also returns positions of millions of kilometres, or NaN, with code 0.
+        # The error code alone is not enough: SGP4 sometimes returns millions of kilometres, or NaN, with code 0.
         error = np.where((error == 0) & ~self._near(position_km), FAR, error)
         if error.any():
             self._raise_for(error, np.atleast_1d(np.asarray(t_ns)))
@@ -110,7 +111,8 @@ class Sgp4Orbits:
         return TemeMetres(teme_m[0] if np.ndim(t_ns) == 0 else teme_m)
 
     def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> TemeMetres:
-        """The inertial positions; the frame is TEME."""
+        """Satellite positions in the inertial frame of SGP4, which is TEME; shape and unit as for
+        `positions_teme_m`."""
         return self.positions_teme_m(t_ns)
 
     def positions_ecef_m(self, t_ns: int | NDArray[np.int64]) -> EcefMetres:
@@ -119,10 +121,10 @@ class Sgp4Orbits:
         return turned_to_ecef_m(teme_m, gmst_rad(*self._julian_date(t_ns)))
 
     def mean_elements(self) -> MeanElements:
-        """The mean orbits when the run's clock is 0; NaN where SGP4 fails.
+        """The mean orbits at the run's time 0; NaN for satellites at which SGP4 fails.
 
-        SGP4's secular rates (J2, J4, drag; Sun and Moon for high orbits) propagate all elements from their epochs to
-        this instant.
+        SGP4 propagates the elements from their epochs to this instant with its secular rates (J2, J4, drag; for high
+        orbits, Sun and Moon).
         """
         day, fraction = (float(part) for part in self._julian_date(0))
         rows = np.full((len(self.elements), 4), np.nan)
@@ -130,7 +132,7 @@ class Sgp4Orbits:
             orbit = element.satrec
             error, _, _ = orbit.sgp4(day, fraction)
             if error == 0:
-                # These attributes hold the mean elements at the last instant computed by `sgp4`.
+                # After a call of `sgp4`, `im`, `am`, `Om`, `om` and `mm` are the mean elements at that instant.
                 row[:] = orbit.im, orbit.am, orbit.Om, orbit.om + orbit.mm
         inclination, axis, node, phase = rows.T
         return MeanElements(
@@ -141,13 +143,14 @@ class Sgp4Orbits:
         )
 
     def lost(self, duration_ns: int) -> dict[int, str]:
-        """Satellites without an orbit during the run, and the reason: SGP4 fails, ejects them, or they have decayed.
+        """Satellites without an orbit during the run, each with the reason: SGP4 fails, returns a position on no
+        possible orbit, or the satellite has decayed.
 
-        Drag is a polynomial in the time since the epoch, which changes direction when it is extrapolated too far: a
-        satellite can fall into the Earth, and reappear on the other side with error code 0 and any radius. So the mean
-        orbit is checked from the epoch to the end of the run, not only during the run.
+        SGP4's drag is a polynomial in the time since the epoch. If it is extrapolated too far, a satellite may fall
+        into the Earth and reappear at any radius, with error code 0. We therefore check the mean orbit from the epoch
+        to the end of the run, not only during the run.
 
-        Returns: Number of the satellite -> reason, in the order of the file.
+        Returns: Index of the satellite -> reason, in the order of the file.
         """
         t_ns = np.linspace(0, duration_ns, SAMPLES_OF_RUN).astype(np.int64)
         error, position_km, _ = self._satellites.sgp4(*self._julian_date(t_ns))
@@ -167,18 +170,19 @@ class Sgp4Orbits:
         return reasons
 
     def _near(self, position_km: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Whether positions (n, k, 3) are within the orbits of the elements; False for NaN."""
+        """Whether each position (n, k, 3) is within the largest orbit that the elements allow; False for NaN."""
         return np.asarray(np.linalg.norm(position_km, axis=-1) <= self._most_radius_km[:, None])
 
     def age_warnings(self, duration_ns: int) -> list[str]:
-        """Warnings about positions far from the elements' epochs.
+        """Warnings about elements whose epoch is far from the run.
 
         Raises ScenarioError if some elements are more than a year from the run.
         """
         first, first_fraction = julian_date(self.epoch)
         run_d = first + first_fraction + (self.start_ns + np.array([0, duration_ns])) / 86_400e9
         ages_d = [
-            # The larger distance from the epoch of the run's start and end, in either direction.
+            # Distance in time between the epoch and the start or the end of the run, whichever is farther from the
+            # epoch.
             float(np.abs(run_d - element.satrec.jdsatepoch - element.satrec.jdsatepochF).max())
             for element in self.elements
         ]
@@ -190,7 +194,7 @@ class Sgp4Orbits:
             hint = f'set constellation.epoch = "{written:%Y-%m-%dT%H:%M:%SZ}", or take elements of the run\'s date'
             others = [name for name in too_old if name != self.names[oldest]]
             if len(too_old) < len(ages_d):
-                # All are reported at once, so that a user who corrects a file does not need one command per name.
+                # The message names all such satellites, so that a user can leave all of them out at once.
                 listed = ", ".join(f'"{name}"' for name in too_old)
                 hint = f"leave them out: constellation.leave_out = [{listed}], or {hint}"
             raise ScenarioError(
@@ -209,15 +213,16 @@ class Sgp4Orbits:
         ]
 
     def _julian_date(self, t_ns: int | NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Whole-and-a-half day and fraction of each instant, for `sgp4` and `gmst_rad`; shape of `t_ns`."""
+        """Julian date of each instant, in two parts for `sgp4` and `gmst_rad`: a day that ends in .5, and a fraction;
+        both have the shape of `t_ns`."""
         day, fraction = julian_date(self.epoch)
-        # Leap seconds are not counted: the clock runs in SI seconds from `epoch`.
+        # Leap seconds after `epoch` are neglected: the clock runs in SI seconds.
         fractions = fraction + (np.asarray(t_ns, dtype=np.int64) + self.start_ns) / 86_400e9
         return np.full(np.shape(fractions), day), fractions
 
     def _raise_for(self, error: NDArray[np.uint8], t_ns: NDArray[np.int64]) -> None:
-        """Raise ScenarioError for the first failed satellite, at its first such instant; `error` (n, k) as from
-        sgp4."""
+        """Raise ScenarioError for the first satellite with an error, at its first instant with an error; `error` (n, k)
+        contains SGP4's codes or `FAR`."""
         satellite, instant = (int(i) for i in np.argwhere(error)[0])
         element, code = self.elements[satellite], int(error[satellite, instant])
         when = self.epoch + timedelta(microseconds=(int(t_ns[instant]) + self.start_ns) / 1e3)
@@ -232,7 +237,7 @@ class Sgp4Orbits:
 
 
 def _reason(code: int, radius_km: float | None = None) -> str:
-    """Reason for a missing position, from SGP4's error code or `FAR`."""
+    """Text for SGP4's error code or `FAR`: why there is no position."""
     if code == FAR:
         where = "" if radius_km is None or not np.isfinite(radius_km) else f" ({radius_km:,.0f} km from its centre)"
         return f"SGP4 flings it away from the Earth{where}, without an error"
@@ -240,7 +245,7 @@ def _reason(code: int, radius_km: float | None = None) -> str:
 
 
 def check_started(path: Path, element: Element) -> None:
-    """Reject elements that SGP4 could not initialise, or that contain a value that is not a number.
+    """Reject elements that SGP4 could not initialise, or that contain NaN.
 
     Raises ScenarioError with file, line and satellite.
     """
@@ -249,14 +254,14 @@ def check_started(path: Path, element: Element) -> None:
         raise ScenarioError(
             f"{path}:{element.line}: SGP4 refuses the elements of catalogue number {element.catalogue_number}"
             f"{f' ({element.name})' if element.name else ''}: mean motion "
-            # The factor converts rad/min to revolutions per day: 1440 / 2 pi.
+            # 720 / pi converts rad/min to revolutions per day (1440 / 2 pi).
             f"{orbit.no_kozai * 720 / np.pi:.6f} rev/day, eccentricity {orbit.ecco:.7f}, B* {orbit.bstar:g}",
             "remove the satellite, or fetch its elements again",
         )
 
 
 def epoch_of(satrec: Satrec) -> datetime:
-    """Epoch of elements, UTC to 1 us; for messages."""
+    """Epoch of the elements, UTC rounded to 1 us; used only in messages."""
     # The Julian date of 1970-01-01T00:00Z is 2440587.5.
     days = satrec.jdsatepoch - 2_440_587.5 + satrec.jdsatepochF
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=days)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several Walker patterns as one constellation: the satellites of the first shell, then those of the second, ..."""
+"""Several Walker patterns as one constellation: first the satellites of the first shell, then those of the second,
+..."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from leowarp.ephemeris.walker import Walker
 
 @dataclass(frozen=True, kw_only=True)
 class Shells:
-    """Walker patterns with one clock, one Earth and one Greenwich.
+    """Walker patterns that have the same clock, Earth and angle of Greenwich.
 
     shells: Shells in the order of the plan.
     """
@@ -23,7 +24,7 @@ class Shells:
 
     @property
     def names(self) -> list[str]:
-        """Names ``s-K-PP-SS`` with the shell's number K from 1, as in filings; in the order of the positions."""
+        """Names ``s-K-PP-SS`` in the order of the positions; K is the number of the shell from 1, as in filings."""
         return [
             f"s-{number}-{name.removeprefix('s-')}"
             for number, shell in enumerate(self.shells, 1)

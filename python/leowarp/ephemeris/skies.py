@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Directions in which a station may use no satellite: behind obstructions, and too near to the geostationary arc.
+"""Directions in which a station may use no satellite: those behind obstructions, and those too near to the
+geostationary arc.
 
-SpaceX told the FCC that satellite and terminal are silent within 22 degrees of the direction of a geostationary
-satellite (SAT-MOD-20200417-00037, technical attachment). STK has the same constraint by the same rule: all points of
-the arc that stand above the horizon count. An obstruction map is STK's azimuth-elevation mask: the least free elevation
-by azimuth.
+SpaceX told the FCC that neither satellite nor terminal transmits within 22 degrees of the direction of a geostationary
+satellite (SAT-MOD-20200417-00037, technical attachment). As in STK, which has the same constraint, all points of the
+arc above the horizon are considered, with or without a satellite. An obstruction map is like STK's azimuth-elevation
+mask: for each azimuth, the lowest elevation with a free view.
 """
 
 from __future__ import annotations
@@ -20,25 +21,25 @@ from numpy.typing import NDArray
 from leowarp.base.errors import ScenarioError
 
 COLUMNS = ("azimuth_deg", "elevation_deg")
-"""Columns of an obstruction map; the azimuth is counted from north over east."""
+"""Columns of an obstruction map; the azimuth is 0 in the north and 90 deg in the east."""
 MOST_ROWS = 36_000
-"""The limit is one row per hundredth of a degree."""
+"""Largest number of rows of an obstruction map: one per hundredth of a degree."""
 GEOSTATIONARY_RADIUS_M = 42_164_170.0
-"""Radius of the orbit with a period of a sidereal day: (mu / omega^2)^(1/3), with WGS84's mu and omega."""
+"""Radius of an orbit whose period is a sidereal day: (mu / omega^2)^(1/3), with mu and omega of WGS84."""
 _STEP_DEG = 0.1
-"""Distance between two points of the arc. The least angle to the points is within 0.06 deg of that to the arc, and
-within 0.001 deg from 1 deg on."""
+"""Distance between two points by which the geostationary arc is represented. A direction's angle to the nearest point
+is larger than its angle to the arc, by at most 0.06 deg; from 1 deg on, by at most 0.001 deg."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sky:
     """Directions in which a station may use satellites.
 
-    east, north, up: float64 arrays of shape (3,), unit vectors.
+    east, north, up: float64 arrays of shape (3,), unit vectors in these directions at the station.
     arc: float64 array of shape (k, 3), unit vectors to points of the geostationary arc above the horizon.
-    separation_deg: Least angle to each point of the arc.
-    azimuths_deg, elevations_deg: float64 arrays of shape (m,), the obstruction map by azimuth from -360 to 720; empty
-        without a map.
+    separation_deg: Smallest allowed angle to any point of the arc.
+    azimuths_deg, elevations_deg: float64 arrays of shape (m,), the obstruction map for azimuths from -360 to 720; empty
+        if there is no map.
     """
 
     east: NDArray[np.float64]
@@ -50,7 +51,7 @@ class Sky:
     elevations_deg: NDArray[np.float64]
 
     def is_open(self, sight_m: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Whether directions are free.
+        """Whether the station may use satellites in each direction.
 
         sight_m: float64 array of shape (m, 3). Vectors from the station to satellites.
         Returns: bool array of shape (m,).
@@ -72,13 +73,13 @@ def sky_of(
     """The sky of a station at rest; None if nothing limits the view.
 
     position_m, up: float64 arrays of shape (3,), ECEF: position and vertical of the station.
-    separation_deg: Least angle to the geostationary arc; None: no limit.
-    obstructions: File of a map, for `read_obstructions`.
+    separation_deg: Smallest allowed angle to the geostationary arc; None: no limit.
+    obstructions: File with an obstruction map (see `read_obstructions`); None: no map.
     Raises ScenarioError if the file is not a valid map.
     """
     if separation_deg is None and obstructions is None:
         return None
-    # At a pole every direction is south; the direction of 0 degrees of longitude is used.
+    # At a pole, north and east are undefined; we choose the east of the meridian of 0 degrees.
     east = np.cross([0.0, 0.0, 1.0], up) if np.hypot(*up[:2]) > 0 else np.array([0.0, 1.0, 0.0])
     east = east / np.linalg.norm(east)
     arc = np.empty((0, 3))
@@ -90,7 +91,7 @@ def sky_of(
     azimuths_deg = elevations_deg = np.empty(0)
     if obstructions is not None:
         azimuths_deg, elevations_deg = read_obstructions(obstructions)
-        # A turn is added before and after, so that the map closes at north whatever its first row is.
+        # The map is repeated one turn before and one turn after, so that it can be interpolated across north.
         azimuths_deg = np.concatenate([azimuths_deg - 360, azimuths_deg, azimuths_deg + 360])
         elevations_deg = np.tile(elevations_deg, 3)
     return Sky(
@@ -100,11 +101,11 @@ def sky_of(
 
 
 def read_obstructions(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Azimuths, ascending from 0 to below 360, and the least free elevation at each; deg.
+    """Azimuths, ascending from 0 to below 360, and the lowest free elevation at each of them; deg.
 
-    path: A CSV table with the columns `COLUMNS`, in any order of rows. A row at 360 counts as a row at 0. Lines that
-        are empty or begin with # are left out.
-    Raises ScenarioError with the line if the file is not such a table.
+    path: A CSV table with the columns `COLUMNS`, in any order of rows. A row with azimuth 360 is read as one with
+        azimuth 0. Lines that are empty or begin with # are ignored.
+    Raises ScenarioError, with the line, if the file is not a valid map.
     """
     found: dict[float, float] = {}
     lines = (

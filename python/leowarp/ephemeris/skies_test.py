@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Directions in which a station may use satellites: the map closes at north, and the arc is where geometry puts it."""
+"""Directions in which a station may use satellites: the map is interpolated across north, and the geostationary arc has
+the right elevation."""
 
 import math
 
@@ -57,7 +58,7 @@ def test_a_file_is_read_whatever_the_order_of_its_rows(tmp_path):
     assert azimuths_deg.tolist() == [20, 100, 340]
     assert elevations_deg.tolist() == [10, 50, 30]
     sky = sky_at(52.0, obstructions=path)
-    # North is half way from azimuth 340 to 20.
+    # North is half way between the rows for azimuth 340 and 20.
     assert sky.is_open(toward(sky, 0, 20.01)).all()
     assert not sky.is_open(toward(sky, 0, 19.99)).any()
 

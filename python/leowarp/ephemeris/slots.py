@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 NEAR_SLOTS, NEAR_DEG = 0.25, 2.0
-"""Largest distance of a satellite from the middle of its slot: a quarter of a slot, and 2 deg. In September 2022,
-satellites of Starlink's first shell were within 0.4 deg, and spares 5 deg away from slots of 20 deg."""
+"""Largest distance of a satellite from the middle of its slot: a quarter of a slot, but at most 2 deg. In September
+2022, the slots of Starlink's first shell were 20 deg apart: satellites were within 0.4 deg of a slot's middle, and
+spares 5 deg away."""
 FIT_SLOTS = 0.125
-"""Largest distance while the number of slots is unknown: half of `NEAR_SLOTS`."""
+"""Largest distance from the middle of a slot while the number of slots is still unknown: half of `NEAR_SLOTS`."""
 MOST_SLOTS = 1000
-"""The maximum that a Walker pattern may have per plane (`scenario.constellation`)."""
+"""Largest number of slots per plane, the same as for Walker patterns (`scenario.constellation`)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,8 +23,8 @@ class Slots:
     """Evenly spaced slots of a plane.
 
     first_deg: float, deg. Argument of latitude of slot 0, 0 to 360 / count.
-    slot: int array of shape (n,). The slot of each satellite; -1 if it has none, or if another satellite is nearer to
-        the middle of the same slot.
+    slot: int array of shape (n,). The slot of each satellite. It is -1 if no slot is near enough, or if another
+        satellite is nearer to the middle of the same slot.
     """
 
     count: int
@@ -32,27 +33,29 @@ class Slots:
 
     @property
     def filled(self) -> int:
-        """The number of slots with a satellite."""
+        """Number of slots that have a satellite."""
         return int(np.count_nonzero(self.slot >= 0))
 
 
 def number_of_slots(phase_deg: NDArray[np.float64], plane: NDArray[np.intp]) -> int:
-    """The number of slots per plane for which (satellites in slots) x (share of slots filled) is largest.
+    """The number of slots per plane for which this product is largest: satellites in slots, times share of slots that
+    are filled.
 
-    The smallest number wins a tie. A multiple of the right number leaves slots empty, a divisor leaves satellites
-    without a slot.
+    If several numbers give the same product, the smallest is used. With a multiple of the right number, slots are
+    empty; with a divisor, satellites have no slot.
 
-    phase_deg: float64 array of shape (n,), deg. Arguments of latitude, at one instant.
-    plane: int array of shape (n,). The plane of each satellite, from 0 to the number of planes minus 1.
+    phase_deg: float64 array of shape (n,), deg. The satellites' arguments of latitude, all at the same instant.
+    plane: int array of shape (n,). The plane of each satellite, counted from 0.
     """
     planes, most_in_plane = int(plane.max()) + 1, int(np.bincount(plane).max())
     best, best_count = 0.0, 1
-    # The exponential for each number of slots is a power of this one; a multiplication costs 1 % of an exponential.
+    # For each number of slots, the complex exponential is the next power of `unit`, because a multiplication takes 1 %
+    # of the time of an exponential.
     unit = np.exp(1j * np.radians(phase_deg))
     turn = np.ones_like(unit)
-    # This assumes that at least half of the slots are filled.
+    # Larger numbers would leave more than half of the slots empty in every plane.
     for count in range(1, min(2 * most_in_plane, MOST_SLOTS) + 1):
-        # Even if all satellites were in slots, the product could not exceed this.
+        # For this count, the product cannot exceed this quotient, which it reaches if all satellites are in slots.
         if len(phase_deg) ** 2 / (planes * count) <= best:
             break
         turn *= unit
@@ -68,11 +71,12 @@ def in_slots(phase_deg: NDArray[np.float64], count: int, near_slots: float = NEA
     """Fit `count` slots to the satellites of one plane.
 
     phase_deg: float64 array of shape (n,), deg
-    near_slots: Largest distance from the middle of a slot, in slots; `NEAR_DEG` also applies.
+    near_slots: Largest distance of a satellite from the middle of its slot, in slots; at most `NEAR_DEG`.
     """
     alone, turn = np.zeros(len(phase_deg), dtype=np.intp), np.exp(1j * count * np.radians(phase_deg))
     first, nearest, off = _nearest(phase_deg, alone, count, turn, near_slots)
-    # Satellites are sorted by distance, then by place in the file, so that the nearest satellite keeps the slot.
+    # Satellites are sorted by distance from the slot, then by place in the file. If several are near the same slot, the
+    # first one gets it.
     order = np.argsort(off, kind="stable")
     order = order[off[order] <= _near(count, near_slots)]
     slots, at = np.unique(nearest[order], return_index=True)
@@ -82,7 +86,7 @@ def in_slots(phase_deg: NDArray[np.float64], count: int, near_slots: float = NEA
 
 
 def aside(slots: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Distance from the nearest whole number, -0.5 to 0.5."""
+    """Signed distance of a number from the nearest whole number, -0.5 to 0.5."""
     return slots - np.rint(slots)
 
 
@@ -97,14 +101,16 @@ def _nearest(
     turn: NDArray[np.complex128],
     near_slots: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.float64]]:
-    """The position of slot 0 in each plane, the nearest slot of each satellite, and its distance from that slot, in
-    slots.
+    """Position of slot 0 in each plane, number of the slot that is nearest to each satellite, and distance of the
+    satellite from this slot; positions and distances are in slots.
 
-    `turn` has the phases on the circle of one slot, as complex numbers.
+    `turn` holds exp(i `count` phase) of each satellite: satellites at the same place within their slots have the same
+        value.
     """
     phase = phase_deg * (count / 360.0)
     planes = int(plane.max()) + 1
-    # A mean on the circle of one slot. Satellites outside slots distort it, so it is computed again without them.
+    # Slot 0 is at the circular mean of the satellites' positions within their slots. Satellites far from a slot distort
+    # this mean, so it is computed again without them.
     first = np.angle(_sums(turn.real, plane, planes) + 1j * _sums(turn.imag, plane, planes)) / (2 * np.pi)
     for _ in range(2):
         off = aside(phase - first[plane])

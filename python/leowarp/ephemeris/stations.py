@@ -22,13 +22,13 @@ from leowarp.scenario.schema import Station
 
 @dataclass(frozen=True, kw_only=True)
 class Stations:
-    """Stations at rest on the Earth.
+    """Stations that do not move on the Earth.
 
     positions_ecef_m: float64 array of shape (m, 3), m
-    verticals: float64 array of shape (m, 3). Unit vectors that point up: away from the centre on a sphere, along the
-        ellipsoid's normal on WGS84.
+    verticals: float64 array of shape (m, 3). Unit vectors that point up at each station: from the centre on a sphere,
+        along the ellipsoid's normal on WGS84.
     sphere_radius_m: Radius of the sphere on which distances on the ground are measured.
-    skies: Sky of each station; None: it may use satellites in all directions.
+    skies: Allowed directions of each station; None: all directions are allowed.
     """
 
     names: list[str]
@@ -42,14 +42,14 @@ class Stations:
         return np.linalg.norm(satellites_ecef_m - self.positions_ecef_m[station], axis=-1)
 
     def elevations_deg(self, station: int, satellites_ecef_m: EcefMetres) -> NDArray[np.float64]:
-        """Angles of satellites at (..., 3) above a station's horizon; deg, negative below it."""
+        """Elevations of satellites at (..., 3) above a station's horizon, deg; negative below the horizon."""
         sight_m = satellites_ecef_m - self.positions_ecef_m[station]
         up_m = sight_m @ self.verticals[station]
-        # By rounding, the sine of a satellite at the zenith can exceed 1.
+        # Rounding can make the sine of a satellite at the zenith larger than 1.
         return np.degrees(np.arcsin(np.clip(up_m / np.linalg.norm(sight_m, axis=-1), -1.0, 1.0)))
 
     def is_free(self, station: int, satellites_ecef_m: EcefMetres, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Those of the satellites at (..., 3) and `among` that are in directions allowed for the station; bool of shape
+        """Satellites among those in `among`, at (..., 3), that are in directions allowed for the station; bool of shape
         (...)."""
         sky = self.skies[station]
         if sky is None:
@@ -61,24 +61,24 @@ class Stations:
     def ground_distances_m(self, station: int, satellites_ecef_m: EcefMetres) -> NDArray[np.float64]:
         """Great-circle distances from a station to the sub-satellite points of satellites at (..., 3); m.
 
-        Both points are directions from the Earth's centre, and the circle is on the sphere, for any figure of the
-        Earth; on WGS84 this differs from the geodesic by up to 0.6 %.
+        Both points are projected from the Earth's centre to the sphere, for any figure of the Earth; on WGS84, this
+        distance differs from the geodesic by up to 0.6 %.
         """
         position_m = self.positions_ecef_m[station]
-        # The angle is atan2(|a x b|, a . b), which is exact near 0, unlike arccos.
+        # The angle is computed as atan2(|a x b|, a . b), which is exact near 0; arccos is not.
         across = np.linalg.norm(np.cross(satellites_ecef_m, position_m), axis=-1)
         return self.sphere_radius_m * np.arctan2(across, satellites_ecef_m @ position_m)
 
 
 def stations_on(earth: str, sphere_radius_m: float, places: Sequence[Station]) -> Stations:
-    """The stations of a plan on a figure of the Earth.
+    """The stations of a plan on a sphere or an ellipsoid.
 
     earth: {"sphere", "wgs84"}
-    sphere_radius_m: Radius of the sphere; with "wgs84" it is still used for distances on the ground.
+    sphere_radius_m: Radius of the sphere; with "wgs84", distances on the ground are measured on this sphere, too.
     places: Stations with coordinates.
     Raises ValueError if a place lacks coordinates; ScenarioError if an obstruction map is invalid.
     """
-    # At a pole, WGS84 is 21 km closer to the centre than a sphere of its equatorial radius.
+    # The figure matters: at a pole, WGS84 is 21 km closer to the centre than a sphere with its equatorial radius.
     radius_m, flattening = (WGS84_EQUATORIAL_RADIUS_M, WGS84_FLATTENING) if earth == "wgs84" else (sphere_radius_m, 0.0)
     positions_m, verticals, skies = [], [], []
     for place in places:

@@ -27,20 +27,20 @@ def test_visibility_is_the_triangle_of_station_centre_and_satellite(
     radius_m = EARTH_M + altitude_m
     satellite_m = EcefMetres(radius_m * (math.cos(gamma) * up + math.sin(gamma) * aside))
 
-    # Law of cosines; tan(elevation) = (cos g - R/r) / sin g
+    # Slant range by the law of cosines; elevation by tan(elevation) = (cos g - R/r) / sin g
     slant_m = math.sqrt(EARTH_M**2 + radius_m**2 - 2 * EARTH_M * radius_m * math.cos(gamma))
     elevation_deg = math.degrees(math.atan2(math.cos(gamma) - EARTH_M / radius_m, math.sin(gamma)))
-    # The law of cosines itself loses digits when the three points are nearly on a line.
+    # The law of cosines is inexact if the three points are nearly on a line.
     assert seen.slant_ranges_m(0, satellite_m) == pytest.approx(slant_m, rel=1e-9)
-    # arcsin is flat at the zenith, so the error there is 1e-8 rad, the root of the rounding error.
+    # At the zenith, the derivative of arcsin is infinite, so a rounding error of 1e-16 becomes an error of 1e-8 rad.
     assert seen.elevations_deg(0, satellite_m) == pytest.approx(elevation_deg, abs=2e-6)
     assert seen.ground_distances_m(0, satellite_m) == pytest.approx(EARTH_M * gamma, abs=1e-6 + 1e-9 * radius_m)
 
 
 def test_the_study_reaches_1500_km_on_the_ground_at_this_elevation() -> None:
-    # The values are computed by hand, for 1200 km height and 1500 km distance on the ground. They are
-    # g = 13.475 deg, R/r = 0.84165, tan(elevation) = (0.97247 - 0.84165) / 0.23302 = 0.5614;
-    # slant^2 = (40.681 + 57.428 - 94.008) Mm^2.
+    # The expected values were computed by hand, for a height of 1200 km and a distance on the ground of 1500 km. In
+    # this case g = 13.475 deg, R/r = 0.84165, tan(elevation) = (0.97247 - 0.84165) / 0.23302 = 0.5614; slant^2 =
+    # (40.681 + 57.428 - 94.008) Mm^2.
     seen = stations_on("sphere", EARTH_M, [station("here", 0.0, 0.0)])
     gamma = 1500e3 / EARTH_M
     radius_m = EARTH_M + 1200e3
@@ -50,7 +50,7 @@ def test_the_study_reaches_1500_km_on_the_ground_at_this_elevation() -> None:
 
 
 def test_wgs84_is_flattened() -> None:
-    # These are the semi-axes of WGS84 (NIMA TR8350.2): 6378137 m and 6356752.3142 m.
+    # The semi-axes of WGS84 are 6378137 m and 6356752.3142 m (NIMA TR8350.2).
     both = stations_on("wgs84", EARTH_M, [station("pole", 90.0, 0.0), station("equator", 0.0, 90.0)])
     assert both.positions_ecef_m[0] == pytest.approx([0.0, 0.0, 6_356_752.3142], abs=1e-4)
     assert both.positions_ecef_m[1] == pytest.approx([0.0, 6_378_137.0, 0.0], abs=1e-4)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two-line element sets, alone or with a name above them.
 
-The checks are strict, because `sgp4` silently reads a damaged line as other numbers: each line is compared with its
-column layout (Spacetrack Report 3; Alpha-5 as described by Space-Track) and its checksum. Lines that are not element
-lines are skipped and counted.
+Each line is compared with its column layout (Spacetrack Report 3; Alpha-5 as described by Space-Track) and its
+checksum. These strict checks are needed because `sgp4` reads a damaged line as other numbers, without an error. Lines
+that are no element lines are skipped and counted.
 """
 
 from __future__ import annotations
@@ -23,19 +23,21 @@ from leowarp.ephemeris.sgp4_orbits import Element, check_started
 
 COLUMNS = "the columns of a TLE are at celestrak.org/NORAD/documentation/tle-fmt.php"
 HEADER = re.compile(r"[ \t]*([1-9][0-9]{0,5})[ \t]+([1-9][0-9]{0,5})[ \t]*\r?\n(?!1 )")
-"""Pattern of Hypatia's first line. It is followed by a satellite's name: two numbers directly above line 1 of a TLE are
-a name."""
+"""Pattern of the header in Hypatia's files, which is their first line. A satellite's name must follow the header; two
+numbers directly above line 1 of a TLE are themselves a name."""
 THEORIES = {1: "SGP", 3: "PPT3 or SDP4", 4: "SGP4-XP", 5: "SDP8", 6: "a special perturbations ephemeris"}
-"""Meaning of the ephemeris type (CCSDS 502.0-B-3, table 4-3; Spacetrack Report 3). 0 and 2 are SGP4."""
+"""Meaning of each ephemeris type that is rejected (CCSDS 502.0-B-3, table 4-3; Spacetrack Report 3); types 0 and 2 are
+SGP4."""
 
 
 def from_tle(path: Path, text: str, header_lines: int, skipped: Skips) -> Iterator[Element]:
-    """Element sets of a text, in order.
+    """Element sets of a text, in the order of the text.
 
-    header_lines: Number of lines at the top that the caller has read.
-    skipped: Gets comments (``#``), and text that is not a satellite's name: headers and ends of bulletins.
-    Raises ScenarioError if an element line is damaged, lacks its partner, or is of another theory than SGP4; with file
-    and line.
+    header_lines: Number of lines at the top of the file that the caller has already read.
+    skipped: Counts comments (``#``) and other text that is not a satellite's name, such as the beginning and end of
+        bulletins.
+    Raises ScenarioError, with file and line, if an element line is damaged or has no partner, or if elements are not
+    for SGP4.
     """
     content = list(_content(text, header_lines, skipped))
     for at, (number, line, blanks_above) in enumerate(content):
@@ -49,9 +51,10 @@ def from_tle(path: Path, text: str, header_lines: int, skipped: Skips) -> Iterat
             if at + 1 == len(content):
                 raise ScenarioError(f"{path}:{number}: the file ends after line 1 of a TLE", COLUMNS)
             second_number, second, blanks_between = content[at + 1]
-            # Text that is farther from line 1 than line 1 is from line 2 belongs to the page, not to the satellite.
+            # If there are more blank lines between a text and line 1 than between lines 1 and 2, the text is not the
+            # satellite's name.
             named = before is not None and not _IS_ELEMENT.match(before[1]) and blanks_above <= blanks_between
-            # Some files mark the line with the name by a 0, as in Space-Track's 3LE.
+            # In some files, such as Space-Track's 3LE, the line with the name begins with a 0.
             name = before[1].removeprefix("0 ") if named and before is not None else ""
             yield _element(path, (number, line), (second_number, second), name)
         else:
@@ -67,11 +70,12 @@ def from_tle(path: Path, text: str, header_lines: int, skipped: Skips) -> Iterat
 
 
 def _content(text: str, header_lines: int, skipped: Skips) -> Iterator[tuple[int, str, int]]:
-    """Non-empty lines: number, text without surrounding blanks, and the number of blank lines above."""
+    """Lines that are not empty: number of the line, its text without blanks at the ends, and number of blank lines
+    directly above it."""
     blanks = 0
-    # Only these characters end lines, because `splitlines` also splits at characters that may occur in a name.
+    # Lines end only at CR and LF: `splitlines` would also split at characters that may occur in a name.
     for number, raw in enumerate(re.split(r"\r\n|\n|\r", text), 1):
-        # Files from DOS end with Ctrl-Z.
+        # Files from DOS may end with Ctrl-Z.
         line = raw.strip().strip("\x1a")
         if number <= header_lines:
             continue
@@ -85,8 +89,8 @@ def _content(text: str, header_lines: int, skipped: Skips) -> Iterator[tuple[int
 
 
 def _check_no_elements(path: Path, number: int, line: str) -> None:
-    """Reject text that contains an element line, such as a quoted mail or a source file. Otherwise the line would be
-    ignored like other text."""
+    """Reject other text that contains an element line, such as a quoted mail or a source file. Otherwise, that element
+    line would be skipped like other text."""
     found = _WITHIN.search(line)
     if found is not None and found.start() > 0:
         before = line[: found.start()]
@@ -95,11 +99,11 @@ def _check_no_elements(path: Path, number: int, line: str) -> None:
 
 
 def _element(path: Path, first: tuple[int, str], second: tuple[int, str], name: str) -> Element:
-    """The satellite of two lines, each given with its number."""
+    """The satellite that two lines describe; each line is given with its line number."""
     number, line = first
     _check_line(path, number, line, _LINE_1, 1)
     _check_line(path, *second, _LINE_2, 2)
-    # Both lines may be complete with right checksums, but belong to two satellites.
+    # Both lines may be valid with correct checksums, but describe different satellites.
     if line[2:7] != second[1][2:7]:
         raise ScenarioError(
             f"{path}:{second[0]}: catalogue number {second[1][2:7].strip()} of line 2 is not the "
@@ -119,7 +123,7 @@ def _element(path: Path, first: tuple[int, str], second: tuple[int, str], name: 
                 "the line was altered: fetch the elements again",
             )
     try:
-        # The constants are WGS72's, because the published elements were fitted with them (Vallado and others, AIAA
+        # The constants are those of WGS72, with which published elements are fitted (Vallado and others, AIAA
         # 2006-6753).
         satrec = Satrec.twoline2rv(line, second[1], WGS72)
     except ValueError as error:
@@ -130,11 +134,11 @@ def _element(path: Path, first: tuple[int, str], second: tuple[int, str], name: 
 
 
 def check_theory(where: str, ephemeris_type: str) -> None:
-    """Reject an ephemeris type other than SGP4's.
+    """Reject elements whose ephemeris type is not that of SGP4.
 
     where: Beginning of the message: file, line, field and satellite.
-    ephemeris_type: The type as the file gives it.
-    Raises ScenarioError if the type is another theory.
+    ephemeris_type: The type, as text from the file.
+    Raises ScenarioError if the type means another theory.
     """
     if ephemeris_type.isascii() and ephemeris_type.isdigit() and int(ephemeris_type) in (0, 2):
         return
@@ -147,17 +151,17 @@ def check_theory(where: str, ephemeris_type: str) -> None:
 
 
 def _note_of_epoch(path: Path, number: int, line: str, satellite: str) -> str:
-    """A remark about an epoch on day 366 of a common year; empty otherwise.
+    """A remark if the epoch is on day 366 of a year that has 365 days; otherwise "".
 
-    Raises ScenarioError if there is no such day.
+    Raises ScenarioError if the day is outside the year by more.
     """
     two_digits, day = int(line[18:20]), float(line[20:32])
-    # The rule is SGP4's: Sputnik was launched in 1957.
+    # Years 57 to 99 are 1957 to 1999, as in SGP4: the first satellite, Sputnik, was launched in 1957.
     year = two_digits + (1900 if two_digits >= 57 else 2000)
     days = 365 + isleap(year)
     if 1 <= day < days + 1:
         return ""
-    # Some producers continue to count days for an epoch just after the end of a year.
+    # For an epoch just after the end of a year, some producers continue to count the days of that year.
     if not isleap(year) and 366 <= day < 367:
         taken = datetime(year, 1, 1) + timedelta(days=day - 1)
         return f"day {day:.8f} of {year}, which has {days} days, is taken as {taken:%Y-%m-%dT%H:%M:%SZ}"
@@ -169,7 +173,8 @@ def _note_of_epoch(path: Path, number: int, line: str, satellite: str) -> str:
 
 
 def _catalogue_number(text: str) -> int:
-    """The number in five columns; in Alpha-5 a letter (without I and O) replaces two digits: A0000 is 100000."""
+    """Catalogue number in five columns. In Alpha-5, a letter (but not I or O) stands for the first two digits: A0000 is
+    100000."""
     letter = _ALPHA_5.find(text[0])
     return int(text) if letter < 0 else (letter + 10) * 10_000 + int(text[1:])
 
@@ -190,23 +195,23 @@ def _check_line(path: Path, number: int, line: str, layout: _Layout, which: int)
             f"{path}:{number}: line {which} of a TLE has characters that are not printable ASCII: {line!r}", COLUMNS
         )
     for first, last, meaning, pattern in layout:
-        # Columns count from 1, as in the format's description.
+        # Columns are counted from 1, as in the description of the format.
         if re.fullmatch(pattern, line[first - 1 : last]) is None:
             raise ScenarioError(
                 f"{path}:{number}: columns {first} to {last} of line {which} of a TLE hold the {meaning}, not "
                 f"{line[first - 1 : last]!r}",
                 COLUMNS,
             )
-    # Fields are separated by blanks: a digit between two fields belongs to neither, or the line is shifted.
+    # The columns between fields must be blank. If one has a digit, a number is too long or the line is shifted.
     for (_, last, meaning, _), (first, *_) in pairwise(layout):
         between = line[last : first - 1]
-        if between.strip() and (which, last) != (1, 7):  # classification and designator follow the catalogue number
+        if between.strip() and (which, last) != (1, 7):  # between catalogue number and designator is the classification
             raise ScenarioError(
                 f"{path}:{number}: column {last + 1} of line {which} of a TLE, behind the {meaning}, is blank, not "
                 f"{between!r}",
                 COLUMNS,
             )
-    # Checksum, modulo 10: digits count as themselves, a minus sign as 1.
+    # The checksum is the last digit of a sum: each digit adds its value, a minus sign adds 1.
     expected = sum(int(c) if c.isdigit() else c == "-" for c in line[:-1]) % 10
     if int(line[-1]) != expected:
         raise ScenarioError(
@@ -217,8 +222,8 @@ def _check_line(path: Path, number: int, line: str, layout: _Layout, which: int)
 
 _LENGTH = 69
 _ALPHA_5 = "ABCDEFGHJKLMNPQRSTUVWXYZ"
-# Short prose such as "2 satellites follow" is not an element line: there, two letters never follow the line's number
-# and a blank.
+# Short text such as "2 satellites follow" is not an element line: in an element line, the number and the blank are
+# never followed by two letters.
 _NO_PROSE = r"(?:(?![^\W\d_]{2})|.{50})"
 _IS_ELEMENT, _IS_FIRST, _IS_SECOND = (re.compile(f"{number} {_NO_PROSE}") for number in ("[12]", "1", "2"))
 _WITHIN = re.compile(r"(?:1 [ 0-9A-Z][ 0-9]{3}[0-9][UCS ] .{40}|2 [ 0-9A-Z][ 0-9]{3}[0-9] [ 0-9]{3}\.[0-9]{4} .{30})")
@@ -226,9 +231,11 @@ _WITHIN = re.compile(r"(?:1 [ 0-9A-Z][ 0-9]{3}[0-9][UCS ] .{40}|2 [ 0-9A-Z][ 0-9
 _Layout = tuple[tuple[int, int, str, str], ...]
 # Catalogue numbers above 99999 begin with a letter (Alpha-5).
 _CATALOGUE = (3, 7, "catalogue number", r"(?=.{5}) *[0-9]+|[A-HJ-NP-Z][0-9]{4}")
-# Hypatia's older files have a fifth decimal instead of a blank: the eight columns hold the same number.
+# In this field, Hypatia's older files have a fifth decimal instead of a blank, so its eight columns still contain the
+# same number.
 _ANGLE = r" *[0-9]{1,3}\.[0-9]{4,6}"
-# A leading zero may be in the sign's place, without changing the number. If a B* contains a blank, `sgp4` returns NaN.
+# Instead of the sign there may be a leading zero, which does not change the number. If B* contains a blank, `sgp4`
+# returns NaN, so blanks are rejected.
 _EXPONENT = r"[ +0-][0-9]{5}[ +-][0-9]"
 _LINE_1: _Layout = (
     (1, 2, "line number", "1 "), _CATALOGUE, (19, 20, "year of the epoch", "[0-9]{2}"),

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Walker patterns: circular Kepler orbits, P planes of S satellites, phased by F.
+"""Walker patterns: circular Kepler orbits in P planes of S satellites, whose phases follow from F.
 
 Plane p has its ascending node at ``node_offset + p * 180/P`` deg (star) or ``p * 360/P`` deg (delta); satellite s of
-plane p starts at argument of latitude ``360 s/S + 360 F p/(P S)`` deg. In a star, F is applied in the same way.
+plane p starts at argument of latitude ``360 s/S + 360 F p/(P S)`` deg. The second formula applies to a star as well.
 
-References
-----------
 J. G. Walker, Satellite constellations, J. British Interplanetary Society 37, 1984 (i: t/p/f).
 """
 
@@ -22,17 +20,17 @@ from leowarp.ephemeris.frames import EcefMetres, EciMetres, turned_to_ecef_m
 
 @dataclass(frozen=True, kw_only=True)
 class Walker:
-    """A Walker pattern and its clock. All satellites of plane 0 come first, then those of plane 1, ...
+    """A Walker pattern and its clock. Satellites are numbered plane by plane, beginning with plane 0.
 
     planes, satellites_per_plane: P and S.
     radius_m: Radius of the orbits, from the Earth's centre.
-    ascending_nodes_over_deg: 180 for a star, 360 for a delta.
-    phasing: Walker's F. Published sources often omit it; each preset documents its value.
+    ascending_nodes_over_deg: Angle over which the ascending nodes are spread: 180 for a star, 360 for a delta.
+    phasing: Walker's F. Published sources often do not give F; each preset documents its value.
     node_offset_rad: Right ascension of plane 0's ascending node.
-    mu_m3_per_s2, earth_rotation_rad_per_s: Gravitational parameter and rotation of the Earth; the default `mu` is that
-        of WGS84.
+    mu_m3_per_s2, earth_rotation_rad_per_s: Gravitational parameter and rotation rate of the Earth; by default, the
+        parameter is that of WGS84.
     start_ns: Time on the constellation's clock when the run's clock is 0.
-    greenwich_rad: Angle of Greenwich when the *constellation's* clock is 0.
+    greenwich_rad: Right ascension of Greenwich when the *constellation's* clock is 0.
     """
 
     planes: int
@@ -54,24 +52,25 @@ class Walker:
 
     @property
     def period_s(self) -> float:
-        """Duration of one revolution in the inertial frame."""
+        """Duration of one revolution in the inertial frame, s."""
         # T = 2 pi sqrt(a^3 / mu)
         return 2.0 * math.pi * math.sqrt(self.radius_m**3 / self.mu_m3_per_s2)
 
     def positions_eci_m(self, t_ns: int | NDArray[np.int64]) -> EciMetres:
         """Satellite positions in ECI at instants of the run's clock: (n, 3), or (k, n, 3) for k instants; m."""
-        # Each position is a closed form of its instant, without integration, so errors do not grow over a run.
+        # A formula gives each position from its time, without integration, so errors do not grow over a run.
         clock_s = self._clock_s(t_ns)
         plane = np.repeat(np.arange(self.planes), self.satellites_per_plane)
         slot = np.tile(np.arange(self.satellites_per_plane), self.planes)
         node_rad = self.node_offset_rad + np.radians(self.ascending_nodes_over_deg) * plane / self.planes
-        # The formula is u0 = 360 s/S + 360 F p/(P S) = 360 (s P + F p) / (P S), reduced to one turn in integers.
+        # Argument of latitude at clock 0: u0 = 360 s/S + 360 F p/(P S) = 360 (s P + F p) / (P S) deg.
         total = self.planes * self.satellites_per_plane
-        # The value is first computed in integers, so that slots of equal phase in different planes have exactly equal
-        # floats.
+        # This angle is reduced to one turn in integers, so that slots of equal phase in different planes have exactly
+        # equal floats.
         start_rad = 2.0 * math.pi * ((slot * self.planes + self.phasing * plane) % total) / total
         latitude_argument_rad = start_rad + (2.0 * math.pi / self.period_s) * clock_s[..., None]
-        # The formula is r = a (cos u P + sin u Q), with P towards the ascending node and Q a quarter turn ahead of it.
+        # Position r = a (cos u P + sin u Q), with unit vector P towards the ascending node and Q a quarter turn ahead
+        # of P.
         cos_u, sin_u = np.cos(latitude_argument_rad), np.sin(latitude_argument_rad)
         cos_node, sin_node = np.cos(node_rad), np.sin(node_rad)
         cos_i, sin_i = math.cos(self.inclination_rad), math.sin(self.inclination_rad)
@@ -88,5 +87,6 @@ class Walker:
         return turned_to_ecef_m(self.positions_eci_m(t_ns), greenwich_rad)
 
     def _clock_s(self, t_ns: int | NDArray[np.int64]) -> NDArray[np.float64]:
-        # The times are added as integers and then divided once, because a float of many seconds would lose nanoseconds.
+        # Times are added as integers and then divided once, because a float of many seconds cannot represent
+        # nanoseconds.
         return (np.asarray(t_ns, dtype=np.int64) + self.start_ns) / 1e9

@@ -41,7 +41,7 @@ def test_names_are_plane_and_slot_in_the_order_of_the_positions() -> None:
 
 
 def test_satellites_start_where_the_pattern_says() -> None:
-    # Plane p has its node at p 180/P, and slot s the argument of latitude 360 s/S + 360 F p/(P S).
+    # Plane p has its ascending node at p 180/P, and slot s the argument of latitude 360 s/S + 360 F p/(P S).
     walker = dataclasses.replace(STUDY, phasing=5, node_offset_rad=0.3)
     eci_m = walker.positions_eci_m(0)
     for p, s in ((0, 0), (3, 7), (17, 35)):
@@ -62,13 +62,13 @@ def test_period_is_keplers() -> None:
     # 2 pi sqrt(7578.137^3 / 398600.4418) s = 6565.3 s
     assert STUDY.period_s == pytest.approx(6565.30, abs=0.01)
     after_m = STUDY.positions_eci_m(round(STUDY.period_s * 1e9))
-    # The period is not a whole number of ns: in 0.5 ns at 7.25 km/s a satellite moves 4 um.
+    # The period is not a whole number of ns; at 7.25 km/s, a satellite moves 4 um in 0.5 ns.
     assert np.abs(after_m - STUDY.positions_eci_m(0)).max() < 1e-5
 
 
 def test_neighbouring_planes_are_farthest_at_the_equator_and_nearest_at_the_highest_latitude() -> None:
-    # Satellites of equal phase have nodes 10 deg apart: their distance is 2 a sin(5 deg) at u = 0, and 2 a cos(i) sin(5
-    # deg) at u = 90 deg.
+    # Two satellites of equal phase, whose nodes are 10 deg apart, are 2 a sin(5 deg) apart at u = 0, and 2 a cos(i)
+    # sin(5 deg) at u = 90 deg.
     eci_m = STUDY.positions_eci_m(0)
     chord_m = 2 * STUDY.radius_m * math.sin(math.radians(5))
     assert np.linalg.norm(eci_m[36] - eci_m[0]) == pytest.approx(chord_m, abs=1e-6)
@@ -89,7 +89,7 @@ def test_a_geostationary_satellite_stands_still_over_the_earth() -> None:
         greenwich_rad=0.7,
     )
     track_m = walker.positions_ecef_m(np.arange(0, 86_400 * S, 3_600 * S))
-    # The tolerance is 42164 km times 1e-15, the rounding of an angle of 2 pi.
+    # The tolerance is that of rounding: 42164 km times the relative error 1e-15 of an angle.
     assert np.abs(track_m - track_m[0]).max() < 1e-5
     assert math.atan2(track_m[0, 0, 1], track_m[0, 0, 0]) == pytest.approx(-0.7)
 
@@ -123,7 +123,7 @@ def test_many_instants_at_once_are_the_same_as_one_by_one(walker: Walker, times:
     together_m = walker.positions_ecef_m(np.array(times))
     assert together_m.shape == (len(times), walker.planes * walker.satellites_per_plane, 3)
     for t_ns, here_m in zip(times, together_m, strict=True):
-        # numpy's vector and scalar code may differ in the last bit.
+        # numpy's code for arrays and for single values may give different last bits.
         assert np.abs(here_m - walker.positions_ecef_m(t_ns)).max() <= 1e-6
 
 
@@ -135,7 +135,7 @@ def test_the_plan_gives_pattern_clock_and_greenwich() -> None:
     assert (later.positions_ecef_m(0) == now.positions_ecef_m(15 * S)).all()
     assert now.names == STUDY.names
     assert np.abs(now.positions_ecef_m(7 * S) - STUDY.positions_ecef_m(7 * S)).max() < 1e-6
-    # "gmst" at the epoch 2000-01-01T00:00:00Z: 99.9678 deg (6 h 39 m 52.26 s)
+    # With "gmst", Greenwich is at 99.9678 deg (6 h 39 m 52.26 s) at the epoch 2000-01-01T00:00:00Z
     turned = ephemeris_of(plan(star(greenwich_deg=None)))
     assert turned is not None
     assert math.degrees(turned.orbits.greenwich_rad) == pytest.approx(99.9678, abs=1e-3)  # type: ignore[attr-defined]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A case of an exam: a scenario, changes to it, a rule with its limit, and the sources of both."""
+"""A case of an exam: a scenario, changes to the scenario, a rule with a limit, and the sources of rule and limit."""
 
 from __future__ import annotations
 
@@ -17,28 +17,21 @@ from leowarp.exam.measures import MEASURES, Measure, in_words
 _FOLDER = Path(str(resources.files("leowarp.exam")))
 SUITES = {"rfc9743": "RFC 9743, criterion by criterion", "bbr": "The examples of the BBR draft, for any algorithm",
           "leo": "Low Earth orbit"}  # fmt: skip
-"""Files of `cases/` with their headings, in the order of the page."""
+"""Suites of cases, in the order of the page. A key is the name of a file in `cases/`, and its value is the heading."""
 KEYS = {"id", "title", "asked", "scenario", "set", "exam", "control", "rule", "limit"}
-"""Keys that a case may have."""
+"""All keys that the table of a case may have."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A measure and its limit.
+    """A measure and the limit for its value.
 
-    Attributes
-    ----------
-    measure : str
-        One of `MEASURES`.
-    arguments : mapping
-        Arguments of the function that measures, with their parsed values.
-    sense : str
-        "at least", "at most", or "measured" for no limit.
-    limit : float or None
-        Limit in the base unit of the measure.
-    source : str
-        Source of the limit, even if leowarp itself defines it. For a case that is only measured: the reason why there
-        is no limit.
+    measure: Name of the measure, a key of `MEASURES`.
+    arguments: Arguments of the measure's function, parsed.
+    sense: "at least" or "at most"; "measured" if there is no limit.
+    limit: Limit in the base unit of the measure; None if there is none.
+    source: Publication from which the limit comes, or leowarp itself. If there is no limit: the reason why there is
+        none.
     """
 
     measure: str
@@ -49,11 +42,12 @@ class Rule:
 
     @property
     def how(self) -> Measure:
-        """The measure."""
+        """Function and unit of the measure."""
         return MEASURES[self.measure]
 
     def holds(self, value: float | None) -> bool:
-        """Whether a value is within the limit. A value that was never reached is not within the limit."""
+        """Whether a value is within the limit. None means that the value was never reached, and is not within the
+        limit."""
         if self.limit is None:
             return True
         if value is None:
@@ -67,25 +61,15 @@ class Rule:
 
 @dataclass(frozen=True)
 class Case:
-    """A case.
+    """A case of the exam.
 
-    Attributes
-    ----------
-    key : str
-        Name of the case: letters, digits and dashes.
-    suite : str
-        One of `SUITES`.
-    title : str
-    asked : str
-        Document that requires the case, and how the case implements the requirement.
-    scenario : Path
-    set : mapping
-        Dotted keys of the scenario with their new values.
-    under_exam : tuple of int
-        Numbers of the flows that use the algorithm under exam.
-    control : str or None
-        Algorithm that replaces it in a second run (the control). The measure compares the two runs.
-    rule : Rule
+    key: Name of the case: letters, digits and dashes.
+    suite: One of `SUITES`.
+    asked: Document that requires the case, and how the case implements the requirement.
+    set: Dotted keys of the scenario, each with its new value.
+    under_exam: Numbers of the flows that use the algorithm that is examined.
+    control: Algorithm that these flows use in a second run, the control run; None if there is no control run. The
+        measure then compares both runs.
     """
 
     key: str
@@ -99,17 +83,14 @@ class Case:
     rule: Rule
 
     def overrides(self, algorithm: str) -> dict[str, Any]:
-        """Changes to the scenario if this algorithm is examined."""
+        """Changes to the scenario if `algorithm` is examined: dotted keys, each with its new value."""
         return dict(self.set) | {f"flows.{flow}.congestion_control": algorithm for flow in self.under_exam}
 
 
 def cases(names: Sequence[str] = ()) -> list[Case]:
-    """All cases in the order of the page, or those that are selected by the name of a case or suite.
+    """All cases in the order of the page; or only those with their own name or their suite's name in `names`.
 
-    Raises
-    ------
-    ScenarioError
-        If no case or suite has the name.
+    Raises ScenarioError if one of the names is neither a case nor a suite.
     """
     every = [case for suite in SUITES for case in _of_file(suite)]
     known = [*SUITES, *(case.key for case in every)]
@@ -120,7 +101,7 @@ def cases(names: Sequence[str] = ()) -> list[Case]:
 
 
 def left_out() -> list[tuple[str, str]]:
-    """Cases of published suites that are not in this exam, with the reasons."""
+    """Cases of published suites that the exam does not include, each with the reason."""
     found = []
     for suite in SUITES:
         found += [(entry["what"], entry["why"]) for entry in _document(suite).get("left_out", [])]
@@ -136,12 +117,10 @@ def _of_file(suite: str) -> list[Case]:
 
 
 def _case(suite: str, entry: Mapping[str, Any]) -> Case:
-    """Build a case from its table.
+    """Build a case from its table in a TOML file.
 
-    Raises
-    ------
-    ScenarioError
-        If the table is wrong. The files with cases belong to leowarp, and a test reads all of them.
+    Raises ScenarioError if the table is wrong. This would be a bug, because the files belong to leowarp, and a test
+        reads all of them.
     """
     key = entry.get("id", "?")
     where = f"cases/{suite}.toml, {key}"

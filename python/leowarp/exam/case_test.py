@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every case is a valid plan, states the source of its limit, and has a unique name."""
+"""Tests that every case gives a valid plan, names the source of its limit, and has a unique name."""
 
 from collections import Counter
 from typing import Any

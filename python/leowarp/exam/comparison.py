@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison of several exams: numbers of passed cases, and ranks of the algorithms."""
+"""Compares several exams by the number of passed cases and by ranks of the algorithms."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from leowarp.exam.verdict import spread_in_words
 from leowarp.report import html
 
 MORE_IS_BETTER = {"used", "worst_second", "offered", "least_share", "kept"}
-"""Measures for which a larger number is better. For all others, a smaller one is better."""
+"""Measures for which a larger value is better. For all other measures, a smaller value is better."""
 
 
 def ranks(case: Case, rows: Mapping[str, dict[str, Any]]) -> dict[str, float]:
-    """Rank of each algorithm in a case; 1 is the best. Algorithms with equal numbers get the mean of their ranks.
+    """Rank of each algorithm in a case; rank 1 is the best. Algorithms with equal values share the mean of their ranks.
 
-    Numbers count as equal if they are equal when printed (three digits). A value that was never reached has the last
+    Values are equal if they are printed alike (three digits). An algorithm that never reached a value has the last
     rank.
     """
     sign = -1.0 if case.rule.measure in MORE_IS_BETTER else 1.0
@@ -38,12 +38,9 @@ def _key(row: dict[str, Any], sign: float) -> float:
 
 
 def mean_ranks(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """Mean rank of each algorithm in each suite, over the cases that all algorithms have.
+    """Mean rank of each algorithm in each suite, over the cases that all the exams have.
 
-    Returns
-    -------
-    dict of str to dict
-        Mean rank by suite, and in each by algorithm.
+    Returns: For each suite, a dict with the mean rank of each algorithm.
     """
     tables = {name: by_case(document) for name, document in documents.items()}
     found: dict[str, dict[str, list[float]]] = {suite: {name: [] for name in tables} for suite in SUITES}
@@ -55,10 +52,10 @@ def mean_ranks(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, f
 
 
 def ranks_of_seeds(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, tuple[float, float]]]:
-    """The smallest and the largest mean rank among the seeds of the exams, in the form of the result of `mean_ranks`;
-    empty if there is only one seed.
+    """The smallest and the largest mean rank over the seeds of the exams, for each suite and algorithm. Empty if there
+    is only one seed.
 
-    A seed's rank uses the values that all algorithms have with this seed.
+    The mean rank for a seed is computed from the values of all algorithms with this seed.
     """
     seeds = min((len(row["seeds"]["values"]) for each in documents.values() for row in each["cases"] if "seeds" in row),
                 default=0)  # fmt: skip
@@ -80,7 +77,8 @@ def _with_seed(document: dict[str, Any], seed: int) -> dict[str, Any]:
 
 
 def rank_in_words(suite: str, name: str, ranked: Mapping[str, Mapping[str, float]], spread: Mapping[str, Any]) -> str:
-    """A mean rank of a suite, with its range over the seeds if there are several: `1.52 (1.45 to 1.6)`."""
+    """A mean rank in a suite as text; if there are several seeds, with the range over the seeds: `1.52 (1.45 to
+    1.6)`."""
     if name not in ranked[suite]:
         return "–"
     words = f"{ranked[suite][name]:.2f}"
@@ -92,10 +90,7 @@ def rank_in_words(suite: str, name: str, ranked: Mapping[str, Mapping[str, float
 def comparison_text(documents: Mapping[str, dict[str, Any]], command: str) -> str:
     """The page that compares exams, as HTML.
 
-    Parameters
-    ----------
-    documents : mapping of str to dict
-        Results of `Exam.document`, by the name of their column.
+    documents: Result of `Exam.document` for each exam. The keys are headings of columns.
     """
     tables = {name: by_case(document) for name, document in documents.items()}
     of_suites, spread = mean_ranks(documents), ranks_of_seeds(documents)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figure of a case: goodput beside the capacity of the path, and the round trip. The deciding instant is marked.
+"""Draws the figure of a case: goodput beside the path's capacity, and round-trip time. A vertical line marks the time
+of the packet or sample that decided the verdict.
 
-The figure is SVG as text, made without matplotlib, because an exam has a hundred figures.
+The figure is written directly as SVG, because matplotlib would be slow for the hundred figures of an exam.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from leowarp.exam.verdict import Judged, opened
 from leowarp.results.run import Run
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
-"""Colours of the first flows (Okabe and Ito's palette). Other flows are grey."""
+"""Colours of the first four flows (from Okabe and Ito's palette). Further flows are grey."""
 PANEL_W, PANEL_H, LEFT, TOP, BOTTOM, GAP = 360, 130, 46, 18, 26, 20
 MOST_BINS = 200
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a panel: times in seconds, values in the panel's unit, colour and dashes."""
+    """A line in a panel: times in s, values in the panel's unit, colour and dashes."""
 
     t_s: np.ndarray
     values: np.ndarray
@@ -75,7 +76,7 @@ def _round_trips(run: Run) -> list[Line]:
         t_s, trip_ms = sent_ns / 1e9, (rows["reply_ns"].to_numpy(dtype="float64") - sent_ns) / 1e6
     if len(t_s) == 0:
         return []
-    # Each bin keeps its maximum. With a mean, a panel of 200 points would not show peaks.
+    # Each bin is drawn with its maximum. Means would hide peaks in a panel of 200 points.
     place = np.minimum((t_s * MOST_BINS / (run.end_ns / 1e9)).astype(int), MOST_BINS - 1)
     bins = np.unique(place)
     most = np.array([trip_ms[place == each].max() for each in bins])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of an exam: `exam.json`, `junit.xml` and the page."""
+"""Writes the files of an exam: `exam.json`, `junit.xml` and the page."""
 
 from __future__ import annotations
 
@@ -14,18 +14,14 @@ from leowarp.exam.taken import EXAM, JUNIT, PAGE, Exam
 
 
 def write(exam: Exam, command: str, baseline: dict[str, Any] | None = None) -> None:
-    """Write the files into the exam's directory.
+    """Write all files into the exam's directory.
 
-    Parameters
-    ----------
-    command : str
-        The command that repeats the exam.
-    baseline : dict, optional
-        Document of an earlier exam with which this one is compared.
+    command: The command line that repeats the exam, for the page.
+    baseline: Document of an earlier exam, with which the page compares the new one.
     """
     recorded.write_json(exam.path / EXAM, exam.document())
     plainfiles.write(exam.path / JUNIT, junit_text(exam).encode())
-    # As in `take`, cases are sorted by run, so that each run is read only once.
+    # Cases are sorted by run, because only a few runs are cached and each should be read only once.
     by_run = sorted(exam.judged, key=lambda each: str(each.run))
     figures = {each.case.key: figure_svg(each) for each in by_run}
     page = page_text(exam, command, references(), baseline, figures)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An exam as JUnit XML for CI services. Each case is a test case, by the schema of Jenkins' xunit plugin."""
+"""Writes an exam as JUnit XML, for CI services. Each case of the exam is a test case, in the schema of Jenkins' xunit
+plugin."""
 
 from __future__ import annotations
 
@@ -12,14 +13,14 @@ from leowarp.exam.verdict import Judged
 
 
 def junit_text(exam: Exam) -> str:
-    """The XML. A case that was only measured counts as passed, and its output says so."""
+    """The exam as XML text. A case without a limit is a passed test, and its output says that it was only measured."""
     top = ElementTree.Element("testsuites", name=f"leowarp exam {exam.subject.algorithm}")
     for suite in SUITES:
         mine = [each for each in exam.judged if each.case.suite == suite]
         if not mine:
             continue
         failures = sum(each.verdict == "fail" for each in mine)
-        # The file contains no times, so that a repeated exam gives an identical file.
+        # The file contains no times, so that repeating an exam gives the same file.
         below = ElementTree.SubElement(top, "testsuite", name=suite, tests=str(len(mine)), failures=str(failures))
         for each in mine:
             _append(below, each, exam)

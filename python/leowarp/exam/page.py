@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Page of an exam. The page begins with the failed cases, followed by a table with other algorithms and a card for each
-case."""
+"""Writes the page of an exam. The page has the failed cases first, then a table that compares other algorithms, then a
+card for each case."""
 
 from __future__ import annotations
 
@@ -13,25 +13,19 @@ from leowarp.exam.verdict import Judged, spread_in_words
 from leowarp.report import html
 
 CLASSES = {"pass": "holds", "fail": "fails", "measured": "unknown"}
-"""CSS class of the colour of each verdict on the page."""
+"""For each verdict: the CSS class that gives its colour on the page."""
 
 
 def page_text(
     exam: Exam, command: str, beside: Mapping[str, dict[str, Any]], baseline: dict[str, Any] | None,
     figures: Mapping[str, str],
 ) -> str:  # fmt: skip
-    """The page as HTML.
+    """The page of an exam as HTML.
 
-    Parameters
-    ----------
-    command : str
-        The command that repeats the exam.
-    beside : mapping of str to dict
-        Results of `Exam.document` for other algorithms, by algorithm, for the table.
-    baseline : dict, optional
-        Document of an earlier exam with which this one is compared.
-    figures : mapping of str to str
-        SVG of each case, by the name of the case.
+    command: The command line that repeats the exam.
+    beside: Result of `Exam.document` for each of the other algorithms; each algorithm is a column of the table.
+    baseline: Document of an earlier exam, with which the page compares this one.
+    figures: The figure of each case as SVG, by the case's name.
     """
     counts = ", ".join(
         f'<span class="{CLASSES[verdict]}">{number} {verdict}</span>' for verdict, number in exam.counts.items()
@@ -62,7 +56,6 @@ def page_text(
 
 
 def _failures(exam: Exam) -> str:
-    """A box with the failed cases; empty if there are none."""
     items = "".join(
         f'<li><a href="#case-{each.case.key}">{each.case.key}</a>: {html.text(each.case.title)}. '
         f"{html.text(_told(exam, each))}</li>"

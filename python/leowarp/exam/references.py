@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stored results of the kernel's own algorithms, with which an exam is compared.
+"""Stored results of the kernel's own algorithms, with which the page compares an exam.
 
-`python -m leowarp.exam.references DIR...` stores the results of exams, after cases or results have changed. Of an exam
-with several seeds it stores the values and verdicts of all seeds.
+`python -m leowarp.exam.references DIR...` stores the results of the exams in these directories; it is run after cases
+or results have changed. For an exam with several seeds, the command stores the values and verdicts of all seeds.
 """
 
 from __future__ import annotations
@@ -17,33 +17,35 @@ from leowarp.base import plainfiles
 from leowarp.exam.taken import read
 
 ALGORITHMS = ("cubic", "reno", "bbr", "bbr3")
-"""Algorithms in `stored/`, in the order of the page. bbr3 is the BBR of the kernel 6.12+bbr3."""
+"""Algorithms whose results are in `stored/`, in the order of the page. bbr3 is the BBR in the kernel 6.12+bbr3."""
 KEPT = ("case", "suite", "verdict", "value", "value_in_words", "limit", "limit_in_words", "decided", "at_ns")
-"""Keys of a case that are stored. Paths of runs are omitted, because they belong to the machine of the exam."""
+"""Keys of a case's row that are stored. The paths of runs are not stored, because they are valid only on the machine
+that took the exam."""
 KERNEL = ("kernel", "linux_version", "linux_sha256")
-"""Keys of the kernel that are stored."""
+"""Keys of the kernel's description that are stored."""
 _FOLDER = Path(str(resources.files("leowarp.exam"))) / "stored"
 
 
 def references() -> dict[str, dict[str, Any]]:
-    """Stored documents by algorithm. The stored documents are results of `Exam.document` with fewer keys per case."""
+    """The stored document of each algorithm, by the algorithm's name. A document has the form of `Exam.document`, with
+    fewer keys per case."""
     files = {name: _FOLDER / f"{name}.json" for name in ALGORITHMS}
     return {name: json.loads(file.read_text(encoding="utf-8")) for name, file in files.items() if file.is_file()}
 
 
 def store(document: dict[str, Any]) -> Path:
-    """Store the results of an exam. Return the file."""
+    """Store the results of an exam. Return the path of the written file."""
     name = "bbr3" if "bbr3" in str(document["kernel"]["kernel"]) else document["algorithm"]
     kept = {key: document[key] for key in ("schema", "algorithm", "leowarp_version", "counts")}
     kept["kernel"] = {key: document["kernel"][key] for key in KERNEL}
-    # Each case is one line, so that a reviewer sees what changes.
+    # Each case is on one line of the file, so that a diff shows which cases have changed.
     rows = [json.dumps({key: row[key] for key in KEPT}) for row in document["cases"]]
     text = json.dumps(kept, sort_keys=True)[:-1] + ', "cases": [\n' + ",\n".join(rows) + "\n]}\n"
     return _write(f"{name}.json", text)
 
 
 def store_seeds(document: dict[str, Any]) -> Path:
-    """Store the values and verdicts of an exam with several seeds; returns the file."""
+    """Store the values and verdicts of an exam with several seeds; return the path of the written file."""
     rows = [f"{json.dumps(row['case'])}: {json.dumps(row['seeds'])}" for row in document["cases"]]
     return _write(f"{document['algorithm']}-seeds.json", "{\n" + ",\n".join(rows) + "\n}\n")
 

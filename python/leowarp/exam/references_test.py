@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that stored results belong to the cases of today, and that the pages quote them."""
+"""Tests that stored results belong to the current cases, and that the documentation quotes them correctly."""
 
 import json
 import re
@@ -68,7 +68,7 @@ def test_the_page_for_leo_quotes_the_ranges_over_seeds():
     for key, cells in rows:
         found = [spread_in_words(by_key[key], {"seeds": of[key]}).split(", ")[0] for of in of_seeds]
         assert cells.split(" | ") == found, key
-    # The verdicts' values are the first seed's.
+    # The values beside the verdicts are those of the first seed.
     for name, of in zip(("cubic", "reno", "bbr"), of_seeds, strict=True):
         stored = by_case(STORED[name])
         assert {key: each["values"][0] for key, each in of.items()} == {key: stored[key]["value"] for key in of}
@@ -92,7 +92,8 @@ def test_ranks_of_seeds_range_over_the_seeds():
         row = {"case": "single-flow", "value": values[0], "seeds": {"values": list(values)}}
         return {"cases": [row]}
 
-    # More goodput is better: cubic leads with the first seed, reno with the second, and the third is a tie.
+    # A larger share is better here: cubic is first with the first seed, reno with the second, and both are equal with
+    # the third.
     documents = {"cubic": document(0.9, 0.8, 0.7), "reno": document(0.8, 0.9, 0.7)}
     ranked, spread = mean_ranks(documents), ranks_of_seeds(documents)
     assert ranked["rfc9743"] == {"cubic": 1, "reno": 2}

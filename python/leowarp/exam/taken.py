@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Result of an exam: its verdicts, what was examined, and its files."""
+"""Result of an exam: the examined algorithm, the verdicts, and the paths of files."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ EXAM = "exam.json"
 PAGE = "index.html"
 JUNIT = "junit.xml"
 SCHEMA = 1
-"""Version of `exam.json`."""
+"""Version of the format of `exam.json`."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """The algorithm under exam.
+    """The algorithm that is examined.
 
     Attributes
     ----------
     algorithm : str
         Value of a flow's `congestion_control`.
     modules : tuple of Path
-        C files of kernel modules, compiled for the guest kernel.
+        C files of kernel modules, which are compiled for the guest kernel.
     kernel : str or Path or None
-        Guest kernel that is used instead of the default one.
+        Guest kernel to use instead of the default one.
     """
 
     algorithm: str
@@ -46,7 +46,8 @@ class Exam:
     Attributes
     ----------
     path : Path
-        Directory of the exam, with `exam.json`, `index.html`, `junit.xml`, and in `runs/` the study that made its runs.
+        Directory of the exam: it has `exam.json`, `index.html`, `junit.xml`, and `runs/`, the directory of the study
+            that made the runs.
     subject : Subject
     judged : tuple of Judged
         Verdicts in the order of the cases.
@@ -54,9 +55,9 @@ class Exam:
         Description of the kernel, from the manifest of a run; empty if every run failed.
     leowarp_version : str
     warnings : tuple of str
-        Warnings of the runs, each text once.
+        Warnings of all runs; each text appears once.
     repeats : tuple of tuple of Judged
-        For each further seed, its verdicts in the order of `judged`.
+        For each further seed: the verdicts, in the order of `judged`.
     """
 
     path: Path
@@ -69,22 +70,22 @@ class Exam:
 
     @property
     def page(self) -> Path:
-        """Path of the page."""
+        """Path of the exam's page."""
         return self.path / PAGE
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of cases by verdict."""
+        """Number of cases for each verdict."""
         count = Counter(each.verdict for each in self.judged)
         return {verdict: count[verdict] for verdict in VERDICTS}
 
     @property
     def failed(self) -> list[Judged]:
-        """The cases that failed."""
+        """Cases with the verdict "fail"."""
         return [each for each in self.judged if each.verdict == "fail"]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Verdicts as in `exam.json`; with further seeds, each row has the values and verdicts of all seeds."""
+        """Verdicts as rows of `exam.json`; with several seeds, each row has the values and verdicts of all seeds."""
         rows = [each.row(self.path) for each in self.judged]
         if self.repeats:
             for place, row in enumerate(rows):
@@ -96,7 +97,7 @@ class Exam:
         return rows
 
     def document(self) -> dict[str, Any]:
-        """Content of `exam.json`."""
+        """Content of `exam.json` as a dict."""
         return {
             "schema": SCHEMA,
             "algorithm": self.subject.algorithm,
@@ -110,12 +111,12 @@ class Exam:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Result of an earlier exam, from `exam.json` in its directory, or from that file itself.
+    """Document of an earlier exam, read from the exam's directory or from its `exam.json`.
 
     Raises
     ------
     TraceError
-        If the file does not exist, or if it has another version.
+        If the file does not exist, or has a format of another version.
     """
     file = path / EXAM if path.is_dir() else path
     if not file.exists():
@@ -127,14 +128,14 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def by_case(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The rows of an exam by the names of the cases."""
+    """The rows of a document, by the names of the cases."""
     return {row["case"]: row for row in document["cases"]}
 
 
 def changed(now: Sequence[dict[str, Any]], before: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Cases whose verdict or number differs from that of an earlier exam: case, old result, new result.
+    """Cases whose verdict or value differs from an earlier exam: name, old result, new result.
 
-    A case that only one of the exams has is listed, too.
+    A case that only one of the two exams has is included.
     """
     old, new = by_case(before), {row["case"]: row for row in now}
     found = []

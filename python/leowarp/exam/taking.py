@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Take an exam: make the plans of its cases, let the study engine run them, decide the verdicts, and write the
+"""Takes an exam: makes a plan of each case, lets the study engine make the runs, decides the verdicts, and writes the
 files."""
 
 from __future__ import annotations
@@ -26,40 +26,25 @@ if TYPE_CHECKING:
     from leowarp.study.sweep.engine import StudyResult
 
 STUDY = "runs"
-"""Folder in the exam's directory for the study that makes its runs."""
+"""Folder in the exam's directory for the study that makes the runs."""
 
 
 def take(
     subject: Subject, out: Path | str | None = None, *, only: Sequence[str] = (), at_once: int | None = None,
     progress: bool | Callable[[Any], None] = True, trust: bool = False, maker: Maker = GUESTS, seeds: int = 1,
 ) -> Exam:  # fmt: skip
-    """Take the exam. Runs that exist already are kept.
+    """Take the exam of `subject`. Runs that already exist in the exam's directory are kept.
 
-    Parameters
-    ----------
-    subject : Subject
-    out : path, optional
-        Directory of the exam; default: `exams/<algorithm>`.
-    only : sequence of str
-        Names of cases or suites; empty: all cases.
-    at_once : int, optional
-        Number of runs at the same time; default: the number of usable cores.
-    progress : bool or callable
-        See `run_study`.
-    trust : bool
-        True to allow a kernel and modules that a file names.
-    maker : Maker
-        As for `run_study`.
-    seeds : int
-        Number of seeds, from 1 on. Each further seed repeats every case with a `run.seed` that is one larger. The
-        verdicts are those of the scenarios' own seeds.
-
-    Raises
-    ------
-    ScenarioError
-        If the algorithm, the kernel or a case does not exist, or if a module does not compile.
-    HostError
-        If the machine lacks something. Runs that are complete are kept.
+    out: Directory of the exam; default: `exams/<algorithm>`.
+    only: Names of cases or suites; empty: all cases.
+    at_once: Number of parallel runs; default: the number of usable cores.
+    progress: See `run_study`.
+    trust: Whether a kernel and modules that a file names may run.
+    maker: The same as for `run_study`.
+    seeds: Number of seeds, from 1 on. Each further seed repeats every case with a larger `run.seed`; it grows by one
+        per seed. The verdicts are those with the first seed, which the scenarios contain.
+    Raises ScenarioError if the algorithm, the kernel or a case does not exist, or if a module does not compile.
+    Raises HostError if the machine does not meet a requirement. Runs that are complete by then are kept.
     """
     chosen = cases(only)
     folder = Path(out) if out is not None else Path("exams") / subject.algorithm
@@ -74,7 +59,7 @@ def take(
         for case in chosen
         for role, plan in plans_of(subject, case, number).items()
     }
-    # Cases share runs: each plan is run once, for whichever case comes first.
+    # Several cases may have the same plan, which is run only once, under the name of the first of these cases.
     first: dict[str, str] = {}
     asked = {role: first.setdefault(plan.to_toml(), role) for role, plan in plans.items()}
     done = run_plans(
@@ -82,8 +67,7 @@ def take(
         Options(at_once=at_once, progress=progress, retry_failed=True, trust=trust, maker=maker),
     )  # fmt: skip
     made = _made(done)
-    # Cases are sorted by run, so that those of the same run are evaluated one after the other and the run is read only
-    # once.
+    # Cases are sorted by run, because only a few runs are cached and each should be read only once.
     by_run = sorted(chosen, key=lambda case: asked[case.key])
     judged, *repeats = (
         _in_order(chosen, {case.key: _judged(case, made, asked, number) for case in by_run}) for number in range(seeds)
@@ -93,17 +77,10 @@ def take(
 
 
 def plans_of(subject: Subject, case: Case, seed_offset: int = 0) -> dict[str, Plan]:
-    """Runs of a case by name: `<case>`, and `<case>.control` if the case has one.
+    """Plans of a case: `<case>` is its plan, and `<case>.control` is the plan of the control run, if there is one.
 
-    Parameters
-    ----------
-    seed_offset : int
-        Number that is added to the scenario's `run.seed`.
-
-    Raises
-    ------
-    ScenarioError
-        If the kernel does not have the algorithm, or if its name is not allowed.
+    seed_offset: Number to add to the scenario's `run.seed`.
+    Raises ScenarioError if the kernel lacks the algorithm, or if the algorithm's name is not allowed.
     """
     algorithms = {case.key: subject.algorithm}
     if case.control is not None:
@@ -112,7 +89,6 @@ def plans_of(subject: Subject, case: Case, seed_offset: int = 0) -> dict[str, Pl
 
 
 def _of_seed(role: str, number: int) -> str:
-    """Name of a run with a further seed."""
     return f"{role}.seed-{number}" if number else role
 
 
@@ -125,7 +101,7 @@ def _plan(subject: Subject, case: Case, algorithm: str, seed_offset: int) -> Pla
     if subject.modules:
         overrides["guest.cc_modules"] = [str(path.resolve()) for path in subject.modules]
     if subject.kernel is not None:
-        # The kernel is set before the names of congestion controls are checked, because another kernel may have others.
+        # The kernel is set as well, because names of congestion controls are checked against the kernel of the plan.
         overrides["guest.kernel"] = str(subject.kernel)
     plan = scenario.plan_of(case.scenario, overrides, subject.kernel)
     if seed_offset:
@@ -135,7 +111,6 @@ def _plan(subject: Subject, case: Case, algorithm: str, seed_offset: int) -> Pla
 
 
 def _made(done: StudyResult) -> dict[str, Path | LeowarpError]:
-    """The directory of each run by name, or the reason why there is none."""
     rows = done.table(["case", "run_id"]).to_pylist()
     runs = done.path / RUNS
     return {row["case"]: done.failures.get(row["run_id"], runs / row["run_id"]) for row in rows}
@@ -147,6 +122,6 @@ def _judged(case: Case, made: dict[str, Path | LeowarpError], asked: dict[str, s
 
 
 def _kernel(judged: Sequence[Judged]) -> dict[str, Any]:
-    """Description of the kernel, from the manifest of the first run that exists."""
+    """Description of the kernel, from the manifest of the first run that exists; empty if there is none."""
     first = next((each.run for each in judged if each.run is not None), None)
     return {} if first is None else dict(Run(first).manifest["kernel"])

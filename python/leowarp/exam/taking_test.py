@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An exam whose runs are made without a guest: failures are listed, other cases continue, and all files agree."""
+"""Tests an exam without a guest: failures are listed, all other cases are judged, and all files agree."""
 
 from pathlib import Path
 from xml.etree import ElementTree
@@ -17,7 +17,8 @@ from support.exams import exam_by_arithmetic
 
 @pytest.fixture
 def exam(tmp_path, monkeypatch):
-    """Take the exam. `exam.begun()` is the number of runs so far, and `exam.out` its directory."""
+    """A function that takes the exam. `exam.begun()` is the number of runs that were started so far, and `exam.out` is
+    the exam's directory."""
     return exam_by_arithmetic(tmp_path, monkeypatch)
 
 
@@ -97,7 +98,7 @@ def test_run_that_was_damaged_is_a_failed_case(exam):
             (each.run / "30-trace" / "bins.parquet").write_bytes(b"")
             (each.run / "30-trace" / "sockets.parquet").write_bytes(b"")
     opened.cache_clear()
-    # Each table is compared with the manifest, so no case can be measured with the damaged run.
+    # Each table is checked against the manifest, so no case is measured with a damaged run.
     assert {each.verdict for each in exam().judged} == {"fail"}
 
 
@@ -125,7 +126,8 @@ def test_further_seed_changes_the_seed_and_nothing_else(exam):
 
 def test_seeds_repeat_every_case_and_leave_the_verdicts_alone(exam):
     once, seeded = exam().document(), exam(seeds=3)
-    # Two different plans, and one failed run is tried again: 2 + (2 x 2 + 1).
+    # The second exam makes runs with two further seeds of two plans, and repeats the failed run: with the first exam's
+    # 2 runs, these are 2 + (2 x 2 + 1).
     assert exam.begun() == 7
     rows = seeded.document()["cases"]
     assert [{key: row[key] for key in row if key != "seeds"} for row in rows] == once["cases"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdict on a case: the number, its limit, and the packet or sample that decided it."""
+"""Verdict on a case: the value, its limit, and the packet or sample on which the value is based."""
 
 from __future__ import annotations
 
@@ -22,22 +22,13 @@ VERDICTS: tuple[Verdict, ...] = ("pass", "fail", "measured")
 class Judged:
     """A case with its verdict.
 
-    Attributes
-    ----------
-    case : Case
-    verdict : str
-        "pass" or "fail", or "measured" if the case has no limit. If the run failed, the verdict is "fail" whatever the
-        rule.
-    value : float or None
-        Value in the base unit of its measure. None: it was never reached, or there is no run.
-    decided : str
-        The packet or sample that decided, as text. If the run failed, its error.
-    at_ns : int or None
-        Time of that packet or sample, on the run's clock.
-    run : Path or None
-        Directory of the run; None if there is none.
-    control : Path or None
-        Directory of the control run; None if there is none.
+    verdict: "pass" or "fail"; "measured" if the case has no limit. If the run failed, the verdict is "fail", even if
+        the case has no limit.
+    value: Value in the base unit of the measure. None if the value was never reached, or if there is no run.
+    decided: The packet or sample on which the value is based, as text. If the run failed, the run's error message.
+    at_ns: Time of the packet or sample, on the run's clock.
+    run: Directory of the run; None if there is none.
+    control: Directory of the control run; None if there is none.
     """
 
     case: Case
@@ -49,7 +40,7 @@ class Judged:
     control: Path | None = None
 
     def row(self, folder: Path) -> dict[str, Any]:
-        """The verdict as a row of `exam.json`. Paths are relative to `folder`."""
+        """The verdict as a row of `exam.json`. Paths of runs in it are relative to `folder`."""
         rule = self.case.rule
         return {
             "case": self.case.key,
@@ -74,9 +65,9 @@ class Judged:
 
 @lru_cache(maxsize=4)
 def opened(path: Path) -> Run:
-    """The run in a directory. The run is cached, so that successive cases read it only once.
+    """The run in the directory `path`. Runs are cached, so that a run is read only once for successive cases.
 
-    Only a few runs are cached, because the tables of a sender that never slows down take a hundred megabytes.
+    Only a few are cached, because the tables of a sender that never slows down take a hundred megabytes.
     """
     return Run(path)
 
@@ -84,12 +75,8 @@ def opened(path: Path) -> Run:
 def judge(case: Case, made: Path | LeowarpError, control: Path | LeowarpError | None) -> Judged:
     """Decide the verdict on a case.
 
-    Parameters
-    ----------
-    made : path or LeowarpError
-        Directory of the run, or the reason why there is none.
-    control : path, LeowarpError or None
-        Directory of the control run, or the reason why there is none. None: the case needs no control.
+    made: Directory of the run, or the error because of which there is none.
+    control: Directory of the control run, or the reason why there is none; None if the case needs no control.
     """
     if isinstance(made, LeowarpError):
         return Judged(case, "fail", None, f"the run failed: {_why(made)}", None, None)
@@ -98,23 +85,20 @@ def judge(case: Case, made: Path | LeowarpError, control: Path | LeowarpError | 
     try:
         measured = case.rule.how.of(opened(made), None if control is None else opened(control), case.rule.arguments)
     except LeowarpError as error:
-        # The directory was damaged in the meantime. Other cases use other runs, so the exam continues.
+        # The directory was damaged after the run was made. Other cases use other runs, so the exam continues.
         return Judged(case, "fail", None, f"the run cannot be read: {_why(error)}", None, None)
     verdict: Verdict = "measured" if case.rule.limit is None else "pass" if case.rule.holds(measured.value) else "fail"
     return Judged(case, verdict, measured.value, measured.decided, measured.at_ns, made, control)
 
 
 def spread_in_words(case: Case, row: Mapping[str, Any]) -> str:
-    """The range over the seeds, and how many seeds kept the limit: `91.2 % to 94.3 %, 5 of 5 pass`.
+    """The range of a value over the seeds, and how many seeds passed: `91.2 % to 94.3 %, 5 of 5 pass`.
 
-    Parameters
-    ----------
-    row : mapping
-        A row of `Exam.document` with the key `seeds`.
+    row: A row of `Exam.document` with the key `seeds`.
     """
     values, verdicts = row["seeds"]["values"], row["seeds"]["verdicts"]
     reached = [value for value in values if value is not None]
-    # A value that was never reached is worse than any other, so it is named beside the range.
+    # A value that was never reached is worse than any other, so the text names it beside the range.
     ends = [in_words(case.rule.how.quantity, end) for end in (min(reached), max(reached))] if reached else []
     words = " to ".join(dict.fromkeys(ends)) or in_words(case.rule.how.quantity, None)
     if reached and len(reached) < len(values):
@@ -123,5 +107,6 @@ def spread_in_words(case: Case, row: Mapping[str, Any]) -> str:
 
 
 def _why(error: LeowarpError) -> str:
-    """First line of an error. The guest's last output is left out; it is in the console file of the run directory."""
+    """First line of an error. The guest's last output is left out, because the console file of the run directory
+    contains it."""
     return error.message.split("\n")[0].partition(" The guest's last words")[0]

@@ -10,26 +10,21 @@ from leowarp.fitting.estimate import Estimate, resampled
 from leowarp.fitting.slotted import Slotted
 
 QUANTILES = 11
-"""Quantiles of the base round trip: minimum, deciles, maximum."""
+"""Number of quantiles of the base round trip: minimum, deciles, maximum."""
 
 _APART = 0.02
-"""Between shares that are tried."""
+"""Distance between the shares that are tried."""
 _SHARES = np.arange(0.0, 0.96, _APART)
 _DRAWN = 4000
 
 
 def fit_base(probes: Slotted, over_base_ns: NDArray[np.float64], extra_ns: int = 0) -> tuple[Estimate, ...]:
-    """`base_rtts` and `base_kept`.
+    """Estimates of `base_rtts` and `base_kept`.
 
-    Parameters
-    ----------
-    probes : Slotted
-        Probes of round trips.
-    over_base_ns : float64 array of shape (n,)
-        Addition of the fitted jitter to the base at the times of the probes, by simulation: a slot's minimum delay
-        exceeds its base by the minimum of these.
-    extra_ns : int
-        Part of the round trip that other keys of the profile add.
+    probes: Probes of round trips.
+    over_base_ns: float64 array of shape (n,). Addition delay that the fitted jitter adds to the base at the times of
+        the probes, by simulation: A slot's minimum delay exceeds its base by the smallest of the slot's values.
+    extra_ns: Part of the round trip that comes from other keys of the profile.
     """
     numbers, floors_ns = probes.floors_ns(probes.series.delay_ns)
     _, above_ns = probes.floors_ns(over_base_ns)
@@ -37,9 +32,9 @@ def fit_base(probes: Slotted, over_base_ns: NDArray[np.float64], extra_ns: int =
     shares = np.linspace(0.0, 1.0, QUANTILES)
     follows = np.diff(numbers) == 1
     steps_ns = np.abs(np.diff(floors_ns))[follows]
-    # Minima of two slots with the same path differ by the remaining jitter in each.
+    # Minima of two slots differ even on the same path, because each contains some jitter.
     same_ns = 3.0 * np.sqrt(2.0) * float(above_ns.std()) + 100_000.0
-    # Consecutive slots that kept a path are one sample, and are resampled together.
+    # Consecutive slots that kept a path form one sample, which is resampled as a whole.
     draws = np.split(bases_ns, np.flatnonzero(~(follows & (np.abs(np.diff(floors_ns)) <= same_ns))) + 1)
 
     def spread(places: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -60,7 +55,7 @@ def fit_base(probes: Slotted, over_base_ns: NDArray[np.float64], extra_ns: int =
     one_ns, other_ns = (rng.choice(bases_ns, _DRAWN) for _ in range(2))
     rest_ns = rng.choice(above_ns, _DRAWN) - rng.choice(above_ns, _DRAWN)
     changes = rng.random(_DRAWN)
-    # For each share: the steps that slots with these bases then have, sorted.
+    # For each share of kept bases: the sorted steps between slots with these bases.
     made_ns = [
         np.sort(np.abs(np.where(changes >= share, one_ns - other_ns, 0.0) + rest_ns)) for share in _SHARES.tolist()
     ]

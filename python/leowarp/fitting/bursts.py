@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long a burst of loss lasts, by how a transfer's retransmissions bunch."""
+"""Length of loss bursts, estimated from the times at which a transfer retransmits."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _BLOCK_NS = 5_000_000_000
 _LONGEST_INTERVAL_NS = 500_000_000
 _USUAL_RTT_NS = 60e6
 _OF_ROW = 0.1
-"""Bursts that take more than nine tenths of each row could be of any length; the least is taken."""
+"""Minimum share of a row that bursts leave. Bursts that take more than nine tenths of each row could have any length;
+the smallest such length is estimated."""
 _APART_RTTS = 2.0
-"""A loss is found after one round trip and may be sent again twice: retransmissions nearer than this are of one."""
+"""Retransmissions less than two round trips apart belong to one burst: a loss is detected after one round trip, and the
+segment may be retransmitted twice."""
 
 
 def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list[Untold]]:
-    """`loss_burst`: segments that were sent again each time, at the rate at which the link sends them.
+    """Estimate of `loss_burst`: the number of segments retransmitted per burst, times their spacing at the link's rate.
 
-    ACKs clock a window out in rows, at the link's rate, with pauses between them. A burst in a pause loses nothing and
-    is not seen. Were segments sent evenly, bursts would be longer; the note has both lengths.
+    By ACK clocking, a window leaves in rows of segments at the link's rate, with pauses between the rows. A burst
+    during a pause loses no segment and is not observed. If segments were sent evenly, the same losses would mean longer
+    bursts; the note gives that length too.
 
-    Parameters
-    ----------
-    access : Access
-        For the capacity, which the transfer bounds from below alone.
+    access: For the link's rate, because a transfer only gives a lower bound of the rate.
     """
     told = ~np.isnan(transfer.retransmissions)
     if not told.all():
@@ -41,7 +41,8 @@ def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list
         return [], [Untold(KEY, f"intervals of {interval_ns / 1e9:.3g} s do not tell one burst from the next")]
     known_ns = transfer.rtt_ns[transfer.rtt_ns > 0]
     rtt_ns = float(np.median(known_ns)) if len(known_ns) else _USUAL_RTT_NS
-    # A burst this soon after another is not seen: half an interval to the end of its own, and half of the next.
+    # Two bursts this close together count as one: the distance between their retransmissions, plus half an interval at
+    # the end of the first burst and half at the start of the second.
     dead_ns = _APART_RTTS * rtt_ns + interval_ns
     again = np.flatnonzero(transfer.retransmissions > 0)
     ends_ns = transfer.t_ns[again] + transfer.length_ns[again]
@@ -53,7 +54,7 @@ def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list
     begins[first] = 1.0
     segments = transfer.rate_bps * transfer.length_ns / 8e9 / SEGMENT_BYTES
     table = np.column_stack([transfer.retransmissions, segments, transfer.length_ns, begins])
-    # A burst and what is sent again of it lie in few successive intervals.
+    # A burst and its retransmissions lie within a few successive intervals, so blocks of intervals are resampled.
     block = max(round(_BLOCK_NS / interval_ns), 1)
     blocks = np.add.reduceat(table, np.arange(0, len(table), block), axis=0)
 
@@ -64,10 +65,11 @@ def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list
 
     def length_ns(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
         lost, sent, lasts_ns, times = drawn.sum(axis=0)
-        # A resample without a burst tells nothing: one burst.
+        # A resample without a burst has no length, so it counts as if it had one burst.
         seen_ns = lost / _bursts(max(times, 1.0), lasts_ns / dead_ns) * spacing_ns
         row_ns = sent / lasts_ns * rtt_ns * spacing_ns
-        # A burst of length L that meets a row of length R takes L R / (R + L) of it on average: one may stick out.
+        # A burst of length L that meets a row of length R covers L R / (R + L) of the row on average, because either
+        # may extend beyond the other.
         return np.asarray(seen_ns / max(1.0 - seen_ns / max(row_ns, 1.0), _OF_ROW))
 
     low, high = resampled(blocks, length_ns)
@@ -83,9 +85,10 @@ def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list
 
 
 def _bursts(seen: float, spans: float) -> float:
-    """How many bursts there were: of n in `spans` dead times each is seen that has none before it in one of these.
+    """Number of bursts, estimated from the number seen.
 
-    Poisson: seen = n exp(-n / spans), solved by iteration; at its largest, spans / e, n is spans.
+    There are n bursts in `spans` dead times. A burst is seen only if no other one began in the dead time before it. For
+    a Poisson process: seen = n exp(-n / spans), solved by iteration. `seen` is at most spans / e, where n is spans.
     """
     count = seen
     for _ in range(50):

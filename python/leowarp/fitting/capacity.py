@@ -17,10 +17,10 @@ _SECOND_NS = 1_000_000_000
 _FEWEST_SLOTS = 4
 
 _CUT_SPREAD = 0.8796
-"""Standard deviation of a standard normal distribution truncated at two, like the profile's levels."""
+"""Standard deviation of a standard normal distribution that is truncated at two, like the profile's levels."""
 
 _WIRE = WIRE_BYTES / SEGMENT_BYTES
-"""Bytes on the link for each of payload, in full segments."""
+"""Bytes on the link per byte of payload, for full segments."""
 
 
 def fit_capacity(
@@ -73,7 +73,8 @@ def carried(transfer: Transfer, access: Access, schedule: Schedule) -> tuple[lis
     low, high = resampled(best, lambda drawn: np.asarray(np.median(drawn)))
     own_bps = access.capacity_bps if transfer.way == "down" else access.capacity_up_bps
     if own_bps is not None and low <= own_bps:
-        # A flow that losses slow down carries less than the link could: a bound from below is no estimate.
+        # A flow that losses slow down carries less than the link could. A lower bound that the profile's capacity
+        # already exceeds is therefore no estimate.
         carried_text = f"{np.median(best) / 1e6:.4g} Mbit/s ({low / 1e6:.4g} to {high / 1e6:.4g})"
         why = f"one flow carried {carried_text} in its best seconds, which the profile's {own_bps / 1e6:.4g} allows"
         return [], [Untold(key, why), queue]
@@ -83,7 +84,7 @@ def carried(transfer: Transfer, access: Access, schedule: Schedule) -> tuple[lis
 
 
 def _means(capacity: Capacity, t_ns: NDArray[np.int64], end_ns: int) -> NDArray[np.float64]:
-    """Means over windows; nan where the capacity is unlimited."""
+    """Mean rate in each window, bit/s; nan where the capacity is unlimited."""
     rate_bps = np.where(capacity.rate_bps == UNSHAPED, np.nan, capacity.rate_bps.astype(np.float64))
     lengths_ns = np.diff(np.append(capacity.t_ns, end_ns)).astype(np.float64)
     sums = np.concatenate([[0.0], np.cumsum(rate_bps * lengths_ns)])

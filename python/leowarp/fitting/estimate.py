@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One parameter of a profile, estimated from a recording: value, interval, and their basis."""
+"""One parameter of a profile, estimated from a recording: value, interval, and the data on which both are based."""
 
 from __future__ import annotations
 
@@ -21,21 +21,13 @@ Z_95 = 1.96
 class Estimate:
     """Estimate of one key of the profile.
 
-    Attributes
-    ----------
-    key : str
-        Name of the key in `[access]`.
-    value : float or tuple of float or str
-        Value in the key's stored unit (ns, bit/s, 0 to 1); a tuple of quantiles; a word.
-    low, high : float or tuple of float, or None
-        Ends of the 95 % interval, one pair per quantile for a tuple; None: no interval is possible, and `note` has the
-        reason.
-    count : int
-        Number of `of` on which the estimate rests.
-    of : str
-        Kind of `count`: slots, reconfigurations, probes, intervals.
-    note : str
-        Method of the estimate, and its limitations.
+    key: Name of the key in `[access]`.
+    value: Value in the key's stored unit (ns, bit/s, 0 to 1); a tuple of quantiles; a word.
+    low, high: Ends of the 95 % interval; for a tuple of quantiles, one pair per quantile. None if no interval is
+        possible; `note` has the reason.
+    count: Number of observations on which the estimate is based.
+    of: Kind of observations: slots, reconfigurations, probes, intervals.
+    note: Method of the estimate, and its limitations.
     """
 
     key: str
@@ -55,7 +47,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Untold:
-    """A key about which the recording says nothing, with the reason; the profile's own value stays."""
+    """A key that the recording does not determine, with the reason; the profile's own value is kept."""
 
     key: str
     why: str
@@ -66,24 +58,18 @@ def resampled(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Ends of the 95 % interval of a statistic, by resampling slots.
 
-    Slots are the unit: delays within one belong to one path, so they are not independent.
+    Whole slots are resampled, because the delays within a slot belong to one path and are not independent.
 
-    Parameters
-    ----------
-    values : float64 array of shape (slots, ...)
-    statistic : function
-        Function from such an array to an array of shape (k,) or a number.
-
-    Returns
-    -------
-    low, high : float64 arrays of shape (k,) or ()
+    values: float64 array of shape (slots, ...)
+    statistic: Function from such an array to an array of shape (k,) or a number.
+    Returns low, high: float64 arrays of shape (k,) or ()
     """
     rng = np.random.default_rng(seed)
     count = len(values)
     found = np.array([statistic(values[rng.integers(0, count, count)]) for _ in range(RESAMPLES)])
     low, high = np.quantile(found, [0.025, 0.975], axis=0)
-    # Resamples of a few slots spread less than the slots of another recording would: by (n - 1) / n in the variance,
-    # and the quantile is that of Student's t.
+    # Resamples of a few slots vary less than the slots of another recording would: their variance is smaller by (n - 1)
+    # / n, and Student's t applies instead of the normal distribution. The interval is widened accordingly.
     middle = statistic(values)
     wider = float(student.ppf(0.975, max(count - 1, 1))) / Z_95 * np.sqrt(count / max(count - 1, 1))
     return middle + (low - middle) * wider, middle + (high - middle) * wider

@@ -34,13 +34,7 @@ this much."""
 class Told:
     """Estimates from one recording.
 
-    Attributes
-    ----------
-    source : str
-    description : Description or None
-        Schedule of its delays; None: there is none.
-    estimates : tuple of Estimate
-    untold : tuple of Untold
+    description: Schedule of the recording's delays, with their schedule; None if it has no delays.
     """
 
     source: str
@@ -53,11 +47,7 @@ class Told:
 class Fit:
     """Parameters of a profile from some recordings.
 
-    Attributes
-    ----------
-    profile : str
-    recordings : tuple of Told
-        Estimates from each recording.
+    recordings: Estimates from each recording.
     """
 
     profile: str
@@ -65,10 +55,11 @@ class Fit:
 
     @property
     def chosen(self) -> dict[str, tuple[Estimate, str]]:
-        """Key -> its estimate and the recording that gave it: among several, the one with the most data.
+        """Each key with its estimate and the recording that gave it; of several recordings, the one with the most data
+        counts.
 
-        For isolated loss, a transfer gives only an upper bound, from its retransmissions. For capacity, it gives only a
-        lower bound, from its goodput. Probes and traces therefore take precedence.
+        From a transfer, isolated loss gets only an upper bound, from retransmissions. Capacity gets only a lower bound,
+        from the transfer's goodput. Estimates from probes and traces therefore take precedence.
         """
         found: dict[str, tuple[Estimate, str]] = {}
         for told in self.recordings:
@@ -104,21 +95,12 @@ _FITTED = (
 
 
 def fit(measurements: Sequence[Measurement], *, profile: str = "starlink", access: Access | None = None) -> Fit:
-    """Estimate the profile's parameters as far as recordings determine them.
+    """Estimate the profile's parameters, as far as the recordings determine them.
 
-    Parameters
-    ----------
-    measurements : sequence of Measurement
-        Pings, irtt, iperf3 transfers, capacities; each recording is evaluated separately.
-    profile : str
-        Profile whose keys are estimated.
-    access : Access, optional
-        Initial values of the search; default: the profile's own values.
-
-    Raises
-    ------
-    ScenarioError
-        If no recording determines any key: it is too short, or nothing follows a schedule.
+    measurements: Pings, irtt, iperf3 transfers, capacities; each recording is evaluated separately.
+    profile: Profile whose keys are estimated.
+    access: Initial values of the search; default: the profile's own values.
+    Raises ScenarioError if no recording determines any key, because it is too short or its delays follow no schedule.
     """
     start = dataclasses.replace(access or _start(profile), profile=profile)
     told = tuple(_told(one, start) for one in measurements)
@@ -140,7 +122,6 @@ def _start(profile: str) -> Access:
 
 
 def _told(measurement: Measurement, access: Access) -> Told:
-    """Estimates of an access profile from one recording."""
     estimates: list[Estimate] = []
     untold: list[Untold] = []
     description = None
@@ -173,7 +154,7 @@ def _add(found: tuple[list[Estimate], list[Untold]], estimates: list[Estimate], 
 
 
 def _schedule(description: Description, access: Access, estimates: list[Estimate]) -> None:
-    """Period and phase if they differ from the published ones."""
+    """Add period and phase to the estimates if they differ from the published values."""
     schedule, seconds = description.schedule, description.seconds_of_minute
     assert schedule is not None
     sure = 1.0 if description.finding is None else description.finding.confidence_ratio
@@ -207,14 +188,14 @@ def _delays(
     estimates += fit_base(probes, over_base_ns, 2 * access.server_delay_ns)
     counted = measurement.format != "columns" or bool(probes.series.lost.any())
     _add(fit_losses(probes, access, counted=counted), estimates, untold)
-    # If outages could not be estimated, none are simulated.
+    # If outages could not be estimated, the simulation has none.
     told = {one.key for one in estimates}
     losses = _values(estimates, ("outage", "residual_loss")) | ({} if "outage_share" in told else {_SHARE: 0.0})
     _add(fit_handover(probes, dataclasses.replace(access, **losses)), estimates, untold)
 
 
 def _values(estimates: Sequence[Estimate], beginnings: tuple[str, ...]) -> dict[str, Any]:
-    """Estimates of keys with this prefix, as attributes of `Access`."""
+    """Estimates of keys with one of these prefixes, as attributes of `Access`."""
     found: dict[str, Any] = {}
     for one in estimates:
         if one.key.startswith(beginnings):

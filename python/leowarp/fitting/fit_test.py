@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fits of recordings with known parameters; design/fit-coverage.py has the hundred seeds of each kind."""
+"""Fits of recordings with known parameters. design/fit-coverage.py repeats the fits with a hundred seeds of each
+kind."""
 
 import dataclasses
 from collections import Counter
@@ -37,12 +38,12 @@ def transfer(rate_bps: float, seconds: int = 120, retransmissions: float = float
 def test_parameters_of_a_recording_that_the_profile_made_come_back_within_their_intervals(name):
     kind = KINDS[name]
     truth, found = truths(kind), estimates_of(kind, 1)
-    # Uplink and downlink loss are each half of the same round trips' loss: one interval, written twice.
+    # Uplink and downlink loss are each half of the same round-trip loss, so one interval stands for both.
     del found["residual_loss_up"]
     outside = {key: found[key] for key in found if not found[key][1] <= truth[key] <= found[key][2]}
-    # One of a dozen 95 % intervals may miss the true value. Two do so in one of eight fits (`design/fit-coverage.py`);
-    # with seed 3, the residual loss of this test does. The test therefore guards the estimators, and does not measure
-    # their coverage.
+    # One of a dozen 95 % intervals may miss the true value. Two intervals miss in one of eight fits
+    # (`design/fit-coverage.py`); with seed 3, the residual loss of this test misses. The test therefore guards the
+    # estimators, and does not measure their coverage.
     assert len(outside) <= 1, outside
     assert {"jitter_up", "base_kept", "base_rtts, median", "residual_loss", "outage_share"} <= found.keys()
 
@@ -59,7 +60,8 @@ def test_intervals_hold_as_often_as_they_say(name):
             told[key] += 1
             missed[key] += not low <= truth[key] <= high
     del told["residual_loss_up"], missed["residual_loss_up"]
-    # Intervals of 95 % miss more often than this for one key in some thousand, and all together once in a thousand.
+    # With true 95 % intervals, a key would miss more often than this in 1 of 10,000 cases, and any of the keys in 1 of
+    # 1,000.
     assert {key: count for key, count in missed.items() if count > binom.ppf(0.9999, told[key], 0.05)} == {}
     assert missed.total() <= binom.ppf(0.999, told.total(), 0.05)
 

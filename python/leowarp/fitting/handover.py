@@ -19,10 +19,12 @@ from leowarp.timeline.recordings.period.schedule import Schedule
 
 _DENSE_NS = 20_000_000
 _BEFORE_NS, _AFTER_NS = 60_000_000, 300_000_000
-"""Range around a reconfiguration: its phase is known to about a tenth of a second."""
+"""Times before and after a reconfiguration at which the peak may lie, because the reconfiguration's phase is known only
+to about a tenth of a second."""
 
 _MISSING = 2.5
-"""Times between two probes, without an answer, that one lost probe cannot be."""
+"""Maximum gap between answered probes, in intervals. One lost probe makes a gap of two intervals, so a longer gap means
+several lost probes."""
 _CLEAR_NS = 1_000_000_000
 _FEWEST = 12
 _ROUNDS, _SEEDS = 2, 5
@@ -33,14 +35,11 @@ _SPACING_NS = 4_000_000_000
 
 
 def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[Untold]]:
-    """`handover_min` and `handover_max` of a hold, by matching median and deciles of the peaks with the profile's.
+    """Estimates of `handover_min` and `handover_max`: holds for which the profile's peaks have the median and deciles
+    of the recording's peaks.
 
-    Parameters
-    ----------
-    probes : Slotted
-        Probes of round trips.
-    access : Access
-        Profile with the fitted jitter and outages: outages remove probes from the peaks.
+    probes: Probes of round trips.
+    access: Profile with the fitted jitter and outages. Outages remove probes from the peaks.
     """
     both = ("handover_min", "handover_max")
     if probes.interval_ns > _DENSE_NS:
@@ -55,7 +54,7 @@ def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[
         still_ns = np.concatenate([_simulated_peaks_ns(probes, access, middle_ns, seed) for seed in seeds])
         if len(still_ns) < _FEWEST:
             return [], [Untold(key, "outages leave too few peaks") for key in both]
-        # A hold that is longer by some ms makes a peak that is higher by as much.
+        # A hold that is longer by some ms makes the peak higher by the same amount.
         made_ns = still_ns[None, :] + _HALVES_NS[:, None] * _spread_evenly(len(still_ns))[None, :]
         widths_ns, medians_ns = _width(made_ns), np.median(made_ns, axis=1)
         half_ns = float(np.interp(_width(peaks_ns), np.maximum.accumulate(widths_ns), _HALVES_NS))
@@ -74,20 +73,15 @@ def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[
 
 
 def _ends_ns(peaks_ns: NDArray[np.float64], over_hold_ns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Intervals of shortest and longest hold: of all pairs that could have made such a median and such a width.
+    """Intervals of the shortest and the longest hold, over all pairs of holds that could cause the observed median and
+    width of the peaks.
 
-    Each of the two is tested at half of 5 %, so that both hold in 95 of 100 cases. The jitter alone makes peaks differ:
-    narrow ranges of holds cannot be told from none, which a resampling of the peaks would not show.
+    Median and width are each tested at half of 5 %, so that both tests pass in 95 of 100 cases. Jitter alone makes
+    peaks differ, so a narrow range of holds cannot be distinguished from a single length. Resampling the peaks would
+    not show this uncertainty.
 
-    Parameters
-    ----------
-    over_hold_ns : float64 array
-        Peaks of the profile over holds of one length, less that length.
-
-    Returns
-    -------
-    float64 array of shape (2, 2)
-        Lower ends of both, then upper ends.
+    over_hold_ns: Peaks of the profile for holds of one length, minus that length.
+    Returns: float64 array of shape (2, 2). Lower ends for the shortest and the longest hold, then the upper ends.
     """
     rng = np.random.default_rng(1)
     width_ns, median_ns = _width(peaks_ns), float(np.median(peaks_ns))
@@ -100,7 +94,8 @@ def _ends_ns(peaks_ns: NDArray[np.float64], over_hold_ns: NDArray[np.float64]) -
             middles_ns = median_ns - np.quantile(np.median(drawn_ns, axis=1), _TESTED[::-1])
             ends.append(middles_ns[:, None] + np.array([-half_ns, half_ns]))
     if not ends:
-        # Wider or narrower than any: the nearest is all that can be said, and the interval is of the middle alone.
+        # No tried range of holds gives peaks of this width. The nearest range is used, and the intervals reach from its
+        # ends to its middle.
         half_ns = _HALVES_NS[-1] if width_ns > _width(over_hold_ns) else 0.0
         middle_ns = median_ns - float(np.median(over_hold_ns))
         ends.append(np.array([[middle_ns - half_ns, middle_ns], [middle_ns, middle_ns + half_ns]]))
@@ -109,7 +104,7 @@ def _ends_ns(peaks_ns: NDArray[np.float64], over_hold_ns: NDArray[np.float64]) -
 
 
 def _spread_evenly(count: int) -> NDArray[np.float64]:
-    """Numbers from -1 to 1, uniform, in an order that has nothing to do with the peaks'."""
+    """Evenly spaced numbers from -1 to 1, in an order that is independent of the peaks."""
     return np.random.default_rng(1).permutation(np.linspace(-1.0, 1.0, count))
 
 
@@ -118,22 +113,25 @@ def _clipped(middle_ns: float) -> float:
 
 
 def _width(peaks_ns: NDArray[np.float64]) -> Any:
-    """From the first to the last decile: holds and jitter are bounded, so that their ends say more than quartiles."""
+    """Distance from the first to the last decile. Holds and jitter are bounded, so the outer deciles contain more
+    information than quartiles."""
     low, high = np.quantile(peaks_ns, [0.1, 0.9], axis=-1)
     return high - low
 
 
 def _peaks_ns(t_ns: NDArray[np.int64], schedule: Schedule, delay_ns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The largest delay around each reconfiguration, over the median of the slot that it lies in.
+    """For each reconfiguration, the largest delay around it, minus the median delay of the same slot.
 
-    Where probes are missing an outage may have hidden it, and quantiles would be those of a mixture: left out.
+    Reconfigurations near missing probes are left out, because an outage may have hidden the peak, and quantiles would
+    describe a mixture.
     """
     longest_ns = _MISSING * float(np.median(np.diff(t_ns)))
     answered = ~np.isnan(delay_ns)
     t_ns, delay_ns = t_ns[answered], delay_ns[answered]
     instants_ns = schedule.instants_ns(int(t_ns[0]) + schedule.period_ns, int(t_ns[-1]) - schedule.period_ns)
     found = []
-    # Before and after apart: the bases of two slots differ, and a high one is no peak over the low one.
+    # The times before and after a reconfiguration are examined separately. The bases of the two slots differ, and a
+    # higher base is not a peak above the lower one.
     sides = (-_BEFORE_NS, 0, -schedule.period_ns), (0, _AFTER_NS, 0)
     for instant in instants_ns:
         near = slice(*np.searchsorted(t_ns, [instant - _BEFORE_NS, instant + _AFTER_NS]))
@@ -153,11 +151,12 @@ def _peaks_ns(t_ns: NDArray[np.int64], schedule: Schedule, delay_ns: NDArray[np.
 
 
 def _simulated_peaks_ns(probes: Slotted, access: Access, hold_ns: float, seed: int) -> NDArray[np.float64]:
-    """The same of the profile over the recording's floors, with holds of one length.
+    """Peaks (as from `_peaks_ns`) of the profile with the recording's minimum delays per slot and holds of one length.
 
-    A probe is on its way when the path changes: steps between floors are part of the peaks.
+    Steps between the slots' minimum delays are part of the peaks, because a probe may be under way when the path
+    changes.
     """
-    # Reconfigurations are as frequent as leaves room to look at each: more of them in the same time.
+    # Reconfigurations follow each other as closely as the peaks permit, so that the same time contains more of them.
     schedule = Schedule(_SPACING_NS, probes.schedule.phase_ns % _SPACING_NS)
     drawn = dataclasses.replace(
         access, handover_min_ns=round(hold_ns), handover_max_ns=round(hold_ns), period_ns=_SPACING_NS

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jitter of the profile by the method of simulated moments: values for which probes have the recording's statistics.
+"""Jitter of the profile by the method of simulated moments: values for which simulated probes have the same statistics
+as the recording.
 
 The statistics are trimmed means over slots: the spread of delays within a slot, and differences of successive delays.
 The profile's own jitter is sampled at the times of the recording, so that sampling affects both statistics equally.
@@ -32,32 +33,35 @@ _MOST_SLOTS = 200
 _ROUNDS, _FAR_ROUNDS = 9, 3
 _SHAPES = ("uniform", "exponential")
 _CHANCE_SEEDS = range(1, 7)
-"""Simulations of one jitter for all slots: their noise would look like a spread in every recording alike."""
+"""Seeds of several simulations in which all slots have the same jitter. The noise of a single one would look like a
+spread over slots, equally in every recording."""
 _FITS = 30.0
-"""Of some nine statistics: a shape that is this near needs no other beside it."""
+"""Maximum distance of about nine statistics at which a shape fits, so that the other shape is not tried."""
 _DAMPING = 0.02
 _TRIMMED = 0.2
-"""At either end, of sparse probes: a few slots of bad sky are not the jitter's. With dense probes steps are fitted too,
-and these drift where slots are left out (seed 1 of design/fit-coverage.py: 12 ms where 28 is true)."""
+"""Share of the slots that are removed at either end for sparse probes, because a few slots with bad sky do not
+represent the jitter. For dense probes, steps are fitted too, and would drift if slots were removed (seed 1 of
+design/fit-coverage.py: 12 ms where 28 is true)."""
 _STEP, _STEP_OF_STEPS = 0.15, 0.4
-"""Of the logarithm of a parameter, for slopes: smaller ones drown in the simulation's noise. Another length of steps
-changes every draw after the first, so that its slopes have more of it."""
+"""Changes of a parameter's logarithm for computing slopes. The effect of smaller changes would be lost in the
+simulation's noise. The second value is for the length of steps: another length changes every random draw after the
+first, so these slopes are noisier."""
 
 _NO_FINER_NS = 50_000.0
-"""Resolution of ping: tenths of a millisecond."""
+"""Half of the resolution of ping, which prints tenths of a millisecond."""
 
 _TOLD = 0.1
 _WIDEST = 0.7
-"""Limit for the standard error of a logarithm: it corresponds to a factor of 4 in either direction."""
+"""Maximum standard error of a logarithm: the interval then reaches a factor of 4 in either direction."""
 
 _MEANS_NS = (50_000.0, 200_000_000.0)
 _STEPS_NS = (1_400_000.0, 200_000_000.0)
-"""Minimum length of a step: a frame of 1/750 s."""
+"""Range of the length of a step; the minimum is a frame of 1/750 s."""
 
 
 @dataclass(frozen=True)
 class Jitter:
-    """Statistics of the recording that determine the jitter."""
+    """Estimates of the jitter's keys, and the keys that the recording does not determine."""
 
     estimates: tuple[Estimate, ...]
     untold: tuple[Untold, ...]
@@ -67,16 +71,12 @@ def simulated_ns(
     access: Access, t_ns: NDArray[np.int64], ways: tuple[str, ...], seed: int, until_ns: int,
     slots_ns: NDArray[np.int64],
 ) -> NDArray[np.float64]:  # fmt: skip
-    """Delays of probes with only the profile's jitter and frames: no base, handovers or losses.
+    """Delays of probes that come only from the profile's jitter and frames: no base, handovers or losses.
 
-    Parameters
-    ----------
-    t_ns : int64 array of shape (n,)
-        Ascending.
-    ways : tuple of str
-        "up", "down" or both, in the order in which a probe passes the directions.
-    slots_ns : int64 array of shape (m,)
-        Beginnings of slots, each of which has a jitter of its own with `jitter_spread`.
+    t_ns: int64 array of shape (n,). Ascending.
+    ways: "up", "down" or both, in the order in which a probe passes the directions.
+    slots_ns: int64 array of shape (m,). Beginnings of slots. With `jitter_spread`, each slot has its own with
+        `jitter_spread`.
     """
     at_ns = t_ns
     for way in ways:
@@ -87,15 +87,11 @@ def simulated_ns(
 
 
 def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter:
-    """Means, spread over slots, shape, and with dense probes steps, of the jitter in the directions of the series.
+    """Means, spread over slots and shape of the jitter in the directions of the series; with dense probes, also its
+    steps.
 
-    Parameters
-    ----------
-    probes : Slotted
-    access : Access
-        Initial values of the search.
-    ways : tuple of str
-        Directions as in `simulated_ns`: both for round trips.
+    access: Initial values of the search.
+    ways: Directions as in `simulated_ns`: both directions for round trips.
     """
     chosen = _chosen(probes)
     taken = dataclasses.replace(
@@ -125,8 +121,8 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
 
 
 def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitter, float]:
-    """The parameters of the jitter of one shape, and how far its statistics are from the recording's (squared, in
-    standard errors)."""
+    """The jitter's parameters for one shape, and the distance of its statistics from those of the recording (squared,
+    in standard errors)."""
     probes = taken
     dense = probes.interval_ns <= _DENSE_NS
     names = [f"jitter_{way}_ns" if way == "up" else "jitter_ns" for way in ways]
@@ -137,7 +133,7 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
     measured = _by_slot(taken, taken.series.delay_ns, lags)
     slots = len(measured)
     target = _middle(measured, trimmed)
-    # Covariance of the recording plus that of the mean of equally long simulations.
+    # Covariance of the recording's statistics, plus the covariance of the mean of several equally long simulations.
     covariance = (1.0 + 1.0 / (_ROUNDS - _FAR_ROUNDS)) * _covariance(measured, trimmed)
     weights = 1.0 / (np.diag(covariance) + _NO_FINER_NS**2 / slots)
 
@@ -160,7 +156,8 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
             step = np.zeros(len(logs))
             step[place] = apart = _STEP_OF_STEPS if name == "jitter_step_ns" else _STEP
             slope[:, place] = (moments(logs + step, seed) - moments(logs - step, seed)) / (2 * apart)
-        # The first rounds are far off; later ones differ by the simulation's draws, and their mean has less of these.
+        # The slopes of the first rounds are far off. Slopes of later rounds differ by random draws, which averaging
+        # reduces.
         fresh = max(number - _FAR_ROUNDS + 1, 1)
         slopes = slopes + (slope - slopes) / fresh
         normal = slopes.T @ (weights[:, None] * slopes)
@@ -204,7 +201,7 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
 
 
 def _widths_ns(probes: Slotted, delay_ns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """First to last decile of the delays of each slot with enough probes."""
+    """Distance between the first and the last decile of the delays, for each slot with enough probes."""
     table = _by_slot(probes, delay_ns, (1,))
     return np.asarray(table[:, 0] + table[:, 2])
 
@@ -212,14 +209,14 @@ def _widths_ns(probes: Slotted, delay_ns: NDArray[np.float64]) -> NDArray[np.flo
 def _without_noise(
     every: list[NDArray[np.float64]], weights: NDArray[np.float64], covariance: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Variances of the logarithms by slopes of pairs of different simulations; 0 where these do not give any.
+    """Variances of the logarithms, from slopes of pairs of different simulations; 0 if these pairs give no variances.
 
-    Noise in slopes that are multiplied by themselves counts as information, and makes intervals too narrow.
+    If each slope were multiplied by itself, its noise would count as information and make intervals too narrow.
     """
     middle = np.mean(every, axis=0)
     own = np.mean([one.T @ (weights[:, None] * one) for one in every], axis=0)
     normal = (len(every) * middle.T @ (weights[:, None] * middle) - own) / (len(every) - 1)
-    # One direction that is hardly told makes all of them uncertain here; the plain errors then stand.
+    # If the data hardly determine one direction, all of these variances are uncertain, and the plain errors are used.
     if np.linalg.eigvalsh(normal / np.sqrt(np.outer(np.diag(own), np.diag(own)))).min() < _TOLD:
         return np.zeros(len(normal))
     inverse = np.linalg.inv(normal)
@@ -228,7 +225,8 @@ def _without_noise(
 
 
 def _alike_ns(step_ns: float, access: Access) -> tuple[float, float]:
-    """The steps up that draw from the same whole frames: no recording tells one of them from another."""
+    """Shortest and longest step of the uplink's jitter, ns, that draw from the same whole frames: no recording can
+    distinguish the steps in between."""
     frame_ns = 1e9 / access.frames_per_s
     first, last = up_step_frames(step_ns / frame_ns)
     # first = ceil(f / 2) and last = floor(1.5 f)
@@ -236,13 +234,14 @@ def _alike_ns(step_ns: float, access: Access) -> tuple[float, float]:
 
 
 def _chosen(probes: Slotted) -> NDArray[np.int64]:
-    """Indices of probes in the first slots: enough of them, but no more than a second of simulation."""
+    """Indices of the probes in the first slots: enough for a fit, and few enough that a simulation takes at most a
+    second."""
     whole = probes.slot < probes.slot[0] + _MOST_SLOTS
     return np.flatnonzero(whole)[:_MOST_PROBES]
 
 
 def _lags(probes: Slotted, dense: bool) -> tuple[int, ...]:
-    """Distances between compared probes: neighbours, and with dense probes 30 and 100 ms."""
+    """Distances in probes between compared probes: neighbours; with dense probes, also 30 and 100 ms apart."""
     if not dense:
         return (1,)
     return tuple(sorted({1, *(max(round(apart_ns / probes.interval_ns), 1) for apart_ns in (30e6, 100e6))}))
@@ -262,14 +261,14 @@ def _by_slot(probes: Slotted, delay_ns: NDArray[np.float64], lags: tuple[int, ..
 
 
 def _middle(table: NDArray[np.float64], trimmed: float) -> NDArray[np.float64]:
-    """Means of each column without a share of its smallest and largest values."""
+    """Mean of each column, without the share `trimmed` of its smallest and of its largest values."""
     cut = round(trimmed * len(table))
     return np.asarray(np.sort(table, axis=0)[cut : len(table) - cut].mean(axis=0))
 
 
 def _covariance(table: NDArray[np.float64], trimmed: float) -> NDArray[np.float64]:
-    """Covariance of `_middle`: that of the winsorised columns divided by (1 - 2 trimmed)^2 n (Tukey and McLaughlin
-    1963)."""
+    """Covariance of `_middle`: the covariance of the winsorised columns divided by (1 - 2 trimmed)^2 n (Tukey and
+    McLaughlin 1963)."""
     cut = round(trimmed * len(table))
     ordered = np.sort(table, axis=0)
     winsorised = np.clip(table, ordered[cut], ordered[len(table) - 1 - cut])
@@ -279,10 +278,10 @@ def _covariance(table: NDArray[np.float64], trimmed: float) -> NDArray[np.float6
 def _quantiles(
     slot: NDArray[np.int64], values: NDArray[np.float64], at: tuple[float, ...], of: NDArray[np.int64] | None = None
 ) -> NDArray[np.float64]:
-    """Quantiles of the values of each slot of `of`; nan where there are fewer than eight. Shape (slots, len(at))."""
+    """Quantiles of `values` in each slot of `of`; nan in slots with fewer than eight values. Shape (slots, len(at))."""
     known = np.unique(slot if of is None else of)
     found = np.full((len(known), len(at)), np.nan)
-    # Probes are in order of time, so that those of a slot lie together.
+    # Probes are sorted by time, so the probes of a slot are adjacent.
     edges = np.searchsorted(slot, np.append(known, known[-1:] + 1)).tolist()
     for row, (begin, end) in enumerate(itertools.pairwise(edges)):
         if end - begin >= 8:

@@ -25,15 +25,16 @@ _FEWEST_RUNS = 10
 _ROUNDS, _GAIN = 12, 0.5
 _SIMULATED, _SPACING_NS = 1000, 4_000_000_000
 _APART = (0.1, 0.1, 0.5)
-"""Steps for slopes, of a share, a probability and a logarithm: wide enough for the simulation's noise."""
+"""Steps for computing slopes, of a share, a probability and a logarithm. The steps are wide enough for the simulation's
+noise."""
 _RANKED = 20
-"""`outage_max` is found from the longest of 20 runs, the second longest of 40, and so on. The longest of all
-may be two outages that overlap."""
+"""`outage_max` is estimated from the longest of 20 runs of losses, the second longest of 40, and so on. The longest run
+of all may consist of two outages that overlap."""
 _LONGEST_OF = np.exp(np.linspace(np.log(0.4), np.log(4.0), 7))
-"""Values of `outage_max` that are tried for the interval, over the estimate."""
+"""Values of `outage_max` that are tried for the interval, as factors of the estimate."""
 _RECORDINGS = 400
 _PHASE_NS = 100_000_000
-"""Reconfigurations are found in the data to about this."""
+"""Precision with which reconfigurations are found in the data."""
 _MOST = np.array([1.0, 0.95, np.log(1.9e9)])
 _BOUND = (
     "retransmissions: an upper bound of isolated loss, for drops of queues, bursts and spurious retransmissions are "
@@ -43,16 +44,11 @@ _OUTAGE_KEYS = ("outage_share", "outage_again", "outage_min", "outage_max")
 
 
 def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> tuple[list[Estimate], list[Untold]]:
-    """Loss of round trips: outside reconfigurations it is isolated loss, around them outages.
+    """Estimates from lost round trips: losses away from reconfigurations are isolated loss, losses near them outages.
 
-    Parameters
-    ----------
-    probes : Slotted
-        Probes of round trips.
-    access : Access
-        Profile that gives the reach of outages.
-    counted : bool
-        True if the recording lists lost probes; a table of replies alone does not.
+    probes: Probes of round trips.
+    access: Profile that defines the reach of outages.
+    counted: True if the recording lists lost probes, which a table of replies alone does not.
     """
     if not counted:
         why = "the recording holds replies alone, so that a lost probe leaves nothing"
@@ -63,7 +59,7 @@ def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> tuple[list[
     far_lost, far_sent = _by_slot(probes.slot, lost & far), _by_slot(probes.slot, sent & far)
     near_lost, near_sent = _by_slot(probes.slot, lost & near), _by_slot(probes.slot, sent & near)
     estimates = _residual(far_lost, far_sent)
-    # If losses near reconfigurations are not more frequent than elsewhere, none belongs to an outage.
+    # If losses are not more frequent near reconfigurations than elsewhere, no loss is attributed to an outage.
     both = np.column_stack([near_lost, near_sent, far_lost, far_sent])
     excess = _excess(both)
     low, high = resampled(both, lambda drawn: np.asarray(_excess(drawn)))
@@ -81,7 +77,7 @@ def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> tuple[list[
 
 
 def _residual(lost: NDArray[np.float64], sent: NDArray[np.float64]) -> list[Estimate]:
-    """Isolated loss: half of that of a round trip in each direction."""
+    """Isolated loss of each direction: half of the round trips' loss is attributed to each."""
     table = np.column_stack([lost, sent])
 
     def one_way(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -90,7 +86,8 @@ def _residual(lost: NDArray[np.float64], sent: NDArray[np.float64]) -> list[Esti
 
     value = float(one_way(table))
     low, high = (float(end) for end in resampled(table, one_way))
-    # A few losses vary from slot to slot by chance less than they could have: never narrower than independent losses.
+    # A few losses may differ little between slots by chance, so the interval is never narrower than that of independent
+    # losses.
     least, most = (1.0 - float(np.sqrt(1.0 - end)) for end in share_interval(int(lost.sum()), int(sent.sum())))
     low, high = max(min(low, least), 0.0), max(high, most)
     note = "losses of probes away from reconfigurations; which way they were lost is not known, half is put on each"
@@ -106,7 +103,7 @@ def _excess(table: NDArray[np.float64]) -> float:
 
 
 def _possible(excess: float, access: Access) -> float:
-    """Share of reconfigurations with outages that would cause this excess loss around them."""
+    """Share of reconfigurations that must have outages to cause this excess loss near reconfigurations."""
     span = np.log(access.outage_max_ns / access.outage_min_ns)
     mean_ns = (access.outage_max_ns - access.outage_min_ns) / max(span, 1e-9)
     of_one = mean_ns / (1.0 - access.outage_again_ratio) / (2.0 * access.outage_reach_ns)
@@ -116,7 +113,8 @@ def _possible(excess: float, access: Access) -> float:
 def _outages(
     probes: Slotted, near: NDArray[np.bool_], access: Access, estimates: list[Estimate]
 ) -> tuple[list[Estimate], list[Untold]]:
-    """Share, number and length of outages for which the profile's own outages give probes the same runs of losses."""
+    """Share, number and length of outages for which simulated outages of the profile give the same runs of lost
+    probes."""
     lost = probes.series.lost & near
     counts, logs, numbers = _runs(probes.series.t_ns, lost, probes.interval_ns, probes.schedule)
     untold = [Untold("outage_min", "an outage shorter than the time between two probes is met by chance")]
@@ -125,7 +123,7 @@ def _outages(
     rank = _rank(len(logs))
     longest = float(np.sort(logs)[-rank])
     target = np.array([*_shares(counts), longest])
-    # The median of the value of this rank, among so many.
+    # Quantile that corresponds to this rank: the median of the rank's value among this number of runs.
     middle = float(beta(len(logs) - rank + 1, rank).ppf(0.5))
     isolated_ratio = _isolated(estimates)
     found = np.array([access.outage_share_ratio, access.outage_again_ratio, np.log(access.outage_max_ns)])
@@ -138,7 +136,7 @@ def _outages(
     for seed in range(1, _ROUNDS + 1):
         moved = target - statistics(found, seed)
         found = np.clip(found + _GAIN * moved, _least(access), _MOST)
-    # Outages overlap, and short ones meet no probe: a statistic moves by less than its parameter does.
+    # Outages may overlap, and short outages may meet no probe, so a statistic changes by less than its parameter.
     slopes = _slopes(lambda values: statistics(values, _ROUNDS), found, access)
     slots = np.arange(len(counts), dtype=np.float64)[:, None]
 
@@ -151,9 +149,10 @@ def _outages(
         return np.asarray(found + np.linalg.solve(slopes, here - target))
 
     ends = [np.clip(end, _least(access), _MOST) for end in resampled(slots, moved_by)]
-    # A resample has no outage that is longer than the longest seen, so that its largest values are not an interval.
+    # A resample never contains an outage longer than the longest observed one, so the largest values of resamples give
+    # no valid interval.
     low, high = ends
-    # More outages around one reconfiguration merge more often, and then shorter ones make as long a run.
+    # If reconfigurations have more outages, more of them merge, and shorter outages then make runs of the same length.
     for end, other, quantile in ((low, high, 0.975), (high, low, 0.025)):
         values = np.array([found[0], other[1], found[2]])
         end[2] = _longest(probes, access, values, isolated_ratio, quantile, longest, len(counts))
@@ -168,7 +167,6 @@ def _outages(
 
 
 def _isolated(estimates: list[Estimate]) -> float:
-    """Isolated loss of round trips."""
     one_way = next(one.value for one in estimates if one.key == "residual_loss")
     assert not isinstance(one_way, tuple | str), "of one number"
     return 1.0 - (1.0 - one_way) ** 2
@@ -177,7 +175,8 @@ def _isolated(estimates: list[Estimate]) -> float:
 def _slopes(
     statistics: Callable[[NDArray[np.float64]], NDArray[np.float64]], found: NDArray[np.float64], access: Access
 ) -> NDArray[np.float64]:
-    """How the statistics move with each parameter, by differences of simulations with the same draws; shape (3, 3)."""
+    """Derivatives of the statistics by each parameter, from differences of simulations with the same random draws;
+    shape (3, 3)."""
     slopes = np.eye(3)
     for place, step in enumerate(_APART):
         least, most = found.copy(), found.copy()
@@ -194,7 +193,8 @@ def _least(access: Access) -> NDArray[np.float64]:
 def _runs(
     t_ns: NDArray[np.int64], lost: NDArray[np.bool_], interval_ns: int, schedule: Schedule
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Runs of lost probes per reconfiguration; for each run the logarithm of its length, and its reconfiguration."""
+    """Number of runs of lost probes per reconfiguration; and for each run, the logarithm of its length and the number
+    of its reconfiguration."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], lost.astype(np.int8), [0]])))
     logs = np.log((edges[1::2] - edges[::2]) * float(interval_ns))
     first, last = (round((int(t) - schedule.phase_ns) / schedule.period_ns) for t in t_ns[[0, -1]])
@@ -203,13 +203,14 @@ def _runs(
 
 
 def _shares(counts: NDArray[np.float64]) -> tuple[float, float]:
-    """Share of reconfigurations with a run, and share of runs that are not the first."""
+    """Share of reconfigurations with at least one run of losses, and share of runs that are not the first at their
+    reconfiguration."""
     some = float((counts > 0).mean())
     return some, 1.0 - some / max(float(counts.mean()), 1e-9)
 
 
 def _rank(runs: int) -> int:
-    """Rank of the run whose length tells the longest outage, counted from the longest."""
+    """Rank, counted from the longest, of the run whose length determines the longest outage."""
     return max(round(runs / _RANKED), 1)
 
 
@@ -217,14 +218,11 @@ def _longest(
     probes: Slotted, access: Access, found: NDArray[np.float64], isolated_ratio: float, quantile: float, length: float,
     times: int,
 ) -> float:  # fmt: skip
-    """Logarithm of the `outage_max` with which the run of this rank is no longer than `length` as often as `quantile`.
+    """Logarithm of the `outage_max` for which the run of this rank is at most `length` long with the probability
+    `quantile`.
 
-    Parameters
-    ----------
-    length : float
-        Logarithm of the length of the recording's run.
-    times : int
-        Reconfigurations of the recording.
+    length: Logarithm of the length of the recording's run.
+    times: Reconfigurations of reconfigurations in the recording.
     """
     tried = np.clip(found[2] + np.log(_LONGEST_OF), _least(access)[2], _MOST[2])
     rng = np.random.default_rng(1)
@@ -233,7 +231,7 @@ def _longest(
         counts, logs, numbers = _simulated_runs(probes, access, np.append(found[:2], one), isolated_ratio, _ROUNDS)
         copies = rng.multinomial(times, np.full(len(counts), 1.0 / len(counts)), _RECORDINGS)
         order = np.argsort(-logs)
-        # As many runs are at least as long as each, in each of the recordings.
+        # For each recording: the number of runs that are at least as long as each run.
         ranks = np.cumsum(copies[:, numbers[order]], axis=1)
         wanted = np.maximum(np.rint(ranks[:, -1:] / _RANKED), 1)
         made.append(float(np.quantile(logs[order][np.argmax(ranks >= wanted, axis=1)], quantile)))
@@ -243,7 +241,8 @@ def _longest(
 def _simulated_runs(
     probes: Slotted, access: Access, found: NDArray[np.float64], isolated_ratio: float, seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Runs (as `_runs`) of the profile's outages around many reconfigurations, met by probes as far apart."""
+    """Runs, as from `_runs`, of the profile's outages around many reconfigurations, as probes at the recording's
+    interval observe them."""
     drawn = dataclasses.replace(
         access,
         outage_share_ratio=float(found[0]),
@@ -257,17 +256,17 @@ def _simulated_runs(
     end_ns = _SIMULATED * _SPACING_NS
     begins_ns, ends_ns = outages_ns(drawn, slots, seed=seed, duration_ns=end_ns)
     t_ns = np.arange(0, end_ns, probes.interval_ns, dtype=np.int64)
-    # Either way: a short outage takes probes that are on their way up, and earlier ones that are on their way back.
+    # An outage affects both directions: probes on their way up, and earlier probes on their way back.
     back_ns = (
         t_ns + round(probes.one_way_ns) + simulated_ns(access, t_ns, ("up",), seed, end_ns, begin_ns).astype(np.int64)
     )
     lost = _within(t_ns, begins_ns, ends_ns) | _within(back_ns, begins_ns, ends_ns)
     schedule = Schedule(_SPACING_NS, _SPACING_NS // 2)
-    # Isolated losses are runs of one, as they are in the recording.
+    # An isolated loss is a run of one probe, as in the recording.
     isolated = np.random.default_rng(seed).random(len(t_ns)) < isolated_ratio
     lost |= isolated & (schedule.distance_ns(t_ns) <= access.outage_reach_ns)
     counts, logs, numbers = _runs(t_ns, lost, probes.interval_ns, schedule)
-    # The range of reconfigurations has one more at either end, at which nothing was drawn.
+    # The range of reconfigurations has one more at its end, for which no outages were simulated.
     inside = numbers < len(begin_ns)
     return counts[: len(begin_ns)], logs[inside], numbers[inside]
 
@@ -277,7 +276,7 @@ def _within(t_ns: NDArray[np.int64], begins_ns: NDArray[np.int64], ends_ns: NDAr
 
 
 def retransmitted(transfer: Transfer) -> Estimate | None:
-    """Share of retransmitted segments: isolated loss cannot be larger, because queues drop packets as well."""
+    """Share of retransmitted segments. Isolated loss cannot be larger, because queues drop packets as well."""
     key = "residual_loss" if transfer.way == "down" else "residual_loss_up"
     segments = transfer.rate_bps * transfer.length_ns / 8e9 / SEGMENT_BYTES
     if np.isnan(transfer.retransmissions).all():
@@ -289,7 +288,7 @@ def retransmitted(transfer: Transfer) -> Estimate | None:
     told = ~np.isnan(transfer.retransmissions)
     table = np.column_stack([transfer.retransmissions[told], segments[told]])
     whole = max(round(1e9 / float(np.median(transfer.length_ns))), 1)
-    # Losses come in bursts, so seconds are resampled instead of intervals of a tenth.
+    # Losses come in bursts, so whole seconds are resampled instead of the shorter intervals.
     seconds = np.add.reduceat(table, np.arange(0, len(table), whole), axis=0)
 
     def ratio(drawn: NDArray[np.float64]) -> NDArray[np.float64]:

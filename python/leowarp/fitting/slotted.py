@@ -20,15 +20,9 @@ FEWEST_PROBES = 8
 class Slotted:
     """Probes by slots.
 
-    Attributes
-    ----------
-    series : Series
-        Number of probes, lost ones included.
-    schedule : Schedule
-    slot : int64 array of shape (n,)
-        Number of each probe's slot, from 0.
-    clear : bool array of shape (n,)
-        Answered, and at least 1 s from either end of its slot.
+    series: Number of probes, including lost ones.
+    slot: int64 array of shape (n,). Number of each probe's slot, from 0.
+    clear: bool array of shape (n,). Answered, and is at least 1 s away from either end of its slot.
     """
 
     series: Series
@@ -50,22 +44,19 @@ class Slotted:
 
     @property
     def begins_ns(self) -> NDArray[np.int64]:
-        """Beginnings of the slots from that of the first probe to the last."""
+        """Beginnings of all slots, from the slot of the first probe to that of the last."""
         first_ns = int(self.series.t_ns[0])
         return self.schedule.instants_ns(first_ns - self.schedule.period_ns + 1, self.until_ns)
 
     @property
     def one_way_ns(self) -> float:
-        """Half of the median of the slots' least round trips."""
+        """Half of the median of the slots' minimum round trips."""
         return float(np.median(self.floors_ns(self.series.delay_ns)[1])) / 2.0
 
     def floors_ns(self, delay_ns: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Numbers of the slots with enough probes, and the minimum of some delays of these probes in each.
+        """Numbers of the slots with enough probes, and the minimum of `delay_ns` over these probes in each slot.
 
-        Parameters
-        ----------
-        delay_ns : float64 array of shape (n,)
-            Delays of the recording, or of a simulation at its times.
+        delay_ns: float64 array of shape (n,). Delays of the recording, or simulated delays at the times of its probes.
         """
         slots, starts, counts = np.unique(self.slot[self.clear], return_index=True, return_counts=True)
         least_ns = np.minimum.reduceat(delay_ns[self.clear], starts)
@@ -74,7 +65,7 @@ class Slotted:
 
 
 def slotted(series: Series, schedule: Schedule) -> Slotted:
-    """The series divided by the schedule."""
+    """The series, with each probe assigned to a slot of the schedule."""
     number = (series.t_ns - schedule.phase_ns) // schedule.period_ns
     clear = (schedule.distance_ns(series.t_ns) >= min(HANDOVER_NS, schedule.period_ns // 4)) & ~np.isnan(
         series.delay_ns

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much the jitter differs from slot to slot, beyond what probes of one jitter differ by chance."""
+"""How much the jitter differs between slots, beyond the differences that occur by chance if all slots have the same
+jitter."""
 
 from __future__ import annotations
 
@@ -11,26 +12,24 @@ from leowarp.fitting.estimate import Estimate, resampled
 KEY = "jitter_spread"
 
 _LEAST_NS = 10_000.0
-"""A slot in which all probes have one delay counts as having this much, so that it has a logarithm."""
+"""Minimum width of a slot's delays: if all probes of a slot have the same delay, the width still has a logarithm."""
 
 _CUT_SPREAD = 0.8796
-"""Standard deviation of a standard normal distribution truncated at two, like the profile's factors of slots."""
+"""Standard deviation of a standard normal distribution that is truncated at two, like the profile's factors of
+slots."""
 
 _MOST = 1.0
 """Largest value of the key."""
 
 
 def fit_spread(widths_ns: NDArray[np.float64], made_ns: NDArray[np.float64]) -> Estimate:
-    """`jitter_spread`: standard deviation of the logarithm of delays' widths, without that of simulated slots.
+    """Estimate of `jitter_spread`: standard deviation over slots of the logarithm of the delays' width, without the
+    part that simulated slots with one jitter also have.
 
-    If the interval of this difference includes 0, the jitter is the same in all slots.
+    If the interval of this difference includes 0, the estimate is 0: the jitter counts as the same in all slots.
 
-    Parameters
-    ----------
-    widths_ns : float64 array of shape (slots,)
-        Widths of the recording's delays within each slot.
-    made_ns : float64 array of shape (m,)
-        The same of the profile, with one jitter for all slots.
+    widths_ns: float64 array of shape (slots,). Widths of the recording's delays in each slot.
+    made_ns: float64 array of shape (m,). The delays of the profile, with one jitter for all slots.
     """
     logs, of_made = _logs(widths_ns), _logs(made_ns)
 

@@ -15,12 +15,13 @@ from leowarp.scenario.write import quoted
 
 
 def preset_text(fit: Fit) -> str:
-    """TOML with only ``[access]``: each key with its interval and basis, and the keys that were not determined."""
+    """TOML with only ``[access]``: each key with its interval and its basis, and comments on keys that no recording
+    determines."""
     return "\n".join(_lines(fit)) + "\n"
 
 
 def shown(key: str, value: float) -> str:
-    """A value in the notation of scenarios with four digits: ``20.13 ms``."""
+    """A value as a scenario writes it, with four digits: ``20.13 ms``."""
     if key == "base_rtts":
         return _rounded(value, units.TIME)
     declared = keys(Access)[key][1]
@@ -29,7 +30,7 @@ def shown(key: str, value: float) -> str:
 
 
 def interval_text(estimate: Estimate) -> str:
-    """The 95 % interval as text."""
+    """The 95 % interval of an estimate as text."""
     if estimate.low is None or estimate.high is None:
         return "no interval"
     if isinstance(estimate.low, tuple):
@@ -41,7 +42,7 @@ def interval_text(estimate: Estimate) -> str:
 
 
 def value_text(estimate: Estimate) -> str:
-    """The value as TOML."""
+    """The value of an estimate as TOML."""
     if isinstance(estimate.value, str):
         return quoted(estimate.value)
     if isinstance(estimate.value, tuple):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest: boots a kernel and an agent with a timeline and a workload, and returns their records.
+"""Boots a kernel and an agent with a plan's workload and a timeline, and returns the records that the agent writes.
 
-This package knows nothing about orbits. `write_input` turns a plan's workload and a timeline into files. `drive` boots
-the kernel with these files and returns when the guest has written its last record.
+This package does not compute orbits; it gets them as a timeline. `write_input` turns a plan's workload and a timeline
+into files. `drive` boots the kernel with these files and returns when the guest has ended.
 """
 
 from collections.abc import Callable
@@ -28,43 +28,12 @@ if TYPE_CHECKING:
     from leowarp.guest.live import Forward, Live, Pace, check_allowed, check_room, forward_of, listening, run_live
     from leowarp.scenario import Plan
 
-__all__ = [
-    "Declared",
-    "Forward",
-    "GuestImage",
-    "GuestProgress",
-    "GuestResult",
-    "Live",
-    "Pace",
-    "Patience",
-    "Shell",
-    "check",
-    "check_allowed",
-    "check_fits",
-    "check_programs",
-    "check_room",
-    "check_shell",
-    "compile_modules",
-    "declared_parameters",
-    "demand_trust",
-    "drive",
-    "forward_of",
-    "guest_image",
-    "keep_outputs",
-    "listening",
-    "mistakes",
-    "modules_of",
-    "run",
-    "run_live",
-    "run_shell",
-    "write_input",
-]
-
 _LIVE = ("Forward", "Live", "Pace", "check_allowed", "check_room", "forward_of", "listening", "run_live")
 
 
 def __getattr__(name: str) -> Any:
-    # Imported late: sockets and asyncio take time to import, and only one verb needs them.
+    # These names are imported only on first use, because sockets and asyncio take time to import and only one verb
+    # needs them.
     if name not in _LIVE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from leowarp.guest import live
@@ -79,11 +48,11 @@ def run(
     run_dir: Path,
     on_progress: Callable[[GuestProgress], None] = lambda progress: None,
 ) -> GuestResult:
-    """Records of `plan` on `timeline`. Calls `put_input`, then `drive`.
+    """Run `plan` in a guest on `timeline` and return the guest's result. The function calls `put_input`, then `drive`.
 
     timeline: Columns of `leowarp.timeline.schema`.
     run_dir: Run directory. The guest works in `.guest` inside it (`in/`, `out/`), which `GuestResult.discard` removes.
-        The guest's output remains in `guest-console.txt`.
+        The guest's console output remains in `guest-console.txt` of the run directory.
     Raises ScenarioError, HostError, GuestError for the same reasons as `put_input` and `drive`.
     """
     directory = run_dir / GUEST

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Media that carry packets. This package turns a plan's medium into its routes and its timeline.
+"""The media, which carry packets. This package computes the routes and the timeline of a plan's medium.
 
 Each medium is a separate package, selected by the type of `plan.medium` (`registry`); all implement one protocol
-(`protocol.PlannedMedium`). Later packages only see routes and timelines:
+(`protocol.PlannedMedium`). Later packages use only routes and timelines:
 
     routes = routes_of(plan, ephemeris_of(plan))
     events = timeline_of(plan, routes=routes)
@@ -10,5 +10,3 @@ Each medium is a separate package, selected by the type of `plan.medium` (`regis
 
 from leowarp.media.protocol import PlannedMedium
 from leowarp.media.registry import check, planned, routes_of, timeline_of
-
-__all__ = ["PlannedMedium", "check", "planned", "routes_of", "timeline_of"]

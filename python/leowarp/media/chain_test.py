@@ -36,7 +36,7 @@ def test_packets_cross_a_chain_both_ways(in_flight: str) -> None:
 def test_netem_gets_room_for_its_delay_line() -> None:
     resolved = dataclasses.replace(chain(hops=1), network=Network(link_model="netem"))
     (link,) = [row for row in timeline_of(resolved).to_pylist() if row["event"] == "link" and row["kind"] == "isl"]
-    # 10 ms at 100 Mbit/s are 125,000 bytes, or 82.56 packets of 1514 bytes.
+    # 10 ms at 100 Mbit/s are 125,000 bytes in flight, or 82.56 packets of 1514 bytes.
     assert link["limit_pkts"] == 583
 
 

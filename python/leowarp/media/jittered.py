@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A jittered path: host A, router s1, host B, and an independent random delay for each packet to B.
 
-In the guest, the kernel's netem applies the delays below a token bucket filter, as in emulation studies
-(docs/concepts/links.md, "Jittered links"). This module only makes the parameters and the table for netem.
+In the guest, the kernel's netem delays the packets, and a token bucket filter sends them, as in emulation studies
+(docs/concepts/links.md, "Jittered links"). This module computes netem's parameters and its table of delays.
 """
 
 from __future__ import annotations
@@ -43,18 +43,19 @@ ROUTER, A, B = range(3)
 def jittered_timeline(plan: Plan, path: Jittered, routes: Routes) -> pa.Table:
     """Timeline of a plan's ``[jittered]``; columns as in `timeline.schema`.
 
-    Metadata `jitter_table`, only for the distribution ``table``: its values, ascending, mean 0, standard deviation 1.
+    With the distribution ``table``, the metadata `jitter_table` holds the samples: ascending, mean 0, standard
+    deviation 1.
 
     Raises ScenarioError if the table cannot be read, the jitter exceeds netem's limit, or a delay could be below 0.
     routes: Routes of the same plan.
-    Returns: All events are at 0.
+    Returns: A table in which all events are at time 0.
     """
     events = Events(NODES)
     events.node(ROUTER, "router")
     for host in (A, B):
         events.node(host, "host")
-    # Towards A there is no jitter, and s1 holds the packets instead of host B. If a host itself sends a packet late,
-    # its capture records a late sending time, and TCP small queues treat it as backlog.
+    # The delay and rate towards A are applied by s1, not by host B. If host B delayed its own packets, its capture
+    # would record a late sending time, and TCP small queues would treat the delayed packets as backlog.
     modelled_up = path.delay_up_ns > 0 or path.rate_up_bps is not None
     events.link_up(0, A, ROUTER, _link(path) if modelled_up else LinkKind.ideal(plan, "wire"))
     events.link_up(0, ROUTER, B, _link(path))
@@ -69,7 +70,7 @@ def jittered_timeline(plan: Plan, path: Jittered, routes: Routes) -> pa.Table:
     if modelled_up:
         _shape(events, A, path.delay_up_ns, path.rate_up_bps, 0.0)
     for pair, (source, destination) in enumerate(((A, B), (B, A))):
-        # With one router and two hosts, routing needs two entries per direction; no path ever changes.
+        # With one router and two hosts, each direction needs two routing entries, which never change.
         events.route(0, source, destination, ROUTER, None)
         events.route(0, ROUTER, destination, destination, None)
         events.paths(routes, pair, source, destination)
@@ -85,13 +86,12 @@ def _link(path: Jittered) -> LinkKind:
         on_down="drain",
         overhead_bytes=path.overhead_bytes,
         limit_pkts=path.queue_pkts,
-        # Rate and loss belong to one direction; the direction from the host has neither.
+        # Rate and loss are set for one direction only: that from the router to the host.
         has_own_rate=False,
     )
 
 
 def _shape(events: Events, to: int, delay_ns: int, rate_bps: int | None, loss_ratio: float) -> None:
-    """Set rate, delay and loss in the direction from the router to a host."""
     events.rate(0, ROUTER, to, rate_bps)
     events.delays(0, np.array([ROUTER]), np.array([to]), np.array([delay_ns]), both_ways=False)
     if loss_ratio:
@@ -99,8 +99,8 @@ def _shape(events: Events, to: int, delay_ns: int, rate_bps: int | None, loss_ra
 
 
 def _jitter_table(path: Jittered) -> tuple[JitterTable, NDArray[np.float64] | None]:
-    """Table of the plan's distribution. For a user's samples, the values are also returned (float64, ascending, mean 0,
-    standard deviation 1); they reach the guest through the timeline's metadata.
+    """netem's table for the plan's distribution. If the user gives samples, their values are also returned (float64,
+    ascending, mean 0, standard deviation 1); the timeline's metadata takes them to the guest.
 
     Raises ScenarioError if there are fewer than two samples, or all quantiles are equal.
     """
@@ -110,7 +110,7 @@ def _jitter_table(path: Jittered) -> tuple[JitterTable, NDArray[np.float64] | No
         raise ValueError("a table's distribution without a table: not a resolved plan")
     given = samples(path.table.path)
     quantiles = quantiles_of(given) if len(given) else given
-    # Equal samples have no deviation that could be scaled to 1.
+    # Equal samples have the standard deviation 0, which cannot be scaled to 1.
     if len(given) < 2 or quantiles[0] == quantiles[-1]:
         raise ScenarioError(
             f"{path.table.path}: {len(given)} samples, and their {ENTRIES} quantiles are all the same: that is no "
@@ -122,11 +122,10 @@ def _jitter_table(path: Jittered) -> tuple[JitterTable, NDArray[np.float64] | No
 
 
 def _check_draws(path: Jittered, table: JitterTable) -> None:
-    """Values are rejected instead of clamped, because netem would silently cap its jitter, and send packets with a
-    delay below 0 at once.
+    """Reject values that netem would change: netem silently limits its jitter, and sends a packet with a negative delay
+    at once.
 
-    `least` is the table's minimum in standard deviations, so the check applies to netem's values, not to the ideal
-    distribution.
+    `least` is the minimum of netem's table in standard deviations; the ideal distribution may have another minimum.
     """
     if path.jitter_ns * table.multiplier > JITTER_MAX_NS:
         most_ns = int(JITTER_MAX_NS / table.multiplier)
@@ -135,7 +134,7 @@ def _check_draws(path: Jittered, table: JitterTable) -> None:
             f"standard deviation of the distribution {path.distribution}, ends at 2^31 ns",
             f"at most {most_ns / 1e6:.0f} ms of {path.distribution}",
         )
-    # Packets that netem sends at once would shift the mean delay away from `delay`.
+    # If netem sent some packets at once, the mean delay would be above `delay`.
     least_ns = path.delay_ns + table.least * path.jitter_ns
     if least_ns < 0:
         enough_ms = math.ceil(-table.least * path.jitter_ns / 1e6)
@@ -151,8 +150,8 @@ def samples(path: Path) -> NDArray[np.float64]:
     """Samples in a file: one number per line; empty lines and lines that begin with # are ignored.
 
     Raises ScenarioError with the file and line.
-    Returns: float64 array of shape (n,). The samples have the file's order and unit: only their shape is used
-        (`jitter_tables.standardised`).
+    Returns: float64 array of shape (n,). The samples are in the order and unit of the file; only the shape of their
+        distribution is used (`jitter_tables.standardised`).
     """
     try:
         text = plainfiles.read(path, plainfiles.MOST_INPUT_BYTES, links=True).decode("utf-8-sig")
@@ -169,7 +168,7 @@ def samples(path: Path) -> NDArray[np.float64]:
             value = float(cell)
         except ValueError:
             value = math.nan
-        # float() accepts "nan" and "inf", which are not delays: they are refused like other invalid text.
+        # float() accepts "nan" and "inf", which are no delays and are rejected like other invalid text.
         if not math.isfinite(value):
             raise ScenarioError(f"{path}:{number}: {cell[:60]!r} is not a number", _HINT)
         values.append(value)
@@ -180,17 +179,17 @@ _HINT = "jittered.table: one number a line, samples of the delay in any unit"
 
 
 class PlannedJittered(PlannedMedium[Jittered]):
-    """Hosts A and B at one router."""
+    """Hosts A and B with one router between them."""
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
-        """One path per direction, from the router to a host; its delay is the mean of the random delays."""
-        # The links with delays are those from the router to each host.
+        """One path per direction, from the router to a host; its delay is the mean of the packets' random delays."""
+        # Only the links from the router to the hosts have a delay.
         return fixed_routes(NODES, ENDS, ((ROUTER, B), (ROUTER, A)), (self.section.delay_ns, self.section.delay_up_ns))
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
-        """All events at 0, with the distribution's table; see `jittered_timeline`."""
+        """The timeline, in which all events are at time 0; see `jittered_timeline`."""
         return jittered_timeline(self.plan, self.section, routes)
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:
-        """The only link section, with the rate towards B."""
+        """The section itself; its rate is that towards B."""
         return (self.section,)

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A measured path: one link that follows a measurement.
 
-The direction from A to B is the downlink, that from B to A the uplink. With leolink, the guest has both directions as
-tables from the start (events `capacity` and `channel`), exact to the nanosecond. With netem, it receives each change
-when it is due.
+The direction from A to B is the downlink, and the direction from B to A the uplink. With leolink, the guest gets a
+table for each direction before the run starts (events `capacity` and `channel`), exact to the nanosecond. With netem,
+the guest gets each change as an event at the time of the change.
 
-- A row of a table is valid from its time until the next row; the last one until the end of the run. A probe represents
-  the times that are nearer to it than to another probe.
-- The second part of a round trip is placed at the time when the answer passes (`timeline/recordings/rows.py`).
+- A row of a table is valid from its time until the next row; the last row until the end of the run. Each probe gives
+  the delay for the times that are nearer to it than to any other probe.
+- A round trip has two parts, one per direction; the second part is placed at the time when the answer passes the link
+  (`timeline/recordings/rows.py`).
 - `run.start` is the time in the measurement at which the run begins.
-- A missing connection is a loss of every packet.
+- While there is no connection, every packet is lost.
 
 `timeline.recordings` reads the files, with their formats and gaps; this module converts their rows to events.
 """
@@ -59,17 +60,18 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
         if file is not None:
             _check_end(str(file.path), capacity, end_ns)
     probe_bytes = probe_bytes_of(measured, keys)
-    # The link never goes down. A missing connection is represented by rows in which every packet is lost.
+    # The link never goes down. Where the measurement has no connection, the rows have a loss of 100 %.
     link = LinkKind.queued(plan, "isl", keys, "drain")
     tables = link.discipline == "leolink"
-    # The transmission time depends on the probe's bytes on the link, as for every packet.
+    # The probe's transmission time is computed from its length on the link, including overhead, as for every packet.
     link = replace(link, probe_bytes=probe_bytes + keys.overhead_bytes if probe_bytes and tables else 0)
     events = row_events(plan, routes, link)
     channels_in_run = [_rows_in_run(plan, rows, begin_ns, end_ns) for rows in channels]
     capacities_in_run = [_capacity_in_run(capacity, begin_ns, end_ns) for capacity in capacities]
     for sender, (rows, capacity) in enumerate(zip(channels_in_run, capacities_in_run, strict=True)):
         if tables:
-            # A masked value is null in the timeline: no limit. A rate of 0 means that nothing is sent.
+            # A masked value becomes null in the timeline, which means no limit. A rate of 0 means that the link sends
+            # nothing.
             rates = np.ma.masked_equal(capacity.rate_bps, UNSHAPED)
             events.capacity(sender, 1 - sender, capacity.t_ns, rates)
             events.channel(sender, 1 - sender, rows.t_ns, rows.delay_ns, rows.loss_ratio)
@@ -77,7 +79,7 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
             _play(events, sender, rows, capacity)
     if link.limit_counts_flying:
         longest_ns = max(int(rows.delay_ns.max()) for rows in channels_in_run)
-        # netem has one limit for the whole run, so it must suffice for the longest delay at the highest rate.
+        # netem has one limit for the whole run, which must be enough for the longest delay at the highest rate.
         highest_bps = max(int(capacity.rate_bps.max()) for capacity in capacities_in_run)
         events.make_room_for_flying({(0, 1): longest_ns}, None if highest_bps == UNSHAPED else highest_bps)
     warnings = [f"{measured.source}: {note}" for note in measured.notes]
@@ -93,14 +95,14 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
 
 
 def _same_way_back(measured: Measurement, keys: Measured) -> Capacity | None:
-    """Capacity of the uplink for a table without a column for it: the downlink's capacity."""
+    """Capacity of the uplink if the table has no column for it: that of the downlink."""
     table = measured.format == "csv" and keys.capacity is None and keys.rate_bps is None and keys.file_up is None
     return measured.capacity_down if table and keys.rate_up_bps is None else None
 
 
 def _check_begin(source: str, t_ns: Times, begin_ns: int) -> None:
-    """Reject a table that begins after the run, because the path before that time is unknown. `t_ns` is on the table's
-    clock."""
+    """Reject a table whose first row is later than the run's start, because the path before that row is unknown. `t_ns`
+    are the times of the rows, on the table's clock."""
     if t_ns[0] > begin_ns:
         raise ScenarioError(
             f"{source}: it begins at {t_ns[0] / 1e9:g} s, the run at {begin_ns / 1e9:g} s of its clock: the path is "
@@ -110,8 +112,9 @@ def _check_begin(source: str, t_ns: Times, begin_ns: int) -> None:
 
 
 def _check_end(source: str, capacity: Capacity, end_ns: int) -> None:
-    """Reject a trace of transmission opportunities that ends before the run, because it cannot be extended."""
-    # Only a trace of opportunities (Mahimahi) has an end after its last row. A table of rates extends its last row,
+    """Reject a trace of transmission opportunities that ends before the run ends, because its last row must not be
+    extended."""
+    # Only a Mahimahi trace of opportunities has an end. In a table of rates, the last row is extended to the run's end,
     # with a warning.
     if capacity.t_ns[-1] < capacity.end_ns < end_ns:
         raise ScenarioError(
@@ -121,10 +124,11 @@ def _check_end(source: str, capacity: Capacity, end_ns: int) -> None:
 
 
 def _in_run(t_ns: Times, begin_ns: int, end_ns: int) -> tuple[Times, slice]:
-    """Times on the run's clock, the first one 0, and indices of their rows."""
-    # Only the last of the rows before the run's start is in force.
+    """Times of the rows that apply in the run, on the run's clock (the first is 0), and the slice of these rows."""
+    # The last row before the run's start still applies; earlier rows do not.
     first = int(np.searchsorted(t_ns, begin_ns, side="right")) - 1
-    # At least one row is read, because the last row of a table may be long before the run's start and still apply.
+    # The slice has at least one row, because the last row of a table may be long before the run's start and still
+    # apply.
     after = max(int(np.searchsorted(t_ns, end_ns, side="left")), first + 1)
     return np.maximum(t_ns[first:after] - begin_ns, 0), slice(first, after)
 
@@ -136,28 +140,27 @@ def _rows_in_run(plan: Plan, rows: Rows, begin_ns: int, end_ns: int) -> Rows:
 
 
 def _capacity_in_run(capacity: Capacity, begin_ns: int, end_ns: int) -> Capacity:
-    """Capacity on the run's clock."""
     t_ns, chosen = _in_run(capacity.t_ns, begin_ns, end_ns)
     return Capacity(t_ns=t_ns, rate_bps=capacity.rate_bps[chosen], end_ns=capacity.end_ns - begin_ns)
 
 
 def _play(events: Events, sender: int, rows: Rows, capacity: Capacity) -> None:
-    """Add the capacity as events, for a link that receives each change when it is due.
+    """Add delay, loss and capacity as events, for a link that gets each change at the time of the change.
 
     Raises ScenarioError if a capacity is 0, because the kernel interprets netem's rate 0 as unlimited.
     """
     ends = np.array([sender]), np.array([1 - sender])
     for t_ns, rate_bps in zip(capacity.t_ns.tolist(), capacity.rate_bps.tolist(), strict=True):
-        # The guest interprets a rate of 0 as unlimited (`guest/setup/input.py`), which is the opposite of the table's
-        # meaning.
+        # In the guest, a rate of 0 means unlimited (`guest/setup/input.py`), but in the table it means that nothing is
+        # sent.
         if rate_bps == 0:
             raise ScenarioError(
                 f"netem cannot send nothing, and the capacity is 0 at {t_ns / 1e9:g} s of the run",
                 'write network.link_model = "leolink"',
             )
         events.rate(t_ns, sender, 1 - sender, None if rate_bps == UNSHAPED else rate_bps)
-    # The prepended value is not a valid delay, so the first row counts as a change. For losses, the prepended value is
-    # 0, because a link without an event loses nothing.
+    # -1 is not a valid delay, so the first row is always written as a change. For losses, the value before the first
+    # row is 0, because a link without a loss event loses nothing.
     for place in np.flatnonzero(np.diff(rows.delay_ns, prepend=-1)):
         events.delays(int(rows.t_ns[place]), *ends, rows.delay_ns[place : place + 1], both_ways=False)
     for place in np.flatnonzero(np.diff(rows.loss_ratio, prepend=0.0)):
@@ -165,7 +168,8 @@ def _play(events: Events, sender: int, rows: Rows, capacity: Capacity) -> None:
 
 
 def _pings_from_the_other_end(plan: Plan, measured: Measurement, begins_at: str) -> list[str]:
-    """Warnings for pings that pass the two directions in the opposite order of the recorded round trips."""
+    """Warnings for pings that start at the other host than the recorded round trips, and so meet the two directions in
+    the opposite order."""
     return [
         f"{measured.source}: its round trips begin at {begins_at}, and {named(FlowKey.of_plan(number, flow))} meets "
         f'halves of two of them (for its round trips write measured.rtt_from = "{flow.source}")'
@@ -175,7 +179,8 @@ def _pings_from_the_other_end(plan: Plan, measured: Measurement, begins_at: str)
 
 
 def _warnings(measured: Measurement, keys: Measured, capacities: list[Capacity], end_ns: int) -> list[str]:
-    """Warnings for tables whose last row is extended longer than any other row. (For probes, such an end is a gap.)"""
+    """Warnings for tables whose last row must be extended to the run's end by more than the length of any other row.
+    (Tables of probes are left out: a missing end of probes is a gap.)"""
     if keys.repeat:
         return []
     tables = {} if measured.probes else {measured.source: next(iter(measured.series.values())).t_ns}
@@ -186,7 +191,7 @@ def _warnings(measured: Measurement, keys: Measured, capacities: list[Capacity],
             tables[str(file.path)] = capacity.t_ns
     warnings = []
     for source, t_ns in tables.items():
-        # A table with one row describes a constant path, so extending it is intended.
+        # A table with only one row describes a constant path, so its row may be extended without a warning.
         longest_ns = int(np.diff(t_ns).max()) if len(t_ns) > 1 else 0
         if source == measured.source and measured.longest_step_ns is not None:
             longest_ns = measured.longest_step_ns
@@ -200,14 +205,14 @@ def _warnings(measured: Measurement, keys: Measured, capacities: list[Capacity],
 
 
 class PlannedMeasured(PlannedMedium[Measured]):
-    """Hosts A and B and one link."""
+    """Hosts A and B, joined by one link."""
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
-        # A measurement's delays change with each row, so there is no single delay of the path.
+        # The delay changes with each row of the measurement, so the path has no single delay.
         return row_routes(1, None)
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
-        """The measurement as tables for both directions; see `measured_timeline`."""
+        """The measurement, as a table for each direction; see `measured_timeline`."""
         return measured_timeline(self.plan, self.section, routes)
 
     def likely_rate_bps(self) -> float | None:
@@ -216,5 +221,6 @@ class PlannedMeasured(PlannedMedium[Measured]):
         capacity = measurement_of(self.section, end_ns, self.plan.run.start_ns).capacity_down
         if capacity is None or UNSHAPED in capacity.rate_bps:
             return None
-        # An unweighted mean of the rows suffices as an estimate: rows have equal length in most files.
+        # The rows are not weighted by their length, because most files have rows of equal length and this is only an
+        # estimate.
         return float(capacity.rate_bps.mean())

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run reads only its own rows of a large table, and gets the same result as from the whole table."""
+"""If a table is large, only the rows of the run are read, and the timeline is the same as if the whole table were
+read."""
 
 import dataclasses
 from pathlib import Path
@@ -23,7 +24,7 @@ def replay(file: Path, start_s: float, duration_s: float, **keys) -> Plan:
 
 
 def table_of(seed: int, rows: int, header: str, *, wall: bool) -> str:
-    """Rows 1 to 5 s apart, with comments, blank lines, gaps and losses."""
+    """A table with rows 1 to 5 s apart, comments, blank lines, gaps and losses."""
     draw = np.random.default_rng(seed)
     lines = [header]
     t_ms = 1_700_000_000_000 if wall else 0
@@ -40,7 +41,7 @@ def table_of(seed: int, rows: int, header: str, *, wall: bool) -> str:
 
 @pytest.fixture
 def in_parts(monkeypatch):
-    """Treat every table as large, with small steps through it."""
+    """Read every table as if it were large, in small steps."""
     monkeypatch.setattr(window, "FROM_BYTES", 0)
     monkeypatch.setattr(window, "_STEP_BYTES", 64)
 
@@ -71,7 +72,7 @@ def test_a_mistake_in_the_part_names_its_line_in_the_file(tmp_path):
     file.write_text("\n".join(lines))
     with pytest.raises(ScenarioError, match=r"path.csv:1501: delay_ms = 'twenty'"):
         timeline_of(replay(file, 1490, 20))
-    # Rows that the run does not need are not read.
+    # The wrong row 1501 is outside this run, so it is not read.
     timeline_of(replay(file, 100, 20))
 
 

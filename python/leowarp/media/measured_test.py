@@ -126,8 +126,8 @@ def test_delays_are_rounded_up_when_asked(tmp_path: Path) -> None:
 
 
 def pings(rtts_ms: Sequence[float | None], *, every_ms: int = 100, without: tuple[int, ...] = ()) -> str:
-    """Output of ping -D; None is a lost probe; `without` lists indexes at which lines are missing (another ping,
-    later)."""
+    """Output of ping -D; None is a lost probe; lines at the indexes in `without` are missing, as if a second ping had
+    been started later."""
     text, seq = "", 0
     for place, rtt_ms in enumerate(rtts_ms):
         if place in without:
@@ -169,8 +169,7 @@ def test_every_packet_is_lost_that_passes_nearest_to_a_lost_probe_on_the_way_tha
         way: measured(tmp_path, text, duration_s=0.5, keys={"lost_probes": way})
         for way in ("down", "up", "both", "none")
     }
-    # Each row is valid from half-way after the previous probe: a probe sent at A is answered at B 15, 16 or 17 ms
-    # later.
+    # Each row is valid from the middle between two probes. A probe sent at A is answered at B 15, 16 or 17 ms later.
     down = [(0, 15, 0), (0.05, 16, 0), (0.35, 17, 0)]
     up = [(0, 15, 0), (0.066, 16, 0), (0.367, 17, 0)]
     lossy_down = [*down[:2], (0.15, 16, 1), down[2]]
@@ -202,7 +201,7 @@ def test_irtt_says_which_way_a_probe_was_lost_and_what_each_way_took(tmp_path: P
     text = irtt((30_000, "false", 10_000, 20_000), (0, "true_up", None, None), (0, "true_down", None, None),
                 (0, "true", None, None), (33_000, "false", 11_000, 22_000))  # fmt: skip
     resolved = measured(tmp_path, text, duration_s=0.5, keys={"rtt": "one-way", "lost_probes": "up"})
-    # The client is B, whichever host sends in the run, so the downlink begins with the replies, 10 or 11 ms later.
+    # In the file the client is B, so the downlink starts with the replies, 10 or 11 ms after the requests.
     assert channel(resolved) == [(0, 20, 0), (0.16, 20, 1), (0.26, 20, 0), (0.361, 22, 0)]
     assert channel(resolved, "r1") == [(0, 10, 0), (0.05, 10, 1), (0.15, 10, 0), (0.25, 10, 1), (0.35, 11, 0)]
     assert channel(measured(tmp_path, text, duration_s=0.5, keys={"lost_probes": "none"})) == [
@@ -234,7 +233,7 @@ def test_a_gap_is_an_error_that_says_where_and_what_to_type(tmp_path: Path) -> N
     with pytest.raises(ScenarioError, match=r"a sample at 0\.4 s, and the next is 1\.6 s later") as raised:
         timeline_of(gap(tmp_path))
     assert 'gaps = "hold", "down" or "linear"' in str(raised.value.hint)
-    # Before and after the gap, everything is known.
+    # Runs that end before the gap need no rule.
     timeline_of(dataclasses.replace(gap(tmp_path), run=Run(duration_ns=400 * MS)))
     timeline_of(dataclasses.replace(gap(tmp_path), run=Run(duration_ns=300 * MS, start_ns=2 * S)))
 
@@ -271,7 +270,7 @@ def test_rows_are_made_anew_only_when_asked(tmp_path: Path) -> None:
 
 
 def test_leoreplayer_and_mahimahi_go_round_and_round(tmp_path: Path) -> None:
-    """Each file has its own length: three delays last 30 ms, the opportunities 5 ms."""
+    """Each file restarts after its own length: three delays last 30 ms, the opportunities 5 ms."""
     files = {
         "capacity": named(tmp_path, "down.trace", "1\n1\n5\n"),
         "file_up": named(tmp_path, "up.txt", "7\n7\n9\n"),
@@ -322,7 +321,7 @@ def test_what_says_the_same_twice_is_refused(tmp_path: Path) -> None:
 def test_at_any_time_the_tables_say_what_the_trace_says(
     tmp_path: Path, steps: list[tuple[int, int]], start_ms: int, duration_ms: int
 ) -> None:
-    """Each of the `steps` is the length of a row in ms, and the row's delay in us."""
+    """`steps` are the rows: the length of each in ms, and its delay in us."""
     t_ms = np.cumsum([0, *(step for step, _ in steps[:-1])])
     delays_us = np.array([delay for _, delay in steps])
     text = "t_s,delay_ms\n" + "".join(f"{t / 1e3},{d / 1e3}\n" for t, d in zip(t_ms, delays_us, strict=True))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interface of a medium: stations, routes and a timeline for a plan's packets."""
+"""Interface of a medium: its stations, and the routes and timeline of a plan."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from leowarp.scenario.schema import Plan
 
 
 class SteadyLinks(Protocol):
-    """Link section with a single rate, equal in both directions and constant.
+    """Section whose links have a single rate, which is constant and the same in both directions.
 
-    The sections `[isl]`, `[ground]`, `[chain]` and `[jittered]` have a rate and an overhead as attributes. Measured,
-    access and mobile links do not have these events, because their rate comes from a table or differs by direction.
+    The sections `[isl]`, `[ground]`, `[chain]` and `[jittered]` are of this kind. Measured, access and mobile links are
+    not: their rate comes from a table, or differs between the directions.
     """
 
     @property
@@ -34,9 +34,10 @@ SectionT = TypeVar("SectionT", bound=MediumSection)
 
 
 class PlannedMedium(ABC, Generic[SectionT]):
-    """The medium of a plan. Each medium derives its own class; `registry.planned` finds it by the section's type.
+    """The medium of a plan. Each medium has its own subclass, which `registry.planned` selects by the type of the
+    section.
 
-    section: `plan.medium` with its specific type.
+    section: `plan.medium`, with the type of its own section class.
     """
 
     def __init__(self, plan: Plan, section: SectionT) -> None:
@@ -64,24 +65,25 @@ class PlannedMedium(ABC, Generic[SectionT]):
         """
 
     def check(self) -> None:
-        """Reject early what `timeline` would reject later. Commands that show a plan or build its kernel call this
-        first.
+        """Raise the errors that `timeline` would raise, but earlier. Commands that show a plan or build its kernel call
+        this method first.
 
         Raises ScenarioError for the same reasons as `timeline`.
         """
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:
-        """Sections whose links have a single constant rate in both directions; none if rates come from tables.
+        """Sections whose links have a single constant rate, the same in both directions; empty if rates come from
+        tables.
 
-        The report uses them; the default of `likely_rate_bps` is their minimum.
+        The report uses these sections, and `likely_rate_bps` is by default the lowest of their rates.
         """
         return ()
 
     def likely_rate_bps(self) -> float | None:
-        """Rough capacity towards the user, before anything is computed; None: unlimited or unknown.
+        """Approximate rate towards the user, before the timeline is computed; None: unlimited or unknown.
 
-        If there are several steady links, it is their minimum rate. The value is only used to estimate the cost of a
-        run (`leowarp study --dry-run`), never for a result.
+        If there are several steady links, the result is the lowest of their rates. The value only serves to estimate
+        the cost of a run (`leowarp study --dry-run`), never to compute a result.
         """
         return min((link.left_bps for link in self.steady_links() if link.left_bps is not None), default=None)
 

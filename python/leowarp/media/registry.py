@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maps the type of `plan.medium` to its class: the only list of media outside the scenario."""
+"""Maps the type of `plan.medium` to the class that plans it: apart from the scenario, the only list of media."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _PLANNED: Mapping[type, tuple[str, str]] = {
     Access: ("leowarp.media.access", "PlannedAccess"),
     Mobile: ("leowarp.media.mobile", "PlannedMobile"),
 }
-"""Module and class of each medium, by the section's type. A module is imported when a plan uses its medium, because
-importing all six takes 0.2 s."""
+"""Module and class of each medium, by the section's type. A module is imported only when a plan uses its medium,
+because importing all six takes 0.2 s."""
 
 
 def planned(plan: Plan) -> PlannedMedium[Any]:
-    """The medium of a plan.
+    """The plan's medium, as an instance of its class in this package.
 
-    The section's own type is the key. If a medium is added to the union in `scenario.medium` but not here, its first
-    plan fails with a KeyError.
+    The class is selected by the type of the section. A medium that is in the union of `scenario.medium` but not in this
+    table causes a KeyError with the first plan that uses it.
     """
     package, name = _PLANNED[type(plan.medium)]
     medium: type[PlannedMedium[Any]] = getattr(import_module(package), name)
@@ -53,7 +53,7 @@ def routes_of(plan: Plan, ephemeris: Ephemeris | None = None) -> Routes:
 def timeline_of(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes | None = None) -> pa.Table:
     """All changes of a plan's network, as events; see `PlannedMedium.timeline`.
 
-    ephemeris, routes: Ephemeris and routes of the same plan, if available; computed otherwise.
+    ephemeris, routes: Ephemeris and routes of the same plan; computed if they are None.
     Returns: Columns as in `timeline.schema`, sorted by time and by rank within an instant.
     Raises ScenarioError if a file named in the plan cannot be read or does not fit the run, or two communicating
         stations never have a path.
@@ -67,7 +67,7 @@ def timeline_of(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes |
 
 
 def check(plan: Plan) -> None:
-    """Reject a plan that is too large, or whose timeline would be rejected; see `check_extent` and
+    """Raise an error if the plan is too large, or if `timeline_of` would reject it; see `check_extent` and
     `PlannedMedium.check`.
 
     Raises ScenarioError for the same reasons as `check_extent`, `PlannedMedium.check` and `timeline_of`.

@@ -57,5 +57,5 @@ def test_a_plan_with_a_constellation_needs_its_ephemeris(plans):
 
 def test_rates_are_those_of_the_links_that_carry_packets(plans):
     assert len(planned(plans["constellation"]).steady_links()) == 2
-    # Rates of access links change.
+    # The rate of an access link changes, so it has no steady links.
     assert planned(plans["access"]).steady_links() == ()

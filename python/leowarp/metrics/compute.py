@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compute the metrics of a run from its trace, `metrics(tables, plan)`, and store them.
 
-Each step needs the results of the steps before it; the order is conservation, route changes, effects of the changes.
-The scalars of the run and of its flows come last, because they use all of these.
+Conservation is checked first, then the route changes are found, and then the effects of these changes are measured. The
+scalars of the run and of its flows come last, because they are computed from all these results.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ class Metrics(Numbers):
         """A copy of these metrics with the cost of the run, which a trace does not contain.
 
         cpu_s, wall_s: Processor time and real time of the whole run, in s; None if unknown.
-        Returns: A copy with these two values in its summary.
+        Returns: A copy of the metrics whose summary contains `cpu_s` and `wall_s`.
         """
         return replace(self, summary=self.summary | {"cpu_s": cpu_s, "wall_s": wall_s})
 
     def long_form(self) -> pd.DataFrame:
         """All numbers in one table, one per row.
 
-        Returns: DataFrame with the columns of `LONG_COLUMNS`, in the order that `metrics.long_form.long_form`
-            describes.
+        Returns: DataFrame with the columns of `LONG_COLUMNS`; `metrics.long_form.long_form` describes the order of the
+            rows.
         """
         return long_form(self)
 
     def write(self, run_dir: str | Path) -> None:
-        """Write `40-metrics.parquet` and `summary.json` into a run directory, replacing older ones.
+        """Write `40-metrics.parquet` and `summary.json` into a run directory, and overwrite these files if they exist.
 
         Raises LeowarpError if one of the two paths is a symbolic link.
-        Raises OSError if they cannot be written.
+        Raises OSError if one of the two files cannot be written.
         """
         run_dir = Path(run_dir)
         write_long_form(self, run_dir / layout.METRICS)
@@ -70,12 +70,15 @@ def metrics(
     """Metrics of a run.
 
     tables: `read_tables(run_dir)`, or `tables_of(...)` of tables in memory.
-    plan: Its `flows` are used. Its `run.duration_ns` is used if the trace does not contain the end of the run.
-    rule: The definition of "recovered".
-    attribution_ns: Retransmissions and losses are attributed to a route change for this long, or until the next change
-        if that is sooner.
-    summary: Scalars of the run, if already computed. With thousands of flows, computing them is two thirds of the work.
-    Returns: The summary and tables of events. Series (goodput, RTT, queues of links) are computed on demand.
+    plan: The run's plan, for its `flows`. The plan's `run.duration_ns` is used if the trace does not contain the end of
+        the run.
+    rule: When a flow counts as recovered from a route change.
+    attribution_ns: Longest time after a route change in which retransmissions and losses are attributed to this change.
+        The time ends earlier at the next route change.
+    summary: Scalars of the run, if already computed. With thousands of flows, the scalars take two thirds of the
+        computing time.
+    Returns: The summary, and tables with one row per event. Series (goodput, RTT, queues of links) are computed on
+        demand.
     Raises TraceError if packets or bytes of a link or a flow do not add up, or if a flow delivered more than its last
     link carried.
     """
@@ -84,7 +87,7 @@ def metrics(
     end_ns = plan.run.duration_ns if tables.virtual_ns is None else tables.virtual_ns
     # Conservation is checked first, because no number is computed for a run whose packets do not add up.
     balances = check_conservation(tables)
-    # Step functions of all links are built once, and everything below uses them.
+    # The step functions of all links are built only once, because all metrics below use them.
     links = link_values(tables)
     check_carried(tables, plan.flows, end_ns, links, plan.network.mtu_bytes, plan.network.ip_header_bytes)
     pairs = flow_pairs(plan.flows)
@@ -97,15 +100,15 @@ def metrics(
         causes=causes(tables, pairs),
         path_delay={pair: path_delay(tables, pair, end_ns, links) for pair in pairs},
         changes_ns={pair: both_ways_ns(tables, pair) for pair in pairs},
-        # The recoveries are computed before the scalars, which are quantiles over these rows.
+        # The recoveries are computed before the scalars, some of which are quantiles over the rows of recoveries.
         recoveries=recoveries(tables, changes, pairs, rule or RecoveryRule(), end_ns),
         shares=shares(tables, plan.flows, end_ns, links),
         late=late_away_from_changes(tables, pairs),
         end_ns=end_ns,
     )
     summary = summary_of(evidence) if summary is None else summary
-    # Warnings are computed last. The warnings concern numbers of the summary, and late packets that no change of the
-    # path explains.
+    # Warnings are computed last, because they concern numbers of the summary, and late packets that no route change
+    # explains.
     return Metrics(
         summary=summary,
         route_changes=changes,

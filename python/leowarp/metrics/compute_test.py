@@ -81,7 +81,7 @@ def test_scalars_of_the_flow(result):
     assert flow["late_pkts"] == syn.LATE_PKTS
     assert flow["acks_late_pkts"] == syn.LATE_ACKS
     assert flow["reordering_extent_max_pkts"] == syn.EXTENT_MAX_PKTS
-    # The first packet was sent at 0.5 ms, and the last one that arrives by 60 s was sent 45 ms before that: 59955
+    # The first packet was sent at 0.5 ms, and the last one that arrives by 60 s was sent 45 ms before 60 s: 59955
     # packets.
     assert flow["goodput_mean_bps"] == pytest.approx(59_955 * 1448 * 8 / 60)
     # The round trip is 80 ms for 10 s, 82 ms for 10 s, 60 ms for 20 s and 90 ms for 20 s.
@@ -94,7 +94,7 @@ def test_the_change_that_overtakes(result):
     assert row["t_ns"] == 20 * S
     assert row["path_before"] == " > ".join(syn.PATHS[0])
     assert row["path_after"] == " > ".join(syn.PATHS[1])
-    # The delay of the path before the change is 1 ms more than at the previous route update.
+    # Just before the change, the delay of the old path is 1 ms more than at the previous route update.
     assert row["delay_before_ns"] == 41 * MS
     assert row["delay_after_ns"] == 30 * MS
     assert row["is_shorter"]
@@ -130,7 +130,8 @@ def test_recovery_reads_window_and_retransmissions(result):
     assert row["last_retransmission_after_ns"] == 89_250_000
     assert row["spurious_ratio"] == 1.0
     longer = result.recoveries.iloc[1]
-    # The delay is 15 ms longer, so 15 packets fewer arrive in the first 50 ms. After that the rate is unchanged.
+    # The delay is 15 ms longer, so 15 packets fewer arrive in the first 50 ms. After these 50 ms, packets arrive at the
+    # old rate.
     assert longer["goodput_min_bps"] == pytest.approx(35 * 1448 * 8 / 0.05)
     assert longer["depth_ratio"] == pytest.approx(0.3)
     assert longer["duration_ns"] == 50 * MS
@@ -211,7 +212,7 @@ def test_link_use(result):
 def test_use_is_taken_over_the_time_on_a_path_too(result):
     rows = result.links.set_index("direction")
     row = rows.loc[2 * syn.LINKS.index(("s-00-00", "s-01-00"))]
-    # The link's path is in force for the first 20 of 60 s, but the link stays up.
+    # The path uses this link only in the first 20 of 60 s, but the link stays up.
     assert (row["up_ns"], row["on_path_ns"]) == (60 * S, 20 * S)
     assert row["use_on_path_ratio"] == pytest.approx(3 * row["utilisation_ratio"])
     assert rows.loc[2 * syn.LINKS.index(("Madrid", "s-00-00")), "on_path_ns"] == 40 * S
@@ -237,7 +238,7 @@ def test_a_satellite_is_its_links_that_send(result, tables):
     rows = satellite_use(tables, result.links, {"s-00-00", "s-01-00", "s-09-09"}, syn.END_NS).set_index("satellite")
     assert list(rows.index) == ["s-00-00", "s-01-00"]
     row = rows.loc["s-00-00"]
-    # The three links lead to the two satellites on its far side, and back to Madrid.
+    # The three outgoing links of s-00-00 lead to two satellites and back to Madrid.
     assert (row["directions"], row["on_path_ns"]) == (3, 40 * S)
     assert (row["queue_max_bytes"], row["queue_max_bytes_to"]) == (syn.QUEUE_PKTS * syn.FRAME_BYTES, "s-01-00")
     assert rows.loc["s-01-00", "queue_max_bytes_to"] is None
@@ -277,7 +278,7 @@ def test_a_counter_that_goes_back_fails(tables):
 
 
 def on_one_path(tables):
-    """A run whose path never changes. The run's links have no rate, because one path could not carry the traffic at the
+    """A run whose path never changes. The links have no rate limit, because one path could not carry the traffic at the
     usual rates."""
     timeline = tables.timeline[(tables.timeline["event"] != "rate").to_numpy()]
     return dataclasses.replace(tables, routes=tables.routes[tables.routes["t_ns"] == 0], timeline=timeline)
@@ -339,9 +340,10 @@ def test_a_flow_that_its_receivers_window_held_most_of_the_time_is_said_so(table
     assert told(0.75).startswith("the receiver's window held Madrid to Tokyo (flow 0) for 4")
     assert told(0.75, used_ratio=None) == told(0.75)
     assert told(0.4) is told(np.nan) is None
-    # A packet is missing, which keeps the window full. The receiver is not the cause.
+    # A packet is missing, and the receiver buffers all later packets, so the window is full. The receiving program is
+    # therefore not the cause of the full window.
     assert told(0.75, ca_state=3) is None
-    # The path is full anyway, so the window does not matter.
+    # The path carries as much as it can, so the receive window limits nothing.
     assert told(0.75, used_ratio=0.95) is None
 
 

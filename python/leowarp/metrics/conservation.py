@@ -24,7 +24,7 @@ class Balance:
     what: Name of the link or flow, with its direction.
     unit: {"pkts", "bytes"}
     rule: The equation in words.
-    sent, delivered, dropped, under_way: Its four terms, in `unit`.
+    sent, delivered, dropped, under_way: The four terms of the balance, in `unit`.
     """
 
     what: str
@@ -37,15 +37,16 @@ class Balance:
 
     @property
     def adds_up(self) -> bool:
-        """Whether the balance holds. The number in flight must not be negative."""
+        """Whether sent equals delivered + dropped + in flight. False if the number in flight is negative."""
         return self.sent == self.delivered + self.dropped + self.under_way and self.under_way >= 0
 
 
 def link_balances(tables: Tables) -> list[Balance]:
-    """Packets and bytes of each direction: offered = delivered + dropped by cause + held in its queue.
+    """Balances of each link direction, in packets and in bytes: offered = delivered + dropped by cause + held in its
+    queue.
 
-    A direction whose discipline does not report offered packets (netem) has no balance, because a null cannot be added.
-    Flows that use such a direction still have a balance.
+    A direction whose queueing discipline does not report offered packets (netem) has no balance, because a term is
+    missing. Flows that use such a direction still have a balance.
 
     Returns: Two balances per direction, for packets and bytes, sorted by direction number.
     """
@@ -54,7 +55,7 @@ def link_balances(tables: Tables) -> list[Balance]:
     order = np.argsort(numbers, kind="stable")
     directions = numbers[order].tolist()
     sums = ("offered", "delivered", *(f"dropped_{stem}" for stem in DROP_STEMS), "held")
-    # Values are kept in lists, because a large network has 20,000 directions, and cells of a data frame would be slow.
+    # Values are in lists, because a large network has 20,000 directions, and access to cells of a data frame is slow.
     rows = {
         unit: np.column_stack([floats(totals[f"{name}_{unit}"]) for name in sums])[order].tolist()
         for unit in ("pkts", "bytes")
@@ -79,8 +80,9 @@ def link_balances(tables: Tables) -> list[Balance]:
 def flow_balances(tables: Tables) -> list[Balance]:
     """Packets of each flow and direction: sent = delivered + lost + in flight at the end.
 
-    The number in flight is what remains after subtracting delivered and lost packets. The balance holds if it is not
-    negative. `_contradictions` checks losses against the drop table. No upper bound on packets in flight is checked.
+    The number in flight is what remains after subtracting delivered and lost packets. The balance holds if the number
+    in flight is not negative. `_contradictions` checks losses against the drop table. No upper bound on packets in
+    flight is checked.
 
     Returns: Balances sorted by flow: first the data, then the return direction.
     """
@@ -102,8 +104,8 @@ def _sums(tables: Tables, *columns: str) -> list[tuple[tuple[int, int], list[int
     """Sums of columns of `bins` over the run, by flow and direction."""
     bins = tables.bins
     flows, directions = bins["flow"].to_numpy(dtype="int64"), bins["direction"].to_numpy(dtype="int64")
-    # Flow and direction are combined into one small number, so that no rows need to be sorted or grouped; `divmod`
-    # separates them.
+    # Flow and direction are combined into one small integer, so that `bincount` can sum without sorting or grouping;
+    # `divmod` separates them.
     keys = 2 * flows + directions
     # Sums of packets are exact in float64 up to 2^53.
     sums = [np.bincount(keys, weights=floats(bins[column])) for column in columns]
@@ -116,13 +118,14 @@ def uncounted_directions(tables: Tables) -> int:
 
 
 def check_conservation(tables: Tables) -> list[Balance]:
-    """All balances of a run.
+    """All balances of a run, of links and of flows.
 
-    Raises TraceError if a balance does not hold, or if the tables contradict each other. The message lists all such
-    balances.
+    Raises TraceError if a balance does not hold, or if the tables contradict each other. The message lists all balances
+    that do not hold, and all contradictions.
     """
     balances = link_balances(tables) + flow_balances(tables)
-    # One error lists all balances that do not hold, because together they show where the packets went.
+    # One error lists all balances that do not hold, because the reader needs all of them to see where packets were
+    # lost.
     wrong = [
         f"{b.what}: {b.rule} in {b.unit}: {b.sent} = {b.delivered} + {b.dropped} + {b.under_way} is not so"
         for b in balances
@@ -140,7 +143,8 @@ def check_conservation(tables: Tables) -> list[Balance]:
 def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_ns: int) -> pd.DataFrame:
     """Late packets (data or ACKs) that did not arrive within `within_ns` after a route change.
 
-    On in-order links, a packet can only be overtaken where two paths meet, so there should be no such packets.
+    On in-order links, a packet can only be overtaken where two paths meet, so late packets away from route changes
+    should not exist.
 
     change_instants_ns: Instants at which the path of any flow changed, in either direction and in any order.
     within_ns: Longest time that a packet may be in flight.
@@ -155,8 +159,8 @@ def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_
     if len(changes) == 0:
         return late
     index = np.searchsorted(changes, received, side="right") - 1
-    # Before the first change, no packet can be late because of a change. The latest change then counts as infinitely
-    # long ago.
+    # Before the first change, no packet can be late because of a change. For a packet that arrives before the first
+    # change, the time since the last change is therefore infinite.
     since = np.where(index >= 0, received - changes[np.maximum(index, 0)], np.inf)
     return late[since > within_ns]
 
@@ -164,8 +168,8 @@ def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_
 def _contradictions(tables: Tables) -> list[str]:
     """Contradictions between tables, one sentence each.
 
-    Each pair of numbers was counted in two places by different code: at the capturing hosts and at the dropping links,
-    or by the receiver's TCP and the sender's. A fault in one of the two places is therefore detected.
+    Each number is counted in two places by different code: at the capturing hosts and at the dropping links, or by the
+    receiver's TCP and by the sender's TCP. A fault in one of the two places therefore shows as a contradiction.
     """
     sentences = []
     if tables.knows_drops:
@@ -181,7 +185,7 @@ def _contradictions(tables: Tables) -> list[str]:
                 sentences.append(f"flow {flow}, {way}: {count} packets lost, but the drop table names {named}")
     if tables.knows_drops and tables.has("linktotals"):
         # All packets are compared, not only those of flows: dropped resets and ACKs without a flow are in both counts.
-        # netem counts its drops but does not identify the packets, so these are in the table without a direction.
+        # netem counts its drops but does not identify the packets, so its drops are in the table without a direction.
         telling = tables.linktotals["offered_pkts"].notna().to_numpy()
         counted = int(sum(floats(tables.linktotals[f"dropped_{stem}_pkts"])[telling].sum() for stem in DROP_STEMS))
         named = int(tables.drops["direction"].notna().sum())
@@ -190,12 +194,13 @@ def _contradictions(tables: Tables) -> list[str]:
     for flow in np.unique(tables.sockets["flow"].to_numpy()):
         samples = tables.of_flow("sockets", int(flow))
         read, acked = floats(samples["bytes_received"]), floats(samples["bytes_acked"])
-        # Acknowledged bytes cannot exceed the bytes that the receiver's TCP received. In bytes_acked, the SYN counts as
+        # Acknowledged bytes cannot exceed the bytes that the receiver's TCP received. `bytes_acked` counts the SYN as
         # one byte.
         known = ~np.isnan(read) & ~np.isnan(acked)
         if (acked[known] > read[known] + 1).any():
             sentences.append(f"flow {flow}: more bytes acknowledged than received in order")
-        # This count of in-order data never decreases. If it does, the sample belongs to another socket.
+        # `bytes_received` counts in-order data and never decreases. If `bytes_received` decreases between two samples,
+        # the second sample belongs to another socket.
         if (np.diff(read[known]) < 0).any():
             sentences.append(f"flow {flow}: bytes_received went back")
     if tables.has("bins") and tables.has("packets"):
@@ -206,8 +211,8 @@ def _contradictions(tables: Tables) -> list[str]:
 
 
 def _not_counted(tables: Tables) -> list[str]:
-    """Every packet that arrived must be in a bin of its one-way delay. Every TCP data packet must be counted, with or
-    without a round trip."""
+    """Packets that arrived but are in no bin of one-way delays, and TCP data packets that the table of round trips does
+    not count: one sentence per flow."""
     # Pings and UDP have no round trips in bins. The table `echoes` has the round trip of each ping.
     transfers = {int(flow) for flow in np.unique(tables.sockets["flow"].to_numpy())}
     sentences = []
@@ -225,11 +230,11 @@ def _not_counted(tables: Tables) -> list[str]:
 
 
 def _not_stored(tables: Tables) -> list[str]:
-    """Late, lost and retransmitted packets must all be stored individually."""
+    """Late, lost and retransmitted packets that are not in the table `packets`, although all of them must be stored."""
     packets = tables.packets
     flows, directions = packets["flow"].to_numpy(), packets["direction"].to_numpy()
-    # Counts in `bins` are complete. `observe.packets` determines which packets are stored, but packets of these four
-    # kinds always are.
+    # The counts in `bins` cover all packets. `observe.packets` selects which packets are stored individually; packets
+    # of the kinds in `kept` are always stored.
     kept = {
         "late_pkts": ("late packets", truths(packets["is_late"])),
         "lost_pkts": ("lost packets", packets["drop_cause"].notna().to_numpy()),

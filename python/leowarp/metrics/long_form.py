@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """All metrics of a run in one table, one number per row: `40-metrics.parquet`.
 
-A row has the name, flow, time and unit of its number. Runs of any kind can therefore be combined in one data frame and
-compared, without knowing their tables. docs/reference/tables.md lists the names in the column `metric`.
+A row has the name, flow, time and unit of its number. Runs with different tables can therefore be combined in one data
+frame and compared. docs/reference/tables.md lists the names in the column `metric`.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ from leowarp.metrics.route_changes.recovery import RECOVERY_COLUMNS
 from leowarp.metrics.sharing.shares import LEAST_INDEX, SERIES_NUMBERS, least_index
 
 MOST_STEPS = 50_000
-"""A path delay with more steps than this is that of a channel, with one step per millisecond. Only its minimum in each
-second is kept, which is the path's base delay. The additional delay of packets is contained in their own delays."""
+"""Largest number of steps of a path delay that is stored completely. A path delay with more steps comes from a channel,
+which has one step per millisecond. For more steps, only the minimum of each second is stored, which is the path's base
+delay. The jitter of the channel is contained in the packets' own delays."""
 
 REORDERING_METRICS = {
     "run": ("reordering", None),
@@ -45,7 +46,7 @@ REORDERING_METRICS = {
 def long_form(result: Numbers) -> pd.DataFrame:
     """All numbers of a run, one per row.
 
-    result: Its series are computed here, if necessary.
+    result: The metrics of a run; their series are computed here if they are not computed yet.
     Returns: DataFrame with the columns of `LONG_COLUMNS`. The order is: scalars, route changes, recoveries, causes,
         reordering and its histograms, goodput, RTT, shares, path delays. Each part is sorted by flow, and within a flow
         by time.
@@ -60,8 +61,8 @@ def _pieces(result: Numbers) -> Iterator[_Piece]:
     yield from _columns("recovery", result.recoveries, RECOVERY_COLUMNS, "t_ns")
     is_caused = result.causes["change"].notna()
     yield from _columns("cause", result.causes[is_caused], CAUSE_COLUMNS, "t_ns")
-    # These rows have a prefix of their own. Such rows have no instant, and should not look like a change at an unknown
-    # time.
+    # Packets without a cause have the prefix `no_cause`. Their rows have no instant: an instant that is missing would
+    # look like a change at an unknown time.
     yield from _columns("no_cause", result.causes[~is_caused], CAUSE_COLUMNS, None)
     for scope, (prefix, when) in REORDERING_METRICS.items():
         yield from _columns(prefix, result.reordering[result.reordering["scope"] == scope], REORDERING_COLUMNS, when)
@@ -88,12 +89,12 @@ def _pieces(result: Numbers) -> Iterator[_Piece]:
 
 @dataclass(frozen=True)
 class _Piece:
-    """Rows of one metric, or of several. These rows consist of plain arrays, which are joined only once. With one data
-    frame per metric, making this table took a fifth of a short run's time on the host.
+    """Rows of one metric, or of several metrics, as plain arrays. All pieces are joined only once, at the end. With one
+    data frame per metric, creating the table took a fifth of the host's time for a short run.
 
-    metric, unit, definition: One value for all rows, or one per row.
-    flow, t_ns, index: float64 array of shape (rows,), or one number for all rows. nan: none. Their integers are small
-        enough for a float64 (`tables.floats`).
+    metric, unit, definition: One text for all rows, or a list with one text per row.
+    flow, t_ns, index: float64 array of shape (rows,), or one number for all rows; nan if a row has no such value.
+        Integers in these arrays are small enough to be exact in float64 (`tables.floats`).
     value: float64 array of shape (rows,)
     """
 
@@ -136,7 +137,7 @@ def _table(pieces: Sequence[_Piece], schema: pa.Schema) -> pa.Table:
 
 
 def _texts(pieces: Sequence[_Piece], column: str) -> pa.Array:
-    # Many rows share a few words, so each word is created once.
+    # Many rows share a few words, so each distinct word is created only once.
     words: list[str] = []
     repeats: list[int] = []
     for piece in pieces:
@@ -155,7 +156,8 @@ def _integers(pieces: Sequence[_Piece], column: str) -> tuple[np.ndarray, np.nda
 
 
 def _shares(frame: pd.DataFrame) -> list[_Piece]:
-    """Rows of the series of shares. Jain's index has one row per second, not one per second and flow."""
+    """Rows of the series of shares. Jain's index has one row per second, while a share has one row per second and
+    flow."""
     index = least_index(frame)
     return [
         _piece("share_ratio", frame["flow"], frame["t_ns"], frame["share_ratio"], None, SERIES_NUMBERS["share_ratio"]),
@@ -170,8 +172,8 @@ def _seconds(delay: pd.DataFrame, end_ns: int) -> pd.DataFrame:
         second).
     """
     grid_ns = np.arange(0, end_ns, 1_000_000_000, dtype="int64")
-    # A value that is valid at the start of a second belongs to that second, too. fmin ignores nan (no path) if there is
-    # also a path.
+    # A second begins with the value that is valid at its start. fmin ignores nan (no path) if there is a path in
+    # another part of the second.
     at_start = step_at(delay["t_ns"].to_numpy(), floats(delay["delay_ns"]), grid_ns, np.nan)
     place = np.minimum(delay["t_ns"].to_numpy() // 1_000_000_000, len(grid_ns) - 1)
     np.fmin.at(at_start, place, floats(delay["delay_ns"]))
@@ -226,8 +228,8 @@ def _columns(
     """
     if frame.empty:
         return []
-    # The two columns `flow` and `when` are converted once for all others, because a few hundred conversions of short
-    # series take a tenth of a short run's time on the host.
+    # The columns `flow` and `when` are converted only once, and not once per metric: a few hundred conversions of short
+    # series take a tenth of the host's time for a short run.
     flow, t_ns = (None if name not in frame else floats(frame[name]) for name in ("flow", when))
     return [
         _piece(f"{prefix}.{name}", flow, t_ns, frame[name], unit, words)
@@ -236,7 +238,7 @@ def _columns(
 
 
 def numbers_of(columns: Mapping[str, tuple[str, str | None, str]]) -> dict[str, tuple[str, str | None, str]]:
-    """The columns of a table that are metrics. Text, and keys that identify the row, are left out.
+    """The columns of a table that are metrics. Text columns, and key columns that identify a row, are left out.
 
     >>> list(numbers_of({"flow": ("int64", None, ""), "kind": ("object", None, ""), "pkts": ("int64", "pkts", "")}))
     ['pkts']
@@ -248,7 +250,7 @@ def _piece(
     metric: str, flow: pd.Series | np.ndarray | int | None, t_ns: pd.Series | np.ndarray | None, value: pd.Series,
     unit: str | None, definition: str, index: pd.Series | None = None,
 ) -> _Piece:  # fmt: skip
-    """Rows of one metric. A series has the length of `value`; a single flow number applies to all rows."""
+    """Rows of one metric. If `flow` is a single number, this number applies to all rows."""
 
     def numbers(given: pd.Series | np.ndarray | int | None) -> np.ndarray | float:
         if isinstance(given, pd.Series):
@@ -259,7 +261,6 @@ def _piece(
 
 
 def _scalars(summary: dict[str, Any]) -> _Piece:
-    """The numbers of the summary, one per row."""
     rows: list[tuple[str, int | None, float | int | None, str, str]] = []
     # The cost of a run is left out, because it differs when the run is repeated.
     left_out = scalars.names(scalars.COSTS)
@@ -283,14 +284,14 @@ def _scalars(summary: dict[str, Any]) -> _Piece:
 
 
 def _numbers(summary: dict[str, Any], declared: scalars.Section) -> list[tuple[scalars.Scalar, Any]]:
-    """The scalars of a summary, or of one of its flows, that are numbers. The scalars are in the order of their
-    declaration."""
+    """The scalars of a summary, or of one of its flows, that are numbers, in the order in which `scalars` declares
+    them."""
     flat = scalars.flat(summary)
     return [(each, flat[each.name]) for each in declared if each.name in flat and not each.unit.is_text]
 
 
 _OBJECTS = {"fairness": "run.fairness_{}", "drops_by_cause_pkts": "run.drops_{}_pkts"}
-"""Objects of the summary in the order of their rows, each with the pattern for the names of its scalars."""
+"""Nested objects of the summary, each with the pattern for the names of its scalars; rows are in this order."""
 
 _KEYS = ("t_ns", "end_ns", "change_ns", "flow", "number", "change")
 """Columns that identify a row of a table."""

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All results computed from one run, as a value.
+"""All results that are computed from one run, as an object.
 
-This class is separate from `compute.py`. `long_form.py`, which makes a table of the results, then need not import the
-computation.
+This class is separate from `compute.py`, so that `long_form.py` can use the results without importing the computation.
 """
 
 from __future__ import annotations
@@ -25,13 +24,15 @@ from leowarp.metrics.sharing.shares import share_series
 
 @dataclass(frozen=True)
 class Numbers:
-    """All results computed from one run. The summary is computed at once; tables and series are computed on demand.
+    """All results computed from one run. The summary is computed when the object is created; tables and series are
+    computed on demand.
 
     summary: Scalars of the run and, in `flows`, of each flow; also stored as `summary.json`.
     route_changes: Columns in `CHANGE_COLUMNS`.
     causes: Late, lost and retransmitted packets by route change; columns in `CAUSE_COLUMNS`.
     path_delay: dict of (source, destination) to DataFrame. Propagation delay over time of the path in force.
-    balances: The balances of conservation. All of them hold, because otherwise no result is computed.
+    balances: The balances of conservation. Every balance holds: if one does not, an error is raised and no result is
+        computed.
     warnings: Points to check before the result is trusted.
     end_ns: Length of the run on its own clock.
     tables: The tables from which the results were computed.
@@ -52,10 +53,10 @@ class Numbers:
     recoveries: pd.DataFrame
     flows: Sequence[Any]
 
-    # Series are computed on demand: a study has thousands of runs, and needs only their summary.
+    # Series are computed on demand, because a study has thousands of runs and needs only their summaries.
     @cached_property
     def links(self) -> pd.DataFrame:
-        """One row per direction of a link that carried anything; columns in `LINK_COLUMNS`."""
+        """One row per direction of a link to which a packet was offered; columns in `LINK_COLUMNS`."""
         return link_use(self.tables, self.end_ns)
 
     @cached_property

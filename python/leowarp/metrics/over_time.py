@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers and states of a flow over time, by name. Each series has a unit and an exact definition."""
+"""Quantities and states of a flow over time, such as its congestion window. Each series has a name. A series has a unit
+and an exact definition."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ class Series:
     unit: Unit; "" for a plain count or a ratio.
     definition: Exact definition.
     needs: Trace table from which the series is read.
-    steps: True if a value holds until the next one. If False, it belongs to its instant only.
+    steps: True if a value holds until the next one. If False, a value belongs to its instant only, like the delay of
+        one packet.
     words: Meaning of each number, if the series is a state; otherwise empty.
     """
 
@@ -46,7 +48,7 @@ class Series:
     words: Mapping[int, str] = field(default_factory=dict, hash=False)
 
     def word(self, number: int) -> str:
-        """The word for a state. If a newer version defines the state, the result is the number itself."""
+        """The word for the number of a state; for a state of a newer version, the number as text."""
         return self.words.get(number, str(number))
 
     def of_flow(self, numbers: Numbers, flow: int) -> tuple[np.ndarray, np.ndarray]:
@@ -63,17 +65,17 @@ class Series:
 
 
 def series_of(text: str) -> Series:
-    """The series with this name. The unit may be omitted (`cwnd` for `cwnd_pkts`); `goodput` means the in-order
-    goodput.
+    """The series with this name. The unit may be omitted (`cwnd` for `cwnd_pkts`); `goodput` means
+    `goodput_in_order_bps`.
 
-    Raises ScenarioError if there is no such series; the message has the most similar name and all names.
+    Raises ScenarioError if there is no such series; the message contains the most similar name and a list of all names.
     """
     if text in SERIES:
         return SERIES[text]
     if text in _SHORT:
         return SERIES[_SHORT[text]]
     near = nearest(text, [*SERIES, *_SHORT])
-    # Where a short name exists, only this is listed, so that the list is readable.
+    # If a series has a short name, the list contains only the short name, so that the list is readable.
     names = {name: name for name in SERIES} | {name: short for short, name in _SHORT.items()}
     meant = f'did you mean "{near}"? ' if near else ""
     raise ScenarioError(f"there is no series {text!r:.60}", hint=f"{meant}one of {', '.join(names.values())}")
@@ -129,14 +131,15 @@ def _bbr_mode(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.nd
 
 
 def _probed(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
-    # Null minus a time is nan, so the entry of a lost probe has a time but no value.
+    # For a lost probe, the arrival is null, so the difference is nan: the series has the time of the probe but no
+    # value.
     echoes = numbers.tables.of_flow("echoes", flow)
     sent = echoes["sent_ns"].to_numpy(dtype="int64")
     return sent, floats(echoes["reply_ns" if name == "probe_rtt_ns" else "received_ns"]) - sent
 
 
 def _of_sockets() -> dict[str, Series]:
-    """A series for everything that is sampled from the sockets, except truth values."""
+    """A series for each quantity that is sampled from the sockets, except truth values."""
     return {
         column.name: Series(
             column.name, column.unit, f"{column.doc}; at every `observe.sockets`", "sockets", words=column.words
@@ -173,7 +176,7 @@ SERIES: dict[str, Series] = {
         *_of_sockets().values(),
     )
 }  # fmt: skip
-"""All series: the computed ones, followed by those sampled from the sockets."""
+"""All series: first those that are computed, then those that are sampled from the sockets."""
 
 
 def _stem(name: str) -> str:
@@ -181,7 +184,8 @@ def _stem(name: str) -> str:
                  if name.endswith(end)), name)  # fmt: skip
 
 
-# If two names differ only in their unit, the name without a unit is ambiguous, so it is not a short name.
+# If two names differ only in their unit, the name without a unit would be ambiguous, so neither of the two gets a short
+# name.
 _SHORT = {"goodput": "goodput_in_order_bps", "queue": "path_queue_pkts"} | {
     _stem(name): name for name in SERIES if [_stem(other) for other in SERIES].count(_stem(name)) == 1
 }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scalars of a run and of each of its flows: `summary.json`.
 
-`leowarp.scalars` declares the scalars with their units and definitions. This module combines the functions that compute
-their values. A scalar that the run did not record is None.
+`leowarp.scalars` declares the scalars with their units and definitions. This module calls the functions that compute
+the scalars' values, and combines their results. A scalar that the run did not record is None.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Inputs of scalars: the tables of a run, and the values that are computed from them for all flows together.
+    """Inputs of scalars: the tables of a run, and values that are computed once from the tables for all flows.
 
-    plan: Its name, flows and MTU are used.
+    plan: The run's plan; only its name, flows and MTU are used.
     links: Delay and rate of every direction over time.
     changes, causes, recoveries: Columns as in `CHANGE_COLUMNS`, `CAUSE_COLUMNS`, `RECOVERY_COLUMNS`.
     path_delay: dict of (source, destination) to DataFrame. Propagation delay over time of the path in force.
     changes_ns: dict of (source, destination) to int64 array. Instants at which the path of a pair changed in either
         direction, in ascending order.
     shares: How the TCP flows shared their paths.
-    late: Late packets that are not near any route change.
+    late: Late packets that did not arrive near any route change.
     end_ns: Length of the run on its own clock.
     """
 
@@ -75,7 +75,7 @@ class Evidence:
         """The result of `causes.cause_scalars` for the run."""
         return cause_scalars(self.causes)
 
-    # Only TCP counts, because pings and UDP do not change TCP's counters (TcpExt.*).
+    # Only TCP flows are counted, because pings and UDP do not change TCP's counters (TcpExt.*).
     @cached_property
     def tcp_senders(self) -> Counter[str]:
         """Number of TCP flows from each host, by its station."""
@@ -90,7 +90,8 @@ class Evidence:
 
 
 def summary_of(run: Evidence) -> dict[str, Any]:
-    """The content of `summary.json`, in the order in which its scalars are declared. The costs of the run are None.
+    """The content of `summary.json`; the scalars are in the order of their declaration. The costs of the run are None,
+    because the trace does not contain them.
 
     Returns: Scalars of the run by name (which contains the unit), the objects `fairness` and `drops_by_cause_pkts`, and
         `flows`: a dict of scalars for each flow, in the order of the plan.
@@ -104,7 +105,6 @@ def summary_of(run: Evidence) -> dict[str, Any]:
 
 
 def _of_run(run: Evidence) -> dict[str, Any]:
-    """Scalars that do not belong to a single flow (`scalars.RUN`)."""
     tables = run.tables
     return {
         "name": run.plan.name,
@@ -124,7 +124,6 @@ def _of_run(run: Evidence) -> dict[str, Any]:
 
 
 def _of_tcp(run: Evidence, number: int) -> dict[str, Any]:
-    """Scalars of a TCP flow."""
     tables, flow = run.tables, run.plan.flows[number]
     lived = life(tables, number, flow, run.end_ns)
     changes_ns = _changes_in(run, flow, lived)
@@ -151,13 +150,13 @@ def _of_tcp(run: Evidence, number: int) -> dict[str, Any]:
 
 
 def _of_probes(run: Evidence, number: int) -> dict[str, Any]:
-    """Scalars of a ping or UDP flow. If it has no replies, its delays are one-way."""
+    """Scalars of a ping or UDP flow. If the flow has no replies, its delays are one-way."""
     tables, flow = run.tables, run.plan.flows[number]
     lived = life(tables, number, flow, run.end_ns)
     changes_ns = _changes_in(run, flow, lived)
     replies = flow.kind == "ping" and bool(flow.replies)
-    # If the table is missing, probes were not recorded. If it is empty, no probe was sent. The summary must distinguish
-    # these two cases.
+    # If the table `echoes` is missing, probes were not recorded. If the table is empty, no probe was sent. The summary
+    # must distinguish a missing table from an empty one.
     probed = probes(tables, number, run.end_ns, one_way=not replies) if tables.has("echoes") else None
     return (
         _of_flow(run, number, lived, changes_ns)
@@ -177,7 +176,6 @@ _OF_KIND = {"tcp": _of_tcp, "program": _of_programs}
 
 
 def _of_flow(run: Evidence, number: int, lived: Life, changes_ns: np.ndarray) -> dict[str, Any]:
-    """Scalars that flows of every kind have."""
     flow = run.plan.flows[number]
     return (
         flow_summary(
@@ -198,24 +196,25 @@ def _of_flow(run: Evidence, number: int, lived: Life, changes_ns: np.ndarray) ->
 def _changes_in(run: Evidence, flow: Any, lived: Life) -> np.ndarray:
     """Instants during a flow's life at which its path changed, in either direction."""
     changes_ns = run.changes_ns[flow.source, flow.destination]
-    # Changes before or after a flow's life cannot lose its packets. If they counted, the share of changes with losses
-    # would be too low.
+    # A change before or after a flow's life cannot affect the flow's packets. If such changes counted, the share of
+    # changes with losses would be too low.
     return changes_ns[(changes_ns >= lived.start_ns) & (changes_ns < lived.stop_ns)]
 
 
 def _one_way_scalars(tables: Tables, number: int) -> dict[str, int | None]:
-    """One-way delay of all data packets of a TCP flow: the scalars of `ONE_WAY`; None if not counted."""
+    """One-way delay of all data packets of a TCP flow: the scalars of `ONE_WAY`; None if the run did not count
+    delays."""
     counted = delays(tables, number, DATA)
     return dict.fromkeys(scalars.names(ONE_WAY)) if counted is None else counted.scalars("owd")
 
 
 def _change_scalars(changes: pd.DataFrame, *, known: bool) -> dict[str, int | None]:
-    """Numbers of route changes. Changes between the same two stations at the same instant count as one, whichever
-    direction they have."""
+    """Numbers of route changes. Changes between the same two stations at the same instant count as one change, even if
+    they are in opposite directions."""
     if len(changes) == 0:
         return {"route_changes": 0, "route_changes_shorter": 0, "route_changes_with_late_pkts": 0 if known else None}
-    # With `routing.reverse = "mirror"`, both directions change at once. A change of both directions is one change, not
-    # two.
+    # With `routing.reverse = "mirror"`, both directions change at once. A change of both directions at once counts as
+    # one change.
     ends = [frozenset(pair) for pair in zip(changes["source"], changes["destination"], strict=True)]
     each = pd.DataFrame({
         "change": list(zip(changes["t_ns"], ends, strict=True)),
@@ -234,8 +233,8 @@ def _delay_scalars(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> 
     """Smallest, mean and largest propagation delay over the data paths of all flows, in whole ns; the mean is weighted
     by time.
 
-    Time without a path has no delay and does not count (see `no_path_s`). The values are None if there never was a
-    path.
+    While there is no path, there is no delay, so this time does not count (see `no_path_s`). The values are None if
+    there was no path during the whole run.
     """
     values, weights = [], []
     for frame in delays.values():
@@ -243,7 +242,7 @@ def _delay_scalars(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> 
         known = frame["delay_ns"].notna().to_numpy()
         values.append(frame["delay_ns"].to_numpy(dtype="float64")[known])
         weights.append(held[known])
-    # A row has no length if a route and a delay change at the run's end.
+    # A row of length 0 exists if a route and a delay change at the run's end, so rows of length 0 are left out.
     value, weight = np.concatenate(values or [np.zeros(0)]), np.concatenate(weights or [np.zeros(0)])
     inside = weight > 0
     if not inside.any():
@@ -256,7 +255,8 @@ def _delay_scalars(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> 
 
 
 def _no_path_ns(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> int:
-    """For the pair of each flow, the time without a path is added up; the longest of these sums, in ns."""
+    """Longest time without a path, in ns: the times without a path are added up for each pair of stations with flows,
+    and the result is the largest sum."""
     longest = 0
     for frame in delays.values():
         held = np.diff(np.append(frame["t_ns"].to_numpy(dtype="int64"), end_ns))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that summaries of the synthetic runs have the declared scalars in their order, and that `40-metrics.parquet`
-has their definitions."""
+"""Tests that summaries of the synthetic runs have the declared scalars in the declared order, and that
+`40-metrics.parquet` has their definitions."""
 
 import dataclasses
 import itertools
@@ -17,7 +17,7 @@ from leowarp.scalars.of_run import COSTS, CURES
 from leowarp.scenario.schema import Flow
 from support.synthetic.access import PLAN_TOML, write_synthetic_access
 
-# In these runs no share is missing either, so there is no reason for one.
+# No share is missing in these runs, so `share_reason` is null too.
 NO_TRANSFERS = {"completion_ns", "share_reason"}
 # The tables lack `acks`, the kernel's counters and some columns of TCP_INFO.
 NOT_OF_TCP = {*NO_TRANSFERS, *scalars.names(ACKNOWLEDGEMENTS), "received_ce_pkts", "rto_p50_us", "rttvar_p50_us",
@@ -58,8 +58,8 @@ def test_scalars_stand_in_the_declared_order(both):
 
 
 def test_what_is_declared_is_known_of_some_run(both):
-    """Scalars that these tables do not record are left out here. `tests/guest/scalars_test.py` finds them in runs of
-    the guest."""
+    """Scalars that the tables of these runs do not record are left out here. `tests/guest/scalars_test.py` finds them
+    in runs of the guest."""
     of_runs = known(scalars.flat(each.summary) for each in both)
     assert set(scalars.names(scalars.RUN)) - of_runs == {
         *scalars.names(COSTS), *scalars.names(CURES), "fairness.reason"

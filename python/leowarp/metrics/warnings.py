@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Points to check before the numbers of a run are trusted. The warnings are sentences for the manifest and for the top
-of the report.
+"""Points to check before the numbers of a run are trusted. Each warning is a sentence, which is shown in the manifest
+and at the top of the report.
 
-A warning does not mean that a number is wrong: numbers known to be wrong cause an error (`metrics/conservation.py`).
+A warning does not mean that a number is wrong: if a number is known to be wrong, the run fails with an error
+    (`metrics/conservation.py`).
 """
 
 from __future__ import annotations
@@ -22,27 +23,27 @@ from leowarp.metrics.per_flow import iperf3
 from leowarp.trace.schema.hosts import CA_OPEN
 
 LATE_WITHIN_NS = 2_000_000_000
-"""A route change counts as the cause of a late packet for at most this long: 500 packets at 100 Mbit/s take 60 ms per
-hop."""
+"""A late packet is attributed to a route change if it arrives at most this long after the change: 500 packets at 100
+Mbit/s take 60 ms per hop."""
 
 SYNS = 2
-"""If only one SYN was sent, it may still be in flight when the run ends. The second is sent after 1 s without an answer
-(RFC 6298, 2.1)."""
+"""A flow is reported as never connected only if it sent at least this number of SYNs: a single SYN may still be in
+flight when the run ends. The second SYN is sent 1 s after the first one if there is no answer (RFC 6298, 2.1)."""
 
-# Both thresholds must be exceeded, because a growing receive window limits slow start for a while without any fault:
-# for 0.6 to 0.8 s with packets of 1,115 bytes over 180 ms. With packets of 800 bytes and a window that did not grow,
-# the limit was permanent: the flow got 2.9 of 40 Mbit/s (docs/changes/0.2.0.md, "Receivers read as their windows
-# grow").
+# Both thresholds below must be exceeded. A growing receive window limits slow start for a while without any fault: for
+# 0.6 to 0.8 s with packets of 1,115 bytes over 180 ms. A window that did not grow limited a flow with packets of 800
+# bytes permanently: it got 2.9 of 40 Mbit/s (docs/changes/0.2.0.md, "Receivers read as their windows grow").
 HELD_RATIO, HELD_US = 0.5, 5_000_000
-"""There is a warning if the receiver's window limited a flow for more than this share of the sampled time, and for more
+"""A flow is reported if its receiver's window limited it for more than this share of the sampled time, and for more
 than this number of us."""
 
 FULL_RATIO = 0.9
-"""There is no warning if a flow still uses this share of its path, because the window then only limits the queue."""
+"""A flow that uses at least this share of its path's capacity is not reported, because the window then only limits the
+queue."""
 
 
 def late_away_from_changes(tables: Tables, pairs: Iterable[Pair]) -> pd.DataFrame:
-    """Late packets that are not near any change of the path in either direction.
+    """Late packets that did not arrive soon after a change of the path in either direction.
 
     pairs: iterable of (source, destination). Source and destination of the flows.
     Returns: Rows of `packets`, from `late_outside_changes`.
@@ -54,15 +55,16 @@ def late_away_from_changes(tables: Tables, pairs: Iterable[Pair]) -> pd.DataFram
 
 
 def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> list[str]:
-    """One sentence per warning. The order is: late packets, times without a path, the flows in their order, links
-    without counters.
+    """One sentence per warning. The order is: late packets, times without a path, flows (in the order of the summary),
+    links without counters.
 
     summary: The result of `summary_of(...)`.
     late: Late packets that are not near any route change, from `late_outside_changes`; `sent_ns` and `flow` of each are
         used.
     """
     sentences = []
-    # On a link with jitter or without order, packets are late at any time, so this is no reason for a warning.
+    # On a link with jitter or without order, packets may be late at any time, so late packets are no reason for a
+    # warning.
     if len(late) and not tables.reorders:
         first = late.iloc[0]
         of_number = {flow["flow"]: flow for flow in summary["flows"]}
@@ -75,13 +77,14 @@ def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> 
         sentences.append(f"there was no path for {summary['no_path_s']:g} s of {summary['virtual_s']:g} s")
     for flow in summary["flows"]:
         if flow["kind"] == "program":
-            # The program's connections are separate flows, with their own warnings.
+            # The program's connections are separate flows, and warnings for these connections follow separately.
             if (unread := (iperf3.said(tables, flow["flow"]) or {}).get("unreadable")) is not None:
                 sentences.append(f"what iperf3 printed as the client of {_named(flow)} was not read: {unread}")
             continue
         if flow.get("error"):
             sentences.append(f"{_named(flow)} ended with error {flow['error']} (errno)")
-        # At most one of the two warnings applies: a flow of which nothing arrived cannot have connected either.
+        # At most one of the next two warnings applies: if none of a flow's packets arrived, its SYN did not arrive
+        # either.
         if (silent := nothing_arrived(flow)) is not None:
             sentences.append(silent)
         elif (alone := never_connected(flow)) is not None:
@@ -89,7 +92,7 @@ def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> 
         if (held := held_by_receiver(flow, tables.of_flow("sockets", flow["flow"]))) is not None:
             sentences.append(held)
     uncounted = uncounted_directions(tables)
-    # There is nothing to warn of if all packets arrived, or if packets were not recorded.
+    # If all packets arrived, or if packets were not recorded, missing drop counters are no reason for a warning.
     if uncounted and tables.bins["lost_pkts"].sum():
         sentences.append(
             f"the queueing discipline of {uncounted} directions of links (netem) does not tell what it was offered and "
@@ -99,7 +102,6 @@ def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> 
 
 
 def _named(flow: dict[str, Any]) -> str:
-    """Name of a flow in all these sentences."""
     return named(FlowKey.of_summary(flow))
 
 
@@ -107,8 +109,8 @@ def never_connected(flow: dict[str, Any]) -> str | None:
     """Warning for a TCP flow (an entry of `summary["flows"]`) whose SYN was retransmitted and never answered; None for
     other flows.
 
-    The receiver answers packets that arrive, so here the answer was lost on its way back. `nothing_arrived` handles the
-    other case.
+    A receiver answers every packet that arrives, so the SYN's answers were lost on the way back. `nothing_arrived`
+    handles flows whose packets never arrive.
     """
     if flow["kind"] != "tcp" or flow["connect_ns"] is not None or flow["bytes"] != 0:
         return None
@@ -128,12 +130,12 @@ def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
     """
     if not len(samples) or (flow.get("capacity_used_ratio") or 0.0) >= FULL_RATIO:
         return None
-    # During loss recovery, data that arrived after a missing packet fill the window. Such a full window is an effect of
-    # the path.
+    # During loss recovery, data that arrived after a missing packet fill the window, so the path and not the receiver
+    # limits the flow.
     is_open = samples["ca_state"].to_numpy() == CA_OPEN
     grown_us = np.diff(floats(samples["rwnd_limited_us"]))
-    # tcpi_rwnd_limited is cumulative. The result is the sum of its increases between two successive samples that are
-    # both outside loss recovery.
+    # tcpi_rwnd_limited is cumulative. The result is the sum of its increases between successive samples, if both
+    # samples are outside loss recovery.
     held_us = np.nansum(grown_us[is_open[1:] & is_open[:-1]])
     if held_us <= max(HELD_US, HELD_RATIO * np.ptp(samples["t_ns"].to_numpy(dtype="int64")) / 1e3):
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Definitions that all readers of arrivals share: description of a file, parts of it, flows, and progress of
+"""Definitions that all readers of arrivals share: description of a file, its parts, its flows, and the progress of
 reading."""
 
 from __future__ import annotations
@@ -22,39 +22,40 @@ PROTOCOLS = ("icmp", "icmp-reply", "tcp", "rtp", "udp")
 TIME_UNITS = ("s", "ms", "us", "ns")
 """Units of a column of times (`Source.time_unit`, or the end of the column's name)."""
 _PLACES = 3
-"""Places of a capture. If the evidence excludes none of the places, the place is unknown."""
+"""Number of places at which a capture can be made. If the evidence excludes none of the three places, the place is
+unknown."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Description of a file: what the file itself does not say.
+    """Description of a file: facts that the file itself does not contain.
 
     Attributes
     ----------
     format : str, optional
-        One of `FORMATS`. By default it is determined from the first bytes, or else from the name.
+        One of `FORMATS`. By default the first bytes determine the format; if they do not suffice, the file's name does.
     sequence, time, bytes : str, optional
-        Columns of CSV and Parquet files, by name, or by number from 1. `sequence` defaults to the only column, or to
+        Columns of CSV and Parquet files, by name, or by number from 1. By default, `sequence` is the only column, or
         the only column with a usual name.
     time_unit : str, optional
-        One of `TIME_UNITS`. It is not needed if the column's name ends in the unit (`received_ns`), or if its type is a
-        time.
+        One of `TIME_UNITS`. The unit is not needed if the column's name ends in the unit (`received_ns`), or if its
+        type is a time.
     header : bool
         True if the first line of a CSV file has the names of the columns.
     protocol : str, optional
         One of `PROTOCOLS`: the packets of this protocol in a capture are used. By default, ICMP echo requests and TCP
         are used. Echo replies must be selected explicitly.
     flow : int, optional
-        Number of the flow in a capture, from 0. It is required if there are several flows.
+        Number of the flow in a capture, from 0. The number is required if there are several flows.
     field_offset, field_size : int
-        Where the number is in the payload of UDP: bytes before it, and its length of 2, 4 or 8 bytes.
+        Position of the number in a UDP payload: number of bytes before it, and its length of 2, 4 or 8 bytes.
     field_order : {"big", "little"}
         Byte order of the number.
 
     Raises
     ------
     ScenarioError
-        If a value is not allowed, or if only one of two is given: the protocol UDP, or the place of its field.
+        If a value is not allowed, or if the protocol UDP is given without the position of its number or vice versa.
     """
 
     format: str | None = None
@@ -80,10 +81,10 @@ class Source:
             )
         if self.flow is not None and self.flow < 0:
             raise ScenarioError(f"flow = {self.flow}: flows are counted from 0")
-        # The maximum length of a UDP payload (RFC 768 has 16 bits for the length).
+        # 65,535 is the maximum length of a UDP payload (RFC 768 has 16 bits for the length).
         if self.field_offset is not None and not 0 <= self.field_offset <= 65_535:
             raise ScenarioError(f"field_offset = {self.field_offset} is not within 0 and 65535")
-        # UDP does not describe its payload, so the number cannot be found without its place.
+        # UDP does not describe its payload, so the number cannot be found without its position.
         if (self.protocol == "udp") != (self.field_offset is not None):
             raise ScenarioError(
                 "a UDP payload's sequence field needs both the protocol and the field's place",
@@ -93,7 +94,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Part:
-    """Some arrivals in their order. Columns that the file does not have are None.
+    """Some arrivals of a file, in their order. Columns that the file does not have are None.
 
     Attributes
     ----------
@@ -112,12 +113,12 @@ class Part:
 
 @dataclass(frozen=True)
 class Flow:
-    """Packets of a capture with a common sequence of numbers; see `leowarp reorder FILE --flows`.
+    """Packets of a capture whose sequence numbers belong together; see `leowarp reorder FILE --flows`.
 
     Attributes
     ----------
     flow : int
-        Number of the flow from 0, in the order of the flows' first packets.
+        Number of the flow, from 0, in the order in which the flows' first packets were captured.
     protocol : str
         One of `PROTOCOLS`.
     source, destination : str
@@ -125,11 +126,12 @@ class Flow:
     id : int or None
         Identifier of an ICMP echo, or SSRC of RTP; None for other protocols.
     packets_pkts, payload_bytes : int
-        Number of the flow's packets in the capture.
+        Number of the flow's packets in the capture, and of their payload bytes.
     first_ns, last_ns : int or None
         Times of its first and last packet, in ns since 1970.
     inside : str or None
-        Encapsulations around the flow's packets, such as "PPPoE" or "GRE, IP in IP". None: none, or only VLAN tags.
+        Encapsulations around the flow's packets, such as "PPPoE" or "GRE, IP in IP". None if there are none, or only
+        VLAN tags.
     """
 
     flow: int
@@ -151,10 +153,10 @@ class CapturedAt:
     Attributes
     ----------
     places : tuple of str
-        The places ("sender", "middle", "receiver") that the evidence does not exclude. Empty if the evidence is
-        contradictory.
+        The places ("sender", "middle", "receiver") that the evidence does not exclude. The tuple is empty if the
+        evidence is contradictory.
     evidence : str
-        The evidence against the other places; empty if all three remain.
+        The evidence against the excluded places; empty if all three places remain.
     """
 
     places: tuple[str, ...]
@@ -171,7 +173,7 @@ class CapturedAt:
 
 @dataclass
 class Reading:
-    """A file that is being read. A file can be iterated only once.
+    """A file that is being read; it can be iterated only once.
 
     Attributes
     ----------
@@ -180,13 +182,14 @@ class Reading:
     format : str
         One of `FORMATS`.
     parts : callable
-        Iterator over the parts of the file (`Part`). Meanwhile it fills in the attributes below.
+        Function that returns an iterator over the parts of the file (`Part`). While the iterator runs, it fills in the
+        attributes below.
     done_ratio : float or None
         Share of the file that has been read so far; None if its length is unknown.
     flows : list of Flow
         Flows of a capture.
     counts : dict
-        What else the capture contains, with numbers of packets.
+        Other content of the capture, with the number of packets of each kind.
     skipped : list of Skip
         Packets of a capture that were not read. The most frequent reason comes first.
     captured_at : CapturedAt or None
@@ -211,8 +214,8 @@ class Reading:
 
 
 def first_bytes(stream: BinaryIO) -> bytes:
-    """First bytes of a stream, without consuming them. There are fewer than its buffer size if the stream is short or
-    slow."""
+    """First bytes of a stream, without consuming them. There are fewer bytes than the stream's buffer holds if the
+    stream is short or slow."""
     return stream.peek(1) if isinstance(stream, io.BufferedReader) else b""
 
 
@@ -221,7 +224,7 @@ def total_bytes(stream: BinaryIO) -> int | None:
     # A pipe has no length, so its progress is only a number of packets.
     if not stream.seekable():
         return None
-    # The position is restored, because the first bytes may have been read before.
+    # The position is restored afterwards, because the first bytes may already have been read.
     at = stream.tell()
     total = stream.seek(0, io.SEEK_END)
     stream.seek(at)

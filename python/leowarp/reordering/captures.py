@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reader of captures. The reader returns the arrivals of one flow, skipped packets, and warnings about the result."""
+"""Reader of captures. The reader returns the arrivals of one flow, the skipped packets, and warnings about the
+result."""
 
 from __future__ import annotations
 
@@ -15,15 +16,16 @@ from leowarp.reordering.native import native
 
 
 def parts(this: Reading, chunks: Iterator[bytes], source: Source) -> Iterator[Part]:
-    """The arrivals of one flow, in parts. Also fills in flows, counts, skipped packets and notes.
+    """The arrivals of one flow, in parts. While the parts are read, flows, counts, skipped packets and notes of `this`
+    are filled in.
 
-    Raises ScenarioError if there are several flows and none was selected, or if the selected flow does not exist.
+    Raises ScenarioError if there are several flows and none is selected, or if the selected flow does not exist.
     """
     capture = _reader(source, source.flow)
     for chunk in chunks:
         part = _part(capture.feed(chunk))
-        # The first flow may be the only one, so it is measured at once. A second flow makes the file ambiguous. The
-        # measurement is then discarded, with the error below.
+        # The first flow may be the only one, so its packets are measured at once. A second flow makes the file
+        # ambiguous. The first flow's measurement is then discarded, and the error below is raised.
         if source.flow is not None or capture.flow_count() < 2:
             yield part
     last = _part(capture.finish())
@@ -76,9 +78,8 @@ def _captured_at(capture: Any) -> CapturedAt | None:
 
 
 def _notes(this: Reading, flow: Flow, merged: tuple[int, int, int | None] | None) -> list[str]:
-    """Warnings about the result."""
     counts, notes = this.counts, []
-    # The reason is recognised by the text that the crate uses.
+    # The reason is recognised by its text, because the crate gives it no other identifier.
     if any(" cut off by the end" in skip.why for skip in this.skipped):
         notes.append(
             "the file ends inside a packet, and what was captured after it is missing: it was copied while it was "
@@ -112,7 +113,8 @@ def _notes(this: Reading, flow: Flow, merged: tuple[int, int, int | None] | None
 
 
 def _place_note(captured_at: CapturedAt | None, flow: Flow) -> str | None:
-    """Warning about a capture that was made before the network, or inside it."""
+    """Warning about a capture that was not made at the receiver of the flow; None if it was, or if the place is
+    unknown."""
     if captured_at is None or not captured_at.places or "receiver" in captured_at.places:
         return None
     where = {
@@ -137,10 +139,10 @@ def described(flow: Flow) -> str:
 
 
 def _part(columns: tuple[bytes, bytes, bytes]) -> Part:
-    """Convert columns from the crate. The bytes of these columns are in native order and are not copied."""
+    """Convert columns from the crate. The columns are bytes in native order, which are not copied."""
     seq, t_ns, len_bytes = columns
-    # pcapng's simple packet blocks have no times. The column of times is then shorter, and times cannot be assigned to
-    # packets.
+    # pcapng's simple packet blocks have no times, so the column of times is shorter than the others. The times then
+    # cannot be assigned to packets.
     numbers, instants = np.frombuffer(seq, dtype=np.uint64), np.frombuffer(t_ns, dtype=np.int64)
     return Part(numbers, instants if len(instants) == len(numbers) else None, np.frombuffer(len_bytes, dtype=np.uint32))
 
@@ -157,7 +159,7 @@ def _flow(number: int, flow: dict[str, Any]) -> Flow:
 
 
 def what_is_there(file: Reading) -> str:
-    """Hint for a capture without numbered packets. The hint depends on what else the capture contains."""
+    """Hint for a capture without numbered packets, depending on the capture's other content."""
     counts = file.counts
     if counts["udp_pkts"]:
         return (
@@ -173,7 +175,7 @@ def what_is_there(file: Reading) -> str:
         )
     if (line := skipped_line(file.skipped)) is not None:
         told.append(line)
-    # Reasons are recognised by the texts that the crate uses, because they have no other identifiers here.
+    # Reasons are recognised by their texts, because the crate gives them no other identifiers.
     if any(" cut to " in skip.why for skip in file.skipped):
         told.append("capture whole packets: tcpdump -s 0")
     if any("link type" in skip.why for skip in file.skipped):
@@ -184,4 +186,4 @@ def what_is_there(file: Reading) -> str:
 _FLOWS_SHOWN = 10
 """Largest number of flows that an error message lists."""
 _FLOW_OF_NONE = 2**32
-"""A number that no flow of a capture can have."""
+"""A number that no flow of a capture can have, so that no flow is measured."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Captures from other tools. Skipped, missing and merged packets and the place of the capture are reported, and no
-number is wrong."""
+number of the result is wrong."""
 
 import pytest
 from hypothesis import given, settings
@@ -24,7 +24,7 @@ def test_packets_inside_a_tunnel_are_measured_and_the_flow_says_so(tmp_path):
     assert (found.reordering.received_pkts, found.reordering.reordered_pkts) == (5, 1)
     assert found.flow.inside == "PPPoE"
     assert found.skipped == []
-    # GRE in GRE
+    # GRE inside GRE
     frames = apart([ip(47, b"\0\0\x08\0" + ip(47, b"\0\0\x08\0" + echo(number))) for number in REORDERED])
     assert measure_file(pcap_file(tmp_path / "b.pcap", frames)).flow.inside == "GRE"
 
@@ -108,7 +108,7 @@ def test_data_in_a_syn_are_no_hole(tmp_path):
 
 
 def pinged(tmp_path, late_ns, reply_ns, hops=(64, 64)):
-    """Twenty echo requests 10 ms apart, with their replies; two of these are late."""
+    """Twenty echo requests 10 ms apart, with their replies; two of them are late."""
     asked = [Frame(10_000_000 * k, ethernet(echo(k, hops=hops[0]))) for k in range(20)]
     late = {4: late_ns, 10: late_ns}
     answered = [
@@ -141,7 +141,7 @@ def test_times_to_live_tell_where_a_capture_was_made(tmp_path, hops, place):
 
 @st.composite
 def any_frames(draw):
-    """Echo requests and other content of a capture: truncated, duplicated, and in any order."""
+    """Random frames of a capture: echo requests and other packets, truncated, duplicated, and in any order."""
     numbers = draw(st.lists(st.integers(0, 30), min_size=1, max_size=30))
     frames = [
         Frame(1000 * k, draw(st.sampled_from([ethernet, pppoe]))(echo(number)), captured_bytes=draw(cuts))
@@ -164,7 +164,7 @@ def test_every_packet_is_numbered_counted_or_skipped_with_a_reason(tmp_path_fact
     assert sum(counts[name] for name in read) == len(frames)
     assert sum(skip.count for skip in found.skipped) == counts["skipped_pkts"]
     assert sum(flow.packets_pkts for flow in found.flows) == counts["numbered_pkts"]
-    # Headers of Ethernet, IP and ICMP have 42 bytes, and 50 with PPPoE.
+    # Headers of Ethernet, IP and ICMP have 42 bytes together, or 50 with PPPoE.
     whole = [frame for frame in frames if frame.captured_bytes is None or frame.captured_bytes >= 50]
     assert counts["skipped_pkts"] <= len(frames) - len([frame for frame in whole if len(frame.data) > 66])
 
@@ -188,7 +188,7 @@ def test_a_damaged_length_of_a_block_is_found_by_the_other_one(tmp_path_factory,
     except LeowarpError as error:
         hint = error.hint
     else:
-        # The changed length now leads beyond the end of the file.
+        # The changed length now reaches beyond the end of the file.
         hint = found.skipped[-1].why
         assert "cut off by the end of the file" in hint
     assert hint
@@ -207,7 +207,7 @@ def test_a_record_that_holds_more_than_the_packet_had_is_found(tmp_path_factory,
         found = reordering.survey(file)
     except LeowarpError:
         return
-    # The length of the damaged packet covers the data that follow it in the file, and `skipped` reports these.
+    # The changed length of the damaged packet covers the packets after it, and `skipped` reports these packets.
     assert found.skipped
 
 

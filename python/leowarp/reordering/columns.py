@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convert columns of the types that users have (lists, numpy, Arrow, pandas) to the three types of the meter."""
+"""Converts columns of the types that users have (lists, numpy, Arrow, pandas) to the three types of the native
+meter."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from leowarp.reordering.settings import SEQ_MAX
 Place = tuple[str, int]
 """Word for the position of a value in messages ("row", "index"), and the number of the first value."""
 FROM_0: Place = ("index", 0)
-"""In columns in memory, counting starts from 0, as in Python."""
+"""Values of a column in memory are counted from 0, as in Python."""
 
 
 def sequence_column(values: Any, bits: int | None = None, place: Place = FROM_0) -> np.ndarray:
@@ -21,9 +22,10 @@ def sequence_column(values: Any, bits: int | None = None, place: Place = FROM_0)
 
     values: array-like of shape (n,). Integers in a list, a numpy array, an Arrow array or chunked array, or a pandas or
         Polars series.
-    bits: If given, larger numbers than this many bits can hold are an error.
-    place: (str, int). Word for a position in messages, and number of the first value; for instance "row" and 2.
-    Raises TraceError if a number is negative, missing, too large or not whole. The message says which.
+    bits: If set, a number that does not fit into this many bits is an error.
+    place: (str, int). Word for a position in messages, and number of the first value; for example ("row", 2).
+    Raises TraceError if a number is negative, missing, too large or not whole. The message names the position and the
+    reason.
     """
     return _whole(values, "sequence number", np.uint64, SEQ_MAX if bits is None else (1 << bits) - 1, place)
 
@@ -31,13 +33,13 @@ def sequence_column(values: Any, bits: int | None = None, place: Place = FROM_0)
 def time_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
     """Times in ns as an int64 array of shape (n,); None stays None. `datetime64` arrays are converted.
 
-    Raises TraceError if a time is missing, is not whole, or needs more than 64 bits. Negative times are allowed,
+    Raises TraceError if a time is missing, is not whole, or does not fit into 64 bits. Negative times are allowed,
     because only
         differences matter.
     """
     if values is None:
         return None
-    # pandas and Arrow store times in units of their own (ms, us). All are converted to ns before anything is compared.
+    # pandas and Arrow store times in various units (s, ms, us). All times are converted to ns first.
     array = _array(values, "instant of arrival", place)
     if array.dtype.kind in "Mm":
         if np.isnat(array).any():
@@ -47,18 +49,18 @@ def time_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
 
 
 def length_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
-    """Payload lengths in bytes as a uint32 array of shape (n,); None stays None. Raises TraceError in the same cases as
-    `sequence_column`."""
+    """Payload lengths in bytes as a uint32 array of shape (n,); None stays None. Raises TraceError for the same reasons
+    as `sequence_column`."""
     return None if values is None else _whole(values, "length in bytes", np.uint32, 2**32 - 1, place)
 
 
 def _whole(values: Any, what: str, kind: type, largest: int, place: Place) -> np.ndarray:
     """A column of whole numbers as a contiguous array of type `kind`. If values do not fit, TraceError names the first
-    of them."""
+    such value."""
     array = _array(values, what, place)
     if array.ndim != 1:
         raise TraceError(f"{what}s come as one column, not as an array of shape {array.shape}")
-    # numpy makes an empty list a float64 array, which is not an error here.
+    # numpy makes an empty list a float64 array; here it is no error.
     if array.size == 0:
         return np.zeros(0, dtype=kind)
     if array.dtype.kind == "O":
@@ -66,12 +68,12 @@ def _whole(values: Any, what: str, kind: type, largest: int, place: Place) -> np
     if array.dtype.kind == "f" and np.isnan(array).any():
         # pandas converts whole numbers to floats if values are missing.
         raise _missing(what, np.isnan(array), place)
-    # Floats are rejected even if they are whole, because above 2^53 two numbers could become equal.
+    # Floats are rejected even if they are whole, because two different numbers above 2^53 may become the same float.
     if array.dtype.kind not in "iu":
         raise TraceError(
             f"a {what} is a whole number, but the column is of type {array.dtype}", hint="array.astype('int64')"
         )
-    # Values are compared before the conversion, because they would wrap around in it.
+    # Values are compared before the conversion, because the conversion would let them wrap around.
     lowest = 0 if np.dtype(kind).kind == "u" else -SEQ_MAX - 1
     for wrong, why in ((array < lowest, "is negative"), (array > largest, f"is larger than {largest}")):
         if wrong.any():
@@ -81,13 +83,14 @@ def _whole(values: Any, what: str, kind: type, largest: int, place: Place) -> np
 
 
 def _array(values: Any, what: str, place: Place) -> np.ndarray:
-    """Convert any input to a numpy array. Raises TraceError if the input itself marks a value as missing."""
-    # A masked array is rejected here, because numpy would return the meaningless values below its mask.
+    """Convert any input to a numpy array. Raises TraceError if the input marks a value as missing."""
+    # A masked array is rejected, because numpy would return the meaningless values under its mask.
     if isinstance(values, np.ma.MaskedArray) and values.mask.any():
         raise _missing(what, np.ma.getmaskarray(values), place)
     if isinstance(values, np.ndarray):
         return np.asarray(values)
-    # `null_count` is a property in PyArrow and a method in Polars. NumPy and lists have no missing values.
+    # `null_count` is a property in PyArrow and a method in Polars. NumPy arrays and lists have no marker for missing
+    # values.
     null_count = values.null_count if hasattr(values, "null_count") else 0
     if null_count() if callable(null_count) else null_count:
         raise _missing(what, np.asarray(values.is_null()), place)
@@ -102,7 +105,7 @@ def _array(values: Any, what: str, place: Place) -> np.ndarray:
 
 
 def _of_objects(array: np.ndarray, what: str, place: Place) -> np.ndarray:
-    """Python integers, which numpy stores as objects if one of them does not fit into 64 bits."""
+    """Python integers; numpy stores a list of integers as objects if one of them does not fit into 64 bits."""
     for at, value in enumerate(array):
         # The type is recognised by its name, because pandas may not be installed.
         if type(value).__name__ == "NAType":

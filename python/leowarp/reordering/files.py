@@ -29,33 +29,34 @@ from leowarp.reordering.native import native
 from leowarp.reordering.results import Reordering
 
 _CHUNK_BYTES = 1 << 20
-"""Number of bytes that are read and passed to the crate at once. Memory does not depend on the length of the file."""
+"""Number of bytes that are read and passed to the crate at once. Memory therefore does not depend on the length of the
+file."""
 
 
 @contextmanager
 def reading(path: Path | str, source: Source | None = None, bits: int | None = None) -> Iterator[Reading]:
-    """Open a file of arrivals (`-` is standard input). The file's parts are read during iteration.
+    """Open a file of arrivals (`-` is standard input). The parts are read while the caller iterates over them.
 
     Parameters
     ----------
     path : path
         Text, CSV, Parquet, pcap or pcapng, or `-`.
     source : Source, optional
-        What the file itself does not say.
+        Description of the file: facts that the file itself does not contain.
     bits : int, optional
-        Number of bits of the numbers in a text, 8 to 63. A larger number is an error.
+        Width of the numbers in a text file in bits, 8 to 63. A larger number is an error.
 
     Yields
     ------
     Reading
-        The reading. Its `flows`, `counts` and `notes` are complete after the last part.
+        The reading. The `flows`, `counts` and `notes` of the reading are complete after the last part.
 
     Raises
     ------
     ScenarioError
         If the file does not exist, or if a column or a flow must be selected.
     TraceError
-        If the file contains invalid sequence numbers, or is truncated. The message gives the line, the row, or the
+        If the file contains invalid sequence numbers, or is truncated. The message names the line, the row, or the
         packet and byte.
     """
     source = source or Source()
@@ -66,7 +67,7 @@ def reading(path: Path | str, source: Source | None = None, bits: int | None = N
             read = _text if kind == "text" else _capture
             yield Reading(name, kind, lambda this: read(this, stream, source, bits))
             return
-        # The import is here, because reading a sequence from text or a capture should not import pyarrow.
+        # Imported late, because reading text or a capture should not import pyarrow.
         from leowarp.reordering import tables
 
         parts = tables.csv_parts if kind == "csv" else tables.parquet_parts
@@ -82,7 +83,7 @@ class Survey:
     flows : list of Flow
         Flows in the order of their first packets.
     counts : dict of str to int
-        What else the capture contains, with numbers of packets.
+        Other content of the capture, with the number of packets of each kind.
     skipped : list of Skip
         Packets of the capture that were not read, with the reasons.
     """
@@ -94,7 +95,7 @@ class Survey:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Metrics of the sequence in a file, and further facts about the file.
+    """Metrics of the sequence in a file, with further facts about the file.
 
     Attributes
     ----------
@@ -103,9 +104,9 @@ class Measured:
     format : str
         One of `arrivals.FORMATS`.
     flow : Flow or None
-        The measured flow, if the file is a capture.
+        The measured flow of a capture; None for other formats.
     counts : dict of str to int
-        What else a capture contains, with numbers of packets.
+        Other content of a capture, with the number of packets of each kind.
     notes : list of str
         Warnings about the result.
     skipped : list of Skip
@@ -139,12 +140,11 @@ def measure_file(
     path : path
         Text (one sequence number per line), CSV, Parquet, pcap or pcapng; `-` is standard input.
     source : Source, optional
-        What the file itself does not say.
+        Description of the file: facts that the file itself does not contain.
     sent_pkts : int, optional
         Number of packets that were sent.
     on_progress : callable, optional
-        Function that is called with the share of the file that has been read (None: unknown) and the number of packets
-        so far.
+        Called with the share of the file that has been read (None: unknown) and the number of packets so far.
     **settings
         Fields of `Settings`.
 
@@ -155,12 +155,12 @@ def measure_file(
     """
     meter = Meter(**settings)
     source = source or Source()
-    # The meter checks the settings before the file is opened. A wrong setting is then reported even if the file is a
-    # pipe without data.
+    # The meter checks its settings before the file is opened. A wrong setting is therefore reported even if the file is
+    # a pipe without data.
     packets = 0
     with reading(path, source, meter.settings.bits) as file:
-        # ICMP and RTP have numbers of 16 bits, TCP's bytes have 32, and UDP's have `field_size`. The crate handles
-        # their wrap-around.
+        # A packet number has 16 bits for ICMP and RTP, 32 for TCP (a byte number), and `field_size` bytes for UDP. The
+        # crate handles the wrap-around itself.
         if file.format == "pcap" and meter.settings.bits is not None:
             raise ScenarioError("the numbers of a capture have widths of their own", hint="leave out --bits")
         for part in file:
@@ -172,8 +172,8 @@ def measure_file(
         raise TraceError(f"{file.name} holds no arrival, so no metric is defined", hint=_what_is_there(file))
     chosen = file.flows[source.flow or 0] if file.flows else None
     result = meter.measured(sent_pkts)
-    # More losses than arrivals are probably due to wrong numbers. After a number that is far too large, or after a
-    # wrap-around that was not declared, all later numbers are too late.
+    # More losses than arrivals probably mean wrong numbers. After one number that is far too large, or an undeclared
+    # wrap-around, all later numbers count as too late.
     if result.too_late_pkts > result.received_pkts:
         file.notes.append(
             f"{result.too_late_pkts} of {result.arrived_pkts} arrivals are more than {meter.settings.loss_window_pkts} "
@@ -205,13 +205,13 @@ def flows(path: Path | str, *, source: Source | None = None) -> list[Flow]:
 
 
 def survey(path: Path | str, *, source: Source | None = None) -> Survey:
-    """Contents of a capture: its flows, and the packets that were not read. The whole file is read, but nothing is
+    """Contents of a capture: its flows, and the packets that were not read. The whole file is read, but no flow is
     measured.
 
     Raises
     ------
     ScenarioError, TraceError
-        The errors of `flows`.
+        For the same reasons as `flows`.
     """
     source = source or Source()
     # The file is opened only once, because data from a pipe cannot be read again.
@@ -227,13 +227,12 @@ def survey(path: Path | str, *, source: Source | None = None) -> Survey:
 
 
 def _name(path: Path | str) -> str:
-    """Name of a file in messages."""
     return "standard input" if str(path) == "-" else str(path)
 
 
 @contextmanager
 def _opened(path: Path | str) -> Iterator[BinaryIO]:
-    """Open a file, which is closed afterwards, or standard input, which stays open."""
+    """Open a file and close it afterwards. Standard input stays open."""
     if str(path) == "-":
         yield sys.stdin.buffer
         return
@@ -246,13 +245,13 @@ def _opened(path: Path | str) -> Iterator[BinaryIO]:
 
 
 def _format_of(stream: BinaryIO, name: str) -> str:
-    """Format of a file, determined from its first bytes, or else from its name; text if neither is conclusive."""
+    """Format of a file, found from its first bytes, otherwise from its name; text if neither is conclusive."""
     head = first_bytes(stream)
-    # These byte strings are the first bytes of gzip, zstd and xz files.
+    # First bytes of gzip, zstd and xz files.
     for magic, packer in ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zX", "xz")):
         if head.startswith(magic):
             raise ScenarioError(f"{name} is compressed", hint=f"{packer} -dc FILE | leowarp reorder -")
-    # Parquet has its magic number at both ends. The first one is enough to distinguish it from text.
+    # Parquet has its magic number at both ends of the file. The first one is enough to distinguish Parquet from text.
     if head.startswith(b"PAR1"):
         return "parquet"
     if head[:4] in _CAPTURES:
@@ -265,7 +264,7 @@ def _format_of(stream: BinaryIO, name: str) -> str:
 
 
 def _chunks(this: Reading, stream: BinaryIO) -> Iterator[bytes]:
-    """The bytes of a stream in pieces. `done_ratio` has the share that has been read so far."""
+    """The bytes of a stream in pieces. Meanwhile `done_ratio` is the share of the stream that has been read."""
     total, done = total_bytes(stream), 0
     while True:
         try:
@@ -275,14 +274,14 @@ def _chunks(this: Reading, stream: BinaryIO) -> Iterator[bytes]:
         if not chunk:
             return
         done += len(chunk)
-        # If a file grows while it is read, the share would exceed 1.
+        # The file may have grown while it was read, so the share is limited to 1.
         this.done_ratio = min(1.0, done / total) if total else None
         yield chunk
 
 
 @contextmanager
 def _refused(this: Reading) -> Iterator[None]:
-    """Errors of the crate `arrivals`, which contain the line, packet or byte. The name of the file is added in
+    """Convert errors of the crate `arrivals`, which name the line, packet or byte. The file's name is added in
     front."""
     try:
         yield
@@ -292,7 +291,7 @@ def _refused(this: Reading) -> Iterator[None]:
 
 
 def _text(this: Reading, stream: BinaryIO, source: Source, bits: int | None) -> Iterator[Part]:
-    """One sequence number per line. The crate joins a line that is divided between two chunks."""
+    """Text file with one sequence number per line. A line that is divided between two chunks is joined by the crate."""
     text = native.Text(bits)
     with _refused(this):
         for chunk in _chunks(this, stream):
@@ -307,7 +306,7 @@ def _capture(this: Reading, stream: BinaryIO, source: Source, bits: int | None) 
 
 
 def _what_is_there(file: Reading) -> str:
-    """Hint for a file without numbered packets. The hint depends on what else the file contains."""
+    """Hint for a file without numbered packets, depending on the file's other content."""
     return captures.what_is_there(file) if file.format == "pcap" else "a sequence number a line, or a column of them"
 
 

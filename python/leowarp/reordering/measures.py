@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics of a sequence, in memory or while it arrives. The crate `reorder` computes all of them in one pass."""
+"""Metrics of a sequence, in memory or while it arrives. The crate `reorder` computes all metrics in one pass."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ _AT_ONCE_PKTS = 1 << 20
 
 
 class Meter:
-    """Measures a sequence while it arrives. The meter's memory is limited by its settings, whatever the number of
-    arrivals.
+    """Measures a sequence while it arrives. The settings limit the meter's memory, whatever the number of arrivals.
 
     Parameters
     ----------
@@ -37,7 +36,7 @@ class Meter:
         self.settings = Settings(**settings)
         self._native = native.Meter(**self.settings.to_dict())
         self._arrived = 0
-        # If some arrivals lack a time or a length, means of times or lengths are unknown.
+        # If some arrivals lack a time or a length, the means of times or lengths are None.
         self._is_timed = True
         self._has_lengths = True
 
@@ -49,7 +48,7 @@ class Meter:
         seq : array-like of shape (n,)
             Sequence numbers in packets, one number per packet. Further copies of a packet count as duplicates.
         t_ns : array-like of shape (n,), optional
-            Times of arrival in ns, or `datetime64`. Late times and gaps in time need them.
+            Times of arrival in ns, or `datetime64`. Late times, and gaps in ns, need them.
         len_bytes : array-like of shape (n,), optional
             Payload lengths. Byte offsets need them.
 
@@ -74,27 +73,27 @@ class Meter:
             self._has_lengths &= lengths is not None
 
     def measured(self, sent_pkts: int | None = None) -> Reordering:
-        """Metrics of the arrivals so far. More arrivals may follow.
+        """Metrics of the arrivals so far. Further arrivals may follow.
 
         Parameters
         ----------
         sent_pkts : int, optional
-            Number of packets that were sent in the sequence. If it is missing, losses after the largest number that
-            arrived are unknown. Without a `first_seq`, losses before the smallest number are unknown, too.
+            Number of packets that were sent in the sequence. If it is missing, losses after the largest arrived number
+            are unknown. If `first_seq` is missing, losses before the smallest arrived number are unknown too.
 
         Raises
         ------
         TraceError
-            If nothing has arrived. No metric is defined then, and 0 would be wrong.
+            If nothing has arrived. Without arrivals no metric is defined, and 0 would be wrong.
         """
         if not self._arrived:
             raise TraceError("cannot measure an empty sequence: nothing has arrived, so no metric is defined")
         # `sent_pkts` is checked like a sequence number: it must be whole and not negative.
         if sent_pkts is not None:
             (sent_pkts,) = (int(number) for number in sequence_column([sent_pkts]))
-        # Results are computed from the counts of the meter. These are kept, so that it can continue.
+        # Results are computed from the counts of the meter. The counts are kept, so that further arrivals can follow.
         numbers = self._native.measured(sent_pkts)
-        # Such a number is an error: if fewer packets were sent than received, all shares and losses would be wrong.
+        # If fewer packets were sent than received, all shares and losses would be wrong.
         if sent_pkts is not None and sent_pkts < numbers["received_pkts"]:
             raise TraceError(
                 f"{numbers['received_pkts']} packets were received, more than the {sent_pkts} that were sent"
@@ -138,7 +137,8 @@ def measure(
 def density(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **settings: Any) -> Density:
     """Share of packets at each displacement from the order of sending: RD (RFC 5236, 3.6).
 
-    `arrivals` and `settings` are those of `measure`, here and in the functions below. The errors are the same as well.
+    `arrivals` and `settings` of this function and of those below are the parameters of `measure`. The errors are also
+    those of `measure`.
     """
     return measure(arrivals, threshold_pkts=threshold_pkts, **settings).density
 
@@ -155,7 +155,8 @@ def buffer_density(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **set
 
 
 def mean_displacement(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **settings: Any) -> float | None:
-    """Mean displacement (MD) in packets: the sum of abs(i) RD[i]. None if all packets are beyond the threshold.
+    """Mean displacement (MD) in packets: the sum of abs(i) RD[i] over all displacements i. None if all packets are
+    beyond the threshold.
 
     Examples
     --------
@@ -166,13 +167,13 @@ def mean_displacement(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **
 
 
 def entropy(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **settings: Any) -> float | None:
-    """Reordering entropy (E_r) in nats: minus the sum of RD[i] ln RD[i]. None if all packets are beyond the
-    threshold."""
+    """Reordering entropy (E_r) in nats: minus the sum of RD[i] ln RD[i] over all displacements i. None if all packets
+    are beyond the threshold."""
     return density(arrivals, threshold_pkts=threshold_pkts, **settings).entropy_nats
 
 
 def ratio(arrivals: Any, **settings: Any) -> float | None:
-    """Share of reordered packets among those received (RFC 4737, 4.1)."""
+    """Share of reordered packets among the received packets (RFC 4737, 4.1)."""
     return measure(arrivals, **settings).reordered_ratio
 
 
@@ -182,7 +183,7 @@ def extents(arrivals: Any, *, t_ns: Any = None, len_bytes: Any = None, **setting
 
 
 def n_reordering(arrivals: Any, *, n_max: int = 10, **settings: Any) -> NReordering:
-    """Numbers of packets that are n-reordered, for n = 1 to n_max (RFC 4737, 5.3).
+    """Share of packets that are n-reordered, for n = 1 to n_max (RFC 4737, 5.3).
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The library through its Python bindings: worked examples, every type of column, rejected inputs, and streaming."""
+"""The Python bindings: worked examples, every type of column, rejected inputs, and streaming."""
 
 import math
 import subprocess
@@ -65,7 +65,7 @@ def test_rfc_4737_table_4_has_gap_and_runs():
     gaps = reordering.gaps(arrivals)
     assert (gaps.reordering_discontinuities, gaps.gaps, gaps.max_pkts, gaps.max_ns) == (2, 1, 7, None)
     runs = reordering.runs(arrivals)
-    # Packets 4, 5 and 11 end the runs, which have 5, 0 and 5 packets in order.
+    # Packets 4, 5 and 11 end the three runs, which have 5, 0 and 5 packets in order.
     assert (runs.runs, runs.in_order_pkts, runs.last_pkts) == (3, 13, 3)
     assert reordering.extents(arrivals).extent_pkts.tolist() == [2, 3]
     assert reordering.extents(arrivals).pkts.tolist() == [2, 1]
@@ -233,7 +233,7 @@ def test_a_missing_library_says_what_to_type():
 
 
 def test_a_library_that_needs_a_newer_glibc_says_so_in_one_sentence():
-    # This is the message of Debian 11's dynamic linker.
+    # Message of the dynamic linker of Debian 11.
     said = (
         "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.34' not found "
         "(required by /usr/lib/python3/dist-packages/leowarp/_native.abi3.so)"

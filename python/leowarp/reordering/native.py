@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Import `leowarp._native`, the library that crates/py builds. No other module imports it.
+"""Import `leowarp._native`, the library that crates/py builds. Only this module imports the library.
 
-If the library is missing, or too new for the machine, there is therefore one error with a hint.
+A library that is missing, or too new for the machine, therefore gives the same error with a hint everywhere.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from leowarp.base.errors import HostError
 
 
 def import_native() -> Any:
-    """The library, with the classes `Meter`, `Text`, `Capture` and the exception `InputError`.
+    """The native library, with the classes `Meter`, `Text`, `Capture` and the exception `InputError`.
 
     Raises HostError if the library is missing, or needs a newer glibc than this machine has.
     """
     try:
-        # The library is imported by its name. `from leowarp import _native` would import the package `leowarp`, which
-        # this module must not import.
+        # The library is imported by its name. `from leowarp import _native` would also import the package `leowarp`,
+        # which this module must not do.
         return importlib.import_module("leowarp._native")
     except ImportError as error:
         raise _unusable(str(error)) from error
@@ -30,7 +30,7 @@ def import_native() -> Any:
 def _unusable(error: str) -> HostError:
     """Error for a library that cannot be loaded. The error is derived from the message of the dynamic linker or of
     Python."""
-    # Such a message is "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.33' not found (required by
+    # An example is "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.33' not found (required by
     # .../leowarp/_native.abi3.so)". The message names the first missing version.
     if missing := re.search(r"version `(GLIBC_[\d.]+)' not found", error):
         return HostError(

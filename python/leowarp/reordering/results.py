@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results for a sequence, with types. A mean or ratio is None if nothing was counted, and never 0."""
+"""Typed results for a sequence. A mean or ratio is None, and never 0, if no packet was counted."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Density:
     threshold_pkts : int
         The threshold D_T. A packet with a larger displacement counts as lost.
     displacement_pkts : int32 array of shape (n,)
-        Receive index minus sequence number: negative for early packets, positive for late ones. Ascending; only
-            displacements that occur are included.
+        Receive index minus sequence number: negative for early packets, positive for late ones. Values are in ascending
+            order; only displacements that occur are included.
     pkts : uint64 array of shape (n,)
         Number of packets with each displacement.
     counted_pkts : int
-        The sum of `pkts`, called N' in the RFC.
+        The sum of `pkts`, called N' in RFC 5236.
     early_beyond_pkts, late_beyond_pkts : int
         Numbers of packets that are displaced by more than the threshold.
     mean_displacement_pkts : float or None
@@ -49,18 +49,18 @@ class Density:
     @property
     def share(self) -> np.ndarray:
         """RD as a float64 array of shape (n,): share of the packets at each displacement. The sum is 1."""
-        # Without counts the array is empty, so any divisor will do.
+        # Without counted packets the array is empty, so the divisor does not matter.
         return self.pkts / np.float64(self.counted_pkts or 1)
 
     # Implements RFC 5236, 9 (late share).
     def overtaken_ratio(self, successors: int) -> float | None:
-        """Share of packets that arrive after at least this number of packets sent later (RFC 5236, 9). None if there
-        are no packets.
+        """Share of packets that arrive after at least this number of packets sent later (RFC 5236, 9). The result is
+        None if there are no packets.
 
         Parameters
         ----------
         successors : int
-            At least 1. A value of 3 corresponds to TCP's three duplicate acknowledgements.
+            At least 1. 3 corresponds to TCP's three duplicate acknowledgements.
         """
         if not self.counted_pkts:
             return None
@@ -80,13 +80,14 @@ class BufferDensity:
     threshold_pkts : int
         The threshold B_T, which is the size of the resequencing buffer.
     occupancy_pkts : int32 array of shape (n,)
-        Number of packets in the buffer after an arrival. Ascending; only occupancies that occur are included.
+        Number of packets in the buffer after an arrival. Values are in ascending order; only occupancies that occur are
+        included.
     pkts : uint64 array of shape (n,)
         Number of arrivals with each occupancy.
     counted_pkts : int
-        The sum of `pkts`, called N' in the RFC.
+        The sum of `pkts`, called N' in RFC 5236.
     late_beyond_pkts : int
-        Number of arrivals for which the buffer no longer waited.
+        Number of arrivals that came after the buffer had stopped waiting for them.
     buffer_mean_pkts : float or None
         Mean occupancy: the sum of i RBD[i].
     """
@@ -131,11 +132,11 @@ class NReordering:
     # Implements RFC 4737, 5.3 (degree of n-reordering).
     @property
     def share(self) -> np.ndarray:
-        """Float64 array of shape (m,): n-reordered packets divided by those received (definition 2 of 5.3)."""
+        """Float64 array of shape (m,): n-reordered packets divided by received packets (definition 2 of 5.3)."""
         return self.pkts / np.float64(self.received_pkts or 1)
 
     def to_dict(self) -> dict[str, float]:
-        """Share by n (as text), for JSON. Zeros are kept, so that the largest n is visible."""
+        """Share by n (as text), for JSON. Shares of 0 are kept, so that the largest n is visible."""
         return _shares(self.n, self.share)
 
 
@@ -146,16 +147,17 @@ class Extents:
     Attributes
     ----------
     extent_pkts : int32 array of shape (n,)
-        Number of arrivals since the first packet that overtook this one. Ascending; only extents that occur are
-        included.
+        Number of arrivals since the first packet that overtook the reordered packet. Values are in ascending order;
+        only extents that occur are included.
     pkts : uint64 array of shape (n,)
         Number of reordered packets with each extent.
     mean_pkts, max_pkts : float or None, int or None
         Mean and largest extent.
     late_time_mean_ns, late_time_max_ns : float or None, int or None
-        Mean and largest time since the first packet that overtook this one; None without times.
+        Mean and largest time since the first packet that overtook the reordered packet; None without times.
     byte_offset_mean_bytes, byte_offset_max_bytes : float or None, int or None
-        Mean and largest number of payload bytes that had to be stored until the packet came; None without lengths.
+        Mean and largest number of payload bytes that a receiver had to store until the reordered packet came; None
+        without lengths.
     """
 
     extent_pkts: np.ndarray
@@ -182,15 +184,15 @@ class Gaps:
     Attributes
     ----------
     sequence_discontinuities : int
-        Number of arrivals that skipped missing numbers, including those of lost packets.
+        Number of arrivals whose number skips missing numbers, including the numbers of lost packets.
     reordering_discontinuities : int
-        Number of arrivals that were the first to overtake a reordered packet.
+        Number of arrivals that were the first to overtake some reordered packet.
     gaps : int
         Number of pairs of successive reordering discontinuities.
     mean_pkts, max_pkts : float or None, int or None
-        Mean and largest number of arrivals from one discontinuity to the next.
+        Mean and largest number of arrivals from one reordering discontinuity to the next.
     mean_ns, max_ns : float or None, int or None
-        Mean and largest time from one discontinuity to the next; None without times.
+        Mean and largest time from one reordering discontinuity to the next; None without times.
     """
 
     sequence_discontinuities: int
@@ -217,12 +219,13 @@ class Runs:
     in_order_ratio : float or None
         The ratio a / p, where p is the number of all packets.
     runs : int
-        Number of runs that a reordered packet ended, x. The last run is not included, because nothing ended it.
+        Number of runs that a reordered packet ended, x. The last run is not included, because no reordered packet ended
+        it.
     mean_pkts : float or None
         The ratio a / x.
     weighted_mean_pkts : float or None
-        The ratio q / a, where q is the sum of squared lengths. This is the mean length of the run that contains a given
-        packet.
+        The ratio q / a, where q is the sum of squared lengths. This ratio is the mean length of the run to which a
+        random packet belongs.
     variability_ratio : float or None
         The ratio (q / a) / (a / x).
     last_pkts, max_pkts : int
@@ -250,25 +253,26 @@ class Reordering:
     Attributes
     ----------
     arrived_pkts : int
-        Number of all arrivals: the sum of received, duplicate, too late and outside.
+        Number of all arrivals: the sum of `received_pkts`, `duplicate_pkts`, `too_late_pkts` and `outside_pkts`.
     received_pkts : int
         Number of first copies, which RFC 4737 analyses.
     duplicate_pkts : int
-        Number of further copies.
+        Number of further copies of packets.
     too_late_pkts : int
-        Number of arrivals that are below the largest number by more than the loss-waiting window. They count as lost.
+        Number of arrivals that are below the largest number by more than the loss-waiting window. These packets count
+        as lost.
     outside_pkts : int
         Number of arrivals below the first number of the sequence.
     expected_pkts : int
-        Number of packets sent, if it was given. Otherwise it is counted from the first number to the largest.
+        Number of packets sent, if known. If it is unknown, all numbers from the first to the largest are counted.
     lost_pkts : int
         Number of packets that were expected but not received.
     reordered_pkts : int
-        Number of packets that arrived after one with a larger number (RFC 4737, 3.3).
+        Number of packets that arrived after a packet with a larger number (RFC 4737, 3.3).
     reordered_ratio : float or None
-        Share of reordered packets among those received (RFC 4737, 4.1).
+        Share of reordered packets among the received packets (RFC 4737, 4.1).
     density, buffer_density, n_reordering, extents, gaps, runs
-        Results of the other kinds; each has its section of the RFC in its class.
+        Results of other kinds. The class of each names the section of its RFC.
     """
 
     arrived_pkts: int
@@ -305,7 +309,7 @@ class Reordering:
     def to_dict(self) -> dict[str, Any]:
         """The JSON object that `leowarp reorder FILE --json` prints."""
         density, buffer = self.density, self.buffer_density
-        # Scalars are at the top level, beside the objects, so that jq or pandas finds them by a single name.
+        # Scalars are at the top level of the object, so that jq or pandas finds each by a single name.
         scalars = {key: value for key, value in _scalars(self).items() if isinstance(value, int | float | None)}
         return {
             **scalars,
@@ -337,7 +341,8 @@ class Reordering:
 
 
 def of_native(native: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> Reordering:
-    """The result of the native meter with types. Values that need times or lengths are None if these are missing.
+    """The result of the native meter as typed values. Values that need times or lengths are None if some arrival had no
+    time or no length.
 
     native: The result of `_native.Meter.measured()` (crates/py/src/meter.rs).
     is_timed, has_lengths: Whether every arrival had a time, and whether every arrival had a length. The meter treats
@@ -349,7 +354,7 @@ def of_native(native: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> R
     displacement, displaced = _columns(density["counts"])
     occupancy, occupied = _columns(buffer["counts"])
     extents, behind = _columns(extent["counts"])
-    # Objects and ratios are built below. Whole numbers have the same names in the crate as here.
+    # Objects and ratios are built below. A whole number has the same name in the crate as in this class.
     scalars = {item.name: native[item.name] for item in fields(Reordering) if isinstance(native.get(item.name), int)}
     return Reordering(
         **scalars,
@@ -366,7 +371,7 @@ def of_native(native: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> R
         n_reordering=NReordering(n, n_pkts, received),
         extents=Extents(
             extents, behind, extent["mean_pkts"], extent["max_pkts"],
-            # If only some arrivals had a time or a length, the crate's means would cover only these.
+            # If only some arrivals had a time or a length, the crate's means would cover only those arrivals.
             *(extent[key] if is_timed else None for key in ("late_time_mean_ns", "late_time_max_ns")),
             *(extent[key] if has_lengths else None for key in ("byte_offset_mean_bytes", "byte_offset_max_bytes")),
         ),
@@ -376,7 +381,7 @@ def of_native(native: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> R
 
 
 def _columns(pairs: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs of (value, packets) as two arrays (int32 and uint64) in the same order."""
+    """Pairs (value, packets) as two arrays in the same order: values as int32, packets as uint64."""
     values, counts = zip(*pairs, strict=True) if pairs else ((), ())
     return np.array(values, dtype=np.int32), np.array(counts, dtype=np.uint64)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of a measurement: thresholds, window, and number of bits of the numbers."""
+"""Settings of a measurement: thresholds, loss window, and width of the sequence numbers."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from typing import Any
 from leowarp.base.errors import ScenarioError
 
 THRESHOLD_PKTS = 1000
-"""The threshold is the same value as in runs (`observe.reordering_threshold`). A route change may displace packets by
-the length of a queue or more."""
+"""Default threshold, the same as in runs (`observe.reordering_threshold`). The threshold is large, because a route
+change may displace packets by the length of a queue or more."""
 THRESHOLD_MAX_PKTS = 2**31 - 1
-"""Displacements are signed 32-bit numbers."""
+"""Displacements are signed 32-bit numbers, so no threshold can be larger."""
 LOSS_WINDOW_MAX_PKTS = 2**24
-"""This value limits the memory of the meter (80 to 160 MB). A larger window is rejected here, because the meter would
-silently reduce it."""
+"""Maximum loss window, which limits the memory of the meter (80 to 160 MB). A larger window is rejected, because the
+meter would silently reduce it."""
 N_MAX = 2**16
-"""The meter counts no larger n (`crates/reorder`). Larger values are rejected here instead of being reduced."""
+"""Maximum n that the meter (`crates/reorder`) counts. Larger values are rejected, because the meter would silently
+reduce them."""
 SEQ_MAX = 2**63 - 1
-"""Largest sequence number. The next one would not fit into signed 64-bit integers, which Parquet usually has."""
+"""Largest sequence number. Larger numbers would not fit into signed 64-bit integers, which Parquet files usually
+have."""
 
 
 @dataclass(frozen=True)
@@ -34,14 +36,15 @@ class Settings:
     buffer_threshold_pkts : int, optional
         B_T of RFC 5236: size of the assumed buffer; default: `threshold_pkts`.
     loss_window_pkts : int
-        This window replaces RFC 4737's waiting time: a packet whose number is this far below the largest counts as
+        Replaces the waiting time of RFC 4737: a packet whose number is this far below the largest number counts as
         lost.
     n_max : int
         n-reordering is counted for n = 1 to n_max.
     first_seq : int, optional
         Number of the first packet that was sent; default: the smallest number that arrives.
     bits : int, optional
-        Number of bits of numbers that wrap around (8 to 63), for instance 16 or 32. None: they do not wrap around.
+        Width in bits of sequence numbers that wrap around (8 to 63), for instance 16 or 32. None if the numbers do not
+        wrap around.
 
     Raises
     ------
@@ -58,7 +61,8 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.buffer_threshold_pkts is None:
-            # The dataclass is frozen, but defaults are filled in before the object is visible.
+            # `object.__setattr__` is needed because the dataclass is frozen; the default is filled in before the object
+            # is used.
             object.__setattr__(self, "buffer_threshold_pkts", self.threshold_pkts)
         for name, (low, high, why) in _RANGES.items():
             value = getattr(self, name)
@@ -79,13 +83,13 @@ class Settings:
 
 
 def _within(name: str, value: Any, low: int, high: int, why: str) -> int:
-    """The value as a Python int, from any type of whole number. Other types are a ScenarioError."""
-    # `index` is used instead of `int`, which would silently make 2.5 a 2, and accept "3".
+    """The value as a Python int, from any type of whole number. Other types raise ScenarioError."""
+    # `index` is used, because `int` would silently convert 2.5 to 2, and accept "3".
     try:
         number = index(value)
     except TypeError:
         raise ScenarioError(f"{name} = {value!r} is not a whole number") from None
-    # `True` would otherwise be accepted as 1.
+    # `True` would otherwise count as 1.
     if isinstance(value, bool) or not low <= number <= high:
         raise ScenarioError(f"{name} = {value} is not within {low} and {high}", hint=why)
     return number

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of CSV and Parquet files in parts of limited size, with pyarrow's streaming readers."""
+"""Columns of CSV and Parquet files, in parts of limited size, read with pyarrow's streaming readers."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from leowarp.reordering.columns import length_column, sequence_column, time_colu
 
 SEQUENCE_NAMES = ("seq", "sequence", "sequence_number", "number", "seq_pkts")
 """Names by which the sequence column is recognised."""
-# 1 MiB and 262,144 rows are read at a time. Memory does not depend on the length of the file, and the overhead per part
-# is negligible.
+# 1 MiB of a CSV file, or 262,144 rows of a Parquet file, are read at a time. Memory does not depend on the length of
+# the file, and the overhead per part is negligible.
 _BLOCK_BYTES = 1 << 20
 _ROWS = 1 << 18
 _NS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
-# This type can hold seconds since 1970 with a resolution of 1 ns, and the difference of two such times.
+# A decimal type for seconds since 1970 with a resolution of 1 ns, and for the difference of two such times.
 _DECIMAL = pa.decimal128(36, 18)
 _CONVERSION = re.compile(r"Row #(\d+): CSV conversion error to (\w+)(?:\([^)]*\))?: (?:invalid value )?(.*)", re.S)
 _NUMBER = re.compile(r"\s*[+-]?[0-9.]+(e[+-]?[0-9]+)?\s*", re.I)
 
 
 def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]:
-    """Arrivals in a CSV file. The delimiter (comma, semicolon, tab) is that of its first line.
+    """Arrivals in a CSV file. The file's first line determines the delimiter (comma, semicolon, tab).
 
     Yields: Parts, each for about 1 MiB of the file; none for an empty file.
-    Raises ScenarioError if a column or a unit of time must be selected. Also if the first line contains numbers
-    although
-        `source.header` is set.
-    Raises TraceError if a row contains an invalid number. The message has the number of the row; the header is row 1.
+    Raises ScenarioError if a column or a unit of time must be selected. The error is also raised if the first line
+        contains numbers although `source.header` is set.
+    Raises TraceError if a row contains an invalid number. The message has the number of the row, where the header is
+    row 1.
     """
-    # Arrow accepts CR and LF as line ends.
+    # Arrow accepts both CR and LF as line ends.
     line = re.split(rb"[\r\n]", first_bytes(stream), maxsplit=1)[0].decode("utf-8-sig", errors="replace")
-    # If the line has no delimiter, `max` returns the comma, which is the first.
+    # If the line has no delimiter, `max` returns the first candidate, the comma.
     delimiter = max(",;\t", key=line.count)
     try:
         fields = next(csv.reader([line], delimiter=delimiter), [])
@@ -63,20 +63,19 @@ def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]
     chosen = _chosen(this, source, names)
     unit = None if chosen[1] is None else _time_unit(source, names[chosen[1]], None)
     kinds = (pa.uint64(), pa.int64() if unit == "ns" else pa.string(), pa.uint32())
-    # Columns are selected by position, because two columns may have the same name. Only the required ones are read.
+    # Columns are selected by position, because two columns may have the same name. Only the required columns are read.
     unique = [f"{number}" for number in range(len(names))]
     types = {unique[at]: kind for at, kind in zip(chosen, kinds, strict=True) if at is not None}
     reader = _csv_errors(
         this,
         lambda: pacsv.open_csv(
             stream,
-            # The reader uses a single thread, because only then does an error contain its row. Parsing takes a small
-            # part of the time.
+            # With a single thread, an error names its row. Parsing takes only a small part of the time.
             read_options=pacsv.ReadOptions(
                 use_threads=False, block_size=_BLOCK_BYTES, column_names=unique, skip_rows=int(source.header)
             ),
             parse_options=pacsv.ParseOptions(delimiter=delimiter),
-            # No text counts as null. An empty cell is therefore an invalid number, and the error contains its row.
+            # No text counts as null, so an empty cell is an invalid number, and the error names its row.
             convert_options=pacsv.ConvertOptions(
                 column_types=types, include_columns=list(types), null_values=[], strings_can_be_null=False
             ),
@@ -121,7 +120,7 @@ def parquet_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[P
 
 
 def _part(this: Reading, columns: Sequence[pa.Array], present: list[bool], unit: str | None, row: int) -> Part:
-    """Convert the columns of sequence, time and length (those that are `present`). `row` is the number of the first
+    """Convert the columns sequence, time and length, as far as they are `present`. `row` is the number of their first
     row."""
     left, place = iter(columns), ("row", row)
     seq, t, length = (next(left) if is_there else None for is_there in present)
@@ -134,9 +133,8 @@ def _part(this: Reading, columns: Sequence[pa.Array], present: list[bool], unit:
 def _instants(column: pa.Array | None, unit: str | None, place: tuple[str, int]) -> np.ndarray | None:
     """Times in ns as int64. Fractions of a ns are rounded.
 
-    Written as text, seconds since 1970 with a resolution of 1 ns have 19 digits, but a float64 has only 16. Such times
-    are therefore read as decimals,
-        in two parts.
+    As text, seconds since 1970 with a resolution of 1 ns have 19 digits, but a float64 holds only 16. Large times are
+    therefore read as decimals, in two parts.
     """
     if column is None or unit is None or (unit == "ns" and pa.types.is_integer(column.type)) or column.null_count:
         return time_column(column, place)
@@ -150,12 +148,12 @@ def _instants(column: pa.Array | None, unit: str | None, place: tuple[str, int])
     if len(values) and np.abs(values).max() > (2**63 - 1024) / _NS[unit]:
         at = int(np.argmax(np.abs(values)))
         raise TraceError(f"the instant of arrival at {place[0]} {place[1] + at} is beyond the year 2262")
-    # From 2^52 ns on, a float64 is not exact to the ns; this includes seconds since 1970.
+    # From 2^52 ns on, a float64 is not exact to 1 ns; seconds since 1970 exceed this limit.
     if not pa.types.is_floating(column.type) and np.abs(values).max(initial=0.0) * _NS[unit] >= 2**52:
         try:
             exact = pc.utf8_trim_whitespace(column).cast(_DECIMAL) if is_text else column.cast(_DECIMAL)
         except pa.ArrowInvalid:
-            pass  # The text has more digits than any clock. It was written from a float, so a float is exact enough.
+            pass  # With more digits than any clock measures, the text comes from a float, and a float is exact enough.
         else:
             whole = pc.floor(exact)
             rest = pc.subtract(exact, whole).cast(pa.float64()).to_numpy(zero_copy_only=False)
@@ -166,12 +164,14 @@ def _instants(column: pa.Array | None, unit: str | None, place: tuple[str, int])
 
 
 def _floats(column: pa.Array, place: tuple[str, int]) -> np.ndarray:
-    """A column of text or numbers as float64. If a value is not a finite number, TraceError names the first one."""
+    """A column of text or numbers as float64. If a value is not a finite number, TraceError names the first such
+    value."""
     try:
         text = pc.utf8_trim_whitespace(column) if pa.types.is_string(column.type) else column
         values = text.cast(pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
-        # Arrow's conversion fails as a whole. Converting one by one finds the first value that is not a number.
+        # Arrow's conversion fails as a whole. Converting the values one by one finds the first one that is not a
+        # number.
         values = np.array([_float(text) for text in column.to_pylist()])
     if not np.isfinite(values).all():
         at = int(np.argmax(~np.isfinite(values)))
@@ -187,10 +187,10 @@ def _float(text: str) -> float:
 
 
 def _chosen(this: Reading, source: Source, names: list[str]) -> tuple[int, int | None, int | None]:
-    """Positions (from 0) of the columns with sequence number, time and length. The latter two are None if they were not
-    selected.
+    """Positions (from 0) of the columns with sequence number, time and length. Time and length are None if they were
+    not selected.
 
-    The column of sequence numbers is the selected one, or else the only column, or else the only one with a usual name.
+    The sequence column is the selected one; otherwise the only column; otherwise the only column with a usual name.
     """
     time = None if source.time is None else _position(this, "time", source.time, names)
     length = None if source.bytes is None else _position(this, "bytes", source.bytes, names)
@@ -206,10 +206,10 @@ def _chosen(this: Reading, source: Source, names: list[str]) -> tuple[int, int |
 
 
 def _position(this: Reading, option: str, text: str, names: list[str]) -> int:
-    """Position (from 0) of a column that is given by its name or by its number from 1. ScenarioError if it does not
-    exist."""
-    # A name has priority over a number, because the columns of a file may have the names 1, 2, 3. A file without a
-    # header gets these names.
+    """Position (from 0) of a column that is named by its name or by its number, which counts from 1. Raises
+    ScenarioError if there is no such column."""
+    # A name takes precedence over a number, because the columns of a file may be called 1, 2, 3. A file without a
+    # header gets such names.
     if names.count(text) == 1:
         return names.index(text)
     if names.count(text) == 0 and text.isdecimal() and 1 <= int(text) <= len(names):
@@ -221,10 +221,10 @@ def _position(this: Reading, option: str, text: str, names: list[str]) -> int:
 
 
 def _time_unit(source: Source, name: str, column: pa.Field | None) -> str | None:
-    """Unit of a column of times; None if its type has a unit."""
+    """Unit of a column of times; None if the column's type already has a unit."""
     if column is not None and (pa.types.is_temporal(column.type)):
         return None
-    # The user's setting has priority over the name: a column `rtt_s` may contain ms.
+    # The user's setting takes precedence over the column's name: a column `rtt_s` may contain ms.
     if source.time_unit is not None:
         return source.time_unit
     said = name.rpartition("_")[2]
@@ -237,7 +237,7 @@ def _time_unit(source: Source, name: str, column: pa.Field | None) -> str | None
 
 
 def _csv_errors(this: Reading, step, names: list[str]):
-    """The result of `step`. Errors of pyarrow are expressed in leowarp's words."""
+    """The result of `step`. Errors of pyarrow are converted to errors in leowarp's words."""
     try:
         return step()
     except pa.ArrowInvalid as error:
@@ -256,7 +256,7 @@ def _csv_errors(this: Reading, step, names: list[str]):
 
 
 def _told(text: str, names: list[str]) -> str:
-    """A message of pyarrow about a value, expressed in leowarp's words. Messages of another form are unchanged."""
+    """A message of pyarrow about a value, in leowarp's words. A message of another form is returned unchanged."""
     # Each of the three columns has a different type (`kinds` in `csv_parts`), so the type in the message identifies the
     # column. Errors of pyarrow have no codes: row, type and value are only in the message.
     match = _CONVERSION.search(text)

@@ -1,34 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draw figures and write pages from metrics.
+"""Draws figures and writes pages from the metrics of runs.
 
 >>> figure("runs/madrid-tokyo", "goodput").savefig("goodput.pdf")     # doctest: +SKIP
 >>> write_report("runs/madrid-tokyo")                                # doctest: +SKIP
 """
 
 from leowarp.report import html
-from leowarp.report.figures import FIGURES, FigureKind, figure, views
-from leowarp.report.figures.drawing import Drawing, draw_all
+from leowarp.report.figures import FIGURES, figure, views
 from leowarp.report.figures.over_time import plot
 from leowarp.report.notebook import inline
 from leowarp.report.pages.group_page import write_group_comparison
 from leowarp.report.pages.page import write_comparison, write_report
 from leowarp.report.style import FORMATS, save
-from leowarp.report.view import RunView
-
-__all__ = [
-    "FIGURES",
-    "FORMATS",
-    "Drawing",
-    "FigureKind",
-    "RunView",
-    "draw_all",
-    "figure",
-    "html",
-    "inline",
-    "plot",
-    "save",
-    "views",
-    "write_comparison",
-    "write_group_comparison",
-    "write_report",
-]

@@ -4,7 +4,7 @@
 import pytest
 
 from leowarp.metrics import metrics, read_tables
-from leowarp.report import RunView
+from leowarp.results.run import Run
 from support.synthetic.access import write_synthetic_access
 from support.synthetic.bbr import write_synthetic_bbr
 from support.synthetic.run import PLAN_TOML, write_synthetic_run
@@ -13,7 +13,7 @@ from support.synthetic.run import PLAN_TOML, write_synthetic_run
 def complete_run(path, toml=PLAN_TOML):
     """A synthetic run with metrics and summary."""
     write_synthetic_run(path, toml)
-    view = RunView(path)
+    view = Run(path, complete=False)
     metrics(read_tables(path), view.plan).with_cost(cpu_s=1.0, wall_s=2.0).write(path)
     return path
 
@@ -32,7 +32,7 @@ def other_run_dir(tmp_path_factory):
 @pytest.fixture(scope="session")
 def access_dir(tmp_path_factory):
     path = write_synthetic_access(tmp_path_factory.mktemp("runs") / "access")
-    view = RunView(path)
+    view = Run(path, complete=False)
     metrics(view.tables, view.plan).with_cost(cpu_s=1.0, wall_s=2.0).write(path)
     return path
 
@@ -41,6 +41,6 @@ def access_dir(tmp_path_factory):
 def bbr_dir(tmp_path_factory):
     """A run of BBR with a flow named "upload"."""
     path = write_synthetic_bbr(tmp_path_factory.mktemp("runs") / "bbr")
-    view = RunView(path)
+    view = Run(path, complete=False)
     metrics(view.tables, view.plan).with_cost(cpu_s=1.0, wall_s=2.0).write(path)
     return path

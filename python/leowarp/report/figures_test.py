@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of figures: their content, identical files if they are drawn twice, and the messages if they cannot be
+"""Tests the content of figures, that a figure drawn twice gives identical files, and the messages if it cannot be
 drawn."""
 
 import dataclasses
@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from leowarp.base.errors import ScenarioError, TraceError
-from leowarp.report import FIGURES, RunView, figure, save, views
+from leowarp.report import FIGURES, figure, save, views
 from leowarp.report.figures import distributions, packets
 from leowarp.report.figures.land import LAND_DEG
 from leowarp.report.figures.queues import queue_map
-from leowarp.report.view import footer_of, labels, styles
+from leowarp.report.labels import footer_of, labels, styles
 from leowarp.results.run import Run
 from leowarp.trace import TABLES
 from support.synthetic import run as syn
@@ -53,27 +53,27 @@ def test_several_runs_share_a_figure(run_dir, other_run_dir, name):
 
 @pytest.mark.slow
 def test_queues_of_runs_whose_route_never_changed_are_laid_out(run_dir, other_run_dir, tmp_path):
-    runs = [RunView(path) for path in (run_dir, other_run_dir)]
+    runs = [Run(path, complete=False) for path in (run_dir, other_run_dir)]
     for run in runs:
         run.__dict__["changes"] = run.changes[:0]
     drawn = figure(runs, "queues")
-    # A layout that fails gives a warning, and warnings are errors here.
+    # If the layout fails, matplotlib gives a warning, and warnings are errors in these tests.
     save(drawn, tmp_path / "queues", ("png",))
     assert all(axes.get_position().height > 0.2 for axes in drawn.axes)
 
 
 def test_a_run_is_drawn_as_its_directory_is(run_dir):
-    # `leowarp.Run` has a path. An earlier version treated a single run as a sequence, which failed.
+    # `leowarp.Run` has a path, like a directory. It must not be treated as a sequence of runs.
     run = Run(run_dir)
-    view = RunView(run_dir)
+    view = Run(run_dir, complete=False)
     for given in (run, [run], str(run_dir), (run_dir,), view, {"a": view}.values()):
         assert [each.path for each in views(given)] == [run_dir]
 
 
 @pytest.mark.parametrize("name", ["goodput", "cwnd"])
 def test_a_flow_that_never_got_anything_has_an_empty_figure(run_dir, name):
-    run = RunView(run_dir)
-    run.run.__dict__["tables"] = dataclasses.replace(run.tables, sockets=run.tables.sockets[:0])
+    run = Run(run_dir)
+    run.__dict__["tables"] = dataclasses.replace(run.tables, sockets=run.tables.sockets[:0])
     drawn = figure([run], name)
     assert all(np.isfinite(axes.get_ylim()).all() for axes in drawn.axes)
 
@@ -133,14 +133,14 @@ def test_a_change_can_be_chosen_and_a_wrong_one_is_refused(run_dir):
 
 
 def test_queue_map_places_the_queue_at_its_link(run_dir):
-    edges_ns, waiting = queue_map(RunView(run_dir))
+    edges_ns, waiting = queue_map(Run(run_dir, complete=False))
     assert waiting.shape[0] == 4
     place, when = np.unravel_index(np.nanargmax(waiting), waiting.shape)
-    # The largest value belongs to the second link of the first path, while this link has a queue.
+    # The largest value is at the second link of the first path, during the time in which that link has a queue.
     assert place == 1
     assert 19.5e9 <= edges_ns[when] < 20e9
     assert np.nanmax(waiting) == syn.QUEUE_PKTS
-    # The last path has three links.
+    # The last path has only three links.
     assert np.isnan(waiting[3, edges_ns[:-1] >= 40e9]).all()
 
 
@@ -153,7 +153,7 @@ def test_unknown_figures_are_refused_by_name(run_dir):
 
 
 def test_algorithms_keep_their_colour_in_any_company(run_dir, other_run_dir):
-    cubic, reno = RunView(run_dir), RunView(other_run_dir)
+    cubic, reno = Run(run_dir, complete=False), Run(other_run_dir, complete=False)
     assert labels([cubic, reno]) == ["CUBIC", "Reno"]
     assert styles([cubic, reno])[1] == styles([reno])[0]
     both = [styles([cubic, reno])[0][key] for key in ("color", "linestyle")]
@@ -161,18 +161,18 @@ def test_algorithms_keep_their_colour_in_any_company(run_dir, other_run_dir):
 
 
 def test_runs_that_differ_in_nothing_are_named_by_their_directories(run_dir):
-    assert labels([RunView(run_dir), RunView(run_dir)]) == ["one", "one"]
+    assert labels([Run(run_dir, complete=False), Run(run_dir, complete=False)]) == ["one", "one"]
 
 
 def test_footer_names_what_differs(run_dir, other_run_dir):
-    text = footer_of([RunView(run_dir), RunView(other_run_dir)])
+    text = footer_of([Run(run_dir, complete=False), Run(other_run_dir, complete=False)])
     assert "ISL: any pair within 3000 km" in text
     assert "queue 500 pkts" in text
     assert "|" not in text
 
 
 def pinged(run_dir, copy, received_ns):
-    """A copy of the run that has two pings instead of its transfer."""
+    """A copy of the run with two pings instead of its transfer."""
     shutil.copytree(run_dir, copy)
     scenario_text = PLAN_TOML.replace('congestion_control = "cubic"', 'kind = "ping"\ninterval = "1 s"')
     (copy / "00-plan.toml").write_text(scenario_text)
@@ -190,8 +190,18 @@ def test_probes_of_runs_that_lost_none_are_laid_out(run_dir, tmp_path):
     assert upper.height > 0.2
 
 
+@pytest.mark.parametrize("name", ["probes", "ping", "ping_slots"])
+def test_probes_of_a_longer_run_beside_a_shorter_one_are_all_in_the_panel(run_dir, tmp_path, name):
+    runs = [Run(pinged(run_dir, tmp_path / name, [40 * 10**6, None])) for name in ("longer", "shorter")]
+    assert runs[1].numbers  # computed before the run is shortened, because bins reach to its end
+    runs[1].tables = dataclasses.replace(runs[1].tables, virtual_ns=10**8)
+    panels = laid_out(drawn := figure(runs, name))
+    assert [axes.get_xlim() for axes in drawn.axes] == [(0, runs[0].end_ns / 1e9)] * 2
+    assert min(panel.height for panel in panels) > 0.2
+
+
 def laid_out(drawn):
-    """Positions of the panels, as shares of the figure."""
+    """Positions of the panels, relative to the figure's size."""
     drawn.draw_without_rendering()
     return [axes.get_position() for axes in drawn.axes]
 
@@ -216,7 +226,8 @@ def test_the_figure_of_reordering_has_all_four_distributions(run_dir):
     assert line.get_ydata()[0] == pytest.approx(1.0)
     (line,) = n_reordering.lines
     assert line.get_xdata().tolist() == [1]
-    # No packet is late. After most arrivals the buffer is empty, but the three dropped packets fill it.
+    # In this density no packet is late. The buffer is empty after most arrivals, but the three dropped packets make
+    # later packets wait in it.
     assert buffer_density.get_xlim()[1] > 200
 
 
@@ -225,8 +236,8 @@ def test_reordering_over_time_shows_windows_and_what_is_around_changes(run_dir):
     for axes in (share, displacement, entropy):
         windows, around = axes.lines[:2]
         assert windows.get_label() == "CUBIC, windows"
-        # The packets overtaken at 20 s are in the window from 15 to 25 s. There, their share is smaller than around the
-        # change.
+        # The packets that are overtaken at 20 s belong to the window from 15 to 25 s. Their share in this window is
+        # smaller than in the packets around the change.
         assert 0 < np.nanmax(windows.get_ydata()) < around.get_ydata()[0]
         assert windows.get_xdata()[-1] == 60
         assert around.get_xdata()[:2].tolist() == [19, 23]
@@ -280,15 +291,15 @@ def test_the_outline_of_the_land_is_on_the_globe():
 def test_well_known_places_are_on_the_right_side_of_the_coast(longitude, latitude, land):
     from matplotlib.path import Path
 
-    # The outline is accurate to one or two degrees, hence the radius.
+    # The outline is accurate to one or two degrees, so the test allows a margin of 1 degree.
     inside = any(Path(polygon).contains_point((longitude, latitude), radius=1.0) for polygon in LAND_DEG)
     inside |= any(Path(polygon).contains_point((longitude, latitude), radius=-1.0) for polygon in LAND_DEG)
     assert inside == land
 
 
 def test_a_flow_of_which_nothing_arrived_has_no_distribution_of_round_trips(run_dir):
-    run = RunView(run_dir)
+    run = Run(run_dir)
     flow = run.main_flow
-    run.metrics.srtt[flow] = run.metrics.srtt[flow][:0]
+    run.numbers.srtt[flow] = run.numbers.srtt[flow][:0]
     with pytest.raises(TraceError, match="none was measured"):
         distributions.rtt_ccdf([run])

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of an HTML page that consists of one file, needs no network, and can be read on paper and with a screen
-reader."""
+"""Parts of an HTML page. A page is one file, needs no network, and can be printed and read with a screen reader."""
 
 from __future__ import annotations
 
@@ -21,21 +20,21 @@ from leowarp.base.printable import visible
 from leowarp.report.style import PNG_DPI
 
 LARGEST_SVG_BYTES = 400_000
-"""If an SVG is larger than this, a page uses the PNG instead. A vector graphic with thousands of marks is larger than
-its pixels."""
+"""Maximum size of an SVG in a page, in bytes; for a larger SVG, the page embeds the PNG instead. A vector graphic with
+thousands of marks is larger than a PNG."""
 
 _SCRIPTS = ("tables.js", "chart.js")
 
 HALF_WIDTH_IN = 5.0
-"""If a figure is narrower than this (one column of a paper), it is placed beside another one."""
+"""A figure that is narrower than this width is placed beside another figure; one column of a paper is narrower."""
 
 
 def page(title: str, body: str) -> str:
-    """A complete document.
+    """HTML of a complete document.
 
-    title: Title of the window, which is escaped here.
-    Returns: The document, which includes its style. The page loads nothing, so the file can be sent by mail. Only
-        scripts from `own_script` are executed.
+    title: Title of the window; the function escapes it.
+    The document contains its style sheet, and loads nothing, so the file can be sent by mail. A browser executes only
+        scripts from `own_script` on it.
     """
     return (
         "<!DOCTYPE html>\n"
@@ -48,7 +47,7 @@ def page(title: str, body: str) -> str:
 
 
 def own_script(file: str) -> str:
-    """The content of one of leowarp's own scripts. A page executes no others."""
+    """Text of one of leowarp's own scripts. The page's content security policy forbids all other scripts."""
     assert file in _SCRIPTS, f"{file} is not in the page's policy"
     return f"<script>{_script_text(file)}</script>\n"
 
@@ -63,14 +62,14 @@ def _own(file: str) -> str:
 
 
 def text(value: object) -> str:
-    """Text with HTML characters escaped, and control characters shown as in `printable`."""
+    """Text with HTML characters escaped, and with control characters made visible as by `printable`."""
     return html.escape(visible(str(value)))
 
 
 def section(name: str, heading: str, content: str) -> str:
-    """A section of the page, with an id for the navigation.
+    """HTML of a section of the page.
 
-    name: Id of the section.
+    name: Id of the section, to which the navigation links.
     """
     return f'<section id="{text(name)}"><h2>{text(heading)}</h2>\n{content}\n</section>\n'
 
@@ -82,7 +81,7 @@ def navigation(entries: Iterable[tuple[str, str]]) -> str:
 
 
 def warning_box(warnings: Sequence[str]) -> str:
-    """HTML box with points to check before the page is trusted; empty if there are none."""
+    """HTML box with warnings that a reader must check before trusting the page; "" if there are no warnings."""
     if not warnings:
         return ""
     items = "".join(f"<li>{text(warning)}</li>" for warning in warnings)
@@ -94,13 +93,13 @@ def table(
     caption: str, header: Sequence[str], rows: Iterable[Sequence[object]], *, left: frozenset[int] = frozenset((0,)),
     raw: frozenset[int] = frozenset(), long: bool = False,
 ) -> str:  # fmt: skip
-    """A table whose first column contains the row headers.
+    """HTML of a table whose first column contains the row headers.
 
-    left: frozenset of int. Numbers of the columns with text, which are aligned left.
+    left: frozenset of int. Numbers of the columns that contain text, which is aligned left.
     raw: frozenset of int. Numbers of the columns whose cells are already HTML.
-    long: True if the table should scroll below its header when it is higher than half a screen.
-    Returns: HTML. The reader can sort the table with a click on a column header (`tables.js`). For this, cells contain
-        the exact numbers.
+    long: If true, a table higher than half a screen scrolls below its header.
+    Returns: HTML of the table. The reader can sort the table by a click on a column header (`tables.js`). Cells also
+        contain exact numbers, by which the script sorts.
     """
     head = "".join(
         f'<th scope="col"{" class=left" if place in left else ""}>{text(name)}</th>'
@@ -126,13 +125,13 @@ def table(
 
 
 def cell(value: object) -> str:
-    """Text of a value in a cell. A missing value is a dash, never 0.
+    """Text of a cell for a value. A missing value is shown as a dash, never as 0.
 
-    Returns: The text: whole numbers with separators, other numbers with four digits, booleans as yes or no.
+    Returns: Whole numbers with separators, other numbers with four digits, booleans as yes or no.
     """
     if value is None or value != value:  # nan is the only value that is not equal to itself.
         return "–"
-    # This check must come before int, because bool is a subclass of int.
+    # bool is a subclass of int, so this check must come before the check for int.
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
@@ -143,8 +142,8 @@ def cell(value: object) -> str:
 
 
 def number(value: object, unit: float = 1) -> float | int | None:
-    """A number of a table, which may be pandas' NA, in the form that `cell` needs. The number is divided by `unit`, and
-    whole numbers become int."""
+    """A value of a table, which may be pandas' NA, as a number for `cell`; None if it is missing. The value is divided
+    by `unit`; whole numbers become int."""
     if value is None or pd.isna(value):
         return None
     assert isinstance(value, int | float | np.number), value
@@ -152,27 +151,28 @@ def number(value: object, unit: float = 1) -> float | int | None:
 
 
 def numbers(entries: Sequence[tuple[str, str]]) -> str:
-    """HTML of a few prominent numbers, each given as (label, number with its unit)."""
+    """HTML of a few prominent numbers; each entry is (label, number with its unit)."""
     cells = "".join(f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for name, value in entries)
     return f'<dl class="numbers">{cells}</dl>\n' if entries else ""
 
 
 def is_half(stem: Path) -> bool:
-    """Whether a figure is one column wide, so that two figures fit into a row."""
+    """Whether a figure is narrow enough that two figures fit into a row."""
     return _width_in(stem.with_suffix(".svg"), stem.with_suffix(".png")) < HALF_WIDTH_IN
 
 
 def picture(stem: Path, title: str, caption: str, folder: str, code: str = "") -> str:
-    """A figure, embedded from its files. Below it are links to the files in all formats and to its numbers.
+    """HTML of a figure, with the image embedded. Below the figure are links to its files in all formats and to the CSV
+    file with its numbers.
 
     stem: Path of the files without their suffix; the PNG must exist.
-    title, caption: They are also the alternative text of the image.
+    title, caption: Heading and text of the figure; they are also the image's alternative text.
     folder: Folder of the files, relative to the page.
     code: Python code that draws the figure again.
     """
     svg, png = stem.with_suffix(".svg"), stem.with_suffix(".png")
-    # The SVG is embedded as an image, not inline: ids on a page must be unique, and every SVG of matplotlib has the ids
-    # figure_1 and axes_1.
+    # The SVG is embedded as an image, not inline, because every SVG of matplotlib has the ids figure_1 and axes_1, and
+    # ids on a page must be unique.
     if svg.exists() and svg.stat().st_size <= LARGEST_SVG_BYTES:
         source = "data:image/svg+xml;base64," + base64.b64encode(svg.read_bytes()).decode()
     else:
@@ -191,8 +191,8 @@ def picture(stem: Path, title: str, caption: str, folder: str, code: str = "") -
 
 
 def _width_in(svg: Path, png: Path) -> float:
-    """Width of a figure in inches. It is taken from its SVG (in points) or from its PNG (in pixels at
-    `style.PNG_DPI`)."""
+    """Width of a figure in inches. The width is read from the figure's SVG (in points); if there is none, from its PNG
+    (in pixels at `style.PNG_DPI`)."""
     # matplotlib writes <svg ... width="515.52pt" ...> into the first lines.
     found = re.search(rb'<svg[^>]* width="([0-9.]+)pt"', svg.read_bytes()[:2000]) if svg.exists() else None
     if found is not None:

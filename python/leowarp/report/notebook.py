@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Display of a run, or of a group of runs, in a notebook: the summary from the top of its page, and figures.
+"""Displays a run or a group of runs in a notebook: the summary at the top of its page, and figures.
 
-Styles are set on each element, because a rule in a style sheet would affect the rest of the notebook. Only lines have a
-colour, so this also suits a dark notebook. Figures are PNG files, which are saved with the notebook.
+Styles are set on each HTML element, because rules in a style sheet would affect the rest of the notebook. Only lines
+have a colour, so that the display also suits a dark notebook. Figures are PNG images, which are saved with the
+notebook.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from leowarp.base.errors import TraceError
 from leowarp.report import html
 from leowarp.report.figures import FIGURES, figure
 from leowarp.report.figures.bands import GROUP_FIGURES, group_figure
+from leowarp.report.labels import MOST_LINES, footer, warnings_of, worded
 from leowarp.report.pages.summary_section import first_entries
 from leowarp.report.style import notebook_png
-from leowarp.report.view import MOST_LINES, RunView, worded
 from leowarp.results.run import Run
 from leowarp.scalars.medians import compared_groups, sentence
 from leowarp.scalars.overview import Section, overview
@@ -31,19 +32,19 @@ SHOWN: tuple[tuple[str, ...], ...] = (
     ("matrix", "map", "ping_change"),
     ("packets", "probes"),
 )
-"""Figures to show. From each group, only the first figure for which the run has data is shown, because each takes a
-third of a second to draw."""
+"""Groups of figures; the display shows one figure of each group. It is the group's first figure for which the run has
+data. Not all figures are drawn, because each takes a third of a second."""
 
 _LINE = "1px solid rgba(128, 128, 128, 0.4)"
 
 
 def inline(runs: Sequence[Run]) -> str:
-    """HTML of a run. For several runs (one plan with several seeds), the display has medians with intervals, and
-    bands."""
-    return _run(RunView(runs[0])) if len(runs) == 1 else _group([RunView(run) for run in runs])
+    """HTML of one run. For several runs (one plan with several seeds): HTML with medians, their confidence intervals,
+    and bands over time."""
+    return _run(runs[0]) if len(runs) == 1 else _group(runs)
 
 
-def _run(view: RunView) -> str:
+def _run(view: Run) -> str:
     concerned = [name for name, kind in FIGURES.items() if kind.concerns([view])]
     chosen = [next((name for name in group if name in concerned), None) for group in SHOWN]
     shown = [name for name in chosen if name is not None]
@@ -53,8 +54,8 @@ def _run(view: RunView) -> str:
     tables = "".join(_table(each) for section in overview(view.summary) for each in _fitting(section))
     return worded(
         [view],
-        _heading(view.name, view.path.as_posix(), f"{view.metrics.end_ns / 1e9:g} s of virtual time; {view.footer()}")
-        + _warnings(view.warnings)
+        _heading(view.name, view.path.as_posix(), f"{view.end_ns / 1e9:g} s of virtual time; {footer(view)}")
+        + _warnings(warnings_of(view))
         + _numbers(first_entries(view))
         + f"<details><summary>Summary</summary>{tables}</details>"
         + _side_by_side(pictures)
@@ -62,11 +63,11 @@ def _run(view: RunView) -> str:
     )
 
 
-def _group(views: Sequence[RunView]) -> str:
+def _group(views: Sequence[Run]) -> str:
     first, seeds = views[0], [view.plan.run.seed for view in views]
     name = layout.directory_names([view.path.parent for view in views[:1]])[0]
     said = sentence([len(views)])
-    warnings = [f"seed {view.plan.run.seed}: {text}" for view in views for text in view.warnings]
+    warnings = [f"seed {view.plan.run.seed}: {text}" for view in views for text in warnings_of(view)]
     sections = compared_groups([name], [[view.summary for view in views]])
     pictures = "".join(
         _drawn(title, partial(group_figure, [(name, views)], key)) for key, (title, _, _) in GROUP_FIGURES.items()
@@ -108,8 +109,8 @@ def _numbers(entries: Sequence[tuple[str, str]]) -> str:
 
 
 def _fitting(section: Section) -> list[Section]:
-    """The section in a form that fits. If there are too many flows for a table, it has their spread and the three worst
-    and best flows."""
+    """Sections of a table that has as many columns as fit. If there are too many flows, it has sums and quantiles over
+    the flows, and the three best and the three worst flows."""
     if section.spread is None or len(section.columns) <= MOST_LINES:
         return [section]
     ends = [*section.ranked[:3], *section.ranked[: -3 - 1 : -1]]
@@ -134,12 +135,12 @@ def _table(section: Section) -> str:
 
 
 def _side_by_side(pictures: str) -> str:
-    """HTML in which figures of one column's width are side by side, if there is space."""
+    """HTML that places narrow figures side by side if the page is wide enough."""
     return f"<div style='display: flex; flex-wrap: wrap; align-items: flex-start; gap: 0.5em'>{pictures}</div>"
 
 
 def _drawn(title: str, draw: Callable[[], Figure]) -> str:
-    """A figure, or the reason if the run lacks the data."""
+    """HTML of a figure; or, if the run has no data for it, HTML of the reason."""
     try:
         picture, size = notebook_png(draw())
     except TraceError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of a plan that shape results, as the text below every figure."""
+"""The rules of a plan that shape a run's results, as the text below every figure."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from leowarp.base.units import SPEED
 
 
 def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[str, str]]:
-    """Each rule of a plan that shapes results, with its value in words.
+    """Each rule of a plan that shapes the run's results, with its value in words.
 
-    document: The plan as TOML, with units in its values.
-    manifest: The kernel's version is taken from it. It is empty if there is none yet.
-    Returns: list of (name, text). The rules of the medium come first, followed by queues, TCP, kernel and seed.
-        Defaults that do not affect the result (no loss, no ECN, packets of 1500 B) are left out.
+    document: The plan as TOML; its values are texts with units.
+    manifest: The run's manifest, for the kernel's version; empty if the run has no manifest yet.
+    Returns: list of (name, text). The rules of the medium come first, then queues, TCP, kernel and seed. Rules with a
+        default that does not affect results (no loss, no ECN, packets of 1500 B) are left out.
     """
-    # The rules are read from the text of the plan, not from a `Plan`. Each quantity is then shown as it was written,
-    # such as 30 ms instead of 30000000.
+    # The rules are read from the plan's text, not from a `Plan`, so that each quantity is printed as written: 30 ms
+    # instead of 30000000.
     rules: list[tuple[str, str]] = []
     if "constellation" in document:
-        # An access link uses only the satellites of the constellation. A mobile channel also uses its routes. Neither
-        # uses its links.
+        # An access link uses only the satellites of the constellation. A mobile channel also uses its routes. Both use
+        # none of the constellation's links.
         shown = 1 if "access" in document else 5 if "mobile" in document else None
         rules += _constellation_rules(document)[:shown]
     if "chain" in document:
@@ -42,8 +42,8 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
         rules.append(("link", f"{_link_text(path)} (waiting and under way)"))
     network, tcp = document.get("network", {}), document.get("tcp", {})
     rules.append(("queue discipline", _queues(document)))
-    # A plan lists every default. If it lacks a key, an older version made the plan. The older version behaved as the
-    # default of the key describes.
+    # A plan contains every key, even those with default values. If a key is missing, an older version wrote the plan,
+    # and that version behaved as the default does.
     profile = str(tcp.get("profile", "linux"))
     if tcp.get("pacing", "internal") != "internal":
         profile += f", paced by {tcp['pacing']}"
@@ -67,14 +67,15 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
 
 
 _LINKS = {"isl": "ISL", "ground": "ground", "chain": "", "measured": "", "access": "", "mobile": "", "jittered": ""}
-"""Sections whose links have queues, with the words that distinguish them if a plan has several."""
+"""Sections of a plan whose links have queues. Each has the word that names the section if a plan has several of
+these."""
 
 
 def _queues(document: dict[str, Any]) -> str:
-    """The queueing disciplines of the plan. Other parts of the link model are included if they differ from the
+    """Text of the plan's queueing disciplines. Other settings of the link model are added if they are not the
     default."""
     network = document.get("network", {})
-    # An access link, a mobile channel and a measured path use no link of the constellation's sections.
+    # An access link, a mobile channel and a measured path use no links of the sections `isl` and `ground`.
     own: list[str] = [name for name in ("chain", "measured", "access", "mobile", "jittered") if name in document]
     sections = own[:1] or [name for name in ("isl", "ground") if name in document]
     kinds = {
@@ -94,8 +95,8 @@ def _queues(document: dict[str, Any]) -> str:
 
 
 def _access_rules(access: dict[str, Any]) -> list[tuple[str, str]]:
-    """The rules of an access link. A profile fills in the values that its preset leaves open; the plan has the numbers,
-    and this text the names."""
+    """The rules of an access link: profile, preset, and the values in the plan. A preset of the profile fills in values
+    that the scenario does not set, and the plan contains the resulting numbers."""
     profile = f"{access.get('profile')}, {access.get('preset')}"
     if access.get("geometry", "profile") != "profile":
         profile += f", delays by {access['geometry']}"
@@ -126,13 +127,13 @@ def _mobile_rules(mobile: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _discipline(link: dict[str, Any]) -> str:
-    """The queue of a link; empty for a plain fifo."""
+    """Text of a link's queueing discipline; "" for a plain FIFO."""
     kind = link.get("queue_discipline", "fifo")
     return "" if kind == "fifo" else f", {kind}{' with ECN' if link.get('ecn') else ''}"
 
 
 def _switching(routing: dict[str, Any]) -> str:
-    """How nodes switch to new routes; empty if all switch at once."""
+    """Text that says how nodes switch to new routes; "" if all nodes switch at once."""
     if routing.get("update", "atomic") == "atomic":
         return ""
     return (
@@ -167,8 +168,8 @@ def _constellation_rules(document: dict[str, Any]) -> list[tuple[str, str]]:
     else:
         ground_rule = f"sub-satellite point within {ground.get('max_ground_range')}"
     links = _link_text(isl)
-    # If both texts are equal, as by default, only one is shown, because there is space for only a line or two below a
-    # figure.
+    # If both kinds of link have the same text, as by default, it is shown only once, because a figure has space for
+    # only a line or two.
     if _link_text(ground) != links:
         links = f"ISL {links}; ground {_link_text(ground)}"
     if network.get("delay_rounding", "none") != "none":
@@ -201,7 +202,7 @@ def _constellation_rules(document: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _acquisition(isl: dict[str, Any]) -> str:
-    """Acquisition time of new links; empty if it is 0."""
+    """Text of the acquisition time of new links; "" if it is 0."""
     if "acquisition" not in isl:
         return ""
     between = isl.get("acquisition_between_planes")
@@ -210,7 +211,7 @@ def _acquisition(isl: dict[str, Any]) -> str:
 
 
 def _gap(ground: dict[str, Any]) -> str:
-    """Duration of the gap at a handover; empty if it is 0."""
+    """Text of the time for which a ground link is down after a handover; "" if it is 0."""
     if "handover_gap" not in ground:
         return ""
     spread = str(ground.get("handover_gap_spread", "0 s"))
@@ -219,7 +220,8 @@ def _gap(ground: dict[str, Any]) -> str:
 
 
 def _margin(routing: dict[str, Any]) -> str:
-    """Margin up to which a path is kept when another is shorter; empty if it is 0."""
+    """Text of `routing.margin`: a route stays on its path until another path is shorter by this margin; "" if it is
+    0."""
     margin = str(routing.get("margin", "0 %"))
     if margin == "unlimited":
         return ", kept until they break"
@@ -227,7 +229,6 @@ def _margin(routing: dict[str, Any]) -> str:
 
 
 def _cures_rules(cures: dict[str, Any]) -> list[tuple[str, str]]:
-    """Actions of nodes when their routes change; empty if they do nothing."""
     said = []
     if cures.get("move_queue", "off") != "off":
         said.append(f"queue moved ({cures['move_queue']})")
@@ -254,7 +255,7 @@ def _link_text(link: dict[str, Any]) -> str:
 
 
 def kernel_name(manifest: dict[str, Any]) -> str:
-    """Version of the guest's kernel, from the manifest."""
+    """Version of the guest's kernel, from the run's manifest."""
     kernel = manifest.get("kernel")
     if not isinstance(kernel, dict) or not kernel.get("linux_version"):
         return "not recorded"

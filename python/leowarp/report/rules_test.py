@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the text below a figure lists the parts of the plan that shape the result."""
+"""Tests that the text below a figure lists the settings of the plan that shape results."""
 
 import pytest
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Style of figures: sizes for two-column papers, colours that can be distinguished with colour blindness and in grey
-print, and identical files for identical data.
+"""Style of figures: sizes for two-column papers, colours for colour-blind readers and grey print, and files that are
+identical for identical data.
 
-Matplotlib is used without pyplot. There is therefore no global state, no display, and no side effect in a notebook.
+Figures are made without pyplot. They therefore need no display, change no global state, and have no side effect in a
+notebook.
 """
 
 from __future__ import annotations
@@ -30,33 +31,34 @@ COLUMN_IN, PAGE_IN = 3.5, 7.16
 """Widths of one and of two columns of an IEEE page (IEEE author centre: 3.5 in and 7.16 in)."""
 
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#000000")
-"""Okabe and Ito's palette (2008) without its yellow. The palette's colours can be distinguished with every common
-colour vision deficiency."""
+"""Okabe and Ito's palette (2008) without its yellow. Readers with any common colour vision deficiency can distinguish
+the other seven colours."""
 
 LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (5, 1.2, 1.2, 1.2)), (0, (1.2, 1.2)), (0, (8, 2)),
                           (0, (3, 1, 1, 1, 1, 1)))  # fmt: skip
 """Dash patterns that can be distinguished in grey print."""
 
 ALGORITHMS = {"cubic": 0, "reno": 1, "bbr": 2}
-"""The study's three algorithms always have the same colours and dashes, whatever else is drawn."""
+"""Numbers of the styles of the reproduced study's three algorithms, which are the same in every figure."""
 
 CHANGE_COLOUR = "#CC79A7"
-"""Route changes are pink vertical lines, as in the study's figures."""
+"""Colour of the vertical lines at route changes: pink, as in the study's figures."""
 
 BEFORE, AFTER, BAD = "#0072B2", "#E69F00", "#D55E00"
 """Colours of the old path, of the new path, and of late or lost packets."""
 
 LABEL_IN = 0.36
-"""Height of tick labels and axis label below a panel: 6.5 and 7.5 points, and the gaps around them."""
+"""Height in inches of tick labels and axis label below a panel: text of 6.5 and 7.5 points, and gaps."""
 
 FORMATS = ("svg", "pdf", "png")
 PAGE_FORMATS = ("svg",)
-"""Formats of a page's figures. Other formats are made only if they are requested. The SVG takes a quarter of a figure's
-processor time and a PNG another quarter. A PDF takes half, because the subset of the font is computed for each file."""
+"""Formats of figures that are always made for a page. PDF and PNG are only made on request. Writing the SVG takes a
+quarter of a figure's processor time; a PNG would take another quarter. A PDF would take half of the time, because a
+subset of the font is computed for each file."""
 PNG_DPI = 200
 
 RC: dict[str, Any] = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so glyphs and files are the same on every machine
+    "font.family": "DejaVu Sans",  # DejaVu Sans is part of matplotlib, so files are the same on every machine
     "font.size": 7.5,
     "axes.titlesize": 7.5,
     "axes.labelsize": 7.5,
@@ -75,13 +77,13 @@ RC: dict[str, Any] = {
     "axes.spines.right": False,
     "xtick.major.width": 0.6,
     "ytick.major.width": 0.6,
-    # Names are shown as they are, never as formulas: a station may have the name $\frac$.
+    # Names are printed as text and never parsed as formulas: a station may be called $\frac$.
     "text.parse_math": False,
-    # Without a salt, matplotlib gives random ids to clip paths, and no two files would be equal.
+    # Without a salt, matplotlib gives clip paths random ids, and two files of one figure would differ.
     "svg.hashsalt": "leowarp",
-    # Glyphs are drawn as outlines, so a reader's machine need not have the font.
+    # Glyphs are drawn as outlines, so readers need not have the font.
     "svg.fonttype": "path",
-    # Fonts are embedded as TrueType. IEEE's PDF check rejects Type 3, matplotlib's default.
+    # Fonts in a PDF are embedded as TrueType. IEEE's PDF check rejects Type 3 fonts, which are matplotlib's default.
     "pdf.fonttype": 42,
     "path.simplify": True,
     "path.simplify_threshold": 0.3,
@@ -92,16 +94,15 @@ RC: dict[str, Any] = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Use matplotlib's defaults with our settings, whatever the user's matplotlibrc says.
+    """Context in which matplotlib uses its defaults and leowarp's settings, whatever the user's matplotlibrc contains.
 
-    The setting applies within a `with` block. Afterwards, the settings of a notebook are valid again. A block within
-    another one costs nothing.
+    At the end of the context, the caller's settings are restored. A context inside another one has no effect.
     """
     if _BLOCKS:
         yield
         return
-    # The caller's backend is kept. `rc_context` does not restore it (see its documentation), so a notebook would lose
-    # its own.
+    # The caller's backend is kept in the settings: `rc_context` does not restore the backend (see its documentation),
+    # so a notebook would lose it.
     settings: Any = mpl.rcParamsDefault | RC | {"backend": mpl.rcParams["backend"]}
     with mpl.rc_context(rc=settings):
         _BLOCKS.append(settings)
@@ -112,20 +113,21 @@ def styled() -> Iterator[None]:
 
 
 _BLOCKS: list[Any] = []
-"""The settings, while they are in force."""
+"""leowarp's settings while a `styled` context is active; empty otherwise."""
 
 
 class ShownFigure(Figure):
-    """A figure that a notebook displays. IPython displays only matplotlib figures that pyplot made."""
+    """A figure that a notebook displays as the result of a cell. IPython displays a matplotlib figure only if pyplot
+    made it."""
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
         return notebook_png(self)
 
 
 def notebook_png(figure: Figure) -> tuple[bytes, dict[str, int]]:
-    """The PNG of a figure for a notebook.
+    """A figure as PNG for a notebook.
 
-    Returns png: The image in the resolution of `leowarp report --formats png`.
+    Returns png: The image, in the resolution of `leowarp report --formats png`.
     Returns size: `width` and `height` of the displayed image in CSS pixels (96 per inch).
     """
     file = io.BytesIO()
@@ -136,14 +138,15 @@ def notebook_png(figure: Figure) -> tuple[bytes, dict[str, int]]:
 
 
 def new_figure(width_in: float, height_in: float, footer: str) -> Figure:
-    """An empty figure, with space at the bottom for the rules that shape its result.
+    """An empty figure with the text `footer` at its bottom.
 
     width_in, height_in: Size in inches; the width is `COLUMN_IN` or `PAGE_IN`.
-    footer: Text in small type, with as many lines as it needs. The panels use the rest of the height.
+    footer: Rules that shape the results, printed in small type on as many lines as needed. The panels use the height
+        above it.
     Returns: The figure with matplotlib's constrained layout, which moves panels until no label is cut off.
     """
     figure = ShownFigure(figsize=(width_in, height_in))
-    # At 4.6 points, a character of DejaVu Sans is 0.034 in wide on average; digits and capitals are slightly wider.
+    # The average width of a character of DejaVu Sans at 4.6 points is 0.034 in; digits and capitals are slightly wider.
     text = textwrap.fill(footer, width=int(width_in / 0.0358))
     lines = text.count("\n") + 1
     room = _room_in(lines) / height_in
@@ -183,19 +186,19 @@ def _room_in(lines: int) -> float:
 
 
 def line_style(index: int) -> dict[str, Any]:
-    """Colour and dashes of the n-th line.
+    """Colour and dashes of the line with number `index`.
 
-    index: Number of the line. It counts from 0. With seven colours and six patterns, styles repeat after 42 lines.
+    index: Number of the line, from 0. With seven colours and six patterns, styles repeat after 42 lines.
     Returns: dict with `color` and `linestyle`.
     """
     return {"color": OKABE_ITO[index % len(OKABE_ITO)], "linestyle": LINES[index % len(LINES)]}
 
 
 def mark_changes(axes: Axes, instants_s: Sequence[float] | np.ndarray, label: str | None = None) -> None:
-    """Draw pink vertical lines behind the data.
+    """Draw pink vertical lines at route changes, behind the data.
 
-    instants_s: Positions in the seconds of the axis.
-    label: Name in the legend, which has it once.
+    instants_s: Positions of the lines on the axis, in s.
+    label: Name in the legend; all lines together have one entry.
     """
     for index, t_s in enumerate(instants_s):
         axes.axvline(t_s, color=CHANGE_COLOUR, linewidth=0.7, zorder=0.5, label=label if index == 0 else None)
@@ -207,12 +210,12 @@ def legend_below(
 ) -> Legend:  # fmt: skip
     """Add a legend below a panel, under its axis labels.
 
-    handles, names: Entries; by default everything in the panel that has a label.
-    has_label: True if tick labels and an axis label are between the panel and the legend.
+    handles, names: Entries of the legend; by default all items of the panel that have a label.
+    has_label: Whether tick labels and an axis label are between panel and legend.
     **look: Arguments of `Axes.legend`, such as ncols and fontsize.
     """
-    # The distance is in inches. If it were a share of the panel's height, the legend would overlap the label of a low
-    # panel, and be far from a high one.
+    # The distance between panel and legend is set in inches. If it were relative to the panel's height, the legend
+    # would overlap the axis label of a low panel and be far below a high one.
     drop_in = LABEL_IN if has_label else 0.06
     assert axes.figure is not None
     place = axes.transAxes + ScaledTranslation(0, -drop_in, axes.figure.dpi_scale_trans)
@@ -224,19 +227,19 @@ def legend_below(
 
 
 def highest_of(*panels: Axes) -> float:
-    """The largest number that any of the panels shows, in the units of their y axes.
+    """The largest value that any of the panels shows, in the units of their y axes.
 
-    Returns: The number. The result is 1 if no panel shows a number above 0, as for a flow that delivered nothing,
-        because an axis needs some height.
+    Returns: The value; 1 if no panel shows a value above 0, for instance for a flow that delivered nothing, because an
+        axis needs a height.
     """
     tops = [float(axes.dataLim.ymax) for axes in panels]
     return max((top for top in tops if np.isfinite(top) and top > 0), default=1.0)
 
 
 def format_of(file: Path, option: str) -> str:
-    """The format that the suffix of a figure's file specifies.
+    """The format of a figure's file, from the file's suffix.
 
-    option: The option with which the file was given, for the message.
+    option: The command-line option that the message names, with which the user chose the file.
     Returns: {"svg", "pdf", "png"} Raises ScenarioError if the format is none of `FORMATS`.
     """
     kind = file.suffix.lstrip(".").lower()
@@ -247,13 +250,13 @@ def format_of(file: Path, option: str) -> str:
 
 
 def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS, description: str = "") -> list[Path]:
-    """Write a figure in each format. Equal figures give identical files, because these contain no date, no version and
-    only fixed SVG ids.
+    """Write a figure in each of `formats`. Equal figures give identical files, because files contain no date and no
+    version, and the ids of an SVG are fixed.
 
     Parameters
     ----------
     figure : Figure
-        The figure. Its layout is computed here, and is fixed afterwards.
+        The figure. Its layout is computed by this function and then stays fixed.
     stem : path
         Path of the file without its suffix.
     formats : sequence of {"svg", "pdf", "png"}
@@ -263,12 +266,12 @@ def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS, descripti
     Returns
     -------
     paths : list of Path
-        Paths of the files, in the order of the formats.
+        Paths of the written files, in the order of the formats.
 
     Raises
     ------
     LeowarpError
-        If a file there is a symbolic link, because leowarp never writes through links.
+        If one of the files is a symbolic link: leowarp never writes through links.
     """
     written = []
     metadata: dict[str, dict[str, Any]] = {
@@ -277,7 +280,7 @@ def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS, descripti
         "png": {"Software": None, **({"Description": description} if description else {})},
     }
     with styled():
-        # The layout is computed only once, not once per format, because it takes longer than the drawing.
+        # The layout is computed once for all formats, because it takes longer than the drawing.
         engine = figure.get_layout_engine()
         if engine is not None:
             engine.execute(figure)
@@ -286,9 +289,9 @@ def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS, descripti
             path = stem.with_name(f"{stem.name}.{kind}")
             plainfiles.refuse_link(path)
             if kind == "svg":
-                # `savefig` first draws once without rendering, for layouts that change while they are drawn
-                # (matplotlib.backend_bases.print_figure). This layout is fixed, so that step is skipped: the file is
-                # the same, and takes half the time.
+                # `savefig` first draws the figure once without output, for layouts that change while they are drawn
+                # (matplotlib.backend_bases.print_figure). This figure's layout is fixed, so this step is skipped, which
+                # gives the same file in half the time.
                 shown_dpi = figure.dpi
                 figure.dpi = PNG_DPI
                 FigureCanvasSVG(figure).print_svg(path, metadata=metadata[kind])

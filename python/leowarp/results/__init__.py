@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finished runs as Python objects: single runs, differences, repetitions, exports."""
+"""Finished runs as Python objects: single runs, differences between runs, groups of runs with several seeds,
+exports."""

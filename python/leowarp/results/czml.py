@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run over a constellation as CZML: satellites, stations, and the links of its paths for the time in which they are
-used.
+"""A run over a constellation as CZML: satellites, stations, and the links of its paths; a link is shown while a path
+uses it.
 
 The output follows the conventions of CZML (the CZML Guide of AnalyticalGraphicsInc/czml-writer). The packet `document`,
-with the clock, comes first. Ids are stable (`satellite/s-03-17`, `station/Madrid`, `link/s-03-17~s-04-17`). Positions
-are Earth-fixed samples, which are interpolated with a polynomial of degree 5. A link's ends are references to
-positions. Values that change are given in intervals that cover the whole run, because a viewer uses its own default
-outside of them.
+with the clock, comes first. Ids do not change between runs and versions (`satellite/s-03-17`, `station/Madrid`,
+`link/s-03-17~s-04-17`). Positions are Earth-fixed samples, which are interpolated with a polynomial of degree 5. The
+ends of a link are references to the positions of its nodes. Values that change are given in intervals that cover the
+whole run, because a viewer uses its own default value at any other time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DEGREE = 5
 SAMPLE_S = 60
 """Interval between samples of positions. With a polynomial of degree 5, the error is far below a metre."""
 MULTIPLIER = 10
-"""Seconds of the run per second of the viewer."""
+"""Number of seconds of the run that the viewer shows per second of real time."""
 
 _SATELLITE, _STATION, _LINK = [170, 187, 208, 255], [255, 255, 255, 255], [108, 176, 255, 255]
 
@@ -38,7 +38,7 @@ _SATELLITE, _STATION, _LINK = [170, 187, 208, 255], [255, 255, 255, 255], [108, 
 def czml(run: Run) -> str:
     """The run as a JSON text that is a CZML document.
 
-    Raises ScenarioError if its plan has no constellation, because then there are no positions.
+    Raises ScenarioError if the run's plan has no constellation, because the nodes then have no positions.
     Returns: A list of packets: `document`, satellites, stations, links.
     """
     sky = ephemeris_of(run.plan)
@@ -50,12 +50,13 @@ def czml(run: Run) -> str:
     tables = run.tables
     end_ns = int(tables.virtual_ns or run.plan.run.duration_ns)
     begin = datetime.fromisoformat(run.plan.constellation.epoch).replace(tzinfo=UTC)
-    # The unit is microseconds, the smallest of Python's datetime. A satellite moves 8 mm in one microsecond.
+    # Times are rounded to microseconds, the smallest unit of Python's datetime. The error is negligible: a satellite
+    # moves 8 mm in one microsecond.
     clock = _Clock(begin + timedelta(microseconds=run.plan.run.start_ns / 1000), end_ns)
     pairs = {(flow.source, flow.destination) for flow in run.plan.flows}
     used: dict[tuple[str, str], list[tuple[int, int]]] = {}
-    # Pairs are sorted, so that equal runs give identical documents. Both directions are included, because with
-    # `routing.reverse = "own"` ACKs use other links.
+    # Pairs are sorted, so that equal runs give identical documents. Paths in both directions are included, because with
+    # `routing.reverse = "own"` ACKs use other links than data.
     for pair in sorted(pairs | {(b, a) for a, b in pairs}):
         routes = pair_routes(tables, pair)
         starts = [*(int(t) for t in routes["t_ns"]), end_ns]
@@ -83,17 +84,17 @@ class _Clock:
         return text.replace("+00:00", "Z")
 
     def span(self, from_ns: int, until_ns: int) -> str:
-        """An interval of the run as CZML writes it (begin/end)."""
+        """A time span of the run in CZML's notation (begin/end)."""
         return f"{self.at(from_ns)}/{self.at(until_ns)}"
 
     @property
     def whole(self) -> str:
-        """The interval of the whole run."""
+        """The time span of the whole run."""
         return self.span(0, self.end_ns)
 
 
 def _document(run: Run, clock: _Clock) -> dict[str, Any]:
-    """The packet that must come first. The packet contains the clock of the viewer."""
+    """The packet `document`, which must come first. This packet contains the clock of the viewer."""
     return {
         "id": "document",
         "name": one_line(str(run.plan.name)),
@@ -107,7 +108,8 @@ def _document(run: Run, clock: _Clock) -> dict[str, Any]:
 
 def _satellites(sky: Ephemeris, clock: _Clock) -> Iterable[dict[str, Any]]:
     """One packet per satellite, with its positions in ECEF (`FIXED`) in whole metres."""
-    # There are samples before and after the run, so that no interval is at the edge of its polynomial.
+    # There are samples before and after the run as well, so that every polynomial within the run has enough samples on
+    # both sides.
     count = -(-clock.end_ns // (SAMPLE_S * 1_000_000_000)) + DEGREE + 1
     offsets_s = (np.arange(count + 1) - DEGREE // 2) * SAMPLE_S
     positions_m = np.stack([sky.positions_ecef_m(int(t) * 1_000_000_000) for t in offsets_s])
@@ -128,7 +130,7 @@ def _satellites(sky: Ephemeris, clock: _Clock) -> Iterable[dict[str, Any]]:
 
 
 def _stations(sky: Ephemeris, clock: _Clock) -> Iterable[dict[str, Any]]:
-    """One packet per station, with its name as a label."""
+    """One packet per station; the station's name is its label."""
     for name, position_m in zip(sky.stations.names, sky.stations.positions_ecef_m, strict=True):
         yield {
             "id": f"station/{name}",
@@ -141,7 +143,7 @@ def _stations(sky: Ephemeris, clock: _Clock) -> Iterable[dict[str, Any]]:
 
 
 def _links(run: Run, path: tuple[str, ...] | None) -> Iterable[tuple[str, str]]:
-    """Links of a path between nodes that have a position. The end with the smaller name comes first."""
+    """Links of a path whose nodes both have a position. The node with the smaller name comes first."""
     nodes = list(path or ())
     # The hosts of an access link have no position, but the terminal, the gateway and the point of presence have one.
     if isinstance(run.plan.medium, Access):
@@ -153,7 +155,7 @@ def _links(run: Run, path: tuple[str, ...] | None) -> Iterable[tuple[str, str]]:
 
 
 def _link(places: dict[str, str], link: tuple[str, str], spans: list[tuple[int, int]], clock: _Clock) -> dict[str, Any]:
-    """A link as a straight line between two moving nodes. The line is shown while a path uses it.
+    """A link as a straight line between two moving nodes. The line is shown only while a path uses the link.
 
     `arcType` is NONE; otherwise a viewer would draw the line along the ground.
     """
@@ -175,14 +177,14 @@ def _link(places: dict[str, str], link: tuple[str, str], spans: list[tuple[int, 
 
 
 def _covered(spans: list[tuple[int, int]], clock: _Clock) -> Iterable[tuple[int, int, bool]]:
-    """The whole run, divided into spans in which the link is either used or not. Adjacent spans of the same kind are
-    merged."""
+    """The whole run as consecutive time spans, and for each whether the link is used. Adjacent spans in which the link
+    is used are merged."""
     at, used_until = 0, 0
     joined: list[list[int]] = []
     for begin, end in sorted(spans):
         if joined and begin <= used_until:
             joined[-1][1] = used_until = max(used_until, end)
-        # If a path was replaced at the instant at which it began, it was never in use.
+        # An empty span is skipped: its path was replaced at the instant at which it began.
         elif begin < end:
             joined.append([begin, end])
             used_until = end
@@ -196,5 +198,6 @@ def _covered(spans: list[tuple[int, int]], clock: _Clock) -> Iterable[tuple[int,
 
 
 def _escaped(identifier: str) -> str:
-    """An id in the form that a reference needs. `#` is escaped, because it would end the id."""
+    """An id in the form that a reference to it needs. In a reference, `#` ends the id, so a `#` within the id is
+    escaped."""
     return identifier.replace("\\", "\\\\").replace("#", "\\#")

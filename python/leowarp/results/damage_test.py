@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of runs with damaged tables, or with tables of another run: they give an error or the same tables, and never
-other numbers."""
+"""Tests of runs with damaged tables, or with tables of another run: reading them raises an error or gives the correct
+tables, and never gives wrong numbers."""
 
 import random
 import shutil
@@ -54,7 +54,8 @@ def test_a_flipped_bit_gives_an_error_or_the_same_table(one, tmp_path):
         except LeowarpError as error:
             told += name in error.message
         file.write_bytes(content)
-    # Each flipped bit is detected, because the sha256 covers every bit of a file. The message has the name of the file.
+    # Every flipped bit is detected, because the manifest has the sha256 of every file. The error message contains the
+    # name of the file.
     assert told == FLIPS
 
 
@@ -65,7 +66,8 @@ def other(tmp_path_factory):
 
 
 def test_mixtures_of_two_runs_are_read_or_end_in_an_error_that_a_rule_foresees(one, other, tmp_path):
-    """An exception that is not a `LeowarpError` would give the exit status 70."""
+    """Any exception that is not a `LeowarpError` makes this test fail, because the program would end with exit status
+    70."""
     names = [*tables_in(one), layout.PLAN, layout.SUMMARY, layout.MANIFEST]
     names = [name for name in names if (other / name).exists()]
     draw = random.Random(41)
@@ -82,8 +84,8 @@ def test_mixtures_of_two_runs_are_read_or_end_in_an_error_that_a_rule_foresees(o
             refused += 1
         for name in taken:
             shutil.copyfile(one / name, run / name)
-    # Each of these directories mixes the tables of two runs, or the tables of one with the manifest of the other.
-    # Nearly all are detected.
+    # Each of these directories mixes tables of two runs, or has the tables of one run and the manifest of the other.
+    # Nearly all mixtures are detected.
     assert refused > MIXTURES * 0.9
     assert len(Run(run).tables.sockets) > 0
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Part(StrEnum):
-    """Kind of a difference. Causes come before effects."""
+    """Kind of a difference. The order is: causes (plan, modules, kernel, versions) before effects (metrics)."""
 
     PLAN = "plan"
     MODULE = "module"
@@ -34,10 +34,12 @@ class Part(StrEnum):
 
 @dataclass(frozen=True)
 class Difference:
-    """A value that is not the same in all of the runs.
+    """A value that differs between runs.
 
-    key: Dotted key of the plan, name in the manifest, or name of a scalar. A flow's scalar has the prefix `flows.N.`.
-    values: One value per run, in the order of the runs: numbers and texts as in the files; None if missing or unknown.
+    key: Dotted key of the plan, name in the manifest, or name of a scalar. The name of a flow's scalar has the prefix
+        `flows.N.`.
+    values: One value per run, in the order of the runs: a number or text as in the file; None if the value is missing
+        or unknown.
     """
 
     part: Part
@@ -46,27 +48,27 @@ class Difference:
 
     @property
     def change_ratio(self) -> float | None:
-        """Relative change from the first to the second of two numbers. None if there are not two numbers, or if the
-        first is 0."""
+        """Relative change from the first run's number to the second run's number. None if there are not exactly two
+        numbers, or if the first is 0."""
         if len(self.values) != 2 or not all(_is_number(value) for value in self.values) or not self.values[0]:
             return None
-        # If a scalar is near 0 in one run, the quotient may exceed any float. In this case there is no ratio.
+        # If a scalar is near 0 in the first run, the quotient may be too large for a float. The result is then None.
         change = self.values[1] / self.values[0] - 1
         return change if math.isfinite(change) else None
 
 
 def differences(runs: Sequence[Run], parts: Sequence[Part] = tuple(Part)) -> list[Difference]:
-    """All values that are not the same in all of the runs, sorted by part, and then in the order of the files.
+    """All values that differ between the runs, sorted by part, and within a part in the order of the files.
 
-    Three things do not count as differences: the cost of a run (CPU time, the machine), the name of its scenario, and
+    Differences in three things are ignored: the cost of a run (CPU time, the machine), the name of its scenario, and
     the names of its flows.
 
     runs: At least two runs.
-    parts: Parts to compare.
+    parts: Parts of the runs to compare.
     """
     found = []
     each = [dict(_facts(run, parts)) for run in runs]
-    # A dict keeps the order of the files, so equal runs give equal output. A set would not keep it.
+    # The names are in the order of the files, so that equal runs give equal output; a set would have no order.
     names = list(dict.fromkeys(name for facts in each for name in facts))
     for part, key in sorted(names, key=lambda name: list(Part).index(name[0])):
         values = tuple(facts.get((part, key)) for facts in each)
@@ -82,9 +84,9 @@ def causes(runs: Sequence[Run]) -> list[Difference]:
 
 
 def condensed(found: Sequence[Difference]) -> list[Difference]:
-    """The same differences in fewer rows. If some runs lack an item of a list (a flow, a station, a hop), it has only
-    one row."""
-    # Otherwise a missing flow would have a row for each of its dozen keys, all with the same meaning.
+    """The differences in `found`, in fewer rows. If some runs lack an item of a list (a flow, a station, a hop), the
+    item has one row instead of one row per key."""
+    # A flow has a dozen keys, and the rows of all these keys would only say that the flow is missing.
     rows: dict[tuple[Part, str], Difference] = {}
     for each in found:
         parts = each.key.split(".")
@@ -105,8 +107,8 @@ def condensed(found: Sequence[Difference]) -> list[Difference]:
 
 
 def said(value: object) -> str | None:
-    """A value of a plan or a manifest as text. Only the first digits of a hash are shown, which are enough to
-    distinguish two."""
+    """A value of a plan or a manifest, as text for messages. A hash is shortened to its first digits, which are enough
+    to distinguish two hashes."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -123,8 +125,7 @@ def diff(a: Run | Path | str, b: Run | Path | str, *, all_metrics: bool = True) 
     ----------
     a, b : Run or path
     all_metrics : bool
-        True to include every scalar that differs, False for only the few of the overview that `leowarp run` prints at
-        the end.
+        True: every scalar that differs is included. False: only those that `leowarp run` prints at its end.
 
     Returns
     -------
@@ -135,7 +136,7 @@ def diff(a: Run | Path | str, b: Run | Path | str, *, all_metrics: bool = True) 
     Raises
     ------
     TraceError
-        If one of them is not a complete run.
+        If one of the two directories is not a complete run.
     """
     import pandas as pd
 
@@ -151,7 +152,7 @@ def diff(a: Run | Path | str, b: Run | Path | str, *, all_metrics: bool = True) 
 
 
 def is_of_overview(key: str) -> bool:
-    """Whether a metric is one of the few that `leowarp run` and `leowarp compare` print."""
+    """Whether a metric is one of those that `leowarp run` and `leowarp compare` print."""
     flow = _flow_of(key)
     declared = scalars.RUN_SCALARS if flow is None else scalars.FLOW_SCALARS
     scalar = declared.get(key if flow is None else key.split(".", 2)[2])
@@ -165,20 +166,19 @@ def _flow_of(key: str) -> int | None:
 
 
 def _facts(run: Run, parts: Sequence[Part]) -> Iterator[tuple[tuple[Part, str], Any]]:
-    """All values of a run that are compared, by part and key."""
     if Part.PLAN in parts or Part.MODULE in parts:
         for key, value in _leaves(run.document):
             part = Part.MODULE if key.startswith(_OF_MODULES) else Part.PLAN
             if key not in _NAMES and not _names_a_flow(key) and part in parts:
                 yield (part, key), value
-    # A run that is still being written has no manifest yet.
+    # While a run is being written, it has no manifest.
     manifest = run.manifest if (run.path / layout.MANIFEST).exists() else {}
     if Part.KERNEL in parts:
         for name in _OF_KERNEL:
             yield (Part.KERNEL, f"kernel.{name}"), (manifest.get("kernel") or {}).get(name)
     if Part.VERSION in parts:
         yield (Part.VERSION, "leowarp_version"), manifest.get("leowarp_version")
-        # The commit is not compared, because it differs even if only a documentation page has changed.
+        # The git commit is not compared, because two commits may differ only in documentation.
         yield (Part.VERSION, "package_sha256"), manifest.get("package_sha256")
         yield (Part.VERSION, "agent_sha256"), (manifest.get("agent") or {}).get("agent_sha256")
     if Part.METRIC in parts:
@@ -188,13 +188,14 @@ def _facts(run: Run, parts: Sequence[Part]) -> Iterator[tuple[tuple[Part, str], 
                 yield (Part.METRIC, key), value
         for number, flow in enumerate(summary["flows"]):
             for key, value in scalars.flat(flow).items():
-                # This key is in the plan, so it is not compared here.
+                # Keys of a flow that are in the plan are compared as a part of the plan.
                 if key not in _OF_FLOWS_PLAN:
                     yield (Part.METRIC, f"flows.{number}.{key}"), value
 
 
 def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
-    """Each value of a document with its dotted key, as for `--set`. A list of values counts as one value."""
+    """Each value of a nested document with its dotted key, in the notation of `--set`. A list of plain values is a
+    single value."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             yield from _leaves(inner, f"{key}.{name}" if key else str(name))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that exactly the differences between two synthetic runs are found."""
+"""Tests that the differences between two synthetic runs are found, and nothing else."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from leowarp.results.run import Run
 from leowarp.scenario import plan_of
 from support.synthetic.run import PLAN_TOML, write_synthetic_run
 
-# Each test computes metrics of several runs.
+# These tests are slow, because each computes metrics of several runs.
 pytestmark = pytest.mark.slow
 
 

@@ -22,7 +22,8 @@ from leowarp.trace.schema import TABLES
 EXPORTED = (*TABLES, "routes", "timeline", "metrics")
 
 KEY_LOG = "SSLKEYLOGFILE"
-"""Environment variable that tells programs where to write the keys of their TLS connections (NSS key log)."""
+"""Environment variable with the path of the file to which programs write the keys of their TLS connections (NSS key
+log)."""
 _RUN_DIR = "{run_dir}/"
 _SECRETS_BLOCK, _TLS_KEY_LOG = 0x0A, 0x544C534B
 """Type of pcapng's Decryption Secrets Block, and its code for a TLS key log (draft-ietf-opsawg-pcapng, 4.7)."""
@@ -31,7 +32,7 @@ _SECRETS_BLOCK, _TLS_KEY_LOG = 0x0A, 0x544C534B
 def csv(run: Run, table: str, stream: BinaryIO, *, flow: int | str | None = None) -> None:
     """Write a table as CSV (RFC 4180, comma, header line, UTF-8). A missing value is an empty field.
 
-    A list, such as the nodes of a path, becomes one field with spaces between its items.
+    A cell that is a list, such as the nodes of a path, becomes one field with spaces between the items.
 
     Raises ScenarioError if there is no such table, or if `flow` is given for a table without flows.
     table: One of `EXPORTED`.
@@ -51,21 +52,20 @@ def csv(run: Run, table: str, stream: BinaryIO, *, flow: int | str | None = None
             joined = pc.binary_join(values.column(number).cast(pa.list_(pa.string())), " ")
             values = values.set_column(number, field.name, joined)
         elif pa.types.is_dictionary(field.type):
-            # Values become words, because the numbers that a dictionary column contains mean nothing outside their
-            # file.
+            # Numbers of a dictionary column are replaced by their words, because the numbers mean nothing outside of
+            # their file.
             values = values.set_column(number, field.name, values.column(number).cast(pa.string()))
     pacsv.write_csv(values, stream)
 
 
 def pcapng(run: Run, target: Path) -> list[Path]:
-    """Copy the captures that the guest wrote into the directory `target`. Return the paths of the copies.
+    """Copy the captures that the guest recorded into the directory `target`. The result is the paths of the copies.
 
     If the run's programs wrote TLS keys (`SSLKEYLOGFILE` in a flow's `environment`, below `{run_dir}`), the copies
-    contain them. Wireshark then shows decrypted content, provided that whole frames were captured
-    (`observe.pcap_snap`).
+    contain these keys. Wireshark then shows decrypted content, if whole frames were captured (`observe.pcap_snap`).
 
-    Raises TraceError if the run recorded no captures. The hint is the command that records them.
-    target: Directory, which is created if it does not exist. Files in it are replaced, but never through a symbolic
+    Raises TraceError if the run recorded no captures. The error's hint is the command that records captures.
+    target: Directory, which is created if it does not exist. An existing file is replaced, but never through a symbolic
         link.
     Returns: `<run>-source.pcapng` and `<run>-destination.pcapng`, if they exist.
     """
@@ -78,7 +78,7 @@ def pcapng(run: Run, target: Path) -> list[Path]:
         )
     target.mkdir(parents=True, exist_ok=True)
     copies = [target / f"{run.path.name}-{path.name}" for path in present]
-    # All targets are checked before the first file is written, so an error leaves no partial result.
+    # All target paths are checked before the first file is written, so that an error leaves no partial result.
     for copy in copies:
         plainfiles.refuse_link(copy)
     keys = tls_keys(run)
@@ -88,15 +88,15 @@ def pcapng(run: Run, target: Path) -> list[Path]:
 
 
 def tls_keys(run: Run) -> bytes:
-    """Keys of TLS connections that the run's programs wrote, without repeated lines; empty if there are none.
+    """TLS keys that the run's programs wrote, without duplicate lines; empty if there are none.
 
-    The lines have the NSS key log format (`CLIENT_TRAFFIC_SECRET_0 ...`). They are in the order of flows, the client's
-    first.
+    The lines have the NSS key log format (`CLIENT_TRAFFIC_SECRET_0 ...`). They are in the order of flows, and within a
+    flow the client's lines come first.
     """
     lines: dict[bytes, None] = {}
     for number, flow in enumerate(run.plan.flows):
         name = (flow.environment or {}).get(KEY_LOG, "") if flow.kind == "program" else ""
-        # A program cannot write to any other place.
+        # A program can write only below its own run directory, so a key log with any other path is ignored.
         if not name.startswith(_RUN_DIR):
             continue
         for role in ("client", "server"):
@@ -108,10 +108,10 @@ def tls_keys(run: Run) -> bytes:
 
 
 def with_keys(capture: bytes, keys: bytes) -> bytes:
-    """The pcapng file with the keys in a Decryption Secrets Block right after its section header. Without keys, it is
-    unchanged.
+    """The capture with the keys in a Decryption Secrets Block right after its section header. If there are no keys, the
+    capture is unchanged.
 
-    capture: Content of a file in little-endian order, as the guest writes it.
+    capture: Content of a pcapng file in little-endian byte order, as the guest writes it.
     keys: The result of `tls_keys`.
     """
     if not keys:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page in a frame, for display in a notebook."""
+"""A page in an HTML frame, for display in a notebook."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class FramedPage:
-    """An animated page of runs, for a notebook. The page is in a frame, where its own content security policy is
-    valid."""
+    """An animated page of runs, for a notebook. The frame is needed for the page's own content security policy, which
+    would not be valid within the notebook's page."""
 
     text: str
 
     def _repr_html_(self) -> str:
-        # srcdoc is an attribute: an unescaped quote would end it, and an unescaped ampersand would be misread.
+        # The page is the value of the attribute srcdoc, in which an unescaped quote would end the value, and an
+        # unescaped ampersand would be misread.
         return (
             '<iframe style="width: 100%; height: 820px; border: 0" sandbox="allow-scripts" '
             f'srcdoc="{html.escape(self.text)}"></iframe>'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replicates: runs of one plan with several seeds in one directory, as one object."""
+"""Replicates: runs with the same plan and different seeds, in one directory, as one object."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from leowarp.base import layout, plainfiles
 from leowarp.base.errors import ScenarioError, TraceError
 from leowarp.base.recorded import why_incomplete
 from leowarp.results.differences import Part, differences
-from leowarp.results.run import Run
+from leowarp.results.run import Run, inline
 
 FOLDER = "seed-"
-"""Prefix of the run directories of a group."""
+"""Prefix of the names of run directories in a group."""
 
 MOST_SEEDS = 10_000
-"""Largest number of seeds of a group. For more, use a study (`leowarp study`)."""
+"""Largest number of seeds of a group. For more seeds, use a study (`leowarp study`)."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Group:
         return [run.plan.run.seed for run in self.runs]
 
     def _repr_html_(self) -> str:
-        return Run.inline(self.runs)
+        return inline(self.runs)
 
 
 def is_group(path: Path | str) -> bool:
@@ -51,7 +51,8 @@ def is_group(path: Path | str) -> bool:
 def open_group(path: Path | str) -> Group:
     """The runs in a directory, sorted by seed.
 
-    Raises TraceError if one of them is incomplete, if there are fewer than two, or if they differ in more than their
+    Raises TraceError if one of the runs is incomplete, if there are fewer than two, or if they differ in more than
+    their
         seeds.
     """
     path = Path(path)
@@ -64,7 +65,7 @@ def open_group(path: Path | str) -> Group:
                 f"cannot open {path} as a group of runs: {each.name} is incomplete: {reason}",
                 hint="type the command that made the group again: it makes the runs that are missing",
             )
-    # The runs are sorted by seed instead of by name, because text sorts numbers of different lengths differently.
+    # The runs are sorted by seed and not by name, because sorting by name puts "10" before "9".
     runs = sorted((Run(each) for each in found), key=lambda run: run.plan.run.seed)
     if len(runs) < 2:
         what = f"it holds one run, {found[0].name}" if found else "it holds no run"
@@ -80,7 +81,7 @@ def open_group(path: Path | str) -> Group:
 def seeds_of(text: str) -> tuple[int, ...]:
     """The seeds in a text such as "1..10", "1,2,5" or "1..3,7", in the order of the text.
 
-    Raises ScenarioError if there are fewer than two seeds or too many, or if one occurs twice.
+    Raises ScenarioError if there are fewer than two seeds or too many, or if a seed occurs twice.
     """
     seeds: list[int] = []
     for part in text.split(","):
@@ -115,8 +116,8 @@ def seeds_of(text: str) -> tuple[int, ...]:
 
 
 def directories(path: Path, seeds: Sequence[int]) -> list[Path]:
-    """The run directory of each seed of a group. The numbers in the names have equal length."""
-    # A listing sorts by text. With equal lengths, it shows the directories in the order of their seeds.
+    """The run directory of each seed of a group. The seeds in the names are padded to equal length."""
+    # Listings sort names as text, so equal length puts the directories in the order of their seeds.
     digits = len(str(max(seeds)))
     return [path / f"{FOLDER}{seed:0{digits}d}" for seed in seeds]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of seeds as users write them, and of the rules for a group of runs."""
+"""Tests of seeds in the notation that users write, and of the conditions for a group of runs."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from leowarp.base.errors import LeowarpError
 from leowarp.results.replicates import directories, is_group, open_group, seeds_of
 from support.synthetic.run import PLAN_TOML, write_synthetic_run
 
-# Each test computes metrics of several runs.
+# These tests are slow, because each computes metrics of several runs.
 pytestmark = pytest.mark.slow
 
 

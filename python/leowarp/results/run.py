@@ -1,34 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`Run`: a run directory as an object. All code that reads a run directory uses it. `Run` also draws the figures of a
-run, and its display in a notebook."""
+"""`Run`: a run directory as an object. All code that reads a run directory uses this class. It also draws the figures
+of a run, and displays the run in a notebook."""
 
 from __future__ import annotations
 
+import importlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from leowarp.base import plainfiles
-from leowarp.base.errors import ScenarioError, TraceError
-from leowarp.base.flownames import which_flows
-from leowarp.base.layout import METRICS, PLAN, REPORT, ROUTES, SUMMARY, TIMELINE, TRACE
-from leowarp.base.metadata import decode_metadata
-from leowarp.base.recorded import read_manifest, read_summary, refuse_changed, refuse_incomplete, refuse_strange
-from leowarp.base.spelling import one_of
+from leowarp.base.errors import TraceError
+from leowarp.base.flownames import FlowKey, flow_names
+from leowarp.base.layout import REPORT, TRACE
 from leowarp.results.framed import FramedPage
+from leowarp.results.run_tables import RunTables
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
     from matplotlib.figure import Figure
 
-    from leowarp.metrics import Metrics, Tables
+    from leowarp.metrics import LinkValues, Metrics, Tables
     from leowarp.scenario import Plan
+    from leowarp.timeline.channel import Realisation
 
 
-class Run:
+class Run(RunTables):
     """A complete run, with `plan`, `summary`, `manifest`, `warnings`, tables as data frames, figures, and the path of
     the report.
 
@@ -37,273 +38,186 @@ class Run:
     path : path
         The run directory.
     complete : bool
-        True if the run must be complete. While a run is being written, it has a plan and a trace, but neither summary
-        nor manifest.
+        True: an error is raised if the run is not complete. False is for a run that is being written, which has a plan
+        and a trace, but neither summary nor manifest.
 
     Raises
     ------
     TraceError
-        If the directory is not a run, or if the run is marked as incomplete; the message says why.
+        If the directory is not a run, or if the run is marked as incomplete; the message gives the reason.
     """
 
-    drawing: ClassVar[Callable[..., Figure]]
-    """Function that returns a figure of a run by its name. Figures import `Run`, so this module cannot import them. The
-    package's top module, which imports both, sets this variable (`leowarp/__init__.py`)."""
-
-    moving: ClassVar[Callable[[Sequence[Run]], str]]
-    """Function that returns the animated page of runs as text; also set in `leowarp/__init__.py`."""
-
-    inline: ClassVar[Callable[[Sequence[Run]], str]]
-    """Function that returns the notebook display of a run, or of the runs of a group, as HTML; also set in
-    `leowarp/__init__.py`."""
+    # The chosen flow is the only value that is not in `__dict__`, which all values of one run share (`of_flow`).
+    __slots__ = ("_chosen_flow",)
 
     def __init__(self, path: Path | str, *, complete: bool = True) -> None:
-        self.path = Path(path)
-        refuse_strange(self.path)
-        if complete:
-            refuse_incomplete(self.path)
-
-    @cached_property
-    def document(self) -> dict[str, Any]:
-        """The plan as TOML values with units, for display and not for computation."""
-        from leowarp import metrics
-
-        refuse_changed(self.path, PLAN)
-        return metrics.plan_document(self.path)
-
-    @cached_property
-    def tables(self) -> Tables:
-        """All tables in the form that metrics read, with checked columns. The tables contain the numbers of the files,
-        not words."""
-        from leowarp import metrics
-
-        return metrics.read_tables(self.path)
-
-    @cached_property
-    def numbers(self) -> Metrics:
-        """Metrics, computed again from the tables. `summary` and `metrics()` return the metrics that were written when
-        the run was made."""
-        from leowarp import metrics
-
-        return metrics.metrics(self.tables, self.plan)
-
-    @cached_property
-    def plan(self) -> Plan:
-        """The plan: the scenario with every default written out."""
-        from leowarp import scenario
-
-        refuse_changed(self.path, PLAN)
-        return scenario.resolve(scenario.load(self.path / PLAN))
-
-    @cached_property
-    def observed_plan(self) -> Plan:
-        """The plan with an additional flow for each connection of its programs, so that flows have the numbers of the
-        trace."""
-        from leowarp import metrics
-
-        return metrics.with_connections(self.plan, self._connections)
-
-    @cached_property
-    def _connections(self) -> list[dict[str, Any]]:
-        # A run may lack this table if it is being written, or if it was made by hand.
-        if not (self.path / TRACE / "flows.parquet").exists():
-            return []
-        return decode_metadata(self.table("flows").schema, "connections") or []
+        super().__init__(path, complete=complete)
+        self._chosen_flow: int | None = None
 
     @property
-    def summary(self) -> dict[str, Any]:
-        """The run's scalars (`summary.json`); their names contain the units."""
-        return read_summary(self.path)
+    def chosen_flow(self) -> int | None:
+        """Number of the flow that `of_flow` chose; None for the whole run."""
+        return self._chosen_flow
+
+    def of_flow(self, flow: int | str) -> Run:
+        """The same run with a flow chosen: figures show only this flow. Tables have all flows."""
+        found = object.__new__(Run)
+        # All flows share the values that one of them has read or computed. Otherwise each of 2,000 flows would have a
+        # list of 2,000 names.
+        found.__dict__ = self.__dict__
+        found._chosen_flow = self.flow_number(flow)
+        return found
+
+    @cached_property
+    def flow_names(self) -> list[str]:
+        """Name of each flow, by its number. Connections of programs are flows, too."""
+        return flow_names([FlowKey.of_plan(number, flow) for number, flow in enumerate(self.observed_plan.flows)])
+
+    @cached_property
+    def tcp_flows(self) -> list[int]:
+        """Numbers of the TCP flows."""
+        return [number for number, flow in enumerate(self.observed_plan.flows) if flow.kind == "tcp"]
 
     @property
-    def manifest(self) -> dict[str, Any]:
-        """Versions, seed, warnings, costs and the sha256 of each file (`manifest.json`)."""
-        return read_manifest(self.path)
+    def probe_flows(self) -> list[int]:
+        """Numbers of the ping and UDP flows, including the datagrams of programs."""
+        return [number for number, flow in enumerate(self.observed_plan.flows) if flow.kind in ("ping", "udp")]
 
     @property
-    def warnings(self) -> list[str]:
-        """Points to check before the results are trusted."""
-        return list(self.manifest["warnings"])
+    def ping_flows(self) -> list[int]:
+        """Numbers of the ping flows that get replies."""
+        return [n for n, flow in enumerate(self.observed_plan.flows) if flow.kind == "ping" and flow.replies]
 
     @property
-    def end_ns(self) -> int:
-        """End of the run on its own clock: the planned end, or the end of its last flow (`run.ends`)."""
-        return self.plan.run.duration_ns if self.tables.virtual_ns is None else self.tables.virtual_ns
-
-    def table(self, name: str, *, columns: list[str] | None = None, filters: Any = None) -> pa.Table:
-        """A table as Arrow: a trace table, `routes`, `timeline` or `metrics`.
-
-        The table has words instead of the numbers in the files, as data frames do: `direction` is "data" or "back", and
-        `host` is a name.
-
-        Parameters
-        ----------
-        name : str
-        columns, filters
-            As in `pyarrow.parquet.read_table`: columns to read, and conditions on rows. Filters use words, too:
-            ``filters=[("direction", "==", "data")]``.
+    def main_flow(self) -> int:
+        """Number of the chosen flow, or of the first TCP flow.
 
         Raises
         ------
         TraceError
-            If the run has no such table, or if its file is damaged.
-        ScenarioError
-            If a filter uses a word that its column cannot have.
+            If no flow is chosen and the run has no TCP flow.
         """
-        return self._table(name, columns=columns, filters=filters)
-
-    def _table(
-        self, name: str, *, columns: list[str] | None = None, filters: Any = None, categories: bool = False
-    ) -> pa.Table:
-        """The result of `table`; `categories` is as in `trace.read_in_words`."""
-        own = {"routes": ROUTES, "timeline": TIMELINE, "metrics": METRICS}
-        if name not in own:
-            from leowarp import trace
-
-            if name not in trace.TABLES:
-                raise TraceError(f"there is no table {name!r:.60}", hint=one_of(name, [*trace.TABLES, *own]))
-            return trace.read_in_words(self.path / TRACE, name, columns=columns, filters=filters, categories=categories)
-        from leowarp.base import runtables
-
-        path = self.path / own[name]
-        if not path.exists():
+        if self._chosen_flow is not None:
+            return self._chosen_flow
+        if not self.tcp_flows:
             raise TraceError(
-                f"cannot read {name}: there is no {path}", hint="this scenario has none, or the run is older"
+                f"cannot draw this figure of {self.path.name}: the run has no TCP flow",
+                hint="its flows are ping or udp",
             )
-        return runtables.read(self.path, own[name], columns=columns, filters=filters)
+        return self.tcp_flows[0]
 
-    def _frame(self, name: str, flow: int | str | None = None) -> pd.DataFrame:
-        from leowarp.trace.frames import counted_frame
+    @property
+    def changes(self) -> pd.DataFrame:
+        """Route changes between the stations of the main flow."""
+        flow, changes = self.observed_plan.flows[self.main_flow], self.numbers.route_changes
+        pair = (flow.source, flow.destination)
+        # Many flows have the same pair of stations, so the result is cached.
+        if pair not in self._changes_of_pairs:
+            mine = (changes["source"] == flow.source) & (changes["destination"] == flow.destination)
+            self._changes_of_pairs[pair] = changes[mine].reset_index(drop=True)
+        return self._changes_of_pairs[pair]
 
-        # The filter is applied while reading: the packets of one of 90 flows take a ninetieth of the memory.
-        filters = None if flow is None else [("flow", "==", self.flow_number(flow))]
-        return counted_frame(self._table(name, filters=filters, categories=True))
+    @cached_property
+    def _changes_of_pairs(self) -> dict[tuple[str, str], pd.DataFrame]:
+        return {}
 
-    def flow_number(self, flow: int | str) -> int:
-        """Number of a flow that is given by its number or by its name in the scenario.
+    def change_instants_ns(self, flow: int) -> np.ndarray:
+        """Instants at which the path of a flow changed in either direction, as int64 in ascending order."""
+        from leowarp import metrics
+
+        ends = self.observed_plan.flows[flow]
+        return metrics.both_ways_ns(self.tables, (ends.source, ends.destination))
+
+    def path_delay(self, source: str, destination: str) -> pd.DataFrame:
+        """Propagation delay of the path from one station to another; the result of `metrics.path_delay`."""
+        from leowarp import metrics
+
+        known = self.numbers.path_delay.get((source, destination))
+        return metrics.path_delay(self.tables, (source, destination), self.end_ns) if known is None else known
+
+    @property
+    def capacity_bps(self) -> float | None:
+        """Payload rate of the slowest link of the main flow's path: rate x payload / (IP length + overhead).
+
+        The rate is None if the link has no rate limit, or if its rate changes over time. With timestamps, a full
+        segment has 1448 of the packet's 1500 bytes: 100 Mbit/s with 14 bytes of overhead carry 95.64 Mbit/s.
+        """
+        return self._links_capacity_bps if self._steady_links else self._steady_capacity_bps()
+
+    @cached_property
+    def _steady_links(self) -> list[Any]:
+        from leowarp.media import planned
+
+        return list(planned(self.plan).steady_links())
+
+    @cached_property
+    def _links_capacity_bps(self) -> float | None:
+        network = self.plan.network
+        shaped = [
+            section.left_bps / (network.mtu_bytes + section.overhead_bytes)
+            for section in self._steady_links
+            if section.left_bps is not None
+        ]
+        if not shaped:
+            return None
+        segments = self.tables.sockets["snd_mss_bytes"].dropna()
+        # The largest sample is used, because a socket shows 536 before its handshake (TCP_MSS_DEFAULT, tcp_init_sock in
+        # net/ipv4/tcp.c). Without a sample, three headers are subtracted: IP, 20 bytes of TCP, and 12 of timestamps
+        # (RFC 7323, appendix A).
+        headers_bytes = network.ip_header_bytes + 32.0
+        payload_bytes = float(segments.max()) if len(segments) else network.mtu_bytes - headers_bytes
+        return min(shaped) * payload_bytes
+
+    def _steady_capacity_bps(self) -> float | None:
+        """Payload rate of the main flow's path, from the timeline; None if it changes."""
+        from leowarp import metrics
+
+        ends, network = self.observed_plan.flows[self.main_flow], self.plan.network
+        pair = (ends.source, ends.destination)
+        # A capacity from a table may change at any ns. Means over thousandths of the run are compared, so that no
+        # change between two edges is missed.
+        edges_ns = np.linspace(0, self.end_ns, 1001).astype("int64")
+        rates = np.unique(metrics.path_capacity(self.tables, pair, edges_ns))
+        if len(rates) != 1 or np.isnan(rates[0]):
+            return None
+        overhead = metrics.overhead_bytes(self.tables, pair)
+        return float(rates[0]) * metrics.payload_ratio(
+            self.tables, self.main_flow, overhead, int(network.mtu_bytes), network.ip_header_bytes
+        )
+
+    @cached_property
+    def link_values(self) -> LinkValues:
+        """Delay and rate of links over time."""
+        from leowarp import metrics
+
+        return metrics.link_values(self.tables)
+
+    @cached_property
+    def realisation(self) -> Realisation:
+        """The mobile channel of the run, recomputed from its plan.
 
         Raises
         ------
-        ScenarioError
-            If the run has no such flow. An empty table would look like a flow that sent nothing.
+        TraceError
+            If the run has no mobile channel, or if the channel differs from the run's timeline.
         """
-        # Names are read from the text of the plan, so that a flow is known even if nothing of it was recorded.
-        names = [planned.get("name") for planned in self.document.get("flows", ())]
-        count = len(names) + len(self._connections)
-        if isinstance(flow, str) and flow in names:
-            return names.index(flow)
-        # True equals 1 in Python, so without this check `flow=True` would show flow 1.
-        if isinstance(flow, bool) or flow not in range(count):
-            raise ScenarioError(f"there is no flow {flow!r} in {self.path}", hint=which_flows(flow, names, count))
-        return int(flow)
+        from leowarp.results.realisation import realisation_of_run
 
-    def flow(self, which: int | str) -> dict[str, Any]:
-        """The scalars of one flow, by its number or name; the names of scalars contain the units.
-
-        >>> run.flow("upload")["goodput_mean_bps"]  # doctest: +SKIP
-        """
-        number = self.flow_number(which)
-        for scalars in self.summary["flows"]:
-            if scalars["flow"] == number:
-                return dict(scalars)
-        raise TraceError(
-            f"{self.path / SUMMARY} has no flow {number}, and the plan has",
-            hint=f"leowarp show {self.path} --again writes it anew",
-        )
-
-    def sockets(self, flow: int | str | None = None) -> pd.DataFrame:
-        """TCP_INFO over time, with BBR's mode (`bbr_mode`), for one flow or all."""
-        return self._frame("sockets", flow)
-
-    def packets(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Packet truth: the stored packets, each with its arrival, or with the place and cause of its loss.
-
-        `observe.packets` determines which packets are stored; late, lost and retransmitted ones always are
-        (docs/concepts/truth.md).
-        """
-        return self._frame("packets", flow)
-
-    def bins(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Number of packets per 50 ms of sending time. The count is complete, whichever packets are stored."""
-        return self._frame("bins", flow)
-
-    def delays(self, flow: int | str | None = None) -> pd.DataFrame:
-        """One-way delays and round trips of all packets, as counts in narrow bins."""
-        return self._frame("delays", flow)
-
-    def flows(self) -> pd.DataFrame:
-        """One row per flow: connection setup, first and last byte, completion, bytes."""
-        return self._frame("flows")
-
-    def echoes(self, flow: int | str | None = None) -> pd.DataFrame:
-        """The probe packets of ping and UDP flows."""
-        return self._frame("echoes", flow)
-
-    def measures(self, flow: int | str | None = None, kind: str | None = None) -> pd.DataFrame:
-        """Measurements that programs reported (docs/guides/measures.md): transactions, page loads, segments, frames.
-
-        Parameters
-        ----------
-        flow : int or str, optional
-            A program flow, by number or name; by default all.
-        kind : str, optional
-            If given, only lines of this kind, such as "page".
-        """
-        frame = self._frame("measures", flow)
-        return frame if kind is None else frame[frame["kind"] == kind].reset_index(drop=True)
-
-    def acks(self, flow: int | str | None = None) -> pd.DataFrame:
-        """ACKs of the receivers, counted by the number of segments that an ACK answers and by the waiting time of the
-        first of these."""
-        return self._frame("acks", flow)
-
-    def switches(self) -> pd.DataFrame:
-        """Actions of `[cures]` at route changes (`move_queue`, `hold` and `duplicate`), with one row per route of a
-        node that changed."""
-        return self._frame("switches")
-
-    def merges(self) -> pd.DataFrame:
-        """Packets that waited at a node for the end marker of an old path, one row per route change and node; only with
-        `cures.end_marker`."""
-        return self._frame("merges")
-
-    def notices(self) -> pd.DataFrame:
-        """Notices of route changes to hosts, including lost and false ones; only with `cures.notify`."""
-        return self._frame("notices")
-
-    def nodetotals(self) -> pd.DataFrame:
-        """Largest number of packets that each node held, and packets that it sent itself, with the names of nodes; only
-        with `[cures]`."""
-        return self._frame("nodetotals")
-
-    def orders(self) -> pd.DataFrame:
-        """Packets that were put into order or discarded, one row per stream between two stations; only with
-        `resequence` or `duplicate`."""
-        return self._frame("orders")
-
-    def drops(self) -> pd.DataFrame:
-        """Every lost packet, including ACKs and probes, with the place and cause of its loss. `direction` is null if it
-        was not lost on a link."""
-        return self._frame("drops")
-
-    def counters(self) -> pd.DataFrame:
-        """The kernel's counters since the run's start, by time, host (name) and counter; one row per change of a
-        counter."""
-        return self._frame("counters")
+        return realisation_of_run(self.path, self.plan, self.end_ns)
 
     def links(self) -> pd.DataFrame:
-        """Utilisation, drops by cause and longest queues. There is one row per direction of a link to which a packet
-        was offered.
+        """Utilisation, drops by cause and longest queues of links. There is one row per direction to which a packet was
+        offered.
 
-        Columns are `leowarp.metrics.LINK_COLUMNS`. Longest queues are exact, in packets and in bytes, each with the
-        instant at which it first occurred. `queues()` has samples over time.
+        Columns are `leowarp.metrics.LINK_COLUMNS`. The longest queues are exact, in packets and in bytes, each with the
+        instant at which the queue first had this length. Samples of queues over time are in `queues()`.
         """
         # A copy is returned, because `satellites` uses the same frame, and the caller may change it.
         return self._links.copy()
 
     def satellites(self) -> pd.DataFrame:
-        """The same numbers, summed over the outgoing links of each satellite. The table is empty if satellites are not
-        nodes in this run.
+        """The numbers of `links()`, combined over the outgoing links of each satellite. The table is empty if the
+        satellites are not nodes of this run's network.
 
         Columns are `leowarp.metrics.SATELLITE_COLUMNS`.
         """
@@ -311,7 +225,7 @@ class Run:
 
         stations = {station.name for station in self.plan.stations}
         moving = self.plan.constellation is not None and self.plan.medium is self.plan.constellation
-        # A wire connects a station with its host. Neither is a satellite.
+        # A wire connects a station with its host, so neither of its two nodes is a satellite.
         nodes = {end for a, b, kind in self.tables.directions for end in (a, b) if kind != "wire"} if moving else set()
         return metrics.satellite_use(self.tables, self._links, nodes - stations, self.end_ns)
 
@@ -331,37 +245,19 @@ class Run:
 
         return metrics.pairs(self.summary["flows"])
 
-    def queues(self) -> pd.DataFrame:
-        """Queue of each direction of a link over time, with the names of the nodes at its ends."""
-        return self._with_ends("links")
-
-    def linktotals(self) -> pd.DataFrame:
-        """Balance of each direction of a link at the end of the run, with the names of the nodes at its ends."""
-        return self._with_ends("linktotals")
-
-    def routes(self) -> pd.DataFrame:
-        """Paths between stations that communicate, one row per route update and pair."""
-        return self._frame("routes")
-
-    def timeline(self) -> pd.DataFrame:
-        """Events of the emulated network."""
-        return self._frame("timeline")
-
-    def metrics(self) -> pd.DataFrame:
-        """Metrics computed from the trace."""
-        return self._frame("metrics")
-
     @property
     def report(self) -> Path | None:
-        """Path of the report's page. None if the run was made without a report (`leowarp report RUN` makes it)."""
+        """Path of the report's page. None if the run was executed without a report (`leowarp report RUN` creates
+        it)."""
         page = self.path / REPORT / "index.html"
         return page if page.exists() else None
 
     def reordering(self, flow: int | str | None = None, scope: str | None = None) -> pd.DataFrame:
-        """Reordering of each flow, one row per scope: the whole "run", each "window", and the time around each "change"
-        of the path.
+        """Reordering of each flow, one row per scope: the whole "run", each "window" of sending time, and the time
+        around each "change" of the path.
 
-        Columns are `leowarp.metrics.REORDERING_COLUMNS`. `table("reordering")` has the columns that the guest wrote.
+        Columns are `leowarp.metrics.REORDERING_COLUMNS`. `table("reordering")` is the table that the guest wrote, with
+        other columns.
 
         Raises
         ------
@@ -376,8 +272,8 @@ class Run:
     def densities(
         self, flow: int | str | None = None, scope: str | None = None, kind: str | None = None
     ) -> pd.DataFrame:
-        """Histograms of reordering, one row per bar. The kinds are "density" (RD), "buffer_density" (RBD),
-        "n_reordering" and "extent".
+        """Histograms of reordering, one row per bar of a histogram. The kinds are "density" (RD), "buffer_density"
+        (RBD), "n_reordering" and "extent".
 
         Columns are `leowarp.metrics.DENSITY_COLUMNS`.
 
@@ -392,10 +288,12 @@ class Run:
         return self._of(metrics.densities(*self._reordering()), flow=flow, scope=scope, kind=kind)
 
     def causes(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Numbers of packets that each route change made late, lost or retransmitted, and numbers of those without such
-        a cause. There is one row per flow and change.
+        """Number of packets that each route change made late, lost or retransmitted, and number of late, lost and
+        retransmitted packets without such a cause. There is one row per flow and change, and one row per flow for
+        packets without a change as their cause.
 
-        Columns are `leowarp.metrics.CAUSE_COLUMNS`. The numbers are computed from packet truth, which takes a moment.
+        Columns are `leowarp.metrics.CAUSE_COLUMNS`. The numbers are computed from packet truth when the method is
+        called, which takes a moment.
         """
         from leowarp import metrics
 
@@ -408,7 +306,7 @@ class Run:
         Columns are `leowarp.metrics.CHANGE_COLUMNS`. The table is computed on the first call, which takes about a
             second for a run of a minute.
         """
-        # A copy is returned, because the frame is cached, and a change by one caller must not affect the next.
+        # A copy is returned: the frame is cached, and a caller's changes must not affect other callers.
         return self.numbers.route_changes.copy()
 
     def recovery(self, flow: int | str | None = None) -> pd.DataFrame:
@@ -420,7 +318,7 @@ class Run:
         return self._of(self.numbers.recoveries, flow=flow)
 
     def series(self, name: str, flow: int | str | None = None) -> pd.DataFrame:
-        """A number, or a state in words, over time. Columns are `t_ns`, `flow` and the name of the series.
+        """A quantity, or a state in words, over time. Columns are `t_ns`, `flow` and the name of the series.
 
         Parameters
         ----------
@@ -428,7 +326,8 @@ class Run:
             One of `leowarp.metrics.SERIES`, for instance "cwnd_pkts", "srtt_us", "goodput_in_order_bps",
             "path_delay_ns", "bbr_mode". The unit may be left out.
         flow : int or str, optional
-            Flow by number or name. By default all flows that have the series, one after the other.
+            Flow by number or name. By default, all flows that have the series; the rows of one flow follow those of
+            another.
 
         Raises
         ------
@@ -450,7 +349,7 @@ class Run:
         frame = pd.concat(pieces, ignore_index=True)
         if series.words:
             words = [None if math.isnan(value) else series.word(int(value)) for value in frame[series.name]]
-            # If a newer version wrote a state that has no word here, its number is used, so no value is lost.
+            # If a newer version wrote a state that has no word in this version, the state's number is used as the word.
             every = dict.fromkeys([*series.words.values(), *(word for word in words if word is not None)])
             frame[series.name] = pd.Categorical(words, categories=list(every))
         frame.attrs["units"] = {"t_ns": "ns", "flow": "", series.name: series.unit}
@@ -460,7 +359,7 @@ class Run:
         from leowarp import metrics, trace
 
         measured = {name: trace.read(self.path / TRACE, name) for name in ("reordering", "densities")}
-        # Routes are needed for the numbers of route changes, to which scopes of reordering refer.
+        # Routes are needed because scopes of reordering contain only the numbers of route changes.
         planned = {name: self.table(name) for name in ("routes", "timeline")}
         return metrics.tables_of(measured, **planned, where=self.path), metrics.flow_pairs(self.observed_plan.flows)
 
@@ -470,7 +369,7 @@ class Run:
         Parameters
         ----------
         flow : int or str, or a sequence of them, optional
-            Flows by number or name; by default all that can be in the figure.
+            Flows by number or name; by default all flows that the figure can show.
         options
             Options of `leowarp.report.figure`.
 
@@ -478,38 +377,19 @@ class Run:
         -------
         figure : matplotlib.figure.Figure
         """
-        return Run.drawing(self, name, flow=flow, **options)
-
-    def _of(self, frame: pd.DataFrame, flow: int | str | None, **wanted: Any) -> pd.DataFrame:
-        """Rows of a flow with the wanted values. A wanted value of None matches any value."""
-        if flow is not None:
-            wanted["flow"] = self.flow_number(flow)
-        for column, value in wanted.items():
-            if value is not None:
-                frame = frame[frame[column] == value]
-        return frame.reset_index(drop=True)
-
-    def _with_ends(self, name: str) -> pd.DataFrame:
-        from leowarp.trace.frames import counted_frame
-
-        table = self._table(name, categories=True)
-        frame = counted_frame(table)
-        directions = decode_metadata(table.schema, "directions")
-        if directions is not None:
-            for place, column in ((0, "from"), (1, "to"), (2, "kind")):
-                frame[column] = frame["direction"].map({i: end[place] for i, end in enumerate(directions)})
-        return frame
+        picture: Figure = _later("report").figure(self, name, flow=flow, **options)
+        return picture
 
     def view(self, *others: Run, out: Path | str | None = None) -> FramedPage:
-        """The run as an animated page that a notebook displays. Other runs may be shown beside it, on the same clock.
+        """The run as an animated page that a notebook displays. Other runs may be shown next to it, on the same clock.
 
         Parameters
         ----------
         others : Run
         out : path, optional
-            Path of a file to which the page is also written.
+            Path of a file into which the page is written as well.
         """
-        found = FramedPage(Run.moving((self, *others)))
+        found = FramedPage(_later("view").page((self, *others)))
         if out is not None:
             plainfiles.refuse_link(Path(out))
             plainfiles.write(Path(out), found.text.encode())
@@ -519,4 +399,20 @@ class Run:
         return f"Run({str(self.path)!r})"
 
     def _repr_html_(self) -> str:
-        return Run.inline((self,))
+        return inline((self,))
+
+
+def known(run: Run, plan: Plan, numbers: Metrics) -> Run:
+    """The run with this plan and these numbers, which the caller already has, so that they are not read again."""
+    vars(run).update(plan=plan, numbers=numbers, tables=numbers.tables)
+    return run
+
+
+def inline(runs: Sequence[Run]) -> str:
+    """HTML of the notebook display of a run, or of the runs of a group."""
+    return str(_later("report").inline(runs))
+
+
+def _later(room: str) -> Any:
+    """A room above this one. Its name is a text, because figures import `Run` and are needed only when one is drawn."""
+    return importlib.import_module(f"leowarp.{room}")

@@ -148,7 +148,7 @@ def test_each_table_has_the_same_values_as_arrow_and_as_a_data_frame(run):
         told = run.table(table.name)
         frame = {"links": run.queues}.get(table.name) or getattr(run, table.name)
         for column in table.columns:
-            # The words of reordering and densities are computed from the table, so they are not tested here.
+            # The words in reordering and densities are computed by other code, so they are not tested here.
             if (column.words or column.names) and table.name not in ("reordering", "densities"):
                 assert told.column(column.name).to_pylist() == [
                     None if each != each else each for each in frame()[column.name].tolist()

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Visibility and routes: the rules, the shortest paths, and `Routes`, which is the result for every medium."""
+"""Visibility and routes: rules for links, shortest paths, and `Routes`, which holds the routes of any medium."""
 
 from leowarp.routes.fixed import fixed_routes
 from leowarp.routes.last_hop import LastHop
 from leowarp.routes.over_constellation import constellation_routes
 from leowarp.routes.table import Leaving, Routes, paths_of
-
-__all__ = ["LastHop", "Leaving", "Routes", "constellation_routes", "fixed_routes", "paths_of"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links between satellites that need acquisition time after the route update at which their rule first includes
-them."""
+"""Links between satellites that are unusable for some time after the route update at which the key `rule` first
+includes them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Acquisition:
     """A link that a path uses before it is available.
 
     a, b: Nodes of the link, where a < b.
-    begin_ns, end_ns: Instants at which a path begins to use it, and at which it is available.
+    begin_ns, end_ns: Times at which a path begins to use the link, and at which the link is available.
     """
 
     a: int
@@ -30,11 +30,11 @@ class Acquisition:
 
 @dataclass(frozen=True, kw_only=True)
 class AcquisitionTimes:
-    """Acquisition times of new links, by class.
+    """Acquisition times of new links, by class of link.
 
-    planes: Int array of shape (n,). A number of each satellite's orbital plane; two satellites with the same number,
-        which is not -1, share a plane.
-    in_plane_ns, between_planes_ns: Time of a link within a plane, and of a link between two planes.
+    planes: Int array of shape (n,). Number of each satellite's orbital plane; satellites with the same number are in
+        the same plane, and -1 means an unknown plane.
+    in_plane_ns, between_planes_ns: Acquisition time of a link within a plane, and of a link between two planes.
     """
 
     planes: NDArray[np.intp]
@@ -43,7 +43,7 @@ class AcquisitionTimes:
 
     @classmethod
     def of(cls, plan: Plan, ephemeris: Ephemeris) -> AcquisitionTimes:
-        """The times of a plan. If both are equal, planes need not be known.
+        """The times of a plan. If both times are equal, the planes may be unknown.
 
         ephemeris: Ephemeris of the same plan.
         """
@@ -52,7 +52,7 @@ class AcquisitionTimes:
             isl.acquisition_ns if isl.acquisition_between_planes_ns is None else isl.acquisition_between_planes_ns
         )
         if ephemeris.places is not None:
-            # Planes are numbered from 0 in each shell.
+            # In each shell, planes are numbered from 0, so the shell is made part of the number.
             places = ephemeris.places
             planes = np.where(places.shell < 0, -1, places.shell * len(ephemeris.names) + places.plane)
         elif sky is not None and sky.tle is None:
@@ -63,7 +63,7 @@ class AcquisitionTimes:
         return cls(planes=planes, in_plane_ns=isl.acquisition_ns, between_planes_ns=between_ns)
 
     def of_links_ns(self, links: Pairs) -> NDArray[np.int64]:
-        """Time of each link, shape (m,).
+        """Acquisition time of each link, ns, shape (m,).
 
         links: int array of shape (m, 2)
         """
@@ -73,8 +73,8 @@ class AcquisitionTimes:
 
 
 class Acquired:
-    """Keeps the instant at which each link of a rule is available, from one route update to the next. Links of the
-    first update are available at once.
+    """Stores the time at which each link of a rule is available, from one route update to the next. Links that exist at
+    the first update are available at once.
 
     times: Acquisition times of new links.
     """
@@ -86,8 +86,8 @@ class Acquired:
         self._told: set[tuple[int, int, int]] = set()
 
     def ready_ns(self, t_ns: int, links: Pairs) -> NDArray[np.int64]:
-        """Instant at which each link is available, shape (m,). The method must be called exactly once for each route
-        update, in order.
+        """Time at which each link is available, ns, shape (m,). Call this method exactly once for each route update, in
+        order.
 
         links: int array of shape (m, 2). All links that the rule includes, sorted.
         """
@@ -102,10 +102,10 @@ class Acquired:
         return ready_ns
 
     def late(self, t_ns: int, used: Pairs) -> list[Acquisition]:
-        """Links that are in use from now on but not yet available; each is listed once.
+        """Links that paths use from this update on, but that are not available yet; each link is listed once.
 
-        used: int array of shape (m, 2). The result of `observed.links_of`. If a path stays, it may use a link that the
-            rule no longer includes.
+        used: int array of shape (m, 2). The links on paths, from `observed.links_of`. A path that is not replaced may
+            use a link that the rule no longer includes; such a link is available.
         """
         assert self._codes is not None
         ready_ns = dict(zip(self._codes.tolist(), self._ready_ns.tolist(), strict=True))

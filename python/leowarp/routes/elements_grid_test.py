@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the +Grid of orbital elements against the +Grid of the Walker pattern from which the elements were made."""
+"""The +Grid of orbital elements is compared with the +Grid of the Walker pattern from which the elements were made."""
 
 import dataclasses
 from pathlib import Path
@@ -28,7 +28,7 @@ def sky_of(constellation: Constellation) -> Ephemeris:
 
 
 def of_elements(sky: Ephemeris, isl: Isl, t_ns: int) -> tuple[Links, EcefMetres]:
-    """Links by the numbers in the satellites' names, and the position of each satellite."""
+    """Links, as pairs of the numbers in the satellites' names, and the position of each satellite."""
     number = np.array([int(name.removeprefix("S-")) for name in sky.names])
     here_m = sky.positions_ecef_m(t_ns)
     pairs = np.sort(number[isl_rule(plan(isl=isl), sky).pairs(here_m)], axis=1)
@@ -38,7 +38,7 @@ def of_elements(sky: Ephemeris, isl: Isl, t_ns: int) -> tuple[Links, EcefMetres]
 
 
 def of_walker(shell: Shell, isl: Isl, satellites_m: EcefMetres) -> Links:
-    """The pattern's own links, between satellites at their SGP4 positions."""
+    """Links of the Walker pattern, if its satellites are at the positions that SGP4 computes."""
     one = plan(Constellation(shells=(shell,)), isl=isl)
     sky = ephemeris_of(one)
     assert sky is not None
@@ -50,7 +50,7 @@ def of_walker(shell: Shell, isl: Isl, satellites_m: EcefMetres) -> Links:
     "shell",
     [
         STARLINK,
-        dataclasses.replace(STARLINK, phasing=36),  # There is half a slot per plane, so the partner is the slot ahead.
+        dataclasses.replace(STARLINK, phasing=36),  # half a slot from plane to plane: the partner is the slot ahead
         dataclasses.replace(STARLINK, phasing=37),
         STAR,
         dataclasses.replace(STAR, phasing=9, node_offset_deg=95.0),
@@ -75,7 +75,7 @@ def test_elements_of_a_walker_pattern_are_linked_as_the_pattern(tmp_path: Path, 
 @st.composite
 def shells(draw: st.DrawFn, least: int = 1) -> Shell:
     planes, slots = draw(st.integers(least, 20)), draw(st.integers(least, 24))
-    # One satellite, or two in one plane, are always evenly spaced.
+    # One satellite, or two in the same plane, would be evenly spaced in any case.
     assume(planes > 1 or slots > 2)
     pattern = draw(st.sampled_from(["delta", "star"]))
     return Shell(
@@ -107,7 +107,7 @@ def test_any_pattern_is_found_in_shuffled_and_disturbed_elements(
 @given(shells(least=4), st.integers(0, 2**32 - 1))
 def test_a_missing_satellite_takes_its_links_with_it_and_no_others(tmp_path: Path, shell: Shell, seed: int) -> None:
     draw = np.random.default_rng(seed)
-    # Each plane lacks up to a quarter of its satellites.
+    # Up to a quarter of the satellites of each plane are missing.
     planes = np.arange(shell.satellites).reshape(shell.planes, -1)
     most = shell.satellites_per_plane // 4
     there = np.concatenate([draw.permutation(plane)[draw.integers(most, endpoint=True) :] for plane in planes])

@@ -18,12 +18,12 @@ def fixed_routes(
     paths: tuple[Path, Path],
     delays_ns: tuple[int | None, int | None],
 ) -> Routes:
-    """The path in each direction.
+    """Routes with one path in each direction, for the whole run.
 
-    stations: (str, str). The source of the forward path and its destination, as named in the rows.
-    paths: (Path, Path). The path from the first station and the path back, as indexes into `nodes`.
-    delays_ns: (int or None, int or None). One-way delays; None if only the timeline knows them.
-    Returns: One update, at 0, with two rows and no change. If the delay is unknown, the summary has no
+    stations: (str, str). Names of the two stations: source and destination of the forward path.
+    paths: (Path, Path). The path from the first station to the second one and the path back, as indexes into `nodes`.
+    delays_ns: (int or None, int or None). One-way delay of each path, ns; None if the delay is only in the timeline.
+    Returns: Routes with one update, at time 0, which has two rows and no change. If a delay is None, the summary has no
         `path_delay_...`.
     """
     summary: dict[str, int | float] = {"route_updates": 1, "route_changes": 0, "route_changes_shorter": 0}
@@ -32,8 +32,8 @@ def fixed_routes(
             summary[f"path_delay_{which}_ns"] = delays_ns[0]
     t_ns = np.zeros(1, dtype=np.int64)
     every: list[list[Path | None]] = [[*paths]]
-    # Paths are numbered as for other media, although there is only one path to each destination, so that readers need
-    # no special case.
+    # The paths get numbers although there is only one path to each destination, so that readers of the routes need not
+    # treat this medium differently.
     numbers = PathNumbers.of_paths(every)
     table = routes_table(
         nodes=nodes,

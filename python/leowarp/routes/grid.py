@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The +Grid: each satellite has links to its two neighbours in the plane and to one satellite in each adjacent
+"""The +Grid: each satellite has links to its two neighbours in its own plane and to one satellite in each adjacent
 plane."""
 
 from __future__ import annotations
@@ -16,21 +16,23 @@ from leowarp.ephemeris import EcefMetres
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Grid:
-    """Planes of slots with links.
+    """Planes, slots in each plane, and the links between slots.
 
-    In its own plane a satellite has links to the slots before and behind it. In the next plane it has a link to the
-    slot that is nearest in phase. If two are equally near, the slot ahead is used. An empty slot has no links. Between
-    planes with different numbers of slots, each slot of the plane with fewer slots has one partner.
+    In its own plane a satellite has links to the slots before and behind it. To the next plane it has one link, to the
+    slot that is nearest in phase. If two slots are equally near, the slot ahead is used. A link exists only if a
+    satellite is in both slots. If two planes have different numbers of slots, each slot of the plane with fewer slots
+    has one partner in the other plane.
 
-    Across the seam of a star, planes fly in opposite directions. Slot s of the last plane has a link to slot (k - s)
-    mod S of the first. The number k gives the least mean distance at each instant. If several k are equal, the smallest
-    is used.
+    On the two sides of a star's seam, planes fly in opposite directions. Across the seam, slot s of the last plane has
+    a link to slot (k - s) mod S of the first plane. At each instant, k is the number that gives the smallest mean
+    distance. If several k give the same mean distance, the smallest of them is used.
 
-    slots: sequence of int arrays. For each plane, the satellite in each slot, in the order of flight; -1 for an empty
-        slot. Slots are evenly spaced.
-    beside: sequence of (int, int, float). Linked planes: a plane, the next plane, and the phase by which slot 0 of the
-        next plane is ahead of slot 0 of the first. The phase is in slots of the next plane.
-    seams: sequence of (int, int). The last and the first plane of each star whose seam is crossed.
+    slots: sequence of int arrays. For each plane, the satellite in each slot, in the order of flight; -1 for a slot
+        without a satellite. The slots of a plane are evenly spaced.
+    beside: sequence of (int, int, float). Pairs of linked planes: a plane, the next plane, and the phase by which slot
+        0 of the next plane is ahead of slot 0 of the first-named plane. The unit of this phase is the slot of the next
+        plane.
+    seams: sequence of (int, int). The last and the first plane of each star that has links across its seam.
     polar_cutoff_deg: A link between planes exists only while both ends are at or below this geocentric latitude.
     """
 
@@ -50,14 +52,14 @@ class Grid:
         seam: bool,
         polar_cutoff_deg: float | None,
     ) -> Grid:
-        """The grid of a Walker pattern; slot s of plane p is satellite p S + s.
+        """The grid of a Walker pattern, in which slot s of plane p is satellite p S + s.
 
-        The phase of slot s of plane p + 1 is F / P of a slot ahead of slot s of plane p (`ephemeris.walker`). After the
-        last plane of a *delta* the next one is plane 0, shifted by F slots, so that the phase continues evenly. After
-        the last plane of a *star* the next one is also plane 0, across the seam.
+        Slot s of plane p + 1 is F / P of a slot ahead of slot s of plane p (`ephemeris.walker`). The plane after the
+        last plane of a *delta* is plane 0, shifted by F slots, so that the phase continues evenly. The plane after the
+        last plane of a *star* is plane 0 as well, but across the seam.
         """
         ahead = [(p, p + 1, phasing / planes) for p in range(planes - 1)]
-        # Plane P would be plane 0 with its slots shifted by F: u(P, s) = 360 (s + F)/S.
+        # A plane P after the last one would be plane 0, shifted by F slots: u(P, s) = 360 (s + F)/S.
         around = [(planes - 1, 0, phasing / planes - phasing)] if pattern != "star" and planes > 1 else []
         return cls(
             slots=list(np.arange(planes * satellites_per_plane).reshape(planes, satellites_per_plane)),
@@ -67,43 +69,44 @@ class Grid:
         )
 
     def pairs(self, satellites_m: EcefMetres) -> NDArray[np.intp]:
-        """All links at an instant, shape (m, 2), the smaller index first, sorted."""
+        """All links at an instant, shape (m, 2): each row has the smaller index first, and rows are sorted."""
         across = [self._across_seam(satellites_m, last, first) for last, first in self.seams]
         between = np.concatenate([self._between_planes, *across])
-        # The seams' links are among the links between planes, so that the cut-off at the poles also applies to them.
+        # Links across seams are links between planes, so the polar cut-off applies to them as well.
         links = np.concatenate([self._in_planes, between[self.below_cutoff(satellites_m, between)]])
-        # Links are encoded as single numbers, because two planes of a delta, or two slots, give the same pair from both
-        # sides.
+        # Each link is encoded as a number so that duplicates can be removed: two planes of a delta, or two slots, give
+        # the same link from both sides.
         once = np.unique(links.min(axis=1) * len(satellites_m) + links.max(axis=1))
         return np.column_stack(np.divmod(once, len(satellites_m)))
 
     def below_cutoff(self, satellites_m: EcefMetres, pairs: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Whether links satisfy the polar cut-off. Links within a plane always do."""
+        """Whether the polar cut-off allows each link. Links within a plane are always allowed."""
         if self.polar_cutoff_deg is None:
             return np.ones(len(pairs), dtype=bool)
         plane = np.full(len(satellites_m), -1)
         for number, satellites in enumerate(self.slots):
             plane[satellites[satellites >= 0]] = number
         latitude_deg = np.degrees(np.arcsin(np.abs(satellites_m[:, 2]) / np.linalg.norm(satellites_m, axis=1)))
-        # This is Iridium's rule, as in ns-2: near the poles, where planes cross, links between planes are off.
+        # The cut-off is Iridium's rule, as in ns-2: near the poles, where planes cross, satellites of different planes
+        # have no links.
         within = plane[pairs[:, 0]] == plane[pairs[:, 1]]
         return within | (latitude_deg[pairs] <= self.polar_cutoff_deg).all(axis=1)
 
     @cached_property
     def _in_planes(self) -> NDArray[np.intp]:
-        """Each slot and the next slot of its plane, shape (m, 2). For two slots the same link occurs twice; for one
-        slot there is none."""
+        """Pairs of each satellite and the one in the next slot of its plane, shape (m, 2). A plane of two slots gives
+        the same pair twice; a plane of one slot gives none."""
         rings = [_of_both(satellites, np.roll(satellites, -1)) for satellites in self.slots if len(satellites) > 1]
         return np.concatenate([np.empty((0, 2), dtype=np.intp), *rings])
 
     @cached_property
     def _between_planes(self) -> NDArray[np.intp]:
-        """Each slot and its partner in the next plane, shape (m, 2); without links across seams."""
+        """Pairs of each satellite and its partner in the next plane, shape (m, 2), without pairs across seams."""
         links = [np.empty((0, 2), dtype=np.intp)]
         for plane, following, ahead in self.beside:
             a, b = self.slots[plane], self.slots[following]
-            # Partners are chosen by the slots of the plane with fewer slots. Their phases are at least a slot apart, so
-            # no slot gets two partners.
+            # Each slot of the plane with fewer slots gets a partner. These slots are at least one slot of the other
+            # plane apart, so no satellite gets two partners.
             if len(a) <= len(b):
                 s = np.arange(len(a))
                 t = np.floor(s * len(b) / len(a) - ahead + 0.5).astype(np.intp)
@@ -114,24 +117,26 @@ class Grid:
         return np.concatenate(links)
 
     def _across_seam(self, satellites_m: EcefMetres, last: int, first: int) -> NDArray[np.intp]:
-        """Links between the last and the first plane of a star, shape (m, 2), for the smallest distances now.
+        """Links between the last and the first plane of a star at the current positions, shape (m, 2).
 
-        The planes fly in opposite directions there, so no pairing lasts: k changes by one for each half slot that the
-        satellites move.
+        The two planes fly in opposite directions, so partners change: k changes by one whenever the satellites have
+        moved by half a slot.
         """
-        # The plane with fewer slots comes first, as between all planes.
+        # The plane with fewer slots is `a`, because each of its slots gets one partner.
         a, b = sorted((self.slots[last], self.slots[first]), key=len)
         s, k = np.arange(len(a)), np.arange(len(b))
-        partner = np.floor(k[:, None] - s * len(b) / len(a) + 0.5).astype(np.intp) % len(b)  # There is one row per k.
+        partner = np.floor(k[:, None] - s * len(b) / len(a) + 0.5).astype(np.intp) % len(b)  # one row per k
         both = (a >= 0) & (b[partner] >= 0)
         distance_m = np.linalg.norm(satellites_m[a][:, None, :] - satellites_m[b][None, :, :], axis=-1)
         some = np.maximum(both.sum(axis=1), 1)
         mean_m = np.where(both, distance_m[s, partner], 0.0).sum(axis=1) / some
-        # Distances are rounded to the millimetre, so that rounding errors do not choose between equal k.
+        # Mean distances are rounded to the millimetre, so that for equal distances the choice of k does not depend on
+        # rounding errors.
         best = int(np.argmin(np.where(both.any(axis=1), np.rint(mean_m * 1e3), np.inf)))
         return _of_both(a, b[partner[best]])
 
 
 def _of_both(a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Pairs of satellites in corresponding slots, shape (m, 2), without pairs that have an empty slot."""
+    """Pairs of the satellites at the same positions of `a` and `b`, shape (m, 2), without pairs in which a slot is
+    empty."""
     return np.column_stack([a, b])[(a >= 0) & (b >= 0)]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A special last hop of routes over a constellation: the choice of the last satellite, and the delay of that link."""
+"""Routes over a constellation whose last hop is a link of the medium: the choice of the last satellite, and the delay
+of the last hop."""
 
 from __future__ import annotations
 
@@ -12,16 +13,16 @@ from leowarp.ephemeris import EcefMetres, Stations
 from leowarp.routes.paths import Path
 
 TERMINAL = 0
-"""Station of the ephemeris at the last hop; the other station is the gateway."""
+"""Index of the station at the last hop; the other station is the gateway."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LastHop:
-    """Link that replaces the ground link to a medium's terminal.
+    """A link of the medium that replaces the ground link to the terminal.
 
-    rule: Rule for the last satellite among those that the terminal sees: kept, highest or shortest.
-    leaving_ns, arriving_ns: One-way delay of the link from the terminal, and towards it (a minimum). The delay includes
-        the propagation, so it replaces the link's own delay.
+    rule: Rule by which the last satellite is chosen among those that the terminal sees: kept, highest or shortest.
+    leaving_ns, arriving_ns: One-way delay of the link from the terminal, and to the terminal (the smallest possible
+        one). These delays include the propagation delay, so they replace the delay that follows from the link's length.
     """
 
     rule: str
@@ -29,9 +30,9 @@ class LastHop:
     arriving_ns: int
 
     def link_of(self, satellites: int, path: Path) -> tuple[int, int]:
-        """Index of this link in a path, counted from 0, and its one-way delay in ns.
+        """Index (from 0) of the last hop among the links of a path, and its one-way delay in ns.
 
-        satellites: Number of nodes that are satellites; stations are numbered after them.
+        satellites: Number of satellites; nodes with this number or a larger one are stations.
         path: A path from the terminal or to the terminal.
 
         >>> LastHop(rule="kept", leaving_ns=5, arriving_ns=10).link_of(3, (3, 0, 1, 4))
@@ -43,10 +44,10 @@ class LastHop:
 
 
 class LastSatellite:
-    """The satellite that the terminal uses among those that it sees, from one route update to the next.
+    """Chooses the satellite that the terminal uses among those that it sees, at each route update.
 
-    ``kept`` follows the terminals of ns-2: they look for another satellite when the current one is below the mask
-    (sat-hand.cc, ``TermLinkHandoffMgr::handoff``, which first tries the next satellite of the same plane).
+    The rule ``kept`` is that of ns-2's terminals, which look for another satellite when the current one is below the
+    mask (sat-hand.cc, ``TermLinkHandoffMgr::handoff``, which first tries the next satellite of the same plane).
     """
 
     def __init__(self, rule: str, stations: Stations) -> None:
@@ -54,24 +55,25 @@ class LastSatellite:
         self._now: int | None = None
 
     def of(self, seen: NDArray[np.bool_], satellites_m: EcefMetres) -> NDArray[np.bool_]:
-        """Visible satellites at which a route may end: one, none, or (``shortest``) all of them.
+        """Mask of the satellites over which a route may end: one of the visible ones, none, or (``shortest``) all
+        visible ones.
 
-        The method must be called exactly once for each route update, in order, because it remembers the previous
-        result.
+        Call this method exactly once for each route update, in order, because the choice depends on the previous one.
 
-        seen: bool array of shape (n,). Satellites above the terminal's mask now.
+        seen: bool array of shape (n,). Whether each satellite is above the terminal's mask now.
         satellites_m: float64 array of shape (n, 3), m
         """
         if self._rule == "shortest":
             return seen
         visible = np.flatnonzero(seen)
         kept = self._rule == "kept" and self._now is not None and bool(seen[self._now])
-        # A terminal that sees no satellite forgets its last one, so the next one to rise is a new choice.
+        # If the terminal sees no satellite, the current satellite is forgotten; the rule then applies to the next one
+        # that rises.
         if not len(visible):
             self._now = None
         elif not kept:
-            # With `kept`, the highest satellite is chosen when the current one has set; ns-2 would first try the next
-            # satellite of the same plane.
+            # With `kept`, the highest satellite is chosen when the current one is below the mask; ns-2 would first try
+            # the next satellite of the same plane.
             elevations_deg = self._stations.elevations_deg(TERMINAL, EcefMetres(satellites_m[visible]))
             self._now = int(visible[np.argmax(elevations_deg)])
         only = np.zeros_like(seen)

@@ -1,26 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Visibility: the rules for links between satellites and to stations, and the delay of a link."""
+"""Visibility: the rules for links between satellites and for ground links, and the delays of links."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leowarp.ephemeris import EcefMetres, Ephemeris, FoundShell, Stations
+from leowarp.ephemeris import EcefMetres, Ephemeris, Stations
 from leowarp.ephemeris.frames import SPEED_OF_LIGHT_M_PER_S as SPEED_OF_LIGHT_M_PER_S
 from leowarp.routes.grid import Grid
 from leowarp.scenario.schema import Ground, Isl, Plan, Shell
 
-# Keeps the division below defined if two satellites are at the same place (polar stars with F = 0, at the poles).
+if TYPE_CHECKING:
+    from leowarp.ephemeris import FoundShell
+
+# Prevents a division by 0 if two satellites are at the same place (polar stars with F = 0, at the poles).
 _TINY_M2 = 1e-30
 
 Pairs = NDArray[np.intp]
-"""Pairs of satellites, shape (m, 2), the smaller index first, sorted."""
+"""Pairs of satellites, shape (m, 2): each row has the smaller index first, and rows are sorted."""
 
 
 class IslRule(Protocol):
@@ -30,13 +33,12 @@ class IslRule(Protocol):
         """All links at an instant.
 
         satellites_m: float64 array of shape (n, 3), m
-        Returns: int array of shape (m, 2). Each link is listed once, with the smaller index first, sorted, so that
+        Returns: int array of shape (m, 2). Each link is listed once, with the smaller index first, and rows are sorted:
             equal positions give equal arrays.
         """
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
-        """Whether existing links could still be kept: range, line of sight and latitude count, but not whether they are
-        the nearest.
+        """Whether a path may continue to use each link: range, line of sight and latitude are checked.
 
         satellites_m: float64 array of shape (n, 3), m
         pairs: int array of shape (m, 2)
@@ -46,42 +48,43 @@ class IslRule(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Sight:
-    """The straight line between two satellites must stay this far from the Earth's centre.
+    """Condition that the line of sight between two satellites has a minimum distance from the Earth's centre.
 
-    clear_radius_m: The Earth's radius plus `isl.grazing_height`, the height below which a beam would graze the
-        atmosphere.
+    clear_radius_m: The minimum distance: the Earth's radius plus `isl.grazing_height`, below which a beam would graze
+        the atmosphere.
     """
 
     clear_radius_m: float
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
-        """Whether pairs of satellites see each other; bool of shape (m,)."""
+        """Whether the two satellites of each pair see each other; bool of shape (m,)."""
         start_m, along_m = satellites_m[pairs[:, 0]], satellites_m[pairs[:, 1]] - satellites_m[pairs[:, 0]]
-        # The segment's point nearest to the centre is a + t (b - a), with t = -a.(b - a) / |b - a|^2 within [0, 1].
-        squared = np.maximum(np.einsum("ij,ij->i", along_m, along_m), _TINY_M2)  # positions may be equal
+        # The point of the line that is nearest to the centre is a + t (b - a), with t = -a.(b - a) / |b - a|^2 limited
+        # to [0, 1].
+        squared = np.maximum(np.einsum("ij,ij->i", along_m, along_m), _TINY_M2)  # the two positions may be equal
         t = np.clip(-np.einsum("ij,ij->i", start_m, along_m) / squared, 0.0, 1.0)
         return np.linalg.norm(start_m + t[:, None] * along_m, axis=1) >= self.clear_radius_m
 
 
 @dataclass(frozen=True, kw_only=True)
 class RangeRule:
-    """A rule that links any two satellites with a distance of at most `max_range_m`.
+    """Rule that links any two satellites whose distance is at most `max_range_m`.
 
-    This is the rule of the study's emulator (Frederiksen et al. 2024): 3000 km, with no limit on a satellite's number
-    of links.
+    The study's emulator (Frederiksen et al. 2024) uses 3000 km and does not limit a satellite's number of links.
 
-    sight: Condition on the line of sight; None if only the distance counts.
+    sight: Condition for the line of sight; None: only the distance is checked.
     """
 
     max_range_m: float
     sight: Sight | None
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
-        """See `IslRule.pairs`. A tree is used, because 1584 satellites have 1.25 million pairs."""
+        """See `IslRule.pairs`. A tree finds near pairs, because checking all 1.25 million pairs of 1584 satellites
+        would be slow."""
         from scipy.spatial import KDTree
 
         pairs = KDTree(satellites_m).query_pairs(self.max_range_m, output_type="ndarray")
-        # The tree's order depends on its construction, so the links are sorted.
+        # The tree returns pairs in an order that depends on how it was built, so they are sorted.
         pairs = pairs[np.argsort(pairs[:, 0] * len(satellites_m) + pairs[:, 1])]
         return pairs if self.sight is None else pairs[self.sight.holds(satellites_m, pairs)]
 
@@ -93,27 +96,27 @@ class RangeRule:
 
 @dataclass(frozen=True, kw_only=True)
 class GridRule:
-    """A rule that links each satellite to its four neighbours in a grid of planes and slots."""
+    """Rule that links each satellite to its four neighbours in a grid of planes and slots."""
 
     grid: Grid
     sight: Sight | None
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
-        """See `IslRule.pairs`; the result has links of the grid with a line of sight."""
+        """See `IslRule.pairs`; the result contains the links of the grid whose line of sight is free."""
         pairs = self.grid.pairs(satellites_m)
         return pairs if self.sight is None else pairs[self.sight.holds(satellites_m, pairs)]
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
-        """See `IslRule.holds`. Partners across the seam may have changed since, but a link in use may stay."""
+        """See `IslRule.holds`. Partners across the seam may have changed meanwhile, but a link in use may stay."""
         below = self.grid.below_cutoff(satellites_m, pairs)
         return below if self.sight is None else below & self.sight.holds(satellites_m, pairs)
 
 
 @dataclass(frozen=True, kw_only=True)
 class WithinShells:
-    """One rule per shell, and no links between shells.
+    """A separate rule for each shell; satellites of different shells have no links.
 
-    rules: Rules by shell; each is applied to the satellites of its own shell, numbered from 0.
+    rules: One rule per shell, which numbers the satellites of its shell from 0.
     satellites: Number of satellites in each shell, in the order of the positions.
     """
 
@@ -122,7 +125,7 @@ class WithinShells:
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
         """See `IslRule.pairs`."""
-        # The result is already sorted by shell: all numbers of a shell are below those of the next.
+        # The result is already sorted, because all numbers of a shell are smaller than those of the next shell.
         return np.concatenate([
             first + rule.pairs(EcefMetres(satellites_m[first : first + count]))
             for rule, first, count in zip(self.rules, self._first, self.satellites, strict=True)
@@ -143,7 +146,7 @@ class WithinShells:
 
 @dataclass(frozen=True, kw_only=True)
 class NoIsl:
-    """No links between satellites, so every path has a single satellite."""
+    """Rule without links between satellites: each path has a single satellite."""
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
         return np.empty((0, 2), dtype=np.intp)
@@ -154,27 +157,27 @@ class NoIsl:
 
 @dataclass(frozen=True, kw_only=True)
 class FewTerminals:
-    """A rule under which each satellite keeps its `terminals` nearest links.
+    """Rule that limits each satellite to `terminals` links, the nearest ones of another rule.
 
-    Links are assigned from the shortest to the longest (if equal to the millimetre: by satellite index). A link is made
-    if both ends have a terminal left.
+    Links are considered from the shortest to the longest (links of equal length, to the millimetre, by satellite
+    index). A link is accepted if both of its satellites still have a free terminal.
     """
 
     rule: IslRule
     terminals: int
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
-        """See `IslRule.pairs`. The result is the same as from handling all links one by one in order of length."""
+        """See `IslRule.pairs`. The result is that of considering one link after another in order of length."""
         pairs = self.rule.pairs(satellites_m)
-        # Lengths are rounded to the millimetre, so that rounding errors do not choose between equal lengths, of which
-        # Walker patterns have many.
+        # Walker patterns have many links of equal length. Lengths are rounded to the millimetre so that rounding errors
+        # do not decide between them.
         length_mm = np.rint(lengths_m(satellites_m, pairs) * 1e3)
         left = pairs[np.argsort(length_mm, kind="stable")]
         free = np.full(len(satellites_m), self.terminals)
         kept = [np.empty((0, 2), dtype=np.intp)]
-        # The shortest links are handled first, 8 per satellite at a time. After them most terminals are in use, and few
-        # links are left. A range rule of 3000 km gives 65,000 links for 1584 satellites
-        # (design/routes-and-timeline.md), 40 per satellite.
+        # Links are considered in blocks of 8 per satellite, the shortest links first. After the first block, most
+        # terminals are in use and few links are left. For comparison: a range rule of 3000 km gives 65,000 links for
+        # 1584 satellites, or 40 per satellite (design/routes-and-timeline.md).
         at_once = 8 * len(satellites_m)
         while len(left):
             kept += _given_out(left[:at_once], free)
@@ -184,21 +187,21 @@ class FewTerminals:
         return made_pairs[np.lexsort((made_pairs[:, 1], made_pairs[:, 0]))]
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
-        """Whether the underlying rule would keep the links: a terminal in use is not taken away for a nearer
-        neighbour."""
+        """Whether the underlying rule allows each link: a link in use stays, even if a nearer satellite appears."""
         return self.rule.holds(satellites_m, pairs)
 
 
 def _given_out(left: Pairs, free: NDArray[np.intp]) -> list[Pairs]:
-    """Links made from an ordered list. `free` contains the number of free terminals of each satellite, and is reduced.
+    """Links that are accepted from `left`, which is sorted by length. `free` contains the number of free terminals of
+    each satellite, and is reduced.
 
-    The result is that of the plain loop (shortest first, made if both ends have a terminal left), in a few passes of
-    numpy instead of one pass per link.
+    The result is that of a plain loop (shortest link first, accepted if both satellites have a free terminal), but in a
+    few numpy operations.
     """
     kept = []
     while len(left):
-        # A link that is among the first `free` remaining ones at both its ends will be made, whatever happens to the
-        # others. All such links can therefore be made at once.
+        # Let a satellite have f free terminals. A link that is among the first f remaining links of both its satellites
+        # is accepted, whatever happens to the other links. All such links are therefore accepted in one step.
         made = (_rank_at_end(left[:, 0], left[:, 1]) < free[left]).all(axis=1)
         kept.append(left[made])
         np.subtract.at(free, left[made], 1)
@@ -208,8 +211,8 @@ def _given_out(left: Pairs, free: NDArray[np.intp]) -> list[Pairs]:
 
 
 def _rank_at_end(a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.intp]:
-    """For each link of an ordered list, the number of earlier links that share its end a, and of those that share its
-    end b; shape (m, 2)."""
+    """Number of earlier links in an ordered list that share end a of each link, and number of those that share end b;
+    shape (m, 2)."""
     ends = np.column_stack([a, b]).ravel()
     order = np.argsort(ends, kind="stable")
     first = np.searchsorted(ends[order], np.arange(ends.max() + 1))
@@ -221,10 +224,10 @@ def _rank_at_end(a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.intp]:
 def isl_rule(plan: Plan, ephemeris: Ephemeris) -> IslRule:
     """The rule of a plan's ``[isl]``.
 
-    ephemeris: Ephemeris of the same plan, which has the planes and slots of orbital elements.
+    ephemeris: Ephemeris of the same plan, in which planes and slots of orbital elements were found.
     """
     isl, constellation = plan.isl, plan.constellation
-    # For such a path, a single satellite sees both stations.
+    # Without links between satellites, both stations of a path must see the same satellite.
     if isl.rule == "none" or constellation is None:
         return NoIsl()
     sight = None
@@ -247,7 +250,7 @@ def isl_rule(plan: Plan, ephemeris: Ephemeris) -> IslRule:
 
 
 def _grid(isl: Isl, shell: Shell, sight: Sight | None) -> GridRule:
-    """The +Grid of one Walker pattern."""
+    """The rule for the +Grid of one Walker pattern."""
     grid = Grid.walker(
         planes=shell.planes,
         satellites_per_plane=shell.satellites_per_plane,
@@ -260,7 +263,7 @@ def _grid(isl: Isl, shell: Shell, sight: Sight | None) -> GridRule:
 
 
 def _grid_of(isl: Isl, shells: Sequence[FoundShell]) -> Grid:
-    """The +Grid within each shell of a file of elements."""
+    """The +Grid of a file of elements, whose links are within each shell."""
     first = list(accumulate((len(shell.slots) for shell in shells), initial=0))
     numbered = list(zip(shells, first, strict=False))
     return Grid(
@@ -272,7 +275,7 @@ def _grid_of(isl: Isl, shells: Sequence[FoundShell]) -> Grid:
 
 
 def in_view(ground: Ground, stations: Stations, station: int, satellites_m: EcefMetres) -> NDArray[np.bool_]:
-    """Satellites that a station reaches by the rule of ``[ground]``, and that are in directions allowed for the
+    """Satellites that a station reaches by the rule of ``[ground]`` and in a direction that is allowed for this
     station.
 
     station: Index of the station.
@@ -285,39 +288,41 @@ def in_view(ground: Ground, stations: Stations, station: int, satellites_m: Ecef
 
 
 def within_rule(ground: Ground, stations: Stations, station: int, satellites_m: EcefMetres) -> NDArray[np.bool_]:
-    """The same as `in_view`, for a station without obstructions and other limits on its view."""
+    """Satellites that a station reaches by the rule of ``[ground]``, whatever directions are allowed for the
+    station."""
     if ground.rule == "ground-range":
         return np.asarray(stations.ground_distances_m(station, satellites_m) <= ground.max_ground_range_m)
     return np.asarray(stations.elevations_deg(station, satellites_m) >= ground.min_elevation_deg)
 
 
 def lengths_m(positions_m: EcefMetres, pairs: Pairs) -> NDArray[np.float64]:
-    """Straight distances between pairs of nodes. Positions of shape (n, 3) give (m,), positions of shape (k, n, 3) give
-    (k, m)."""
+    """Straight distances between pairs of nodes, m. Positions of shape (n, 3) give shape (m,), and positions of shape
+    (k, n, 3) give (k, m)."""
     along_m = positions_m[..., pairs[:, 1], :] - positions_m[..., pairs[:, 0], :]
     return np.sqrt(np.einsum("...i,...i->...", along_m, along_m))
 
 
 def delays_ns(plan: Plan, length_m: NDArray[np.float64], is_ground: NDArray[np.bool_] | bool) -> NDArray[np.int64]:
-    """One-way delays of links in the form that the guest gets; int64 in the shape of `length_m`.
+    """One-way delays of links as the guest gets them, ns: int64 in the shape of `length_m`.
 
-    The delay is length divided by the speed of light, rounded to the nearest ns (``network.delay_rounding =
-    "ceil-ms"``: up to the next whole ms). The delay of ground links is 0 with ``ground.delay = "zero"`` or
-    ``network.endpoints = "satellites"``.
+    A delay is the length divided by the speed of light, rounded to the nearest ns, or with ``network.delay_rounding =
+    "ceil-ms"`` up to whole ms. Ground links have the delay 0 with ``ground.delay = "zero"`` or ``network.endpoints =
+    "satellites"``.
 
-    The speed is that in vacuum, as for laser links; for radio through the atmosphere, the refraction (about 2.3 m at
-    the zenith, 8 ns) is neglected.
+    The speed is that in vacuum, as for laser links. For radio, the refraction in the atmosphere is neglected (about 2.3
+    m at the zenith, 8 ns).
 
     length_m: float64 array of any shape, m
-    is_ground: bool array that broadcasts to it, or bool. Flags of links between a station and a satellite.
+    is_ground: bool, or bool array that broadcasts to the shape of `length_m`. Whether each link is a ground link.
     """
     if plan.network.delay_rounding == "ceil-ms":
-        # The emulator of Frederiksen et al. does the same: `tc ... netem delay` in whole ms, rounded up, on every hop.
+        # The emulator of Frederiksen et al. rounds in the same way: each hop has a `tc ... netem delay` in whole ms,
+        # rounded up.
         delay_ns = np.ceil(length_m / SPEED_OF_LIGHT_M_PER_S * 1e3).astype(np.int64) * 1_000_000
     else:
         delay_ns = np.rint(length_m / SPEED_OF_LIGHT_M_PER_S * 1e9).astype(np.int64)
-    # This check comes last, so that it applies to both roundings: an ideal ground link has no delay that could be
-    # rounded up to 1 ms.
+    # The delay 0 is set last, so that it applies with either rounding: an ideal ground link must not be rounded up to 1
+    # ms.
     if plan.ground.delay == "zero" or plan.network.endpoints == "satellites":
         delay_ns = np.where(is_ground, 0, delay_ns)
     return delay_ns

@@ -25,7 +25,7 @@ def test_range_links_exactly_the_pairs_within_it(cloud: np.ndarray, max_range_m:
     pairs = rule.pairs(EcefMetres(cloud))
     linked = {tuple(pair) for pair in pairs.tolist()}
     near = apart_m(cloud)
-    # Within 1e-9 m of the limit, rounding decides.
+    # Pairs whose distance is within 1e-9 m of the limit are not compared, because rounding decides about them.
     for a in range(len(cloud)):
         for b in range(a + 1, len(cloud)):
             if abs(near[a, b] - max_range_m) > 1e-6:
@@ -38,7 +38,7 @@ def test_range_links_exactly_the_pairs_within_it(cloud: np.ndarray, max_range_m:
 def test_terminals_go_to_the_nearest_first(cloud: np.ndarray, terminals: int) -> None:
     everything = RangeRule(max_range_m=6e6, sight=None)
     pairs = everything.pairs(EcefMetres(cloud))
-    # This is the rule, applied to one link at a time.
+    # The expected links are found by the definition of the rule, one link after another.
     length_mm = np.rint(lengths_m(EcefMetres(cloud), pairs) * 1e3)
     free, expected = [terminals] * len(cloud), []
     for _, a, b in sorted(zip(length_mm.tolist(), *pairs.T.tolist(), strict=True)):
@@ -51,14 +51,16 @@ def test_terminals_go_to_the_nearest_first(cloud: np.ndarray, terminals: int) ->
 
 
 def test_sight_is_blocked_by_the_earth_and_its_air() -> None:
-    # Two satellites are at 1200 km, and their chord grazes height h: half angle acos((R + h)/(R + 1200)).
+    # Two satellites at 1200 km see each other past the Earth at height h if half of the angle between them is acos((R +
+    # h)/(R + 1200)).
     radius_m, earth_m = 7_578_137.0, 6_378_137.0
     for height_m, clear_m, expected in ((81e3, 80e3, True), (79e3, 80e3, False), (1e3, 0.0, True), (-1e3, 0.0, False)):
         half = np.arccos((earth_m + height_m) / radius_m)
         ends = radius_m * np.array([[np.cos(half), np.sin(half), 0], [np.cos(half), -np.sin(half), 0]])
         sight = Sight(clear_radius_m=earth_m + clear_m)
         assert sight.holds(EcefMetres(ends), np.array([[0, 1]])).tolist() == [expected]
-    # One is behind the other as seen from the centre: the nearest point of the segment is its lower end.
+    # One satellite is straight above the other one: the point of their line that is nearest to the Earth's centre is
+    # the lower satellite.
     column = EcefMetres(np.array([[7e6, 0, 0], [9e6, 0, 0]]))
     assert Sight(clear_radius_m=6.9e6).holds(column, np.array([[0, 1]])).all()
     assert not Sight(clear_radius_m=7.1e6).holds(column, np.array([[0, 1]])).any()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of paths between two route updates: the delays at the L2 clock, and links that leave their range."""
+"""Changes of paths between two route updates: the delays at each delay update, and links that leave their range."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ from leowarp.routes.table import Leaving
 from leowarp.scenario.schema import Plan
 
 _INSTANTS_AT_ONCE = 32
-"""The same block size as in `over_constellation`: the positions of this many instants fit into the processor's L2
-cache."""
+"""As in `over_constellation`, positions of this many instants fit into the processor's L2 cache."""
 
 
 class PathDelays:
     """Lengths and delays of paths at any instant, and their extremes over a run.
 
-    last_hop: Last hop whose delay replaces that of the link itself.
-    dishes: Dishes whose ground links have an additional fixed delay.
+    last_hop: Last hop of the medium, whose delay replaces that of the ground link.
+    dishes: Dishes, whose ground links have a fixed delay in addition to propagation.
     """
 
     def __init__(
@@ -37,7 +36,7 @@ class PathDelays:
         self._fixed_ns = {self._satellites + dish.station: dish.fixed_ns for dish in dishes}
 
     def at(self, t_ns: int, paths: Sequence[Path | None]) -> list[tuple[float, int] | tuple[None, None]]:
-        """Length (m) and one-way delay (ns) of each path at an instant; None for no path."""
+        """Length (m) and one-way delay (ns) of each path at an instant; (None, None) for a pair without a path."""
         found: list[tuple[float, int] | tuple[None, None]] = [(None, None)] * len(paths)
         for places, length_m, delay_ns in self._by_length(node_positions_m(self._ephemeris, t_ns), paths):
             for place, *values in zip(places, length_m.tolist(), delay_ns.tolist(), strict=True):
@@ -45,10 +44,10 @@ class PathDelays:
         return found
 
     def forward_ns(self, t_ns: NDArray[np.int64], path: Path) -> NDArray[np.int64]:
-        """One-way delay between gateway and last satellite at each instant, (k,); it is the delay of the path without
+        """One-way delay between gateway and last satellite at each instant, (k,): the delay of the path minus that of
         its last hop.
 
-        Raises ValueError if there is no special last hop.
+        Raises ValueError if the routes have no last hop of the medium (`last_hop` is None).
         """
         if self._last_hop is None:
             raise ValueError("these paths have no last hop of their own")
@@ -60,9 +59,10 @@ class PathDelays:
         return np.concatenate([np.empty(0, dtype=np.int64), *parts]) - last_hop_ns
 
     def over_run(self, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]]) -> dict[str, int | float]:
-        """Extremes and mean of the delay at the L2 instants (forward path of each pair), and of the number of ISL hops.
+        """Extremes and mean of the delay of each pair's forward path at the delay updates, and extremes of the number
+        of ISL hops.
 
-        t_ns: int64 array of shape (k,). Instants of route updates.
+        t_ns: int64 array of shape (k,). Times of the route updates.
         paths: k sequences of (Path or None)
         Returns: `path_delay_min_ns`, `path_delay_mean_ns`, `path_delay_max_ns`, `isl_hops_min`, `isl_hops_max`; empty
             if there never is a path.
@@ -70,7 +70,7 @@ class PathDelays:
         samples: list[NDArray[np.int64]] = []
         isl_hops: list[int] = []
         clock_ns = l2_instants_ns(self._plan)
-        # A route update at the same instant counts as already in force.
+        # The paths of a route update apply from its own instant on.
         in_force = np.searchsorted(t_ns, clock_ns, side="right") - 1
         for begin in range(0, len(clock_ns), _INSTANTS_AT_ONCE):
             nodes_m = node_positions_m(self._ephemeris, clock_ns[begin : begin + _INSTANTS_AT_ONCE])
@@ -78,7 +78,8 @@ class PathDelays:
             for update in np.unique(updates).tolist():
                 here_m = EcefMetres(nodes_m[updates == update])
                 samples += [delay_ns.ravel() for _, _, delay_ns in self._by_length(here_m, paths[update][::2])]
-        # A path has two stations and one link less than nodes; two of its links are ground links.
+        # A path consists of two stations and its satellites; the number of links between satellites is the number of
+        # nodes minus 3.
         isl_hops = [len(path) - 3 for now in paths for path in now[::2] if path is not None]
         if not samples:
             return {}
@@ -94,15 +95,15 @@ class PathDelays:
     def _by_length(
         self, nodes_m: EcefMetres, paths: Sequence[Path | None]
     ) -> Iterator[tuple[list[int], NDArray[np.float64], NDArray[np.int64]]]:
-        """Lengths (m) and delays (ns) of paths, computed together for all paths with the same number of links: a
+        """Lengths (m) and delays (ns) of paths. Paths with the same number of links are computed together, because a
         hundred stations have thousands of paths.
 
-        The delay is the sum of the link delays that the guest has, each rounded separately, which is the delay of a
+        A path's delay is the sum of its links' delays, each rounded as in the guest. The result is the delay of a
             probe.
 
         nodes_m: float64 array of shape (n, 3) or (k, n, 3), m
-        Yields: list of int, arrays of shape (places,) or (k, places). Indexes into `paths`; entries that are None are
-            left out.
+        Yields: list of int, arrays of shape (places,) or (k, places). For each number of links: indexes of the paths in
+            `paths`, their lengths and their delays. Entries of `paths` that are None are left out.
         """
         alike: dict[int, dict[int, Path]] = {}
         for place, path in enumerate(paths):
@@ -117,8 +118,8 @@ class PathDelays:
             length_m, delay_ns = length_m.reshape(shape), delay_ns.reshape(shape)
             if self._last_hop is not None:
                 for row, path in enumerate(mine.values()):
-                    # The link's length is still included in the sum of lengths, because a special last hop replaces
-                    # only the delay.
+                    # Only the delay of the last hop is replaced; the sum of lengths still includes the length of the
+                    # link.
                     link, delay_ns[..., row, link] = self._last_hop.link_of(self._satellites, path)
             if self._fixed_ns:
                 for row, path in enumerate(mine.values()):
@@ -131,19 +132,19 @@ def leavings(
     plan: Plan, ephemeris: Ephemeris, rule: IslRule, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]],
     dishes: Sequence[Dish] = (),
 ) -> list[Leaving]:  # fmt: skip
-    """Links in use that leave their rule's range before the next route update, checked at the L2 instants.
+    """Links in use that leave their rule's range before the next route update; this is checked at the delay updates.
 
-    A link counts once for each route interval in which that happens.
+    A link is listed once for each route interval in which it leaves its range.
 
-    rule: Rule of the same plan.
-    t_ns: int64 array of shape (k,). Instants of route updates.
-    dishes: Dishes; their links last through each slot and never leave a range.
-    Returns: Links by time. With `routing.leaving_links = "keep"` they are only counted.
+    rule: The plan's rule for links between satellites.
+    t_ns: int64 array of shape (k,). Times of the route updates.
+    dishes: Dishes, whose ground links are used to the end of each slot, even out of range.
+    Returns: Links in order of time. With `routing.leaving_links = "keep"`, these links stay up and are only counted.
     """
     satellites = len(ephemeris.names)
     scheduled = [satellites + dish.station for dish in dishes]
     clock_ns = l2_instants_ns(plan)
-    # At a route update itself no link can have left its range: paths have just been chosen from links that their rules
+    # At a route update itself, every link is in range, because the paths were just chosen from links that the rules
     # include.
     clock_ns = clock_ns[~np.isin(clock_ns, t_ns)]
     in_force = np.searchsorted(t_ns, clock_ns, side="right") - 1
@@ -166,8 +167,8 @@ def leavings(
                 if not seen:
                     gone.append([satellite, station])
             for a, b in gone:
-                # Each link counts once per route interval. If it comes back into range and leaves again before the next
-                # update, it is not counted again.
+                # A link is listed once per route interval. A link that comes back into range and leaves it again before
+                # the next update is not listed a second time.
                 if (a, b) not in left:
                     left.add((a, b))
                     leaving.append(Leaving(at_ns, a, b))
@@ -175,7 +176,8 @@ def leavings(
 
 
 def links_of(paths: Sequence[Path | None]) -> Pairs:
-    """The links on any path. Each is listed once, with the smaller node first, sorted; shape (m, 2).
+    """The links that are on any of the paths. Each link is listed once, with the smaller node first, sorted; shape (m,
+    2).
 
     >>> links_of([(5, 0, 1, 6), None]).tolist()
     [[0, 1], [0, 5], [1, 6]]
@@ -185,8 +187,7 @@ def links_of(paths: Sequence[Path | None]) -> Pairs:
 
 
 def l2_instants_ns(plan: Plan) -> NDArray[np.int64]:
-    """Instants at which the links' delays are refreshed: 0, ``routing.link_interval``, ... before the end of the
-    run."""
+    """Times of the delay updates, ns: 0, ``routing.link_interval``, ... before the end of the run."""
     return np.arange(0, plan.run.duration_ns, plan.routing.link_interval_ns, dtype=np.int64)
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes over a constellation. At each route update (L3), the rules give links, and shortest paths over these links are
+"""Routes over a constellation. At each route update, rules determine the links, and shortest paths over these links are
 computed.
 
-The updates are at 0, ``routing.interval``, 2 ``routing.interval``, ... before the end of the run. Each uses the
-satellites' positions at its own instant, whether or not the links' delays (L2) are refreshed then.
+The updates are at 0, ``routing.interval``, 2 ``routing.interval``, ... before the end of the run. A route update uses
+the satellites' positions at its own instant, even if no delay update is at that instant.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ from leowarp.routes.table import PathValues, Routes, routes_table
 from leowarp.scenario.schema import Plan
 
 _INSTANTS_AT_ONCE = 32
-"""Positions are computed for this many instants at a time: 32 x 1584 satellites are 1.2 MB, which fits into the L2
-cache."""
+"""Number of instants for which positions are computed at a time: 32 x 1584 satellites are 1.2 MB, which fits into the
+L2 cache."""
 
 
 def constellation_routes(
     plan: Plan, ephemeris: Ephemeris, last_hop: LastHop | None = None, dishes: Sequence[Dish] = ()
 ) -> Routes:
-    """Paths of packets at each route update.
+    """The paths of packets at each route update.
 
     ephemeris: Ephemeris of the same plan.
-    last_hop: The medium's replacement of the ground link to station `TERMINAL`.
-    dishes: Stations that reach one satellite at a time. At a reconfiguration between two route updates, only the paths
-        of its dish are computed again.
-    Returns: One row for each route update and ordered pair that communicates; `isl` if every link is to be
-        instantiated.
+    last_hop: Link of the medium that replaces the ground link to station `TERMINAL`.
+    dishes: Stations that use one satellite at a time. If a dish is reconfigured between two route updates, only the
+        paths from and to this dish are computed again.
+    Returns: Routes with one row for each route update and each ordered pair with flows; `isl` is filled in only if
+        every link is to be instantiated.
     Raises ScenarioError if a station with flows sees no satellite in the whole run, or if two
-        stations that communicate never have a path. It is also raised if there is a margin, and nodes could not
-        distinguish the packets of two pairs.
+        stations that communicate never have a path. Also raised if there is a margin, and two pairs share a destination
+        (`_check_margin`).
     """
     rule = isl_rule(plan, ephemeris)
     network = _Network(
         plan=plan, ephemeris=ephemeris, rule=rule, forward=_talking(plan), last_hop=last_hop, dishes=dishes
     )
     _check_margin(plan, network)
-    # Route updates (L3) have a separate clock: in the study its interval was 30 s, and that of the delays (L2) 15 s.
+    # The interval of route updates is not that of delay updates: in the study, they were 30 s and 15 s.
     t_ns = network.updates_ns()
     pairs = network.ordered_pairs()
     paths: list[list[Path | None]] = []
@@ -62,8 +62,8 @@ def constellation_routes(
     acquired = Acquired(AcquisitionTimes.of(plan, ephemeris)) if plan.isl.longest_acquisition_ns else None
     late: list[Acquisition] = []
     last = None if last_hop is None else LastSatellite(last_hop.rule, ephemeris.stations)
-    # Updates are handled one by one within the block: the tie rule and the last satellite depend on the previous
-    # result.
+    # Positions are computed in blocks, but paths one update after another, because the tie rule and the last satellite
+    # depend on the previous update.
     for begin in range(0, len(t_ns), _INSTANTS_AT_ONCE):
         instants = t_ns[begin : begin + _INSTANTS_AT_ONCE]
         satellites_m = ephemeris.positions_ecef_m(instants)
@@ -84,14 +84,14 @@ def constellation_routes(
             paths.append(network.paths(graph, paths[-1] if paths else None, network.kept(t_now_ns)))
             if acquired is not None and plan.isl.acquiring != "wait":
                 late += acquired.late(t_now_ns, links_of(paths[-1]))
-    # This check comes before the summary of routes: a station that sees no satellite is the cause of a missing path,
-    # and this message is more specific.
+    # Stations that see no satellite are reported before missing paths, because they are the cause of missing paths.
     watch.raise_if_blind()
     return dataclasses.replace(_described(network, t_ns, pairs, paths, isl, watch), acquisitions=tuple(late))
 
 
 def _check_margin(plan: Plan, network: _Network) -> None:
-    """Nodes forward by destination only, so paths other than the shortest could lead each other's packets in loops.
+    """Check that nodes can distinguish packets if there is a margin. Nodes forward by destination only, so a path that
+    is not the shortest may form a loop with another path to the same destination.
 
     Raises ScenarioError if a margin is set, and two pairs share a destination.
     """
@@ -109,13 +109,13 @@ def _check_margin(plan: Plan, network: _Network) -> None:
 
 
 def _talking(plan: Plan) -> list[tuple[int, int]]:
-    """Pairs of stations with a flow, each listed once, in the direction of its first flow; without flows, every
-    pair."""
+    """Pairs of stations with a flow, each pair listed once, in the direction of its first flow; without flows, all
+    pairs."""
     index = {station.name: i for i, station in enumerate(plan.stations)}
     if not plan.flows:
         return [(a, b) for a in range(len(index)) for b in range(a + 1, len(index))]
-    # A pair with flows in both directions counts once: `ordered_pairs` adds the direction back. A dict keeps the order,
-    # and finds a pair among thousands at once.
+    # A pair with flows in both directions is listed once, because `ordered_pairs` adds the return direction. A dict
+    # keeps the order of insertion, and is fast even for thousands of pairs.
     pairs: dict[tuple[int, int], None] = {}
     for flow in plan.flows:
         pair = index[flow.source], index[flow.destination]
@@ -126,12 +126,12 @@ def _talking(plan: Plan) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Network:
-    """A plan's rules over its ephemeris.
+    """A plan's rules for links and paths, with the ephemeris to which they are applied.
 
-    plan, ephemeris: A plan and its own ephemeris.
+    plan, ephemeris: A plan and the ephemeris of this plan.
     rule: The plan's rule for links between satellites.
-    forward: list of (int, int). Pairs of stations that communicate, each once, by index.
-    last_hop: Replacement of the ground link to station `TERMINAL`.
+    forward: list of (int, int). Pairs of stations that communicate, by index; each pair is listed once.
+    last_hop: Link of the medium that replaces the ground link to station `TERMINAL`.
     """
 
     plan: Plan
@@ -142,7 +142,7 @@ class _Network:
     dishes: Sequence[Dish]
 
     def updates_ns(self) -> NDArray[np.int64]:
-        """Instants at which paths are computed: route updates, and reconfigurations of dishes with flows."""
+        """Times at which paths are computed: route updates, and reconfigurations of dishes that have flows."""
         run, interval_ns = self.plan.run, self.plan.routing.interval_ns
         t_ns = np.arange(0, run.duration_ns, interval_ns, dtype=np.int64)
         talking = self.talking_stations()
@@ -153,7 +153,8 @@ class _Network:
         return t_ns
 
     def kept(self, t_ns: int) -> frozenset[int]:
-        """Indexes of pairs whose paths do not change at an instant, because only other dishes are reconfigured."""
+        """Indexes of the pairs whose paths stay the same at an instant at which only dishes of other pairs are
+        reconfigured."""
         if t_ns % self.plan.routing.interval_ns == 0:
             return frozenset()
         moved = {self.satellites + dish.station for dish in self.dishes if dish.is_reconfigured(t_ns)}
@@ -161,32 +162,32 @@ class _Network:
 
     @property
     def satellites(self) -> int:
-        """Number of satellites; stations are numbered from this number on."""
+        """Number of satellites; nodes with this number or a larger one are stations."""
         return len(self.ephemeris.names)
 
     def ordered_pairs(self) -> list[tuple[int, int]]:
-        """Pairs of node ids, each forward direction followed by its return direction."""
+        """Pairs of nodes: each forward direction, followed by its return direction."""
         n = self.satellites
         return [pair for a, b in self.forward for pair in ((n + a, n + b), (n + b, n + a))]
 
     def talking_stations(self) -> list[int]:
-        """Indexes of the stations in any pair; only their visible satellites are computed."""
+        """Indexes of the stations with flows; only for these stations, visible satellites are computed."""
         return sorted({station for pair in self.forward for station in pair})
 
     def links(self, satellites_m: EcefMetres, before: list[Path | None] | None) -> NDArray[np.intp]:
-        """Links between satellites at an instant: all links of the rule, or only those that a shortest path can use.
+        """Links between satellites at an instant: all links of the rule, or only those that a shortest path may use.
 
-        The rule `range` gives up to 65,000 links for 1584 satellites. A path in force that still exists limits the
-        length of the shortest one: satellites outside the ellipsoid around the two stations cannot be on it.
+        The rule `range` gives up to 65,000 links for 1584 satellites. If the current path still exists, the shortest
+        path is not longer, so it cannot use satellites outside an ellipsoid around the two stations.
 
         satellites_m: float64 array of shape (n, 3), m
-        before: list of (Path or None), or None. Paths in force, two per pair of stations.
-        Returns: int array of shape (m, 2). The form is that of `IslRule.pairs`.
+        before: list of (Path or None), or None. Current paths, two per pair of stations.
+        Returns: int array of shape (m, 2). Rows are sorted as in `IslRule.pairs`.
         """
         plan = self.plan
-        # The path in force may end with a last satellite that is no longer allowed.
+        # With a last hop, the current path may end at a satellite that is no longer allowed, so its length is no limit.
         bounded = isinstance(self.rule, RangeRule) and plan.routing.metric == "distance" and self.last_hop is None
-        # A subset of the links would also not show which links are new.
+        # To find new links (for acquisition or for instantiation), all links are needed.
         if (
             not bounded
             or self.dishes
@@ -197,13 +198,14 @@ class _Network:
             return self.rule.pairs(satellites_m)
         inside = np.zeros(self.satellites, dtype=bool)
         for (a, b), path in zip(self.forward, (before or [None] * 2 * len(self.forward))[::2], strict=True):
-            # If one pair has no limit, it needs every link, and limits of other pairs then save nothing.
+            # If one pair has no limit, all links are needed, and the limits of other pairs save nothing.
             if path is None or not self._exists(satellites_m, path):
                 return self.rule.pairs(satellites_m)
             to_a_m, to_b_m = (self.ephemeris.stations.slant_ranges_m(s, satellites_m) for s in (a, b))
             length_m = to_a_m[path[1]] + to_b_m[path[-2]] + lengths_m(satellites_m, _isl_of(path)).sum()
-            # 1 m and the factor allow for the tie rule and rounding. The stations are the foci of an ellipsoid: the sum
-            # of distances from a satellite outside of it is already too large.
+            # The factor and 1 m allow for the tie rule and for rounding. Every satellite of a path that is short enough
+            # lies inside an ellipsoid whose foci are the two stations: the sum of its distances to them is at most
+            # `length_m`.
             inside |= to_a_m + to_b_m <= length_m * (1 + 1e-6) + 1.0
         some = np.flatnonzero(inside)
         return some[self.rule.pairs(EcefMetres(satellites_m[some]))]
@@ -217,11 +219,12 @@ class _Network:
         return bool(self.rule.holds(satellites_m, _isl_of(path)).all())
 
     def graph(self, satellites_m: EcefMetres, links: NDArray[np.intp], in_sight: dict[int, NDArray[np.bool_]]) -> Graph:
-        """The network at an instant, with costs by the plan's metric.
+        """The network at an instant: nodes, links, and the cost of each link in the plan's metric.
 
         satellites_m: float64 array of shape (n, 3), m
         links: int array of shape (m, 2)
-        in_sight: dict of int to bool array of shape (n,). For each station with flows, the satellites that it sees.
+        in_sight: dict of int to bool array of shape (n,). For each station with flows, a mask of the satellites that it
+            sees.
         """
         routing, stations = self.plan.routing, self.ephemeris.stations
         ground: list[tuple[NDArray[np.intp], NDArray[np.float64]]] = [
@@ -241,17 +244,17 @@ class _Network:
             cost = delays_ns(self.plan, isl_m, False).astype(np.float64)
         else:
             cost = isl_m
-        # Satellites of a polar star meet at the poles. Over links of zero length, equal paths would form loops (they
-        # did; design/routes-and-timeline.md, "Ties").
+        # Satellites of a polar star meet at the poles. Links of length 0 would allow paths of equal cost to form loops
+        # (this happened; design/routes-and-timeline.md, "Ties"), so each link has a minimum cost.
         return Graph.of_links(self.satellites, links, np.maximum(cost, 2.0 * _TOLERANCES[routing.metric]), ground)
 
     def _ground_cost(self, length_m: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Weight of ground links in the plan's metric, in the shape of `length_m`: m, ns or links."""
+        """Cost of ground links in the plan's metric (m, ns or links), in the shape of `length_m`."""
         if self.plan.routing.metric == "hops":
             return np.ones(len(length_m))
         if self.plan.routing.metric == "distance":
             return length_m
-        # `delays_ns` would be 0 with ground.delay = "zero", although the distance is intended to count as a weight.
+        # `delays_ns` would return 0 with ground.delay = "zero", but the cost of the link must still be its distance.
         if self.plan.routing.ground_cost == "ground-distance":
             return length_m / SPEED_OF_LIGHT_M_PER_S * 1e9
         return delays_ns(self.plan, length_m, True).astype(np.float64)
@@ -259,24 +262,24 @@ class _Network:
     def paths(
         self, graph: Graph, before: list[Path | None] | None, kept: frozenset[int] = frozenset()
     ) -> list[Path | None]:
-        """The path of each ordered pair. `before` has the paths in force, which are kept for the pairs in `kept`.
+        """The new path of each ordered pair. `before` has the current paths; pairs in `kept` keep theirs.
 
-        Returns: list of (Path or None). The list is in the order of `ordered_pairs`; a mirrored return path is the
-            forward path reversed.
+        Returns: list of (Path or None). The paths are in the order of `ordered_pairs`; with ``routing.reverse =
+            "mirror"``, a
         """
         n, mirrored = self.satellites, self.plan.routing.reverse == "mirror"
         pairs = self.ordered_pairs()
-        # Mirrored return paths are not searched: they are the forward paths reversed.
+        # With "mirror", only forward paths are searched.
         wanted = [i for i in range(len(pairs)) if (not mirrored or i % 2 == 0) and i not in kept]
         current = before if before is not None else [None] * len(pairs)
         tolerance = _TOLERANCES[self.plan.routing.metric]
-        # A path in force is an upper limit of the minimum cost, and so limits the extent of the search.
+        # The current path's cost is an upper limit of the minimum cost, which limits the extent of the search.
         limits: dict[int, float] = {}
         for i in wanted:
             path, end = current[i], pairs[i][1] - n
-            # A path that has lost a link costs inf, so the search has no limit then.
+            # If a link of the current path is gone, the cost is inf, and the search is not limited.
             cost = np.inf if path is None else graph.cost_of(path)
-            # Several pairs may share a destination, so the search must reach as far as the most expensive of them.
+            # One search serves all pairs with the same destination, so its limit is the highest cost among these pairs.
             limits[end] = max(limits.get(end, 0.0), cost + tolerance)
         ends = list(limits)
         costs = graph.costs_to(ends, list(limits.values()))
@@ -290,10 +293,12 @@ class _Network:
             paths[i] = path
             if mirrored:
                 paths[i + 1] = None if path is None else path[::-1]
-        # With `source`, packets carry their path, so two paths through a node do not conflict in its table.
+        # With `source`, nodes distinguish packets by path, so two paths to a destination may leave a node over
+        # different links.
         if self.plan.routing.in_flight == "source" or len(paths) == 2:
             return paths
-        # Paths that stay come first. The other paths follow them from the node at which they meet.
+        # Paths that must not change come first. If another path to the same destination meets such a path at a node, it
+        # continues along that path.
         order = sorted(range(len(paths)), key=lambda i: i not in kept)
         forwarded = dict(zip(order, as_forwarded([paths[i] for i in order]), strict=True))
         return [forwarded[i] for i in range(len(paths))]
@@ -305,10 +310,10 @@ def _isl_of(path: Path) -> NDArray[np.intp]:
     return np.column_stack([satellites[:-1], satellites[1:]])
 
 
-# Light travels 0.2998 m in 1 ns. Paths that the timeline's integer nanoseconds cannot distinguish count as equal. Hops
-# are integers. With a tolerance of one half, floating-point errors have no effect.
+# Light travels 0.2998 m in 1 ns. Paths whose delays are equal in the timeline's whole nanoseconds are treated as
+# equally long. Costs in hops are whole numbers. A tolerance of one half of a hop makes floating-point errors harmless.
 _TOLERANCES = {"distance": SPEED_OF_LIGHT_M_PER_S * 1e-9, "delay": 1.0, "hops": 0.5}
-"""Largest difference of equal costs in the tie rule, in the metric's own unit (m, ns, links)."""
+"""Largest difference between costs that the tie rule treats as equal, in the unit of the metric (m, ns, links)."""
 
 
 def _described(
@@ -319,7 +324,7 @@ def _described(
     isl: list[NDArray[np.intp]] | None,
     watch: Sightings,
 ) -> Routes:
-    """Routes from computed paths, with values, numbers, summary and warnings.
+    """The result from computed paths: routes with values, numbers, summary and warnings.
 
     Raises ScenarioError if two stations that communicate never have a path.
     """
@@ -337,8 +342,8 @@ def _described(
         values_of_both = zip(found[: len(now)], found[len(now) :], strict=True)
         for i, ((length_m, delay_ns), (_, old_delay_ns)) in enumerate(values_of_both):
             row.append(PathValues(delay_ns=delay_ns, length_m=length_m, old_delay_ns=old_delay_ns))
-            # Each pair of stations counts once: the return direction follows the forward one. A change from or to no
-            # path has `is_change` in its row, but does not count here, because only two delays can be compared.
+            # Only the forward direction of a pair is counted. A change from a path to no path, or back, has `is_change`
+            # in its row but is not counted here, because there is only one delay.
             if i % 2 == 0 and delay_ns is not None and old_delay_ns is not None:
                 changes += 1
                 shorter += delay_ns < old_delay_ns
@@ -379,20 +384,21 @@ def _described(
 def _forward(
     network: _Network, paths: Sequence[Sequence[Path | None]], summary: dict[str, int | float]
 ) -> dict[str, int | float]:
-    """Extremes and mean of the delay between gateway and last satellite, for routes with a special last hop."""
+    """Extremes and mean of the delay between gateway and last satellite; empty for routes without a last hop of the
+    medium."""
     path = next((now[0] for now in paths if now[0] is not None), None)
     if path is None or network.last_hop is None:
         return {}
     _, last_hop_ns = network.last_hop.link_of(network.satellites, path)
-    # The last hop has the same delay for any last satellite, so its delay is subtracted from each of the three.
+    # The last hop has the same delay for every last satellite, so it is subtracted from the three values of the path.
     names = ("min_ns", "mean_ns", "max_ns")
     return {f"forward_delay_{name}": summary[f"path_delay_{name}"] - last_hop_ns for name in names}
 
 
 def _without_path_ns(plan: Plan, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]]) -> int:
-    """Time during which any pair has no path.
+    """Time during which at least one pair has no path, ns.
 
-    A time in which several pairs have no path counts once.
+    A time during which several pairs have no path is counted once.
     """
     until = np.append(t_ns[1:], plan.run.duration_ns)
     return int(sum(end - t for t, end, now in zip(t_ns, until, paths, strict=True) if None in now))
@@ -405,7 +411,7 @@ def _outages(
     pairs: list[tuple[int, int]],
     paths: Sequence[Sequence[Path | None]],
 ) -> Iterator[str]:
-    """Warnings about pairs that have no path after some updates.
+    """Warnings about pairs that have no path after some of the updates.
 
     Raises ScenarioError if a pair never has a path.
     """
@@ -415,8 +421,8 @@ def _outages(
         network.satellites,
     )
     for i, (source, destination) in enumerate(pairs):
-        # Links work in both directions. The return direction therefore has a path whenever the forward direction has
-        # one, and its warning would be the same.
+        # Links work in both directions. If the forward direction has a path, the return direction has one, too, so one
+        # warning is enough.
         if i % 2:
             continue
         without = [k for k, now in enumerate(paths) if now[i] is None]
@@ -442,7 +448,7 @@ def _outages(
 
 
 def _no_path_hint(plan: Plan) -> str:
-    """Hint about keys of `[isl]` to relax, depending on the rule."""
+    """Hint about the keys of `[isl]` that allow more links, depending on `isl.rule`."""
     if plan.isl.longest_acquisition_ns and plan.isl.acquiring == "wait":
         return "set isl.acquisition to less than a link lives: routes wait for each, and those of the start are gone"
     if plan.isl.rule == "range":

@@ -37,8 +37,8 @@ def studies() -> dict[str, Routes]:
 
 
 def test_the_three_scenarios_of_the_study(studies: dict[str, Routes]) -> None:
-    """These numbers were reviewed by hand against claims 1.1 and 1.18 of Frederiksen et al. 2024. If they change,
-    results change."""
+    """We compared these numbers with claims 1.1 and 1.18 of Frederiksen et al. 2024 by hand. If one of them changes,
+    results of runs change as well."""
     results = {
         name: {
             "changes": ways.summary["route_changes"],
@@ -59,7 +59,7 @@ def test_with_a_margin_fewer_changes_and_longer_paths(studies: dict[str, Routes]
 
     every, two_percent, broken = studies["madrid-tokyo"], kept(0.02), kept(None)
     changes = [ways.summary["route_changes"] for ways in (every, two_percent, broken)]
-    # At 15 of the 24 changes, a link of the path in force is gone.
+    # At 15 of the 24 changes, a link of the current path no longer exists.
     assert changes == [24, 15, 15]
     for ways in (two_percent, broken):
         assert ways.summary["path_delay_mean_ns"] > every.summary["path_delay_mean_ns"]
@@ -99,7 +99,7 @@ def test_the_table_says_what_its_columns_promise(studies: dict[str, Routes]) -> 
         assert row["path"][0] == row["source"]
         assert row["path"][-1] == row["destination"]
         assert row["hops"] == len(row["path"]) - 1
-        # In vacuum, light takes 3.33564 ns for 1 m; each of at most 8 links is rounded to 1 ns
+        # Light takes 3.33564 ns for 1 m in vacuum; the delay of each of at most 8 links is rounded to whole ns
         assert row["delay_ns"] == pytest.approx(row["length_m"] / 0.299792458, abs=4)
         assert tuple(row["path"]) == ids[pair][row["path_id"]]
         last = before.get(pair)
@@ -127,7 +127,8 @@ def test_no_other_path_is_shorter() -> None:
     assert where is not None
     for t_ns, (there, _) in zip(np.arange(0, 300, 30) * S, made(resolved).paths, strict=True):
         here_m = where.positions_ecef_m(int(t_ns))
-        # Bellman-Ford with dense matrices: slow, and without code in common with the implementation under test.
+        # The expected costs are computed with Bellman-Ford on dense matrices, which is slow but shares no code with the
+        # tested search.
         apart_m = np.linalg.norm(here_m[:, None] - here_m[None], axis=-1)
         apart_m[apart_m > 3000e3] = np.inf
         ground_m = []
@@ -155,7 +156,7 @@ def test_leaving_far_satellites_out_of_the_search_changes_no_path(start_s: int, 
         duration_s=600,
         routing=Routing(interval_ns=5 * S, reverse=reverse),
     )
-    # With every satellite instantiated, every link of the rule is considered.
+    # With `instantiate = "all"`, the search uses all links of the rule, not only those inside the ellipsoids.
     whole = made(dataclasses.replace(resolved, network=Network(instantiate="all")))
     assert made(resolved).paths == whole.paths
 
@@ -200,7 +201,8 @@ def test_fewest_hops_is_fewer_or_equal() -> None:
 
 
 def test_delay_as_metric_counts_what_the_guest_is_given() -> None:
-    # With delays in whole milliseconds and free ground links, few long links are faster than many short ones.
+    # If delays are rounded up to whole milliseconds and ground links have none, a path of few long links has less delay
+    # than one of many short links.
     own: dict[str, Any] = {"network": Network(delay_rounding="ceil-ms"), "ground": Ground(delay="zero")}
     by_delay = made(plan(duration_s=300, routing=Routing(metric="delay"), **own))
     by_length = made(plan(duration_s=300, **own))
@@ -302,7 +304,8 @@ def test_one_satellite_is_a_path_without_satellite_links() -> None:
 
 @pytest.mark.parametrize("in_flight", ["drain", "source"])
 def test_satellites_that_meet_at_the_pole_do_not_send_packets_in_circles(in_flight: str) -> None:
-    # At exactly 90 deg, all planes of a star with F = 0 cross the poles together, and there are links of length 0.
+    # At an inclination of exactly 90 deg and with F = 0, satellites of all planes meet at the poles, and their links
+    # have length 0.
     poles = star(inclination_deg=90.0)
     where = ephemeris_of(plan(poles))
     assert where is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of paths and of their changes. These numbers are assigned only here. Routes and timeline store them, and
+"""Numbers of paths and of path changes. Only this module assigns them. Routes and timeline contain these numbers, and
 guest, trace and metrics use them."""
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from leowarp.routes.paths import Path
 
 @dataclass(frozen=True)
 class PathNumbers:
-    """The path of each pair after each route update, and whether it differs from the one before.
+    """Number of each pair's path after each route update, and number of the change if the path differs from the
+    previous one.
 
-    path_ids: list of k lists of (int or None). For each update and pair, the number of its path; None if the pair has
-        no path.
-    change_ids: list of k lists of (int or None). In the same form, the number of the change, from 0 for each pair; None
-        if the path is that of the previous update. The path at the first update is no change.
+    path_ids: list of k lists of (int or None). For each update and pair, the number of the pair's path; None if the
+        pair has no path.
+    change_ids: list of k lists of (int or None). For each update and pair, the number of the change, counted from 0 for
+        each pair; None if the path is that of the previous update. The path at the first update is not a change.
     """
 
     path_ids: list[list[int | None]]
@@ -27,7 +28,8 @@ class PathNumbers:
 
     @classmethod
     def of_path_ids(cls, path_ids: Sequence[Sequence[int | None]]) -> PathNumbers:
-        """A new path id is a change, even if the nodes are the same: an access link has one path per slot.
+        """Numbers from given path ids. A new path id is a change even if the nodes are the same: an access link has one
+        path per slot.
 
         >>> PathNumbers.of_path_ids([[0], [0], [1], [None], [1]]).change_ids
         [[None], [None], [0], [1], [2]]
@@ -40,24 +42,27 @@ class PathNumbers:
             for pair, (old, new) in enumerate(zip(before, now, strict=True)):
                 if old != new:
                     row[pair], counts[pair] = counts[pair], counts[pair] + 1
-            # "No path" counts as a separate path (null). Losing the path is a change, and getting one again is another.
+            # Having no path is treated like a path of its own (None). Losing the path is therefore a change, and
+            # getting a path again is another change.
             change_ids.append(row)
             before = now
         return cls([list(now) for now in path_ids], change_ids)
 
     @classmethod
     def of_paths(cls, paths: Sequence[Sequence[Path | None]]) -> PathNumbers:
-        """Distinct node sequences are numbered from 0 in order of first use, separately for each destination.
+        """Numbers from node sequences, which are numbered from 0 in order of first use, separately for each
+        destination.
 
-        If a path recurs, it gets its earlier number.
+        A path that is used again has the same number as before.
         """
         known: dict[int, dict[Path, int]] = {}
 
         def path_id(path: Path | None) -> int | None:
             if path is None:
                 return None
-            # With `source` routing, nodes have an entry for each destination and path id, so pairs with the same
-            # destination must share its numbers (design/routes-and-timeline.md, "Many flows").
+            # With `source` routing, nodes have an entry for each destination and path id. All pairs with the same
+            # destination must therefore use the same number for the same path (design/routes-and-timeline.md, "Many
+            # flows").
             to_destination = known.setdefault(path[-1], {})
             return to_destination.setdefault(path, len(to_destination))
 
@@ -65,7 +70,7 @@ class PathNumbers:
 
 
 def with_change_ids(table: pa.Table) -> pa.Table:
-    """A routes table with the column `change_id`, which is added if the table is of an older version.
+    """A routes table with the column `change_id`; if an older version wrote the table, the column is added.
 
     table: A routes table; its rows may be in any order of time.
     Returns: The same rows in the same order.
@@ -76,7 +81,7 @@ def with_change_ids(table: pa.Table) -> pa.Table:
         or not {"t_ns", "source", "destination", "path_id"} <= columns
         or table["t_ns"].null_count
     ):
-        # Damaged tables are rejected by the caller, which checks the columns.
+        # A damaged table is returned unchanged; the caller checks the columns and rejects it.
         return table
     ends = list(zip(table["source"].to_pylist(), table["destination"].to_pylist(), strict=True))
     change_ids: list[int | None] = [None] * len(table)

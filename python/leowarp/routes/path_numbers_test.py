@@ -5,7 +5,7 @@ import pyarrow as pa
 
 from leowarp.routes.path_numbers import PathNumbers, with_change_ids
 
-# Satellites 0 to 3, stations 4 and 5.
+# Nodes 0 to 3 are satellites, 4 and 5 stations.
 VIA_0, VIA_1, VIA_2 = (4, 0, 5), (4, 1, 5), (4, 2, 5)
 
 

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shortest paths and the rule for ties.
 
-**The tie rule.** Paths whose cost is within 1 ns of delay of the minimum (0.2998 m of length; hops: exactly equal)
-count as equal. If the path in force is among them, it stays. Otherwise the lexicographically smallest sequence of node
-ids is chosen; satellites are numbered by index, stations after them. Without this rule, rounding would choose between
-the many equal paths of Walker patterns, and each such change reorders packets.
+**The tie rule.** Paths are treated as equal if their cost is within 1 ns of delay of the minimum cost (0.2998 m of
+length; hops: exactly equal). If the current path is among the equal paths, it stays. Otherwise, the lexicographically
+smallest sequence of node ids among them is chosen; satellites are numbered by index, stations after them. Without this
+rule, rounding errors would choose between the many equal paths of Walker patterns, and each change of path reorders
+packets.
 
-A link between satellites has a cost of at least twice the tolerance (0.6 m, 2 ns). Satellites of a polar star meet at
-the poles, and over links of length 0 the paths that count as equal would form loops.
+A link between satellites costs at least twice the tolerance (0.6 m, 2 ns). This minimum cost is needed because
+satellites of a polar star meet at the poles: over links of length 0, paths that are treated as equal would form loops.
 
-**Stations do not forward.** A path touches the ground only at its two ends. A station is the gateway of one host and
-has no second satellite link (no bent pipe in the middle of a path).
+**Stations do not forward.** A path touches the ground only at its two ends. A station is the gateway of one host, and
+packets of other hosts do not pass it (no bent pipe in the middle of a path).
 """
 
 from __future__ import annotations
@@ -28,17 +29,17 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Path = tuple[int, ...]
-"""Node ids: station, satellites, station."""
+"""Node ids of a path: source station, satellites, destination station."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Graph:
-    """The network at one instant.
+    """The network at one instant: links and their costs.
 
     satellites: Number of satellites; station j is node ``satellites + j``.
     isl: csr_array of shape (satellites, satellites). Costs of the links between satellites, symmetric.
-    ground: sequence of (int array, float64 array). For each station, the satellites that it sees, ascending, and the
-        cost of each link.
+    ground: sequence of (int array, float64 array). For each station, the numbers of the satellites that it sees,
+        ascending, and the cost of each ground link.
     """
 
     satellites: int
@@ -52,13 +53,15 @@ class Graph:
         cost: NDArray[np.float64],
         ground: Sequence[tuple[NDArray[np.intp], NDArray[np.float64]]],
     ) -> Graph:
-        """The graph from a list of links. Each link is listed once, with the smaller satellite first.
+        """The graph from a list of links between satellites. Each link is listed once, with the smaller satellite
+        first.
 
         pairs: int array of shape (m, 2)
-        cost: float64 array of shape (m,). All costs are above the tolerance of the tie rule, see `shortest`.
-        ground: sequence of (int array, float64 array). The same form as in the class.
+        cost: float64 array of shape (m,). Costs of the links, each above the tolerance of the tie rule (see
+            `shortest`).
+        ground: sequence of (int array, float64 array). As the attribute `ground`.
         """
-        # Imported here, because scipy takes 0.1 s to import, and a chain has no graph.
+        # The import is here because it takes 0.1 s, and a chain needs no graph.
         from scipy.sparse import csr_array
 
         row, column = np.concatenate([pairs, pairs[:, ::-1]]).T
@@ -66,20 +69,20 @@ class Graph:
         return Graph(satellites=satellites, isl=isl, ground=ground)
 
     def costs_to(self, stations: Sequence[int], limits: Sequence[float]) -> NDArray[np.float64]:
-        """Minimum cost from every satellite to each station, never through another station.
+        """Minimum cost from every satellite to each of some stations; paths never pass another station.
 
         stations: Indexes into `ground`.
-        limits: Extent of the search for each station, which a path in force limits if it still exists.
-        Returns: float64 array of shape (len(stations), satellites). Values above a station's limit may be inf.
+        limits: For each station, the largest cost up to which the search must go: that of the current path, or inf.
+        Returns: float64 array of shape (len(stations), satellites). A cost above the station's limit may be inf.
         """
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import dijkstra
 
-        # Dijkstra's search starts at the destination, so one search serves all sources, and gives the d(v) that the tie
-        # rule needs.
+        # Dijkstra's search starts at the destination. One search thus serves all sources, and gives the cost d(v) from
+        # each node v to the destination that the tie rule needs.
         seen = [self.ground[station] for station in stations]
         sizes = [len(satellites) for satellites, _ in seen]
-        # Stations are roots with outgoing links only, so no path passes through one.
+        # In the search, stations have only outgoing links, so no path passes through a station.
         starts = self.isl.indptr[-1] + np.cumsum([0, *sizes])[1:]
         graph = csr_array(
             (
@@ -95,7 +98,7 @@ class Graph:
         return costs
 
     def cost_of(self, path: Path) -> float:
-        """Cost of a path; inf if one of its links does not exist at this instant."""
+        """Cost of a path; inf if one of its links does not exist in this graph."""
         first, last = path[0] - self.satellites, path[-1] - self.satellites
         cost = self._ground_cost(first, path[1]) + self._ground_cost(last, path[-2])
         for a, b in pairwise(path[1:-1]):
@@ -111,16 +114,16 @@ class Graph:
         current: Path | None,
         margin_ratio: float | None = 0.0,
     ) -> Path | None:
-        """The path from one station to another by the tie rule; None if there is no path.
+        """The path from one station to another that the tie rule chooses; None if there is no path.
 
         to_destination: float64 array of shape (satellites,). The row of `costs_to` for the destination.
-        tolerance: Paths whose cost exceeds the minimum by at most this count as equal.
-        current: The path in force.
-        margin_ratio: The path in force is kept until its cost exceeds the minimum by this share. With None, it is kept
-            until one of its links is gone.
-        Raises ValueError if a link's cost is not above the tolerance: equal paths could form loops.
+        tolerance: Largest difference from the minimum cost at which a path is treated as equal to the cheapest path.
+        current: The current path.
+        margin_ratio: The current path stays until its cost exceeds the minimum cost by more than this share. If None,
+            the current path stays until one of its links is gone.
+        Raises ValueError if the cost of a link is not above the tolerance, because equal paths could then form loops.
         """
-        # Each step of the walk below must reduce the distance by more than the tolerance.
+        # At each step of the walk below, the cost to the destination must fall by more than the tolerance.
         if self._least_cost <= tolerance:
             raise ValueError(f"a link that costs no more than the tolerance {tolerance}: paths could go in circles")
         satellites, costs = self.ground[source]
@@ -131,21 +134,21 @@ class Graph:
         if not np.isfinite(least):
             return None
         limit = least + tolerance
-        # The path in force takes precedence over any other of equal cost, because a change without a gain would reorder
+        # Among paths of equal cost, the current one is preferred, because a change that gains nothing would reorder
         # packets.
         most = np.inf if margin_ratio is None else least * (1.0 + margin_ratio) + tolerance
         if current is not None and np.isfinite(cost := self.cost_of(current)) and cost <= most:
             return current
-        # The walk starts at the source and always takes the smallest next node from which the rest still fits within
-        # the limit; this gives the smallest of all such paths. The first one is the smallest, because `ground` lists
-        # satellites in ascending order.
+        # The walk starts at the source. At each node it takes the next node with the smallest id from which the
+        # destination can still be reached within the limit, which gives the smallest of all such paths. `ground` lists
+        # satellites in ascending order, so the first satellite within the limit is the smallest.
         at = int(np.argmax(totals <= limit))
         node, spent = int(satellites[at]), float(costs[at])
         path = [self.satellites + source, node]
         while True:
             neighbours = self._neighbours(node)
-            # Dijkstra's predecessors are not sufficient: they give only one path of minimum cost, but all paths within
-            # the tolerance are needed.
+            # Dijkstra's predecessors are not enough: they give one path of minimum cost, but the tie rule needs all
+            # paths within the tolerance.
             fits = (n for n, cost in neighbours.items() if spent + cost + to_destination[n] <= limit)
             after = next(fits, None)
             if after is None:
@@ -155,14 +158,14 @@ class Graph:
 
     @cached_property
     def _least_cost(self) -> float:
-        """Smallest cost of any link between satellites; inf if there are no links."""
+        """Smallest cost of a link between satellites; inf if there are no links."""
         return float(self.isl.data.min(initial=np.inf))
 
     def _neighbours(self, satellite: int) -> dict[int, float]:
-        """Cost of the links from a satellite, by neighbour, with the smallest id first.
+        """Costs of the links from a satellite: neighbour -> cost, with the smallest id first.
 
-        Dicts are created on first use. A satellite has four neighbours, and numpy is slower than Python for four
-        numbers.
+        Dicts are created when they are first needed. A satellite has four neighbours, and for four numbers numpy is
+        slower than Python.
         """
         if satellite not in self._of_satellites:
             row = slice(self.isl.indptr[satellite], self.isl.indptr[satellite + 1])
@@ -175,7 +178,7 @@ class Graph:
         return {}
 
     def _ground_cost(self, station: int, satellite: int) -> float:
-        """Cost of the link between a station and a satellite; inf if there is no such link."""
+        """Cost of the link between a station and a satellite; inf if the graph has no such link."""
         return self._of_stations[station].get(satellite, np.inf)
 
     @cached_property
@@ -184,13 +187,13 @@ class Graph:
 
 
 def as_forwarded(paths: Sequence[Path | None]) -> list[Path | None]:
-    """The paths that packets take when nodes forward by destination only.
+    """The paths that packets take if nodes forward by destination only.
 
-    Two paths to one destination may leave a common node over different links, if both are equal by the tie rule. A node
-    has one next hop for each destination: that of the first path. Each step of each path reduces the distance to the
-    destination (by the link's cost minus the tolerance), so the walk ends.
+    By the tie rule, two paths to one destination may leave a common node over different links. But a node has only one
+    next hop for each destination; it is that of the first path in `paths`. At each step, the cost to the destination
+    falls by the link's cost minus the tolerance, so packets arrive.
     """
-    # Keys are the destination, then the node.
+    # destination -> node -> next hop
     next_hops: dict[int, dict[int, int]] = {}
     walked: list[Path | None] = []
     for path in paths:
@@ -198,7 +201,7 @@ def as_forwarded(paths: Sequence[Path | None]) -> list[Path | None]:
             walked.append(None)
             continue
         hops = next_hops.setdefault(path[-1], {})
-        # Later paths do not change these hops, so this path can be followed now.
+        # Later paths do not change next hops of earlier ones, so this path is final.
         if [hops.setdefault(node, after) for node, after in pairwise(path)] == list(path[1:]):
             walked.append(path)
             continue

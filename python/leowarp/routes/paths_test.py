@@ -13,8 +13,8 @@ Costs = dict[tuple[int, int], float]
 
 @st.composite
 def networks(draw: st.DrawFn) -> tuple[int, Costs, list[dict[int, float]]]:
-    """Satellites, costs of links, and the satellites visible to each of three stations; few distinct costs, so that
-    there are many ties."""
+    """Number of satellites, costs of links, and the satellites that each of three stations sees. There are few
+    different costs, so that many paths have equal costs."""
     n = draw(st.integers(1, 7))
     cost = st.sampled_from([1.0, 1.0, 2.0, 2.0004, 3.0])
     every = [(a, b) for a in range(n) for b in range(a + 1, n)]
@@ -34,7 +34,7 @@ def graph_of(n: int, links: Costs, seen: list[dict[int, float]]) -> Graph:
 
 
 def every_path(n: int, links: Costs, seen: list[dict[int, float]], source: int, destination: int) -> dict[Path, float]:
-    """All simple paths from station to station over satellites, with their costs, by exhaustive search."""
+    """Costs of all simple paths from one station to another over satellites, found by exhaustive search."""
     costs: dict[Path, float] = {}
 
     def go(path: tuple[int, ...], cost: float) -> None:
@@ -87,7 +87,7 @@ def test_a_path_in_force_stays_if_it_is_among_the_shortest(
     limit = graph.cost_of(current) + TOLERANCE
     costs = graph.costs_to([1], [limit])[0]
     path = graph.shortest(0, 1, costs, TOLERANCE, current)
-    # The limit from the path in force changes only the amount of work, not the result.
+    # The limit that follows from the current path shortens the search but does not change its result.
     assert path == graph.shortest(0, 1, graph.costs_to([1], [np.inf])[0], TOLERANCE, current)
     if every[current] <= least + TOLERANCE:
         assert path == current
@@ -97,7 +97,7 @@ def test_a_path_in_force_stays_if_it_is_among_the_shortest(
 
 
 def test_a_path_in_force_stays_as_long_as_the_margin_says() -> None:
-    # Over 0-1 the cost is 3, over 2 it is 4, which is a third more.
+    # The path over link 0-1 costs 3, the path over satellite 2 costs 4, which is a third more.
     links = {(0, 1): 1.0, (0, 2): 1.0, (1, 2): 1.0}
     graph = graph_of(3, links, [{0: 1.0}, {1: 1.0}, {}])
     costs = graph.costs_to([1], [np.inf])[0]
@@ -105,7 +105,7 @@ def test_a_path_in_force_stays_as_long_as_the_margin_says() -> None:
     direct = (3, 0, 1, 4)
     for margin_ratio, path in [(0.0, direct), (0.3, direct), (0.34, detour), (None, detour)]:
         assert graph.shortest(0, 1, costs, TOLERANCE, detour, margin_ratio) == path
-    # The path broke, because the source no longer sees 0.
+    # The current path no longer exists, because the source no longer sees satellite 0.
     broken = graph_of(3, links, [{2: 1.0}, {1: 1.0}, {}])
     assert broken.shortest(0, 1, costs, TOLERANCE, detour, None) == (3, 2, 1, 4)
 
@@ -119,7 +119,7 @@ def test_a_path_over_a_link_that_is_gone_costs_inf() -> None:
 
 
 def test_stations_do_not_forward() -> None:
-    # Satellites 0 and 1 have no link; station 2 sees both, and would connect them if it forwarded.
+    # Satellites 0 and 1 have no link. Station 2 sees both satellites and would join them if it forwarded packets.
     graph = graph_of(2, {}, [{0: 1.0}, {1: 1.0}, {0: 1.0, 1: 1.0}])
     costs = graph.costs_to([1, 2], [np.inf, np.inf])
     assert graph.shortest(0, 1, costs[0], 0.0, None) is None
@@ -153,7 +153,7 @@ def test_forwarding_by_destination_takes_everybody_there(
         if path is None or walk is None:
             continue
         assert (walk[0], walk[-1]) == (path[0], path[-1])
-        # The cost grows by one tolerance at each node where the path was diverted.
+        # At each node at which the path was diverted, its cost grows by at most one tolerance.
         assert graph.cost_of(walk) <= graph.cost_of(path) + n * TOLERANCE
         for node, after in pairwise(walk):
             assert next_hop.setdefault((walk[-1], node), after) == after

@@ -13,9 +13,9 @@ SCHEMA_VERSION = 1
 
 
 def column(name: str, type_: pa.DataType, unit: str, doc: str, *, nullable: bool = True) -> pa.Field:
-    """An Arrow field that carries its unit and its meaning.
+    """An Arrow field with unit and meaning of its column.
 
-    name: Name of the column, which ends in its unit.
+    name: Name of the column; it ends in the unit.
     unit: Unit of the values; "" for a column without a unit.
     doc: Meaning of the column; docs/reference/tables.md is made from these texts.
     nullable: Whether a value may be missing.
@@ -26,10 +26,11 @@ def column(name: str, type_: pa.DataType, unit: str, doc: str, *, nullable: bool
 def table_schema(
     name: str, doc: str, columns: tuple[pa.Field, ...], metadata: Mapping[str, object] | None = None
 ) -> pa.Schema:
-    """An Arrow schema; `metadata` values are written as JSON with sorted keys, so that equal input gives equal bytes.
+    """An Arrow schema of a table.
 
     name, doc: Name and meaning of the table.
-    metadata: Further entries; read with `metadata.decode_metadata`.
+    metadata: Further entries, written as JSON with sorted keys so that equal input gives equal bytes; read them with
+        `metadata.decode_metadata`.
     """
     entries: dict[str, str] = {"leowarp.table": name, "leowarp.schema": str(SCHEMA_VERSION), "doc": doc}
     return pa.schema(list(columns), metadata=entries | encode_metadata(metadata or {}))

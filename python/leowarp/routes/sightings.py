@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The satellites that stations see during a run, and the reason if a station sees none: its latitude, or too few
-satellites."""
+"""Which satellites the stations see during a run and, for a station that sees none, the reason: its latitude, or too
+few satellites."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ _AT_ONCE = 32
 
 
 class Sightings:
-    """Satellites that stations have seen, and the nearest approach of a satellite to each of the other stations.
+    """Satellites that each station has seen so far; for a station that has seen none, the nearest approach of a
+    satellite.
 
     ephemeris: Ephemeris of the same plan.
     stations: Indexes of the stations with flows.
-    dishes: Dishes; each of them sees its satellite, whatever the rule of ``[ground]``.
+    dishes: Dishes; a dish sees the satellite of its slot, whatever the rule of ``[ground]``.
     """
 
     def __init__(self, plan: Plan, ephemeris: Ephemeris, stations: Sequence[int], dishes: Sequence[Dish] = ()) -> None:
@@ -38,7 +39,7 @@ class Sightings:
         self._nearest_m = dict.fromkeys(stations, np.inf)
 
     def views(self, satellites_m: EcefMetres, t_ns: NDArray[np.int64]) -> dict[int, NDArray[np.bool_]]:
-        """For each station with flows, the satellites that it sees at each of the next instants `t_ns`, (k, n)."""
+        """For each station with flows, a mask (k, n) of the satellites that it sees at each of the instants `t_ns`."""
         stations = self._ephemeris.stations
         seen = {}
         for station, before in self._seen.items():
@@ -49,8 +50,8 @@ class Sightings:
             before.append(np.asarray(seen[station].any(axis=-1)))
             if before[-1].any():
                 self._blind.discard(station)
-            # The nearest approach is computed only until a satellite is seen: it is for the message about a station
-            # that never sees any.
+            # The nearest approach is only needed for the message about a station that never sees a satellite, so it is
+            # no longer computed once the station sees one.
             if station in self._blind:
                 self._note_hidden(station, satellites_m)
                 highest = float(stations.elevations_deg(station, satellites_m).max())
@@ -60,21 +61,21 @@ class Sightings:
         return seen
 
     def _note_hidden(self, station: int, satellites_m: EcefMetres) -> None:
-        """Note a station that would see a satellite if all directions were allowed."""
+        """Record if a station that sees no satellite would see one if all directions were allowed."""
         limited = self._ephemeris.stations.skies[station] is not None and station not in self._dishes
         if limited and within_rule(self._plan.ground, self._ephemeris.stations, station, satellites_m).any():
             self._hidden.add(station)
 
     def together(self, one: int, other: int) -> bool:
-        """Whether two stations that communicate ever see a satellite at the same instant."""
+        """Whether there is an instant at which each of two stations sees a satellite."""
         return bool((np.concatenate(self._seen[one]) & np.concatenate(self._seen[other])).any())
 
     def raise_if_blind(self) -> None:
-        """Raises
-        ------
-        ScenarioError
-            If a station with flows never saw a satellite: the message gives the nearest approach, the reason, and
-                remedies.
+        """
+        Raises ScenarioError if a station with flows never saw a satellite; the message gives the nearest approach and
+        the
+            reason, and
+                the hint possible changes.
         """
         blind = [station for station in self._seen if station in self._blind]
         if not blind:
@@ -108,10 +109,10 @@ class Sightings:
         )
 
     def _remedies(self, station: int) -> Iterator[str]:
-        """Changes of the scenario, each of which would let a station see a satellite."""
+        """Changes of the scenario, each of which lets the station see a satellite."""
         if self._plan.ground.rule == "ground-range":
             yield f'set ground.max_ground_range = "{np.ceil(self._nearest_m[station] / 1e4) * 10:.0f} km" or more'
-        # No elevation mask makes a satellite below the horizon visible.
+        # If the highest satellite is below the horizon, no elevation mask helps.
         elif self._highest_deg[station] > 0:
             yield f'set ground.min_elevation = "{np.floor(self._highest_deg[station]):.0f} deg" or less'
         latitude_deg, least_deg = self._inclination_deg(station)
@@ -128,13 +129,15 @@ class Sightings:
         yield "take more satellites: the orbits reach the station's latitude, and none was there during the run"
 
     def _inclination_deg(self, station: int) -> tuple[float, int]:
-        """A station's geocentric latitude, and the smallest inclination with which satellites would come into its view.
+        """A station's geocentric latitude, and the smallest inclination of orbits at which the station would see
+        satellites.
 
-        Returns: float
-        Returns: 0 if some orbit is already in its view, when a satellite is at the right position on it.
+        Returns: float, deg: the station's geocentric latitude.
+        Returns: int, deg: the smallest inclination; 0 if an existing orbit passes within the station's view, so that
+            the station sees a satellite at some times.
         """
-        # Two positions of a satellite span the plane of its orbit; for no orbit are positions a minute apart collinear
-        # with the centre.
+        # The plane of an orbit follows from two positions of its satellite; positions a minute apart are never
+        # collinear with the Earth's centre.
         first_m, second_m = self._ephemeris.positions_eci_m(np.array([0, 60_000_000_000]))
         normals = np.cross(first_m, second_m)
         inclination_deg = np.degrees(np.arccos(normals[:, 2] / np.linalg.norm(normals, axis=-1)))
@@ -145,8 +148,8 @@ class Sightings:
         if ground.rule == "ground-range":
             reach_deg = np.degrees(ground.max_ground_range_m / self._ephemeris.stations.sphere_radius_m)
         else:
-            # The angle at the Earth's centre between the station and a satellite at the minimum elevation e, distance r
-            # from the centre: cos(e + angle) = (R / r) cos e.
+            # Let e be the minimum elevation, and r the satellite's distance from the Earth's centre. The angle at the
+            # centre between station and satellite then follows from cos(e + angle) = (R / r) cos e.
             elevation_rad = np.radians(ground.min_elevation_deg)
             radius_m = np.maximum(np.linalg.norm(first_m, axis=-1), here_m)
             reach_deg = np.degrees(np.arccos(here_m / radius_m * np.cos(elevation_rad)) - elevation_rad)
@@ -156,14 +159,15 @@ class Sightings:
         return latitude_deg, int(np.ceil(np.min(lacking_deg)))
 
     def _first_ns(self, station: int) -> int | None:
-        """First route update within a day of the run's start at which a satellite is visible; None if there is none."""
+        """Time of the first route update at which the station sees a satellite, within a day of the run's start; None
+        if there is none."""
         updates_ns = np.arange(0, _A_DAY_NS, max(self._plan.routing.interval_ns, _A_DAY_NS // 1440), dtype=np.int64)
         for begin in range(0, len(updates_ns), _AT_ONCE):
             now_ns = updates_ns[begin : begin + _AT_ONCE]
             try:
                 satellites_m = self._ephemeris.positions_ecef_m(now_ns)
             except ScenarioError:
-                # The satellite of these elements decays within the day, after the end of the run.
+                # A satellite decays within that day, but after the end of the run.
                 return None
             seen = in_view(self._plan.ground, self._ephemeris.stations, station, satellites_m).any(axis=-1)
             if seen.any():
@@ -172,7 +176,7 @@ class Sightings:
 
 
 def limits_of(place: Station) -> str:
-    """The keys of a station that hide satellites, for a message."""
+    """The keys of a station that limit its view, for a message."""
     limits = {
         "obstructions": place.obstructions is not None,
         "geostationary_separation": place.geostationary_separation_deg is not None,

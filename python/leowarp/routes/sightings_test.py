@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the hint for a station that sees no satellite is effective."""
+"""If a user follows the hint for a station that sees no satellite, the station sees one."""
 
 import dataclasses
 import re
@@ -21,7 +21,7 @@ BY_RANGE = Ground(rule="ground-range", max_ground_range_m=1_000e3)
 
 
 def hint_of(resolved: Plan) -> str | None:
-    """The hint for station 0; None if it sees a satellite."""
+    """The hint of the error about station 0; None if the station sees a satellite."""
     sky = ephemeris_of(resolved)
     assert sky is not None
     watch = Sightings(resolved, sky, [0])
@@ -40,7 +40,7 @@ def sky_over(latitude_deg: float, ground: Ground, *, inclination_deg: float, pla
 
 
 def relaxed(resolved: Plan, hint: str) -> Plan:
-    """A plan with the ground rule that the hint suggests."""
+    """The plan after the change of `[ground]` that the hint proposes."""
     degrees, km = (re.search(rf'{key} = "([\d.]+) {unit}"', hint) for key, unit in (
         ("min_elevation", "deg"), ("max_ground_range", "km"),
     ))  # fmt: skip
@@ -68,8 +68,8 @@ def test_each_proposal_lets_the_station_see_a_satellite(
     if started is not None:
         run = dataclasses.replace(resolved.run, start_ns=int(units.TIME.parse(started[1])))
         assert hint_of(dataclasses.replace(resolved, run=run)) is None
-    # This is one of the two causes. A constellation of 1,600 satellites shows which, except for orbits that only just
-    # reach.
+    # The hint names the inclination or the number of satellites as the cause. With 1,600 satellites, their number
+    # cannot be the cause; orbits that only just come into view are not tested.
     steep = re.search(r"inclination of (\d+) to (\d+) deg", hint)
     assert (steep is None) == ("take more satellites" in hint)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes as an object: the table, and the same routes as node ids for the timeline."""
+"""Routes as an object: the table of the run directory, and the same paths as node numbers for the timeline."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from leowarp.routes.schema import ROUTES, ROUTES_DOC, table_schema
 
 @dataclass(frozen=True)
 class Leaving:
-    """A link in use that is out of its rule's range at an L2 instant, for the first time since the route update.
+    """A link in use that is out of its rule's range at a delay update; for each route update, only the first such time.
 
-    t_ns: The L2 instant, on the run's clock.
-    a, b: Nodes of the link, where a < b.
+    t_ns: Time of the delay update, on the run's clock.
+    a, b: Nodes at the two ends of the link, where a < b.
     """
 
     t_ns: int
@@ -35,15 +35,15 @@ class Routes:
 
     table: The content of `10-routes.parquet`; its metadata has `summary` and `warnings` (JSON).
     nodes: Names of the nodes: satellites by index, then stations (for a chain: its routers).
-    t_ns: int64 array of shape (k,). Instants of route updates.
-    pairs: list of (int, int). Ordered pairs of nodes that communicate.
-    paths: list of k lists of (Path or None). The path for each update and pair.
-    numbers: Numbers of these paths and of their changes.
+    t_ns: int64 array of shape (k,). Times of the route updates.
+    pairs: list of (int, int). Ordered pairs (source, destination) of nodes that communicate.
+    paths: list of k lists of (Path or None). For each update, the path of each pair.
+    numbers: Numbers of the paths and of their changes.
     isl: list of k int arrays of shape (m, 2), or None. All links between satellites that the rule includes at each
         update; only with ``network.instantiate = "all"``.
-    leavings: Links that left their range, sorted by time.
-    acquisitions: Links between satellites that paths use before they are available.
-    summary: Scalars whose names end in their unit.
+    leavings: Links in use that left their range, sorted by time.
+    acquisitions: Links between satellites that paths use before the links are available.
+    summary: Numbers that describe the routes; their names end in the unit.
     """
 
     table: pa.Table
@@ -60,7 +60,7 @@ class Routes:
 
 
 def paths_of(table: pa.Table) -> dict[tuple[str, str], dict[int, tuple[str, ...]]]:
-    """Node names of each path: ``paths_of(table)[source, destination][path_id]``.
+    """Names of the nodes on each path: ``paths_of(table)[source, destination][path_id]``.
 
     A pair that never has a path has an empty dict.
 
@@ -69,7 +69,7 @@ def paths_of(table: pa.Table) -> dict[tuple[str, str], dict[int, tuple[str, ...]
     paths: dict[tuple[str, str], dict[int, tuple[str, ...]]] = {}
     for row in table.select(["source", "destination", "path_id", "path"]).to_pylist():
         of_pair = paths.setdefault((row["source"], row["destination"]), {})
-        # A pair that never has a path is an entry without paths, not a missing one: readers look up pairs.
+        # Readers look up pairs, so a pair that never has a path needs an entry as well.
         if row["path_id"] is not None:
             of_pair[row["path_id"]] = tuple(row["path"])
     return paths
@@ -77,12 +77,12 @@ def paths_of(table: pa.Table) -> dict[tuple[str, str], dict[int, tuple[str, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class PathValues:
-    """Values that a medium gives for a path at a route update; columns of the routes table. Without a path, all values
-    are None.
+    """Values of a path at a route update, which the medium computes; they are columns of the routes table. Without a
+    path, all values are None.
 
-    delay_ns: One-way delay of the path in force from this update on.
+    delay_ns: One-way delay of the path from this update on.
     length_m: Length of the path; None also for media without a geometry.
-    old_delay_ns: At a change, delay of the previous path, with the satellites at their current positions.
+    old_delay_ns: At a change, the delay that the previous path would have with the satellites' current positions.
     """
 
     delay_ns: int | None = None
@@ -101,16 +101,16 @@ def routes_table(
     summary: dict[str, int | float],
     warnings: Sequence[str],
 ) -> pa.Table:
-    """The table of k updates, with one row per update and pair.
+    """The routes table for k updates, with one row per update and pair.
 
     nodes: Names of the nodes on the paths.
-    ends: sequence of (str, str). Source and destination of each pair, as named in the rows.
+    ends: sequence of (str, str). Names of source and destination of each pair, as in the rows.
     t_ns: int64 array of shape (k,)
     paths: k sequences of (Path or None). For each update, the path of each pair.
-    numbers: Numbers of these paths.
+    numbers: Numbers of the paths and of their changes.
     values: k sequences of PathValues
-    summary, warnings: Entries of the metadata.
-    Returns: Columns `schema.ROUTES`, sorted by time, pairs within an update in the order of `ends`.
+    summary, warnings: Entries of the table's metadata.
+    Returns: Columns `schema.ROUTES`, sorted by time; rows of the same update are in the order of `ends`.
     """
     rows = [
         {

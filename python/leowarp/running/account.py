@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Status lines of `leowarp live` about time and path."""
+"""Status lines of `leowarp live`: time, path, and virtual time's lag that is not caught up."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 STATUS_NS = 500_000_000
 LOSS_NS = 5_000_000_000
-"""Minimum real time between reports of lost time."""
+"""Minimum real time in ns between two reports of this lag."""
 _ADVICE = " Packets came late by that. Lower rates, --no-flows, or a machine with less to do."
 
 
 class Way:
-    """Changing paths from one station to another, from a table of routes."""
+    """Path from one station to another over time, from a table of routes."""
 
     def __init__(self, routes: pa.Table, source: str, destination: str) -> None:
         chosen = pc.and_(pc.equal(routes["source"], source), pc.equal(routes["destination"], destination))
@@ -31,7 +31,7 @@ class Way:
         self.delay_ns: int | None = None
 
     def advance(self, t_ns: int) -> bool:
-        """Advance to this time; return whether the path has changed, except for the first one."""
+        """Advance to time `t_ns`; return whether the path has changed. Becoming the first path is not a change."""
         before, is_first = self.path_id, self._next == 0
         while self._next < len(self._rows) and self._rows[self._next]["t_ns"] <= t_ns:
             row = self._rows[self._next]
@@ -41,13 +41,13 @@ class Way:
 
 
 class Account:
-    """Reports time, path and lost time as lines of text.
+    """Reports time, path and lag as lines of text.
 
     routes: Columns of `routes.schema.ROUTES`.
     stations: (str, str). Stations where connections begin and end.
-    say: Function that is called with a line when something happens.
+    say: Function that is called with a line of text for each event, such as a route change.
     status: Function that is called with a line about the time every `STATUS_NS`.
-    clock_ns: Function that reads the real-time clock.
+    clock_ns: Function that returns real time in ns.
     """
 
     def __init__(
@@ -61,10 +61,10 @@ class Account:
         self._told_status_ns: int | None = None
 
     def look(self) -> None:
-        """Make all due reports; called while the guest waits."""
+        """Make all reports that are due; called while the guest waits for real time."""
         virtual_ns, now_ns = self._pace.virtual_ns, self._clock_ns()
         assert virtual_ns is not None
-        # The paths of both directions are advanced before a report, because the round trip depends on both.
+        # Both directions are advanced before anything is reported, because the round trip depends on both paths.
         changed = [
             (name, way) for name, way in (("there", self._there), ("back", self._back)) if way.advance(virtual_ns)
         ]
@@ -83,7 +83,7 @@ class Account:
             self._status(f"{self._times()}; {self._trip()}")
 
     def summary(self) -> str:
-        """The line that is printed at the end of the run."""
+        """The line that is printed at the end of the session."""
         return "over before it began" if self._pace.virtual_ns is None else f"over: {self._times()}"
 
     def _times(self) -> str:
@@ -92,7 +92,7 @@ class Account:
         return f"{virtual_ns / 1e9:.1f} virtual s in {self._pace.wall_ns / 1e9:.1f} s on the wall{behind}"
 
     def _trip(self) -> str:
-        """Present round trip of the path, without queues and transmission."""
+        """Round-trip time of the current path as text, without queues and transmission times."""
         delays_ns = (self._there.delay_ns, self._back.delay_ns)
         if delays_ns[0] is None or delays_ns[1] is None:
             return "round trip unknown"

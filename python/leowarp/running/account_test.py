@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports about time and path, with clocks controlled by the test."""
+"""Reports about time and path, with clocks that the test sets."""
 
 import pyarrow as pa
 import pytest
@@ -20,7 +20,7 @@ ROUTES = pa.table(
 
 
 class Told:
-    """An account that collects its lines, and its clock."""
+    """An account whose lines are collected, and its clock."""
 
     def __init__(self) -> None:
         self.wall_ns = 5 * MS
@@ -34,7 +34,7 @@ class Told:
         self.account = Account(self.pace, ROUTES, ("A", "B"), self.said.append, self.statuses.append, clock)
 
     def at(self, virtual_ms: int, wall_ms: int) -> list[str]:
-        """Make the account's report for a time of the guest."""
+        """Lines that the account reports at this virtual time and this real time."""
         self.wall_ns = (5 + wall_ms) * MS
         self.pace.arrive(virtual_ms * MS)
         self.said.clear()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""End-to-end check: the real kernel and agent boot on this machine and carry packets."""
+"""Checks whether kernel and agent boot on this machine and carry packets."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from leowarp.running.one import run
 
 NAME = "guest"
 NEEDED = "the guest boots, and each probe over its chain is answered"
-# At intervals of 200 ms, all pings are sent and answered within the run's second.
+# With an interval of 200 ms, four pings are sent and answered in the run's single second.
 PROBES = 4
-# The round trip is 4 x 10 ms, plus two transmissions of 98 bytes at 10 Mbit/s on each of two links.
+# The round trip is 4 x 10 ms of propagation, and two transmissions of 98 bytes at 10 Mbit/s on each of two links.
 SCENARIO = f"""
 name = "boot-check"
 [run]
@@ -36,12 +36,15 @@ packets = {PROBES}
 
 
 def boot_check(kernel: Path | str | None = None) -> Check:
-    """Check whether the guest boots here and answers: one virtual second over two links, which takes a second or two.
+    """Boot the guest on this machine for one virtual second, and check that a host answers over two links. This takes
+    one or two seconds.
 
-    kernel: A kernel tree or binary that replaces the default kernel. Missing parts are built first.
-    Returns: `found` is the result, or the reason why the guest did not come up, with the last lines of its console.
+    kernel: A kernel tree or binary to boot; None: the default kernel. Kernel and agent are built first if they are
+        missing.
+    Returns: The check; `found` is the result, or the reason why the guest did not boot, with the last lines of its
+        console.
     """
-    # The directory is kept if the guest fails, because a bug report needs the console.
+    # If the guest fails, the directory is kept, because a bug report needs the console's file.
     scratch = Path(tempfile.mkdtemp(prefix="leowarp-doctor-"))
     scenario = scratch / "boot-check.toml"
     scenario.write_text(SCENARIO, encoding="utf-8")

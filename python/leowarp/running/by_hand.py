@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scenario's network with a shell at one of its hosts (`leowarp shell`): nothing is recorded, and no files are
-kept."""
+"""Runs a shell at a host of a scenario's network (`leowarp shell`). Nothing is recorded, and no files are kept."""
 
 from __future__ import annotations
 
@@ -24,18 +23,19 @@ def shell(
     is_terminal: bool = False, stdin: bytes | None = None, flows: bool = True, kernel: Path | str | None = None,
     progress: bool | OnProgress = True, trust: bool = False, on_warning: Callable[[str], None] = print,
 ) -> int:  # fmt: skip
-    """Run a command at a host of a scenario's network, on this process's terminal or outputs; return its exit code.
+    """Run a command at a host of a scenario's network, on the terminal or the standard outputs of this process; return
+    its exit code.
 
-    The other parameters are those of `leowarp.run`. The function raises any `LeowarpError`.
+    All other parameters are those of `leowarp.run`. Raises any `LeowarpError`.
 
-    at: A station; case is ignored.
-    command: Program and arguments; a shell if empty.
-    is_terminal: Whether the command uses the terminal. Otherwise it uses standard output, standard error, and `stdin`
-        as standard input.
-    flows: Whether the scenario's flows run meanwhile.
-    on_warning: Called with each warning at the end.
+    at: Name of a station; case is ignored.
+    command: Program and arguments; if empty, a shell is started.
+    is_terminal: If true, the command uses the terminal. If false, the command writes to standard output and standard
+        error, and reads `stdin`.
+    flows: Whether the scenario's flows run as well.
+    on_warning: Function that is called with each warning after the guest has ended.
     """
-    # Imports are here, so that commands that only read a plan do not import the guest's packages.
+    # Imported here, so that commands that only read a plan do not import the guest's packages.
     from leowarp import guest, media
     from leowarp.scenario import plan_of
 
@@ -51,14 +51,14 @@ def shell(
     with building(progress) as built:
         image = guest.guest_image(plan.guest, on_message=built.message, on_progress=built.steps)
         guest.check_fits(plan, image.kernel_facts)
-    # Without flows, routes lead from every station to every other.
+    # If a plan has no flows, its routes connect every station with every other.
     timeline = prepared(dataclasses.replace(plan, flows=())).timeline
     with tempfile.TemporaryDirectory(prefix="leowarp-shell-") as scratch:
         return guest.run_shell(image, plan, timeline, Path(scratch), asked, on_warning)
 
 
 def station_of(plan: Plan, at: str, attempted: str = "starting a shell at") -> str:
-    """Name of a station as written in the scenario; the message begins with `attempted`.
+    """Name of a station as written in the scenario; an error message begins with `attempted`.
 
     Raises ScenarioError if there is no station with this name.
     """
@@ -71,7 +71,7 @@ def station_of(plan: Plan, at: str, attempted: str = "starting a shell at") -> s
 
 
 def unobserved(plan: Plan) -> Plan:
-    """The plan with the same network and flows until the end of the run, without recording."""
+    """A plan with the same network and flows that records nothing, and that runs for all of its duration."""
     return dataclasses.replace(
         plan,
         run=dataclasses.replace(plan.run, ends="duration"),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Postpones Python's cyclic garbage collection while a run is made.
+"""Makes Python collect cyclic garbage less often while a run is made.
 
-The collector scans all objects repeatedly as their number grows. A run creates hundreds of thousands of objects, almost
-none of them in a cycle: names and events of 17,636 directions of links, scalars of 1,000 flows.
+The collector scans all objects again and again while their number grows. A run creates hundreds of thousands of
+objects, and almost none is part of a cycle: names and events of 17,636 directions of links, scalars of 1,000 flows.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-OBJECTS = 100_000
-"""Number of new containers after which the collector scans the youngest generation; Python's default is 700 (2,000
-since 3.13)."""
+OBJECTS = 500_000
+"""Number of new container objects after which the collector scans the youngest generation. Python's default is 700
+(2,000 since 3.13)."""
 
 
 @contextmanager
 def rarely_collected() -> Iterator[None]:
     """Context in which cyclic garbage is collected once per `OBJECTS` new containers; usable as a decorator.
 
-    The previous setting is restored afterwards, because a user's program may have its own.
+    At the end of the context, the previous threshold is restored, because the user's program may have set it.
 
     >>> with rarely_collected():
     ...     gc.get_threshold()[0]
-    100000
+    500000
     """
     before = gc.get_threshold()
-    # A threshold of 0 means "never", which the user chose on purpose.
+    # A threshold of 0 turns the collector off; a user's program that has set 0 wants this.
     gc.set_threshold(max(before[0], OBJECTS) if before[0] else 0, *before[1:])
     try:
         yield

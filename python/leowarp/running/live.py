@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scenario's network in real time for programs of this machine (`leowarp live`): not repeatable, nothing is recorded,
-and no files are kept."""
+"""Connects programs of this machine over a scenario's network in real time (`leowarp live`). A session is not
+repeatable, records nothing, and keeps no files."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 SOCKS_PORT = 1080
-"""Default port from RFC 1928, section 3 (SOCKS)."""
+"""Default port of a SOCKS proxy (RFC 1928, section 3)."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Ways:
-    """Ways for programs of this machine to enter and leave the network.
+    """The ports and stations by which programs of this machine enter and leave the network.
 
-    origin, destination: Stations where connections begin and end; if empty, the first and the last station. Case is
-        ignored.
-    socks_port: Port of a SOCKS5 proxy on loopback; 0: any free port; None: no proxy.
+    origin, destination: Stations at which connections begin and end; "" means the first and the last station. Upper and
+        lower case are not distinguished.
+    socks_port: Port of a SOCKS5 proxy on the loopback interface; 0: any free port; None: no proxy.
     forwards: Texts ``PORT:HOST:PORT``, as parsed by `guest.forward_of`.
-    to_network: Whether connections may leave to other machines.
-    congestion_control: Congestion control of both ends in the guest; default: that of the scenario's first TCP flow, or
-        the kernel's.
+    to_network: Whether connections may leave the guest to other machines.
+    congestion_control: Congestion control of both ends in the guest. The default is that of the scenario's first TCP
+        flow or, without a TCP flow, the kernel's.
     """
 
     origin: str = ""
@@ -53,21 +53,14 @@ def live(
     flows: bool = True, kernel: Path | str | None = None, say: Callable[[str], None] = print,
     status: Callable[[str], None] | None = None, progress: bool | OnProgress = True, trust: bool = False,
 ) -> None:  # fmt: skip
-    """Return at the scenario's end, or when the user stops it (Ctrl-C, SIGTERM); only in the main thread.
+    """Run the scenario's network in real time. Return at the scenario's end, or when the user stops it (Ctrl-C,
+    SIGTERM). The function may only be called in the main thread.
 
-    Parameters
-    ----------
-    ways : Ways
-    flows : bool
-        Whether the scenario's flows run at the same time.
-    say : callable
-        Called with a line for each event.
-    status : callable, optional
-        Called with a line about the time, several times per second.
-
-    The other parameters are those of `leowarp.run`. Raises any `LeowarpError`.
+    flows: Whether the scenario's flows run as well.
+    say: Function that is called with a line of text for each event.
+    status: Function that is called with a line about the time, several times per second.
     """
-    # Imports are here, so that commands that only read a plan do not import the guest's packages.
+    # Imported here, so that commands that only read a plan do not import the guest's packages.
     from leowarp import guest, media
     from leowarp.scenario import plan_of
 
@@ -89,13 +82,13 @@ def live(
     media.check(plan)
     guest.check_programs(plan)
     guest.check_fits(plan)
-    # Sockets are opened before anything that takes minutes.
+    # Sockets are opened before all steps that may take minutes, so that an unusable port is reported at once.
     doors = _doors(ways.socks_port, forwards)
     try:
         with building(progress) as built:
             image = guest.guest_image(plan.guest, on_message=built.message, on_progress=built.steps)
             guest.check_fits(plan, image.kernel_facts)
-        # Without flows, routes lead from every station to every other.
+        # If a plan has no flows, its routes connect every station with every other.
         given = prepared(dataclasses.replace(plan, flows=()))
         control = ways.congestion_control or _first_control(plan)
         session = guest.Live(origin, destination, control, doors, ways.to_network)
@@ -113,7 +106,8 @@ def live(
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Context in which SIGTERM acts like Ctrl-C; otherwise the guest's directory would be left behind."""
+    """Context in which SIGTERM acts like Ctrl-C. By default, SIGTERM would end leowarp without removing the guest's
+    directory."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -147,7 +141,7 @@ def _first_control(plan: Plan) -> str | None:
 
 
 def _doors(socks_port: int | None, forwards: Sequence[Forward]) -> list[tuple[socket.socket, Forward | None]]:
-    """Listening sockets for all doors; if one cannot be opened, the others are closed."""
+    """A listening socket for each door, with its destination. If a socket cannot be opened, all others are closed."""
     from leowarp import guest
 
     doors: list[tuple[socket.socket, Forward | None]] = []

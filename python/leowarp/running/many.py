@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several runs in parallel, in as many processes as there are cores (`workers`).
+"""Makes several runs in parallel, in as many processes as there are cores (`workers`).
 
-A run that fails or is killed does not affect others, CPU seconds are measured per run, and the caller's main module
-needs no guard.
+If a run fails or is killed, all other runs continue. CPU seconds are measured per run. The user's script needs no `if
+__name__ == "__main__"`.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from leowarp.running.whole_run import WholeRun
 from leowarp.running.workers import BatchEnded, LocalWorkers, RunMade
 
 WAIT_S = 1.0
-"""Maximum time between checks of the workers; a message from a worker ends the wait at once."""
+"""Maximum time in s between two checks of the workers; a message from a worker is handled at once."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """One run to be made, with the arguments of `leowarp.run`.
+    """A run to be made: arguments of `leowarp.run`.
 
     Attributes
     ----------
     scenario : path
         A scenario or plan file.
     out : path
-        The run directory to write.
+        Path of the run directory.
     set : mapping or sequence of str
-        Dotted keys of the scenario with their new values; or a sequence of "KEY=VALUE".
+        Dotted keys of the scenario, each with its new value; or a sequence of "KEY=VALUE".
     label : str, optional
-        Name on the progress display; default: the directory's name.
+        Name of the run on the progress display; default: the directory's name.
     """
 
     scenario: Path | str
@@ -59,7 +59,7 @@ def run_many(
     failures: Literal["raise", "return"] = "raise",
     trust: bool = False,
 ) -> list[Run | LeowarpError]:
-    """The runs of `jobs`, in their order.
+    """Make the runs of `jobs`; return them in the order of the jobs.
 
     Parameters
     ----------
@@ -69,27 +69,28 @@ def run_many(
     kernel, force, trust
         The same as for `leowarp.run`.
     report : bool
-        Whether to make figures and page of each run; `leowarp report RUN` can make them later.
+        Whether figures and page of each run are made; `leowarp report RUN` can make them later.
     progress : bool or callable
-        With True, one display for all runs is on stderr. A function is called with each `Progress`.
+        If it is True, stderr shows one display for all runs. If it is a function, it is called with each `Progress`.
     failures : {"raise", "return"}
-        Whether the first failure is raised after all runs have ended, or each failure is returned in the list at the
-        place of its run.
+        With "raise", the first failure is raised after all runs have ended. With "return", the list contains the error
+        of a failed run in place of the run.
 
     Raises
     ------
     ScenarioError
-        If two jobs use one directory.
+        If two jobs have the same directory.
     LeowarpError
-        With ``failures = "raise"``, the error that ended a run, with its label; also errors of the guest's build.
+        If `failures` is "raise": the error that ended a run, with the run's label. Also if building the guest fails.
     """
     outs = [str(Path(job.out).resolve()) for job in jobs]
-    # Directories are checked before any run begins, because otherwise the second job would find the first one's lock
-    # only hours later.
+    # Directories are compared before any run begins. Otherwise the second of two runs would fail only hours later, when
+    # it finds the directory locked.
     twice = next((out for out in outs if outs.count(out) > 1), None)
     if twice is not None:
         raise ScenarioError(f"cannot make two runs in {twice}", hint="give each job a directory of its own")
-    # The guest is built once and visibly here; otherwise all processes would silently wait for the build.
+    # The guest is built here once, with a progress display. Otherwise all processes would wait for the build without a
+    # message.
     with building(progress) as built:
         guest_image(kernel or "default", on_message=built.message, on_progress=built.steps)
     options = {"kernel": kernel, "force": force, "report": report, "trust": trust}
@@ -97,8 +98,8 @@ def run_many(
     results = _made(tasks, [job.label or Path(job.out).name for job in jobs], at_once, progress)
     if failures == "raise":
         for result in results:
-            # The first failure by place is raised, not the first by time, because the order in which runs end depends
-            # on the machine.
+            # The failure of the first job in the list is raised, not the one that occurs first, because that depends on
+            # the machine.
             if isinstance(result, LeowarpError):
                 raise result
     return results
@@ -111,20 +112,19 @@ def _copied(set: Mapping[str, Any] | Sequence[str]) -> Mapping[str, Any] | Seque
 def _made(
     tasks: Sequence[WholeRun], labels: Sequence[str], at_once: int | None, progress: bool | OnProgress
 ) -> list[Run | LeowarpError]:
-    """Result of each task in order: the run, or the error that ended it."""
     if not tasks:
         return []
     made: set[int] = set()
     results: dict[int, Run | LeowarpError] = {}
-    # Tasks are given in order, so that equal runs give results from the first on.
+    # Runs are started in the order of the jobs, so that the first jobs usually have the first results.
     waiting = deque(tasks)
-    # The number of cores follows the CPU affinity: a container or a batch system may permit fewer cores than the
-    # machine has.
+    # The number of usable cores is that of the CPU affinity, because a container or a batch system may permit only some
+    # of the machine's cores.
     count = max(1, min(at_once or usable_cores(), len(tasks)))
     with tempfile.TemporaryDirectory(prefix="leowarp-") as scratch, shown(progress) as show:
 
         def on_progress(number: int, told: Mapping[str, Any]) -> None:
-            # A run is done when its worker is free again.
+            # A run counts as done only when its worker is free again.
             if told["stage"] != "done":
                 show(Progress(**{**told, "run": labels[number]}))
 
@@ -139,20 +139,20 @@ def _made(
                         made.add(number)
                         continue
                     show(Progress(labels[number], "done" if number in made else "failed"))
-                    # A reported run counts, even if its worker died afterwards.
+                    # A run whose result the worker has reported is complete, even if the worker died afterwards.
                     results[number] = Run(tasks[number].out) if number in made else _failure(labels[number], event)
         finally:
-            # Workers are also ended after Ctrl-C: each is interrupted once, marks its run directory, and ends its
-            # guest.
+            # Workers are ended even after Ctrl-C: each is interrupted once, marks its run directory as incomplete, and
+            # ends its guest.
             workers.end()
     return [results[number] for number in range(len(tasks))]
 
 
 def _failure(label: str, ended: BatchEnded) -> LeowarpError:
-    """The error that ended a run, with the run's label: the reported error, or a description of its worker's death. The
-    run is not repeated."""
+    """The error that ended a run, with the run's label: the error that the worker reported, or one that describes the
+    worker's death. The run is not repeated."""
     if ended.fault is None:
         return GuestError(f"the run {label} {ended.death}")
     error = decode_error(ended.fault)
-    # The error is of the same kind, so that the exit status of many runs is that of the failed one.
+    # The error has the class of the original error, so that the exit status is the same as for a single run.
     return type(error)(f"the run {label} failed: {error.message}", hint=error.hint)

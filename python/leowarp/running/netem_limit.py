@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check whether the packets of a run fit into netem's limit, which counts both waiting packets and packets in the delay
-line.
+"""Checks whether the packets of a run fit into netem's limit, which counts waiting packets and packets in the delay
+line together.
 
-The timeline increases a link's queue by the number of full packets in its delay line. A flow of small packets has more
-packets in flight at the same rate, and netem drops the excess.
+The timeline sets netem's limit to the link's queue plus the number of full packets that fit into its delay line. Small
+packets at the same rate are more packets, and netem drops those above the limit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 
 def warnings_of(plan: Plan, events: pa.Table) -> list[str]:
-    """A warning that names the limit, if the small packets of UDP and ping cannot all be in flight together.
+    """A list with one warning, which names the limit, if the small packets of UDP and ping flows may exceed it;
+    otherwise an empty list.
 
     events: Timeline of the plan.
     """
@@ -33,7 +34,7 @@ def warnings_of(plan: Plan, events: pa.Table) -> list[str]:
         return []
     limit_pkts = pc.min(links["limit_pkts"]).as_py()
     full_bytes = plan.network.mtu_bytes + ETHERNET_BYTES
-    # The sum assumes all flows on one link, which sends no more packets than its rate permits.
+    # The sum assumes the worst case that all flows share one link. It is limited by the link's rate.
     pkts_per_s, bits_per_s = 0.0, 0.0
     for flow in plan.flows:
         size_bytes = (flow.payload_bytes or 0) + plan.network.ip_header_bytes + PROBE_HEADER_BYTES + ETHERNET_BYTES

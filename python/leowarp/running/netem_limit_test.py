@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small packets that exceed netem's limit cause a warning with the limit; full packets fit."""
+"""Tests that small packets above netem's limit cause a warning that names the limit, and that full packets do not."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run, from a scenario to its report, all stages in one function (`leowarp.run`)."""
+"""Makes one run, from a scenario to its report, with all stages in one function (`leowarp.run`)."""
 
 from __future__ import annotations
 
@@ -29,50 +29,52 @@ def run(
     Parameters
     ----------
     set : mapping of str to value, or sequence of "KEY=VALUE"
-        Dotted keys with their new values: `{"run.duration": "60 s", "flows.0.congestion_control": "bbr"}`.
+        Dotted keys, each with its new value: `{"run.duration": "60 s", "flows.0.congestion_control": "bbr"}`.
     out : path, optional
-        The run directory; default `runs/<name>-<hash of the plan>`. `force` replaces a complete run there.
+        Path of the run directory; default `runs/<name>-<hash of the plan>`. With `force`, a complete run at this path
+        is replaced.
     kernel : path, optional
-        A kernel tree or binary that replaces the plan's `guest.kernel`.
+        A kernel tree or binary to use instead of the plan's `guest.kernel`.
     report : bool
-        Whether to make figures and page. `progress`: True for a display on stderr, or a function that is called with
-        each `leowarp.Progress`.
+        Whether figures and page are made. If `progress` is True, stderr shows a display; if it is a function, it is
+        called with each `leowarp.Progress`.
     trust : bool
-        Whether a kernel and modules named in a file may run, even if they were not named here and never accepted.
+        Whether kernels and modules that a file names may run even if the user has neither typed nor accepted them.
 
-    The function raises any `LeowarpError`; the directory is then marked incomplete, with the reason in its file
-    `INCOMPLETE`. If only the report fails, the run stays complete: `leowarp report` makes figures and page later.
+    The function may raise any `LeowarpError`. After an error, the directory is marked as incomplete, with the reason in
+    its file `INCOMPLETE`. If only the report fails, the run counts as complete, and `leowarp report` can make figures
+    and page later.
     """
-    # Imports are here, so that commands that only read a plan do not import the guest's packages.
+    # Imported here, so that commands that only read a plan do not import the guest's packages.
     from leowarp import guest, media, metrics, trace
-    from leowarp.results.known import known
-    from leowarp.results.run import Run
+    from leowarp.results.run import Run, known
     from leowarp.scenario import plan_of
 
     plan = plan_of(scenario, set, kernel)
     plan = plan.named_by_caller() if trust else plan
-    # Trust is checked before anything is built, booted or written: code named in a file may run only with the user's
-    # consent.
+    # Consent is checked before anything is built, booted or written, because code that a file names may run only with
+    # the user's consent.
     guest.demand_trust(plan)
     media.check(plan)
     guest.check_programs(plan)
     guest.check_fits(plan)
     target = Path(out) if out is not None else default_directory(plan.name, plan.to_toml())
-    # Files are read now if they are in the directory that `force` replaces (a plan's own 00-inputs/). Others are copied
-    # later, because a measurement may have 1 GiB.
+    # `force` removes the old directory. Input files inside it (a plan's own 00-inputs/) are therefore read now. All
+    # other input files are copied later, because a measurement may have 1 GiB.
     inside = target.resolve()
     inputs = {path.name: path.read_bytes() if path.resolve().is_relative_to(inside) else path for path in plan.inputs()}
-    # The guest's image is built before the directory exists: a failed build leaves no incomplete run behind.
+    # The guest is built before the directory exists, so that a failed build leaves no incomplete run.
     with building(progress) as built:
         image = guest.guest_image(plan.guest, on_message=built.message, on_progress=built.steps)
         guest.check_fits(plan, image.kernel_facts)
         guest.compile_modules(plan, image, built.message)
-    # The cost is measured after the build, because a kernel is built once for all runs and belongs to none of them.
+    # The costs are measured from here on: the build of a kernel is not a cost of this run, because all later runs use
+    # the same kernel.
     watch = trace.Stopwatch()
     with shown(progress) as show:
 
         def stage(name: str, t_ns: int | None = None, wall_s: float = 0.0) -> None:
-            """Report the beginning of a stage, or the progress of the guest's clock in it."""
+            """Report that a stage begins, or the guest's clock during the stage."""
             show(Progress(target.name, name, t_ns or 0, plan.run.duration_ns, wall_s))
 
         with Writing(target, force=force) as directory:
@@ -86,23 +88,24 @@ def run(
             stage("trace")
             trace.convert(done.out_dir, directory / TRACE, directory / GUEST / "in" / "setup.json")
             guest.keep_outputs(done.out_dir, directory)
-            # The records are now in Parquet files; a second copy is not needed while metrics and report are made.
+            # The records are now in Parquet files. Metrics and report read these, so the guest's own files are deleted.
             done.discard()
             stage("metrics")
             costs = watch.costs(done.end["virtual_ns"] / 1e9, done.cpu_s, done.peak_memory_bytes)
             judgement = judged(plan, metrics.read_tables(directory), given, done, image.kernel_facts)
             numbers = judgement.metrics.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"])
             numbers.write(directory)
-            # The manifest is written last: a directory without it is never a complete run (`Writing`).
+            # The manifest is written last, because a directory with a manifest counts as a complete run (`Writing`).
             trace.write_manifest(
                 directory, plan.run.seed, image.kernel_facts, image.agent_facts, judgement.warnings, costs
             )
-        # A run of hours stays complete if its page cannot be made, because `leowarp report` can make the page again.
+        # The report is made after the run is complete. If it fails, a run of hours is not lost, and `leowarp report`
+        # can make the page later.
         if report:
-            # The report is imported only now: matplotlib takes 0.4 s to load, a sixth of a run of 2 s.
+            # Imported only here, because matplotlib takes 0.4 s to load, a sixth of a run of 2 s.
             from leowarp import report as reports
 
-            # Plan and numbers are passed on: reading and computing them again took half of the report's time.
+            # Plan and numbers are passed on: reading and computing them a second time took half of the report's time.
             reports.write_report(known(Run(target), plan, numbers), on_figure=of_figures(show, target.name))
         stage("done")
     return Run(target)

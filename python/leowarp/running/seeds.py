@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One scenario with several seeds: a group of runs, made in as many processes as there are cores."""
+"""Makes a group of runs, one scenario with several seeds, in as many processes as there are cores."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ def run_seeds(
     force: bool = False, report: bool = False, progress: bool | OnProgress = True, trust: bool = False,
     on_standing: Callable[[Path], None] = lambda path: None,
 ) -> Group:  # fmt: skip
-    """Make the runs of a scenario with several seeds, in `OUT/seed-1` and so on; existing runs are kept.
+    """Make the runs of a scenario with several seeds, in `OUT/seed-1` and so on. Runs that already exist are kept.
 
     Parameters
     ----------
     scenario : path
         A scenario or plan file, or a run directory.
     seeds : str or sequence of int
-        "1..10", "1,2,5", or the seeds themselves; at least two different ones.
+        "1..10", "1,2,5", or a sequence of seeds; at least two different seeds.
     set : mapping or sequence of "KEY=VALUE"
-        See `leowarp.run`; `run.seed` is not allowed.
+        As for `leowarp.run`; the key `run.seed` is not allowed.
     out : path, optional
         Directory of the group; default `runs/<name>-seeds-<hash of the plan>`.
     at_once, kernel, force, report, progress, trust
-        See `leowarp.run_many`.
+        As for `leowarp.run_many`.
     on_standing : callable
-        Called with the directory of each existing complete run of the same plan, kernel and agent.
+        Called with the directory of each complete run that already exists with the same plan, kernel and agent.
 
     Raises
     ------
     ScenarioError
-        If the seeds do not form a group.
+        If the seeds are not at least two different numbers.
     LeowarpError
-        The error that ended a run, after all runs have ended; see `leowarp.run_many`. The same command makes the
-        missing runs.
+        After all runs have ended: the error that ended one of them; see `leowarp.run_many`. The same call, repeated,
+        makes only the missing runs.
     """
     chosen = seeds_of(seeds if isinstance(seeds, str) else ",".join(map(str, seeds)))
     keys = [each.partition("=")[0].strip() for each in set]
@@ -56,12 +56,12 @@ def run_seeds(
             f"cannot run seeds {seeds} and set run.seed too: each run has a seed of its own",
             hint="leave one of the two out",
         )
-    # The plan of the first seed is sufficient, because name and kernel of the group do not depend on the seed.
+    # Name and kernel are the same for all seeds, so the plan of the first seed is used for both.
     plan = plan_of(scenario, _with_seed(set, chosen[0]), kernel)
     target = Path(out) if out is not None else default_directory(f"{plan.name}-seeds", plan.to_toml())
     if (why := plainfiles.why_not_plain(target)) is not None:
         raise ScenarioError(f"cannot write the runs to {target}: {why}", hint="choose another directory with --out")
-    # A group inside a run would add files that are not part of the run, and replacing the run would be refused.
+    # A group inside a run directory would add foreign files to the run, which `force` could then no longer replace.
     if (target / PLAN).exists():
         raise ScenarioError(
             f"cannot write the runs to {target}: it is a run itself", hint="choose another directory with --out"
@@ -71,7 +71,8 @@ def run_seeds(
         for seed, path in zip(chosen, directories(target, chosen), strict=True)
     ]
     check_fits(plan)
-    # The guest is built once and visibly here; otherwise all processes would silently wait for the build.
+    # The guest is built here once, with a progress display. Otherwise all processes would wait for the build without a
+    # message.
     with building(progress) as built:
         image = guest_image(kernel or plan.guest, on_message=built.message, on_progress=built.steps)
     todo = []
@@ -80,8 +81,7 @@ def run_seeds(
             on_standing(Path(job.out))
         else:
             todo.append(job)
-    # Directories at these places belong to another plan or are incomplete, so the user is asked for another name of the
-    # group.
+    # A directory that already exists for one of these runs is incomplete or of another plan, so it is replaced.
     run_many(todo, at_once=at_once, kernel=kernel, force=force, report=report, progress=progress, trust=trust)
     return open_group(target)
 

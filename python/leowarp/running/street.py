@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps of a run before and after the guest: first plan, ephemeris, routes and timeline; then trace and metrics.
-Every run uses these functions, alone or with others."""
+"""The steps of a run before the guest boots (plan, ephemeris, routes and timeline) and after it has ended (trace and
+metrics). All runs use these functions, single runs as well as runs in parallel."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Prepared:
-    """Files for booting a guest, and warnings about its results.
+    """Tables from which a guest is booted, and warnings about its results.
 
     routes, timeline: Tables in the form of `10-routes.parquet` and `20-timeline.parquet`.
-    warnings: Warnings of routes and timeline about a run that uses them.
+    warnings: Warnings about routes and timeline; they hold for every run that uses these tables.
     """
 
     routes: pa.Table
@@ -34,9 +34,9 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Judged:
-    """Results computed from a run's trace.
+    """Metrics of a run, and its warnings.
 
-    warnings: All warnings, in this order: kernel build, routes, timeline, running kernel, agent, metrics.
+    warnings: All warnings in the order of kernel build, routes, timeline, running kernel, agent, metrics.
     """
 
     metrics: Metrics
@@ -44,24 +44,23 @@ class Judged:
 
 
 def prepared(plan: Plan, directory: Path | None = None) -> Prepared:
-    """Routes and timeline of a plan.
+    """Compute the routes and the timeline of a plan.
 
     plan: A plan that has been checked (`media.check`).
-    directory: Run directory being written. Each table is written as soon as it is made, so that the routes can be
-        inspected if the timeline fails.
-    Returns: Tables that are the same for the same plan, in memory and on disk: all randomness comes from the plan's
-        seed.
+    directory: Run directory to which the tables are written; None: they are only returned. Each table is written as
+        soon as it is computed, so that the routes can be inspected if the timeline fails.
+    Returns: The tables. They are the same in each call for the same plan, because all random values come from the
+        plan's seed.
     Raises any LeowarpError of the stages.
     """
-    # Imports are here, so that commands that only read a plan do not import the packages of media.
+    # Imported here, so that commands that only read a plan do not import the packages of media.
     from leowarp import ephemeris, media, timeline
     from leowarp.running import netem_limit
 
-    # The ephemeris is computed once: routes and timeline must use the same satellite positions.
+    # The ephemeris is computed once, because routes and timeline must use the same satellite positions.
     sky = ephemeris.ephemeris_of(plan)
     ways = media.routes_of(plan, sky)
     if directory is not None:
-        # Routes are written at once: if the next stage fails, its input can be inspected.
         timeline.write_table(ways.table, directory / ROUTES)
     events = media.timeline_of(plan, sky, ways)
     if directory is not None:
@@ -71,16 +70,16 @@ def prepared(plan: Plan, directory: Path | None = None) -> Prepared:
 
 
 def judged(plan: Plan, tables: Tables, given: Prepared, made: GuestResult, kernel_facts: Mapping[str, Any]) -> Judged:
-    """Metrics and warnings of a run that the guest has completed.
+    """Compute the metrics and collect the warnings of a run after its guest has ended.
 
-    tables: Trace with its routes and timeline, read from a run directory or held in memory.
+    tables: The run's trace, with routes and timeline, from a run directory or from memory.
     kernel_facts: `GuestImage.kernel_facts` of the kernel that ran.
     Raises TraceError if sums of packets or bytes do not add up.
     """
     from leowarp import metrics
 
     numbers = metrics.metrics(tables, plan)
-    # Warnings are in the order in which they became known, so that the first one belongs to the first cause.
+    # Warnings are in the order of the run's steps, because a first problem may cause later ones.
     warnings = [
         *kernel_facts["warnings"], *given.warnings, *made.kernel_warnings, *made.end["warnings"], *numbers.warnings
     ]  # fmt: skip

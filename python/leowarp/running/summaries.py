@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many runs for which only the summary is kept, as in a study of thousands of runs.
+"""Makes many runs of which only the summaries are kept, as for a study of thousands of runs.
 
-Each run has the same numbers as a run in its own directory, so any of them can be repeated with `leowarp.run(plan)`.
+The numbers are the same as in a run directory, so `leowarp.run(plan)` can repeat each run.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 class Made:
     """Result of one run.
 
-    index: Place of the run's plan in the list.
+    index: Index of the run's plan in the list of plans.
     summary: The content of `summary.json`; None if the run failed.
-    costs: A dict with `virtual_s, wall_s, cpu_s, guest_cpu_s, host_cpu_s, guest_peak_memory_bytes`.
+    costs: Dict with `virtual_s, wall_s, cpu_s, guest_cpu_s, host_cpu_s, guest_peak_memory_bytes`.
     """
 
     index: int
@@ -45,14 +45,14 @@ def make(
     out: Sequence[Path | None] | None = None,
     on_progress: Callable[[int, int | None], None] = lambda index, virtual_ns: None,
 ) -> Iterator[Made]:
-    """Make the run of each plan, one after the other.
+    """Make a run of each plan, one after another.
 
-    scratch: Working directory of the guests; nothing in it is needed afterwards.
-    out: For each plan a directory in which the whole run is kept, or None.
-    on_progress: Called regularly with the place of the present run and its clock.
-    Yields: Runs in the order of the plans. A failed run has an `error`.
+    scratch: Directory in which the guests work; the caller may delete it at the end.
+    out: For each plan, the run directory to write; None: only the summary is kept.
+    on_progress: Called regularly with the index of the current run and its virtual time.
+    Yields: The result of each run, in the order of the plans. If a run failed, its result has an `error`.
     """
-    # Images are cached by kernel: checking kernel and agent takes as long as a small run.
+    # Images are cached by kernel, because checking the files of kernel and agent takes as long as a small run.
     images: dict[str, GuestImage] = {}
     for index, plan in enumerate(plans):
         kept = None if out is None else out[index]
@@ -71,7 +71,7 @@ def _summed(
     index: int, plan: Plan, images: dict[str, GuestImage], directory: Path,
     on_progress: Callable[[int, int | None], None],
 ) -> Made:  # fmt: skip
-    """A run whose summary is computed from the records in `directory`; nothing is kept."""
+    """Make a run in the working directory `directory`, and compute its summary from the records in memory."""
     from leowarp import guest, metrics, trace
 
     guest.demand_trust(plan)
@@ -81,7 +81,7 @@ def _summed(
     images[plan.guest.kernel] = image
     guest.check_fits(plan, image.kernel_facts)
     watch = trace.Stopwatch()
-    # If the files were kept, the guest would find files of the previous run.
+    # The directory is emptied, because the guest would otherwise see files of the previous run.
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     given = prepared(plan)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker's task that makes one run in its own directory; it imports only what a worker needs to start."""
+"""A worker's task that makes one run in its run directory. This module imports only what a worker needs at its
+start."""
 
 from __future__ import annotations
 
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 class WholeRun:
     """A task (`leowarp.running.workers.Task`) for one run.
 
-    number: Key of the task's events.
-    set: mapping or sequence of "KEY=VALUE". Dotted keys with their new values.
-    options: `kernel`, `force`, `report`, `trust`: arguments of `leowarp.run`.
+    number: Number of the task in the workers' events.
+    set: mapping or sequence of "KEY=VALUE". Dotted keys of the scenario, each with its new value.
+    options: The arguments `kernel`, `force`, `report`, `trust` of `leowarp.run`.
     """
 
     number: int
@@ -31,13 +32,13 @@ class WholeRun:
     options: Mapping[str, Any]
 
     def work(self, scratch: Path, tell: Tell) -> None:
-        """Make the run and report its progress; the only result is the directory. Raises a `LeowarpError`."""
+        """Make the run and report its progress. The result is the run directory. Raises any `LeowarpError`."""
         try:
             one.run(self.scenario, self.set, self.out, progress=lambda at: tell(progress=asdict(at)), **self.options)
         except LeowarpError:
             raise
         except Exception as error:
-            # The keys have the form in which the command line gives them.
+            # The message names keys as they are written on the command line.
             raise unexpected(error) from error
-        # The result is in the directory; the parent only needs to know that it exists.
+        # The result is empty: the run directory has everything, and the parent only learns that the run is complete.
         tell(place=0, result={})

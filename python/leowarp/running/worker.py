@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker of this machine: `python -m leowarp.running.worker PARENT_PID SCRATCH`.
+"""A worker process: `python -m leowarp.running.worker PARENT_PID SCRATCH`.
 
-Tasks arrive on its standard input as lines of JSON. The worker writes each message of a task as a line of JSON, and one
-line at the task's end. If the parent dies for any reason, the worker and its guest die too.
+The worker reads tasks from its standard input, as lines of JSON. It writes each message of a task as a line of JSON,
+and one more line at the task's end. If the parent dies for any reason, the worker and its guest die as well.
 """
 
 from __future__ import annotations
@@ -23,33 +23,34 @@ from typing import Any
 from leowarp.base.errors import encode_error
 
 PR_SET_PDEATHSIG = 1
-"""prctl(2), linux/prctl.h, defines this constant, and Python does not provide it."""
+"""Constant of prctl(2) from linux/prctl.h; Python does not define it."""
 
 
 def main(parent_pid: int, scratch: Path) -> None:
-    """Process incoming tasks until there are no more.
+    """Process tasks until standard input is closed.
 
-    parent_pid: Process that started the worker; if it is already gone, the worker ends at once with status 1.
-    scratch: Working directory of the worker's guests.
-    Raises OSError if the host does not permit tying the worker's life to its parent's.
+    parent_pid: The process that started the worker. If it is already gone, the worker ends at once with status 1.
+    scratch: Directory in which the worker's guests work.
+    Raises OSError if the host rejects prctl, so that the worker would not end with its parent.
     """
-    # The signal comes when the parent's thread that started this process ends, not the whole parent (prctl(2)).
+    # The signal comes when the thread that started this worker ends, even if other threads of the parent still run
+    # (prctl(2)).
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
-    # The parent may have died before the call above.
+    # The parent may have died before the call of prctl; no signal would then come.
     if os.getppid() != parent_pid:
         sys.exit(1)
-    # Output of libraries must not be mixed with the lines.
+    # Messages use a copy of descriptor 1, so that output of libraries is not mixed with them.
     lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 
     def report(**what: Any) -> None:
-        """Write a line at once, because the parent waits for it."""
+        """Write a message as one line, and flush it, because the parent waits for it."""
         lines.write(json.dumps(what) + "\n")
         lines.flush()
 
-    # The libraries are loaded before the first task. If one cannot be loaded, the machine is at fault, not the runs of
-    # a task.
+    # The libraries are loaded before the first task is read. If loading fails, this is then not counted as a failure of
+    # a task's run.
     from leowarp import guest, metrics, trace  # noqa: F401
 
     report(ready=os.getpid())
@@ -59,15 +60,15 @@ def main(parent_pid: int, scratch: Path) -> None:
         try:
             pickle.loads(base64.b64decode(given["task"])).work(scratch, partial(report, batch=number))
         except Exception as error:
-            # The error goes to the parent, which decides; the next task may succeed.
+            # The error is sent to the parent; the worker continues with the next task.
             fault = encode_error(error)
         report(batch=number, ended=True, fault=fault)
 
 
 if __name__ == "__main__":
-    # The signal may be ignored initially, if a shell put the parent into the background.
+    # The handler is set explicitly, because a shell that starts the parent in the background makes it ignore SIGINT.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    # The same is done in `leowarp.cli.main`: without it, Python searches all modules for cycles at the end of each
+    # As in `leowarp.cli.main`: without this, Python searches all objects for reference cycles at the end of each
     # worker.
     atexit.register(gc.freeze)
     try:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes on this machine that make runs: they receive tasks and report the result of each run.
+"""Starts worker processes on this machine, which receive tasks, make runs and report the result of each run.
 
-If a worker dies, the others continue, and it is replaced. A worker makes one run at a time, so that processor time can
-be measured per run.
+If a worker dies, another one is started in its place, and all others continue. A worker makes one run at a time, so
+that processor time can be measured per run.
 """
 
 from __future__ import annotations
@@ -25,39 +25,40 @@ from leowarp.base.errors import HostError
 from leowarp.guest.machine.own_time import end_patiently
 
 PATIENCE_S = 10.0
-"""Processor time (`OwnTime`) after which a worker that should end is killed."""
+"""Processor time (`OwnTime`) in s that a worker may use when it has to end; a worker that uses more is killed."""
 
 MOST_KILLED_AT_START = 3
-"""Number of successive workers, per parallel worker, that may be killed during their start; beyond that the machine is
-at fault. The number equals the deaths allowed for a study's run."""
+"""Maximum number of workers, per parallel worker, that may be killed one after another during their start. If more are
+killed, the cause is the machine and not a run. A study allows the same number of worker deaths for one run."""
 
 
 class Tell(Protocol):
-    """Function by which a task reports progress from within its worker; all arguments must be serialisable as JSON."""
+    """Function with which a task in a worker reports to the parent. All arguments must be serialisable as JSON."""
 
     def __call__(self, *, place: int = ..., result: Mapping[str, Any] = ..., progress: Mapping[str, Any] = ...) -> None:
-        """Report either the `result` of the run at a `place` of the task, or the `progress` of the present run."""
+        """Report the `result` of the run with index `place` in the task, or the `progress` of the current run."""
 
 
 class Task(Protocol):
-    """The runs that a worker makes for one task. A task is sent to the worker pickled, through a pipe, so its class
-    must be importable there."""
+    """Runs that one worker makes together. A task is pickled and sent to the worker through a pipe, so the worker must
+    be able to import its class."""
 
     @property
     def number(self) -> int:
-        """Key of the task's events."""
+        """Number of the task, by which events refer to it."""
 
     def work(self, scratch: Path, tell: Tell) -> None:
-        """Make the runs inside the worker's process. An exception ends the task and is reported as its fault."""
+        """Make the runs; this method is called in the worker's process. An exception ends the task; the parent receives
+        it as the task's fault."""
 
 
 @dataclass(frozen=True)
 class RunMade:
-    """A run of a task has ended, successfully or not.
+    """Event: a run of a task has ended, successfully or not.
 
     batch: Number of the task.
-    place: Place of the run in the task, from 0.
-    result: Result as reported by the task.
+    place: Index of the run in its task, from 0.
+    result: Result that the task reported.
     """
 
     batch: int
@@ -67,14 +68,14 @@ class RunMade:
 
 @dataclass(frozen=True)
 class BatchEnded:
-    """A task has ended.
+    """Event: a task has ended.
 
-    Runs of the task without a `RunMade` are unfinished.
+    If a run of the task has no `RunMade` by then, it was not finished.
 
     batch: Number of the task.
-    fault: Error that ended the task early, in the form of `errors.encode_error`.
-    lost: Number of workers that died during the task.
-    death: Explanation of the last death, with the worker's last output.
+    fault: Exception that ended the task early, in the form of `errors.encode_error`; None if there was none.
+    lost: Number of workers that died while they worked on the task.
+    death: Text about the last of these deaths, with the worker's last output.
     """
 
     batch: int
@@ -90,8 +91,8 @@ class LocalWorkers:
     """Worker processes on this machine.
 
     scratch: Directory for the workers' temporary files.
-    name: Name of a worker in error messages.
-    on_progress: Called within `wait` with the number of a task and the progress of its run.
+    name: Word for a worker in error messages.
+    on_progress: Called during `wait` with the number of a task and the progress of its run.
     """
 
     def __init__(
@@ -106,7 +107,7 @@ class LocalWorkers:
         self._workers: list[_Process] = []
         self._started = 0
         self._killed_at_start = 0
-        # The next call of `wait` raises this error, after the present call has returned the messages of other workers.
+        # Error that the next call of `wait` raises, because the current call still returns messages of other workers.
         self._error: HostError | None = None
         self.size = count
         try:
@@ -118,23 +119,23 @@ class LocalWorkers:
 
     @property
     def free(self) -> int:
-        """Number of workers without a task."""
+        """Number of workers that have no task."""
         return sum(worker.batch is None for worker in self._workers)
 
     def give(self, task: Task) -> None:
-        """Give a task to a free worker; there must be one (`free`)."""
+        """Give a task to a free worker; the caller checks `free` first."""
         worker = next(worker for worker in self._workers if worker.batch is None)
         worker.begin(task.number)
-        # Tasks are pickled, because a task may contain objects of any class. This is safe: pickles only go from a
-        # process to its own children.
+        # A task is pickled, because it may contain objects of any class. Pickling is safe here, because only the
+        # process itself writes what its children read.
         worker.give(json.dumps({"number": task.number, "task": base64.b64encode(pickle.dumps(task)).decode()}))
 
     def wait(self, timeout_s: float) -> list[Event]:
-        """Messages of the workers, and deaths of workers, which are then replaced.
+        """Wait for messages or deaths of workers, and return them as events. Dead workers are replaced.
 
-        timeout_s: Maximum waiting time if there is no message; with 0, the method returns at once.
-        Raises HostError if a worker ended by itself during its start, or `MOST_KILLED_AT_START` in succession were
-            killed. Messages received before the error have been returned by then.
+        timeout_s: Maximum waiting time in s if there is no message; 0: return at once.
+        Raises HostError if a worker exited by itself during its start, or if `MOST_KILLED_AT_START` workers were killed
+            during their start, one after another. Earlier calls have already returned all messages.
         """
         events: list[Event] = []
         if self._error is not None:
@@ -153,18 +154,18 @@ class LocalWorkers:
                     self._replace_dead(worker, events)
                 except HostError as error:
                     self._error = error
-        # Messages before the worker's end are returned first; the next call raises the error.
+        # If there are messages, this call returns them, and the next call raises the error.
         if self._error is not None and not events:
             raise self._error
         return events
 
     def end(self) -> list[Event]:
-        """Interrupt all workers, each of which ends its guest, and kill those that take too long.
+        """Interrupt all workers, each of which then ends its guest. Kill workers that use more than `PATIENCE_S`.
 
-        Returns: Results completed by then that had not been returned yet.
+        Returns: Results of runs that were complete by then and that `wait` has not returned.
         """
         events: list[Event] = []
-        # All workers are interrupted before waiting, so that they end at the same time instead of one after the other.
+        # All workers are interrupted first and then waited for, so that they end at the same time.
         for worker in self._workers:
             worker.interrupt()
         end_patiently((worker.child for worker in self._workers), PATIENCE_S)
@@ -174,7 +175,8 @@ class LocalWorkers:
             worker.close()
         self._workers = []
         self._selector.close()
-        # Runs completed before the interruption count; the interruption does not count as a failure of its batches.
+        # Results of runs that were complete before the interruption are returned. Ends of tasks are not returned,
+        # because the interruption is not a failure of the tasks.
         return [event for event in events if isinstance(event, RunMade)]
 
     def _start(self) -> _Process:
@@ -185,10 +187,10 @@ class LocalWorkers:
         return worker
 
     def _replace_dead(self, worker: _Process, events: list[Event]) -> None:
-        """Remove a worker that has ended and start another; the dead worker's task records a loss.
+        """Remove a worker that has died, and start another. The death is counted for the worker's task.
 
-        A worker killed during its start has lost nothing: its successor gets its task. A worker that ended by itself
-        during its start indicates an error of the machine: the next one would end in the same way.
+        If a worker was killed during its start, no run is lost, and the next worker gets its task. If a worker exited
+        by itself during its start, an error is raised, because the next worker would exit in the same way.
         """
         self._selector.unregister(worker.stdout)
         self._workers.remove(worker)
@@ -203,7 +205,7 @@ class LocalWorkers:
         self._start()
 
     def _replace_unready(self, worker: _Process, what: str, words: str) -> None:
-        """Start a worker to replace one that was killed during its start, and pass on its task."""
+        """Start a worker in place of one that was killed during its start, and give it the same task."""
         self._killed_at_start += 1
         most = MOST_KILLED_AT_START * self.size
         if not worker.was_killed():
@@ -227,27 +229,27 @@ class _Process:
         self.given = ""
         self.was_ready = False
         self.is_over = False
-        # A read may end within a message: the incomplete part is kept here.
+        # A read may end in the middle of a message; this buffer contains the incomplete message.
         self._partial = b""
         self._words_before_bytes = 0
         scratch.parent.mkdir(parents=True, exist_ok=True)
-        # stderr goes to a file instead of a pipe, because nothing reads it while the worker lives, and a full pipe
-        # would block the worker.
+        # stderr goes to a file instead of a pipe, because the parent reads it only after the worker has died. A full
+        # pipe would block the worker.
         self._words = scratch.with_suffix(".stderr")
         command = [sys.executable, "-m", "leowarp.running.worker", str(os.getpid()), str(scratch)]
         with self._words.open("wb") as words:
-            # The worker has a separate session, so that Ctrl-C only reaches the parent, which then interrupts each
-            # worker once.
+            # The worker has its own session, so that Ctrl-C reaches only the parent, which then interrupts each worker
+            # once.
             self.child = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words, start_new_session=True
             )
         assert self.child.stdout is not None
         self.stdout = self.child.stdout
-        # Reads must not block: `lines` takes the available data, even after an incomplete message.
+        # Reads must not block, because `lines` reads the available data even if they end with an incomplete message.
         os.set_blocking(self.stdout.fileno(), False)
 
     def begin(self, number: int) -> None:
-        """Record that the worker has a task now; its last output counts from here."""
+        """Record that the worker has a task; `last_words` returns only output after this call."""
         self.batch = number
         self._words_before_bytes = self._words.stat().st_size
 
@@ -255,13 +257,13 @@ class _Process:
         """Write a line to the worker's standard input."""
         assert self.child.stdin is not None
         self.given = line
-        # The death of a worker is detected by the end of its output.
+        # If the worker has died, this is detected later by the end of its output.
         with contextlib.suppress(BrokenPipeError):
             self.child.stdin.write(line.encode() + b"\n")
             self.child.stdin.flush()
 
     def lines(self) -> list[dict[str, Any]]:
-        """Messages completed since the last call; sets `is_over` at the end of the output."""
+        """Messages that were completed since the last call; sets `is_over` if the worker has closed its output."""
         while True:
             try:
                 piece = os.read(self.stdout.fileno(), 1 << 20)
@@ -276,12 +278,13 @@ class _Process:
         return [json.loads(line) for line in whole]
 
     def interrupt(self) -> None:
-        """Send SIGINT, after which the worker marks its run directory and ends its guest, as after Ctrl-C."""
+        """Send SIGINT to the worker. The worker then marks its run directory as incomplete and ends its guest, as after
+        Ctrl-C."""
         if self.child.poll() is None:
             self.child.send_signal(signal.SIGINT)
 
     def how_it_ended(self) -> str:
-        """Signal or exit status of the worker as text."""
+        """The signal or exit status that ended the worker, as text."""
         status = self.child.wait()
         return f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
 
@@ -290,20 +293,20 @@ class _Process:
         return self.child.wait() < 0
 
     def close(self) -> None:
-        """Close both pipes."""
+        """Close both pipes to the worker."""
         self.stdout.close()
         assert self.child.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self.child.stdin.close()
 
     def last_words(self) -> str:
-        """The worker's last output on stderr since it received its task, at most 2,000 characters."""
+        """The worker's output on stderr since it received its task, at most the last 2,000 characters."""
         words = self._words.read_bytes()[self._words_before_bytes :]
         return words.decode(errors="replace").strip()[-2000:]
 
 
 def _event(worker: _Process, message: Mapping[str, Any]) -> list[Event]:
-    """Events from a message: nothing new, a run, or the end of the batch, after which the worker is free."""
+    """Events that a message means: none, the end of a run, or the end of the task, after which the worker is free."""
     if "ready" in message:
         worker.was_ready = True
         return []

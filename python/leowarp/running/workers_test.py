@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of a worker are received, regardless of what happens to other workers."""
+"""Tests that messages of a worker are received, whatever happens to other workers."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ def test_what_was_said_comes_before_the_error_of_a_worker_that_cannot_begin(tmp_
     try:
         [able] = workers._workers
         workers.give(WholeRun(7, tmp_path / "none.toml", {}, tmp_path / "run", {}))
-        # The task sends all of its messages and ends.
+        # The worker sends all messages of its task and then exits.
         able.child.stdin.close()
         able.child.wait()
         monkeypatch.setattr(sys, "executable", "/bin/false")
@@ -35,7 +35,7 @@ def test_what_was_said_comes_before_the_error_of_a_worker_that_cannot_begin(tmp_
 
 
 def stand_in(tmp_path, script):
-    """A script that replaces Python: the worker is not ready until the script permits it."""
+    """A script in place of Python, so that the worker is not ready until the script lets it start."""
     program = tmp_path / "python"
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
@@ -54,7 +54,7 @@ def test_a_worker_that_is_killed_before_it_begins_is_replaced_and_its_task_is_do
     workers = LocalWorkers(1, tmp_path / "scratch")
     try:
         workers.give(WholeRun(7, tmp_path / "none.toml", {}, tmp_path / "run", {}))
-        # The worker has not loaded its libraries at this time.
+        # At this time the worker has not yet loaded its libraries.
         workers._workers[0].child.send_signal(signal.SIGKILL)
         said = all_that_is_said(workers)
         assert [(event.batch, event.lost) for event in said] == [(7, 0)]
@@ -72,5 +72,6 @@ def test_workers_that_are_killed_before_they_begin_are_so_many_and_no_more(tmp_p
             all_that_is_said(workers)
     finally:
         workers.end()
-    # Workers that were alive when the last one was counted are started, too.
+    # The limit is 2 * MOST_KILLED_AT_START + 1, because other workers may be alive when the last killed worker is
+    # counted.
     assert len((tmp_path / "starts").read_text().splitlines()) <= 2 * MOST_KILLED_AT_START + 1

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writing a run directory, which is either complete or marked incomplete.
+"""Writes a run directory that is at any time either complete or marked as incomplete.
 
-While a run is being written, the directory contains a file `INCOMPLETE` with the reason. The writer holds a lock on it,
-which distinguishes a killed writer from a running one. At the end of a run, `manifest.json` is written, and then the
-mark is deleted.
+While a run is written, its directory contains the file `INCOMPLETE` with a reason. The writer holds a lock on this
+file, so that others can distinguish a killed writer from a running one. At the end, `manifest.json` is written first,
+and then `INCOMPLETE` is deleted.
 """
 
 from __future__ import annotations
@@ -24,17 +24,18 @@ _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Writing:
-    """Context for writing a run directory: `with Writing(path, force=False) as directory:`.
+    """Context in which a run directory is written: `with Writing(path, force=False) as directory:`.
 
-    `Writing` creates the directory and the mark `INCOMPLETE`, and locks the mark. An exception writes its message into
-    the mark and leaves the files. A normal end deletes the mark, if there is a manifest.
+    The context creates the directory and the mark, the file `INCOMPLETE`, and locks the mark. If an exception ends the
+    context, its message is written to the mark, and all files are kept. If the context ends normally and there is a
+    manifest, the mark is deleted.
 
-    path: The run directory; missing parent directories are created.
-    force: Whether an existing complete run is replaced. An incomplete run is always replaced.
-    Raises ScenarioError if `path` contains a complete run and `force` is not set, or contains something other than a
+    path: The run directory; missing parent directories are created as well.
+    force: Whether a complete run at `path` is replaced. An incomplete run is always replaced.
+    Raises ScenarioError if `path` contains a complete run and `force` is false, or contains something other than a
         run.
-    Raises HostError if it cannot be written: no permission, no space.
-    Raises TraceError if the block ended without a manifest.
+    Raises HostError if the directory cannot be written, for lack of permission or space.
+    Raises TraceError if the context ends normally but there is no manifest.
     """
 
     def __init__(self, path: Path | str, *, force: bool = False) -> None:
@@ -46,7 +47,7 @@ class Writing:
         try:
             self._mark = self._locked_mark()
             try:
-                # The mark is created before any file of an older run is deleted.
+                # The mark is written before any file of an older run is deleted.
                 self.because("the run was started and has not ended; a kill -9 or a power cut leaves it so")
                 for name in ARTEFACTS:
                     if name != INCOMPLETE:
@@ -61,22 +62,23 @@ class Writing:
         return self.path
 
     def _locked_mark(self) -> int:
-        """A locked descriptor of the mark. The lock excludes other writers; existing files may then be replaced.
+        """Descriptor of the mark, which is now locked. The lock excludes other writers, so existing files may then be
+        replaced.
 
-        Raises ScenarioError if another process writes there, or existing files may not be replaced.
+        Raises ScenarioError if another process writes to the directory, or if the existing files must not be replaced.
         Raises OSError if the mark cannot be created or locked.
         """
         while True:
             self._refuse_what_is_not_ours()
             self.path.mkdir(parents=True, exist_ok=True)
-            # The mark is opened without O_EXCL: the mark of a killed run is locked and written again. NOFOLLOW is set,
-            # because through a link another file would be emptied. NONBLOCK is set, because a pipe created since the
-            # check above would block the open.
+            # Without O_EXCL, the mark of a killed run can be opened, locked and written again. O_NOFOLLOW is needed
+            # because a write through a symbolic link would change another file. O_NONBLOCK is needed because opening a
+            # named pipe would block, if somebody has put one in place of the mark since the check above.
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
             mark = os.open(self.path / INCOMPLETE, flags, 0o666)
             try:
-                # A lock is used instead of a process id in a file, because the id may have been reused. The host
-                # releases the lock when the process ends, so a killed writer does not exclude others.
+                # A process id in the mark would not be enough, because ids are reused. The host's kernel releases a
+                # lock when its process ends, so a killed writer does not exclude other writers.
                 fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if self._is_the_mark_of_what_may_go(mark):
                     return mark
@@ -92,11 +94,12 @@ class Writing:
             os.close(mark)
 
     def _is_the_mark_of_what_may_go(self, mark: int) -> bool:
-        """Whether a locked mark still exists, and does not belong to a run that was completed meanwhile.
+        """Whether a locked mark is still the file in the directory, and does not belong to a run that has become
+        complete.
 
-        Another writer may have ended between the check of the directory and the lock. The other writer may have deleted
-        the mark after this process opened the mark. The other writer may also have deleted the mark earlier. Then the
-        mark is a new empty file beside a complete run.
+        Another writer may have ended after this process checked the directory and before it got the lock. If the other
+        writer deleted the mark after this process had opened it, the locked file is no longer in the directory. If it
+        deleted the mark before, this process has created a new, empty mark beside a complete run.
         """
         here = os.fstat(mark)
         try:
@@ -105,8 +108,8 @@ class Writing:
             return False
         if (here.st_dev, here.st_ino) != (there.st_dev, there.st_ino):
             return False
-        # A run is replaced beginning with the plan, and its manifest is written last, so a complete run has not been
-        # modified.
+        # A writer that replaces a run deletes the plan first and writes the manifest last. A run that is complete here
+        # is therefore not being replaced.
         if here.st_size == 0 and not self.force and what_is_missing(self.path) is None:
             os.unlink(self.path / INCOMPLETE)
             return False
@@ -120,7 +123,8 @@ class Writing:
                 raise TraceError(f"the run in {self.path} ended without a manifest")
             if error is None:
                 os.unlink(self.path / INCOMPLETE)
-            # If the reader of leowarp's output has gone (a closed pager), the disk is not at fault.
+            # A BrokenPipeError means that the reader of leowarp's output is gone (a closed pager); it is no error of
+            # the disk.
             elif isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
                 self.because(f"an operation of the system failed: {error}")
                 raise self._failed(error) from error
@@ -130,39 +134,40 @@ class Writing:
             os.close(self._mark)
 
     def _failed(self, error: OSError) -> HostError:
-        """Message for a system error while the run was made: the directory is blamed only if the error names it."""
-        # Errors of writes do not name a file. Missing space is either here or in the directory for temporary files.
+        """The error to raise for a system error while the run was made. It names the directory only if the system error
+        concerns the directory."""
+        # Errors of write(2) name no file. If the disk is full, it is the disk of the run directory or of temporary
+        # files.
         if error.errno in _NO_SPACE or (isinstance(error.filename, str | Path) and self._holds(Path(error.filename))):
             return _unwritable(self.path, error)
         hint = "it is an error of this machine and not of the scenario: mend what it names, then start the run again"
         return HostError(f"the run in {self.path} failed: {error}", hint=hint)
 
     def _holds(self, path: Path) -> bool:
-        """Whether a path is the run directory or inside it."""
         return Path(os.path.abspath(path)).is_relative_to(os.path.abspath(self.path))
 
     def because(self, reason: str) -> None:
-        """Write the reason why the directory is incomplete as a line into the mark, replacing its content.
+        """Write to the mark, as its only line, why the directory is incomplete.
 
-        Raises OSError if it cannot be written for a reason other than a full disk.
+        Raises OSError if the reason cannot be written, except if the disk is full.
         """
         text = f"This run is not complete: {reason}\n".encode()
         try:
             os.truncate(self._mark, 0)
             os.pwrite(self._mark, text, 0)
         except OSError as error:
-            # A full disk is a frequent reason for the end of a run. The mark then stays an empty file.
+            # Runs often end because the disk is full. The mark is then an empty file, which is enough.
             if error.errno not in _NO_SPACE:
                 raise
 
     def _refuse_what_is_not_ours(self) -> None:
-        """Raise ScenarioError unless the directory is absent, empty, an incomplete run, or a run that may be
-        replaced."""
+        """Raise ScenarioError unless the directory is absent, is empty, or contains an incomplete run or a run that may
+        be replaced."""
         if not self.path.exists():
             return
         if not self.path.is_dir():
             raise ScenarioError(f"cannot write a run to {self.path}: it is a file", hint="choose another with --out")
-        # Temporary files left by a kill also belong to leowarp.
+        # Temporary files that a killed writer left are ignored, because leowarp wrote them.
         names = [entry.name for entry in self.path.iterdir()]
         strange = sorted(name for name in names if name.removesuffix(plainfiles.PARTIAL) not in ARTEFACTS)
         if strange:
@@ -176,7 +181,7 @@ class Writing:
                 hint="choose an empty or a new directory with --out",
             )
         if why_incomplete(self.path) is None and not self.force:
-            # This is the state after a kill during the report: the run itself is complete.
+            # If leowarp was killed while it made the report, the run itself is complete.
             lacks_report = not (self.path / REPORT / "index.html").exists()
             raise ScenarioError(
                 f"cannot write a run to {self.path}: it holds a complete run{' without a report' * lacks_report}",
@@ -186,11 +191,11 @@ class Writing:
 
 
 def write_plan(directory: Path, plan_text: str, inputs: Mapping[str, bytes | Path]) -> None:
-    """Write `00-plan.toml` and, if it names files, their copies in `00-inputs/`.
+    """Write `00-plan.toml`, and copies of the files that the plan names to `00-inputs/`.
 
-    directory: A run directory that is being written.
-    inputs: For each file name its content, or the file to copy.
-    Raises ScenarioError if a name is not a plain file name: a path could lead out of the directory.
+    directory: Run directory that is being written.
+    inputs: For each file name: the content of the file, or the path of the file to copy.
+    Raises ScenarioError if a name contains a path, which could lead out of the directory.
     """
     plainfiles.write(directory / PLAN, plan_text.encode())
     for name, content in inputs.items():
@@ -205,7 +210,6 @@ def write_plan(directory: Path, plan_text: str, inputs: Mapping[str, bytes | Pat
 
 
 def _unwritable(path: Path, error: OSError) -> HostError:
-    """Message for an error of the file system."""
     hint = "free some space, or choose another directory with --out"
     if error.errno not in _NO_SPACE:
         hint = "choose a directory that may be written with --out"

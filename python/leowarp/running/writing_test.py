@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run directory is complete, or states the reason why it is incomplete; files of others are never removed."""
+"""Tests that a run directory is complete or says why it is incomplete, and that files of other programs are never
+removed."""
 
 import errno
 import os

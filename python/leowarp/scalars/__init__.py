@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of all scalars: what `summary.json` contains for a run (`RUN`) and for each flow (`TCP`, `PROBE`), in
+"""The table of all scalars: the content of `summary.json` for a run (`RUN`) and for each flow (`TCP`, `PROBE`), in
 order.
 
-The table consists of data only. All code that computes or shows a scalar may import it. Several things come from it:
-the rows of `summary.json` and their order, units and definitions in `40-metrics.parquet`, the groups of `leowarp show
---metrics`, texts and units of the overview and the pages, and `docs/reference/tables.md`.
+The table is pure data. All code that computes or shows a scalar may import it. The table determines the rows of
+`summary.json` and their order, units and definitions in `40-metrics.parquet`, the groups of `leowarp show --metrics`,
+texts and units of the overview and the pages, and `docs/reference/tables.md`.
 
 >>> FLOW_SCALARS["rtt_p99_ns"].unit.symbol
 'ns'
@@ -14,39 +14,19 @@ the rows of `summary.json` and their order, units and definitions in `40-metrics
 
 from leowarp.scalars.of_flows import COMMON, PROBE, PROGRAM, TCP
 from leowarp.scalars.of_run import COSTS, RUN
-from leowarp.scalars.scalar import Group, Scalar, Section, Unit, by_name, flat, names, ordered
+from leowarp.scalars.scalar import Group, Scalar, Section, by_name, flat, names, ordered
 
-# With these two, the unit of a column or an axis can be found by its name. The tuples above define which scalars a run
-# must have.
+# Two mappings that give the unit of a column or an axis by its name. The tuples above define which scalars a run must
+# have.
 RUN_SCALARS = by_name(RUN)
 FLOW_SCALARS = by_name(TCP, PROBE, PROGRAM)
 
 
 def of_kind(kind: str | None) -> Section:
-    """Scalars of a flow of this kind: tcp, ping, udp or program. None counts as tcp; no run of today has it.
+    """Scalars of a flow of this kind: tcp, ping, udp or program. None counts as tcp; only runs of older versions have
+    it.
 
     kind: The value `kind` of the flow in `summary.json`.
     Returns: `TCP`, `PROBE` or `PROGRAM`, in the order of `summary.json`.
     """
     return PROGRAM if kind == "program" else TCP if kind in ("tcp", None) else PROBE
-
-
-__all__ = [
-    "COMMON",
-    "COSTS",
-    "FLOW_SCALARS",
-    "PROBE",
-    "PROGRAM",
-    "RUN",
-    "RUN_SCALARS",
-    "TCP",
-    "Group",
-    "Scalar",
-    "Section",
-    "Unit",
-    "by_name",
-    "flat",
-    "names",
-    "of_kind",
-    "ordered",
-]

@@ -2,11 +2,11 @@
 """Medians over replicates (runs that differ only in their seeds), each with a confidence interval.
 
 The interval goes from x(j) to x(n + 1 - j), which are the j-th smallest and the j-th largest of the n values. The
-interval is valid for independent runs with any continuous distribution. The probability that it contains the
-distribution's median is 1 - 2 P(B < j), where B is binomial with n trials of 1/2 (H. A. David and H. N. Nagaraja, Order
-Statistics, 3rd edition, 2003, section 7.1). j is the largest number for which this probability is at least 95 %. With
-five runs or fewer this is impossible. The interval then goes from the smallest to the largest value, and has a smaller
-probability. No random numbers are used, so the interval is exact and needs no seed.
+interval is valid for independent runs whose values have any continuous distribution. The probability that it contains
+the distribution's median is 1 - 2 P(B < j), where B is binomial with n trials of 1/2 (H. A. David and H. N. Nagaraja,
+Order Statistics, 3rd edition, 2003, section 7.1). j is the largest number for which this probability is at least 95 %.
+With five runs or fewer, no j reaches 95 %. The interval then goes from the smallest to the largest value, and its
+probability is lower. No random numbers are used, so the interval is exact and needs no seed.
 
 >>> median_interval([3, 1, 2, 5, 4, 6])
 MedianInterval(median=3.5, low=1, high=6, count=6)
@@ -40,12 +40,12 @@ class MedianInterval:
 
 @functools.cache
 def order_interval(count: int, confidence: float = CONFIDENCE) -> tuple[int, float]:
-    """(j, probability): x(j) and x(n + 1 - j) of `count` values enclose the median with this probability.
+    """The pair (j, probability): x(j) and x(n + 1 - j) of `count` values enclose the median with this probability.
 
-    count: At least 1; for 1 value the probability is 0.
-    confidence: Minimum of the probability.
+    count: At least 1; for a single value the probability is 0.
+    confidence: Minimum probability.
     """
-    # Wider intervals have a higher probability, so binary search finds the last j with the required confidence.
+    # Wider intervals have a higher probability, so a binary search finds the largest j with the required confidence.
     low, high = 1, max(count // 2, 1)
     while low < high:
         j = (low + high + 1) // 2
@@ -60,12 +60,12 @@ def coverage_ratio(count: int, j: int) -> float:
     (0.9375, 0.9586)
     """
     below = sum(math.comb(count, successes) for successes in range(j))
-    # Integers are divided only once, because 2 to the power of some thousands exceeds a float.
+    # A single division of integers, because 2 to the power of some thousands exceeds a float.
     return max(0.0, 1.0 - (2 * below) / (1 << count))
 
 
 def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> MedianInterval:
-    """Median of some values with its interval from `order_interval`.
+    """Median of values, with the interval of `order_interval`.
 
     values: At least one value; none may be missing.
     """
@@ -84,7 +84,7 @@ def compared_groups(names: Sequence[str], groups: Sequence[Sequence[dict[str, An
     """
     every = [summary for group in groups for summary in group]
     ends = [sum(len(group) for group in groups[: place + 1]) for place in range(len(groups))]
-    # `[0, *ends]` has one entry more than `ends`. The last one, the end of the last group, is not needed.
+    # `zip` ignores the last entry of `[0, *ends]`, which begins no group.
     bounds = list(zip([0, *ends], ends, strict=False))
     return [
         Section(
@@ -97,7 +97,7 @@ def compared_groups(names: Sequence[str], groups: Sequence[Sequence[dict[str, An
 
 
 def sentence(counts: Sequence[int]) -> str:
-    """Sentence that explains the interval in brackets, for groups of these numbers of runs."""
+    """Sentence that explains the interval in brackets; `counts` are the numbers of runs in the groups."""
     parts = []
     for count in dict.fromkeys(counts):
         j, probability = order_interval(count)
@@ -127,14 +127,15 @@ def _said(quantity: Quantity, values: Sequence[Any]) -> str | None:
         counts = Counter(known)
         return str(known[0]) if len(counts) == 1 else ", ".join(f"{count} {name}" for name, count in counts.items())
     found = median_interval(known)
-    # If some runs lack a quantity, such as a completion time, the text must show how many have it.
+    # If some runs lack a quantity, such as a completion time, the text shows how many runs have it.
     of = f" (of {len(known)})" if len(known) < len(values) else ""
     are_counts = all(isinstance(value, int) for value in known)
     says = _said_count if are_counts and quantity.text(1) == "1" else quantity.text
     median, low, high = (says(value) for value in (found.median, found.low, found.high))
     if found.low == found.high:
         return median + of
-    # The unit is written once only if both values have it: "3 [900 to 4] ms" would suggest that 900 is in ms as well.
+    # The unit is written only once if all values have the same unit: "3 [900 to 4] ms" would suggest that 900 is in ms
+    # as well.
     units = {text.partition(" ")[2] for text in (median, low, high)}
     if len(units) == 1 and (unit := units.pop()):
         return f"{median.partition(' ')[0]} [{low.partition(' ')[0]} to {high.partition(' ')[0]}] {unit}{of}"
@@ -142,5 +143,5 @@ def _said(quantity: Quantity, values: Sequence[Any]) -> str | None:
 
 
 def _said_count(value: float) -> str:
-    """The middle of 4 and 6 is 5, not 5.0; the middle of 4 and 5 is 4.5."""
+    """Text of a median of counts: the median of 4 and 6 is 5, not 5.0; that of 4 and 5 is 4.5."""
     return f"{int(value):,}" if float(value).is_integer() else f"{value:,.1f}"

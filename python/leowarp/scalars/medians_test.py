@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Intervals of medians, compared with published tables and with an enumeration of all cases."""
+"""Confidence intervals of medians, compared with published tables and with an enumeration of all cases."""
 
 import itertools
 
@@ -24,13 +24,13 @@ def test_probabilities_are_those_of_counting_all_outcomes():
     for count in range(2, 11):
         place, probability = order_interval(count)
         # Each run is below the distribution's median with probability 1/2. The interval encloses the median if x(j) is
-        # below it and x(n+1-j) is not.
+        # below the median and x(n+1-j) is not.
         held = sum(place <= sum(below) <= count - place for below in itertools.product((0, 1), repeat=count))
         assert probability == held / 2**count
 
 
 def test_coverage_is_the_binomials():
-    # 1 - 2 (C(20,0) + ... + C(20,5)) / 2^20, and 1 - 2 / 2^6, as in the tables of textbooks.
+    # The values are 1 - 2 (C(20,0) + ... + C(20,5)) / 2^20 and 1 - 2 / 2^6, as in textbook tables.
     assert coverage_ratio(20, 6) == pytest.approx(0.9586, abs=1e-4)
     assert coverage_ratio(20, 7) == pytest.approx(0.8847, abs=1e-4)
     assert coverage_ratio(6, 1) == pytest.approx(0.96875)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scalars of a flow in the order of `summary.json`. Each section has the scalars that are computed together.
+"""Scalars of a flow in the order of `summary.json`. Each section has scalars that are computed together.
 
-`scalars.ordered` raises an error if a line here has no computed value, or a computed value has no line here (the files
-named below are in `metrics/`). A line has the name, unit, group and definition, followed by the texts of a run's page
-and of the overview, if these show the scalar. The text of a page may continue the row before ("smallest", "mean",
+`scalars.ordered` raises an error if a line of this file has no computed value, or a computed value has no line (the
+files named below are in `metrics/`). A line has the name, unit, group and definition. The texts of a run's page and of
+the overview follow, if these show the scalar. A page's text may continue the text of the row above ("smallest", "mean",
 "median").
 
     IDENTITY                names and kind of the flow
@@ -22,8 +22,8 @@ and of the overview, if these show the scalar. The text of a page may continue t
 `scalars/of_programs.py` has the sections of flows of programs.
 
 Numbers in definitions (within 1 s of a change, 5 s examined, 90 % of goodput, bins of 1/128) are constants in
-`metrics/`. The definitions are also written into `40-metrics.parquet`. Two sections may contain the same name
-(`rtt_min_ns` of TCP and of pings). The unit is then the same, and a flow has only one of the two.
+`metrics/`. The definitions also appear in `40-metrics.parquet`. Two sections may contain the same name (`rtt_min_ns` of
+TCP and of pings). Both scalars have the same unit, and a flow has only one of them.
 
 >>> [scalar.name for scalar in IDENTITY]
 ['flow', 'name', 'kind', 'source', 'destination', 'congestion_control']
@@ -55,7 +55,7 @@ _WHAT, _CHANGES, _GOODPUT, _DELAYS = Group.WHAT, Group.CHANGES, Group.GOODPUT, G
 _ORDER, _PACKETS, _SENDER, _ACKS = Group.ORDER, Group.PACKETS, Group.SENDER, Group.ACKS
 
 # fmt: off
-# These scalars identify the flow; they come from the plan. The identifying scalars come first, so that a row of
+# These scalars come from the plan and identify the flow. The identifying scalars are first, so that a row of
 # `summary.json` begins with the flow's name.
 IDENTITY: Section = (
     Scalar("flow", COUNT, _WHAT, "number of the flow, from 0"),
@@ -68,65 +68,71 @@ IDENTITY: Section = (
 )
 
 # These scalars come from packets matched at both ends. The numbers count everything on the wire, including
-# retransmissions and packets without payload. The numbers of packets therefore differ from the socket's own counts,
-# which follow.
+# retransmissions and packets without payload. The packet numbers therefore differ from the socket's own counts in the
+# sections below.
 PACKETS: Section = (
     Scalar("sent_pkts", PKTS, _PACKETS, "data packets on the wire, retransmissions included", "data packets sent",
            "data packets sent"),
     Scalar("delivered_pkts", PKTS, _PACKETS, "data packets that arrived, retransmissions included"),
     Scalar("lost_pkts", PKTS, _PACKETS, "data packets that were lost, retransmissions included", "lost packets"),
-    Scalar("retransmissions_pkts", PKTS, _PACKETS, "data packets of which bytes had been sent before",
+    Scalar("retransmissions_pkts", PKTS, _PACKETS, "data packets with bytes that had been sent before",
            "retransmissions", "retransmissions"),
     Scalar("spurious_retransmissions_pkts", PKTS, _PACKETS,
-           "spurious retransmissions: their bytes arrived in earlier packets too",
+           "spurious retransmissions: their bytes had also arrived in other packets",
            "spurious retransmissions (the original arrived)", "  spurious"),
     Scalar("late_pkts", PKTS, _ORDER,
-           "first transmissions that arrived after any packet sent later, a retransmission too; RFC 4737's reordered "
-           "packets (`reordered_ratio`) are those that a first transmission overtook", "late packets (overtaken)",
+           "first transmissions that arrived after a packet sent later, which may be a retransmission; RFC 4737's "
+           "reordered packets (`reordered_ratio`) are those that a first transmission overtook",
+           "late packets (overtaken)",
            "late packets (overtaken)"),
-    Scalar("acks_late_pkts", PKTS, _ORDER, "packets back (of TCP: acknowledgements) that were overtaken",
+    Scalar("acks_late_pkts", PKTS, _ORDER, "packets of the reverse direction (TCP: acknowledgements) that were "
+    "overtaken",
            "late acknowledgements"),
-    Scalar("acks_lost_pkts", PKTS, _PACKETS, "packets back (of TCP: acknowledgements) that were lost"),
+    Scalar("acks_lost_pkts", PKTS, _PACKETS, "packets of the reverse direction (TCP: acknowledgements) that were lost"),
     Scalar("data_drops_pkts", PKTS, _PACKETS, "data packets dropped on links", "data packets dropped"),
     Scalar("ack_drops_pkts", PKTS, _PACKETS, "packets back dropped on links"),
 )
 
-# These scalars come from samples of TCP_INFO, that is, from the sender's kernel. Medians are weighted by time: each
-# sample is valid until the next.
+# These scalars come from samples of TCP_INFO, that is, from the kernel of the sender. Medians are weighted by time:
+# each sample is valid until the next.
 SOCKET: Section = (
     Scalar("goodput_in_order_mean_bps", BPS, _GOODPUT,
-           "payload that the receiver got in order in the flow's life, per second of it: from start_ns, its first SYN, "
-           "to stop_ns, its completion, its stop or the run's end. Of a flow that was complete, and of a connection "
-           "that ended before the run, it is `bytes`; else what the last socket sample says; null without one"),
+           "payload that the receiver got in order during the flow's life, per second of it: from start_ns (its first "
+           "SYN) to stop_ns (its completion, its stop or the run's end). For a completed flow, and for a connection "
+           "that ended before the run, the payload is `bytes`; otherwise it is from the last socket sample; null: "
+           "there is none"),
     Scalar("goodput_acked_mean_bps", BPS, _GOODPUT,
-           "goodput_in_order_mean_bps, but of payload cumulatively acknowledged at the sender; of a flow that was "
-           "complete the two are equal",
+           "as goodput_in_order_mean_bps, but the payload that was cumulatively acknowledged at the sender; for a "
+           "completed flow the two are equal",
            "mean goodput, acknowledged"),
     Scalar("goodput_sacked_mean_bps", BPS, _GOODPUT,
-           "goodput_in_order_mean_bps, but of payload acknowledged cumulatively or selectively at the sender; of a "
-           "flow that was complete the two are equal",
+           "as goodput_in_order_mean_bps, but the payload that was acknowledged cumulatively or selectively at the "
+           "sender; for a completed flow the two are equal",
            "mean goodput, SACK-aware"),
-    Scalar("goodput_mean_bps", BPS, _GOODPUT, "goodput_in_order_mean_bps: what an application at the receiver gets",
+    Scalar("goodput_mean_bps", BPS, _GOODPUT, "goodput_in_order_mean_bps: the rate at which an application at the "
+    "receiver gets data",
            "mean goodput, in order at the receiver", "goodput"),
     Scalar("connection_goodput_mean_bps", BPS, _GOODPUT,
            "Multipath TCP: payload that the receiver had in order over all subflows, per second of the flow's life; "
-           "null: another flow, or a further subflow",
+           "null: not Multipath TCP, or a further subflow",
            "mean goodput of the connection, all subflows", "goodput, all subflows"),
     Scalar("srtt_p50_us", US, _DELAYS,
-           "the sender's smoothed RTT, median by time (each sample holds until the next); a value that was measured",
+           "the sender's smoothed RTT, median by time (each sample holds until the next); one of the measured values",
            "smoothed RTT, median by time", "smoothed RTT, median"),
-    Scalar("srtt_p99_us", US, _DELAYS, "the sender's smoothed RTT, 99th percentile by time; a value that was measured",
+    Scalar("srtt_p99_us", US, _DELAYS, "the sender's smoothed RTT, 99th percentile by time; one of the measured values",
            "smoothed RTT, 99th percentile by time", "smoothed RTT, 99th percentile"),
     Scalar("dsacks_pkts", PKTS, _ORDER, "duplicate SACKs that the sender received", "DSACKs received"),
     Scalar("sender_retransmissions_pkts", PKTS, _PACKETS, "retransmissions, by the sender's socket",
            overview="retransmissions"),
-    Scalar("sender_timeouts", COUNT, _SENDER, "retransmission timeouts, by the sender's socket", overview="timeouts"),
-    Scalar("sender_reordering_events", COUNT, _ORDER, "reordering events that the sender's socket saw"),
+    Scalar("sender_timeouts", COUNT, _SENDER, "retransmission timeouts that the sender's socket counted",
+    overview="timeouts"),
+    Scalar("sender_reordering_events", COUNT, _ORDER, "reordering events that the sender's socket detected"),
     Scalar("sender_reordering_pkts", PKTS, _ORDER,
            "largest reordering metric of the sender's socket (it starts at net.ipv4.tcp_reordering)"),
     Scalar("delivered_ce_pkts", PKTS, _PACKETS,
-           "packets acknowledged with ECE, which a receiver repeats until the sender says CWR: far more than marks",
-           "acknowledged with ECE (many for one mark, until the sender says CWR)"),
+           "packets acknowledged with ECE; a receiver repeats ECE until the sender sends CWR, so there are far more "
+           "than marks",
+           "acknowledged with ECE (many per mark, until the sender sends CWR)"),
     Scalar("cwnd_p50_pkts", PKTS, _SENDER, "congestion window, median by time", "congestion window, median by time"),
     Scalar("rttvar_p50_us", US, _DELAYS, "the sender's RTT variation (mean deviation), median by time"),
     Scalar("rto_p50_us", US, _DELAYS, "the sender's retransmission timeout, median by time"),
@@ -141,7 +147,7 @@ ECHOES: Section = (
            "one-way delay, least"),
     Scalar("owd_p50_ns", NS, _DELAYS, "median one-way delay of the probes", "median one-way delay",
            "one-way delay, median"),
-    Scalar("owd_p99_ns", NS, _DELAYS, "99th percentile of the one-way delays of the probes, a value that was met",
+    Scalar("owd_p99_ns", NS, _DELAYS, "99th percentile of the one-way delays of the probes; one of the measured values",
            "99th percentile of the one-way delay"),
     Scalar("owd_max_ns", NS, _DELAYS, "largest one-way delay of the probes", "largest one-way delay",
            "one-way delay, largest"),
@@ -150,90 +156,102 @@ ECHOES: Section = (
 # These scalars are for UDP connections of programs, which are found in the packets and are not planned.
 DATAGRAMS: Section = (
     Scalar("program", COUNT, _WHAT,
-           "number of the flow of programs whose connection it is; null: probes of leowarp's own, as of all of these"),
+           "number of the program flow to which the connection belongs; null: these are leowarp's own probes"),
     Scalar("payload_mean_bps", BPS, _GOODPUT,
-           "payload that reached the destination in the flow's life, per second of it: from the connection's first "
-           "packet to its last, or to the run's end, which leaves out its last 50 ms and what was under way",
+           "payload that reached the destination during the flow's life, per second of it. The life is from the "
+           "connection's first packet to its last, or to the run's end; the run's last 50 ms and packets in flight are "
+           "left out",
            "goodput", "goodput"),
-    Scalar("payload_back_mean_bps", BPS, _GOODPUT, "likewise the payload that came back to the source",
+    Scalar("payload_back_mean_bps", BPS, _GOODPUT, "as goodput_mean_bps, but the payload that came back to the source",
            "goodput, back", "goodput, back"),
 )
 
-# The time during which a flow lives. Every mean over the life of a flow divides by its length.
+# The time during which a flow lives: from its start to its end. Every mean over a flow's life divides by the length of
+# this time.
 LIFE: Section = (
-    Scalar("start_ns", NS_AS_S, _WHAT, "when the flow began, from the run's start: with its first SYN or datagram"),
+    Scalar("start_ns", NS_AS_S, _WHAT, "start of the flow, from the run's start: its first SYN or datagram"),
     Scalar("stop_ns", NS_AS_S, _WHAT,
-           "when the flow's life ended: with its completion, its stop (of a program's connection: its last packet) or "
-           "the run, whichever came first"),
+           "end of the flow's life: its completion, its stop (for a program's connection: its last packet) or the "
+           "run's end, whichever came first"),
 )
 
-# These scalars are what the agent observed of the flow's sockets.
+# These scalars are observations of the agent about the flow's sockets.
 ENDING: Section = (
-    Scalar("bytes", BYTES, _GOODPUT, "payload that arrived, each byte once"),
+    Scalar("bytes", BYTES, _GOODPUT, "payload that arrived; each byte counts once"),
     Scalar("completion_ns", NS_AS_S, _GOODPUT,
-           "from the flow's start to its last byte; null: it had no size, or did not finish", "flow completion time",
+           "time from the flow's start to its last byte; null: the flow had no size, or did not finish",
+           "flow completion time",
            "time to completion"),
-    Scalar("connect_ns", NS, _GOODPUT, "from the flow's start until connecting was done; null: never"),
-    Scalar("error", COUNT, _WHAT, "errno with which the flow ended; 0: none"),
+    Scalar("connect_ns", NS, _GOODPUT, "time from the flow's start to the end of connection establishment; null: never "
+    "established"),
+    Scalar("error", COUNT, _WHAT, "errno with which the flow ended; 0: no error"),
 )
 
-# These scalars come from kernel counters per network namespace, that is, per host. The counts are null if several flows
-# share a host, because they cannot be attributed then.
+# These scalars are counters of the kernel per network namespace, that is, per host. The counters are null if several
+# flows share a host, because the counts cannot be attributed to one flow.
 HOST: Section = (
     Scalar("sender_recoveries", COUNT, _SENDER,
-           "how often the kernel of the sender's host took packets for lost and began a recovery; null: another TCP "
-           "flow starts there"),
-    Scalar("sender_undos", COUNT, _SENDER, "how often that kernel took a reduction of the window back; null likewise"),
+           "number of recoveries that the kernel of the sender's host began because it marked packets lost; null: "
+           "another TCP flow starts at that host"),
+    Scalar("sender_undos", COUNT, _SENDER, "number of times that the kernel of the sender's host undid a reduction of "
+    "the window; null: another TCP flow starts at that host"),
     Scalar("sender_tail_loss_probes", COUNT, _SENDER,
-           "probes that kernel sent because no ACK came for some two round trips (TLP, RFC 8985); null likewise"),
+           "probes that the kernel of the sender's host sent because no ACK came for about two round trips (TLP, RFC "
+           "8985); null: another TCP flow starts at that host"),
     Scalar("received_ce_pkts", PKTS, _PACKETS,
-           "packets that arrived with a mark of congestion (CE); null: more than one TCP flow ends at that host",
-           "arrived with a mark of congestion (CE)", "marked for congestion"),
+           "packets that arrived with a congestion mark (CE); null: more than one TCP flow ends at that host",
+           "arrived with a congestion mark (CE)", "marked for congestion"),
 )
 
-# Only first transmissions count: if a retransmission is late, TCP is the cause, not the path.
+# Only first transmissions count: if a retransmission is late, the cause is TCP and not the path.
 REORDERING: Section = (
     Scalar("reordered_ratio", RATIO, _ORDER,
            "share of the received first transmissions that arrived after one sent later (RFC 4737, 4.1)",
            "reordered, of the packets received"),
     Scalar("reordered3_ratio", RATIO, _ORDER,
-           "share of the received first transmissions that came right after three sent later in a row (RFC 4737, 5.3)",
+           "share of the received first transmissions that came directly after three consecutive ones sent later (RFC "
+           "4737, 5.3)",
            "3-reordered"),
     Scalar("mean_displacement_pkts", PKTS, _ORDER, "MD: mean of abs(displacement) over the reorder density (RFC 5236)",
            "mean displacement (MD)", "mean displacement"),
     Scalar("entropy_nats", NATS, _ORDER, "E_r: entropy of the reorder density, -sum RD ln RD (RFC 5236)",
            "entropy of the reorder density (E_r)", "reordering entropy"),
     Scalar("buffer_mean_pkts", PKTS, _ORDER,
-           "mean occupancy of a buffer that restores the order (RBD, RFC 5236); a lost packet fills it to the "
-           "threshold, so losses raise it, too", "mean occupancy of a buffer that restores the order"),
+           "mean occupancy of a buffer that restores the order (RBD, RFC 5236); a lost packet fills the buffer to its "
+           "threshold, so losses also raise it", "mean occupancy of a buffer that restores the order"),
     Scalar("reordering_extent_mean_pkts", PKTS, _ORDER,
-           "mean extent of the reordered packets (RFC 4737, 4.2); null: none was", "mean extent"),
+           "mean extent of the reordered packets (RFC 4737, 4.2); null: no packet was reordered", "mean extent"),
     Scalar("reordering_extent_max_pkts", PKTS, _ORDER,
-           "largest extent of a reordered packet (RFC 4737, 4.2); null: none was", "largest reordering extent",
+           "largest extent of a reordered packet (RFC 4737, 4.2); null: no packet was reordered",
+           "largest reordering extent",
            "largest reordering extent"),
-    Scalar("late_time_mean_ns", NS, _ORDER, "mean late time of the reordered packets (RFC 4737, 4.3); null: none was",
+    Scalar("late_time_mean_ns", NS, _ORDER, "mean late time of the reordered packets (RFC 4737, 4.3); null: no packet "
+    "was reordered",
            "mean late time"),
-    Scalar("late_time_max_ns", NS, _ORDER, "largest late time of a reordered packet (RFC 4737, 4.3); null: none was",
+    Scalar("late_time_max_ns", NS, _ORDER, "largest late time of a reordered packet (RFC 4737, 4.3); null: no packet "
+    "was reordered",
            "largest late time"),
     Scalar("byte_offset_max_bytes", BYTES, _ORDER,
-           "largest byte offset of a reordered packet (RFC 4737, 4.4); null: none was", "largest byte offset"),
+           "largest byte offset of a reordered packet (RFC 4737, 4.4); null: no packet was reordered",
+           "largest byte offset"),
     Scalar("reordering_discontinuities", COUNT, _ORDER, "reordering discontinuities (RFC 4737, 4.5)",
            "discontinuities"),
     Scalar("reordering_free_run_mean_pkts", PKTS, _ORDER, "mean length of a reordering-free run (RFC 4737, 4.6)",
            "mean run without reordering"),
     Scalar("density_beyond_pkts", PKTS, _ORDER,
-           "packets displaced by more than `observe.reordering_threshold`: RD takes them for lost",
+           "packets displaced by more than `observe.reordering_threshold`, which RD counts as lost",
            "displaced by more than the threshold of RD: lost to it"),
 )
 
-# Numbers of lost, late and retransmitted packets by cause, from drops that links report and from route changes.
+# Numbers of lost, late and retransmitted packets by cause. Causes come from drops that links report and from route
+# changes.
 CAUSES: Section = (
     Scalar("lost_queue_pkts", PKTS, _PACKETS, "data packets lost at a full queue", "lost at full queues",
            "lost at full queues"),
     Scalar("lost_loss_pkts", PKTS, _PACKETS, "data packets lost by a link's own loss", overview="lost on links"),
-    Scalar("lost_link_down_pkts", PKTS, _PACKETS, "data packets lost with a link that went down",
-           overview="lost with a link that went down"),
-    Scalar("lost_no_route_pkts", PKTS, _PACKETS, "data packets lost for want of a route",
+    Scalar("lost_link_down_pkts", PKTS, _PACKETS, "data packets lost because their link went down",
+           overview="lost because a link went down"),
+    Scalar("lost_no_route_pkts", PKTS, _PACKETS, "data packets lost because there was no route",
            overview="lost without a route"),
     Scalar("lost_unknown_pkts", PKTS, _PACKETS, "data packets lost, place unknown",
            overview="lost, cause unknown"),
@@ -249,24 +267,26 @@ CAUSES: Section = (
            "spurious, of bytes that a route change made late"),
 )
 
-# Round trips are computed for each data packet. The sender's own estimate is smoothed by 1/8 per sample (RFC 6298, 2).
+# Round trips are computed for each data packet. The sender's own estimate would be smoothed by 1/8 per sample (RFC
+# 6298, 2).
 ROUND_TRIPS: Section = (
     Scalar("rtt_min_ns", NS, _DELAYS,
-           "smallest round trip that a data packet met: its one-way delay and that of the first packet back that left "
-           "once it had arrived, and arrived; no waiting of the receiver nor for a hole in the sequence is in it",
+           "smallest round trip of a data packet: its one-way delay plus that of the first packet that left the "
+           "receiver after its arrival and arrived. It includes no waiting of the receiver, neither for a delayed ACK "
+           "nor for a hole in the sequence",
            "round-trip time of packets, smallest", "RTT, least"),
-    Scalar("rtt_mean_ns", NS, _DELAYS, "mean over data packets of the round trips that they met", "mean"),
-    Scalar("rtt_p50_ns", NS, _DELAYS, "median of the round trips that data packets met", "median", "RTT, median"),
-    Scalar("rtt_p90_ns", NS, _DELAYS, "90th percentile of the round trips that data packets met", "90th percentile"),
-    Scalar("rtt_p99_ns", NS, _DELAYS, "99th percentile of the round trips that data packets met", "99th percentile",
+    Scalar("rtt_mean_ns", NS, _DELAYS, "mean of the round trips over data packets", "mean"),
+    Scalar("rtt_p50_ns", NS, _DELAYS, "median of the data packets' round trips", "median", "RTT, median"),
+    Scalar("rtt_p90_ns", NS, _DELAYS, "90th percentile of the data packets' round trips", "90th percentile"),
+    Scalar("rtt_p99_ns", NS, _DELAYS, "99th percentile of the data packets' round trips", "99th percentile",
            "RTT, 99th percentile"),
-    Scalar("rtt_p999_ns", NS, _DELAYS, "99.9th percentile of the round trips that data packets met",
+    Scalar("rtt_p999_ns", NS, _DELAYS, "99.9th percentile of the data packets' round trips",
            "99.9th percentile"),
-    Scalar("rtt_max_ns", NS, _DELAYS, "largest round trip that a data packet met", "largest"),
+    Scalar("rtt_max_ns", NS, _DELAYS, "largest round trip of a data packet", "largest"),
     Scalar("rtt_error_ns", NS_AS_US, _DELAYS,
-           "no percentile of round trips is further than this from that of the packets themselves, which were counted "
-           "in bins of at most 8.192 us and 1/128 of the delay; null: a run of an older version, where packets that "
-           "were not stored take part with means over 50 ms", "a percentile is off by at most"),
+           "largest possible error of a percentile of round trips; packets were counted in bins of at most 8.192 us "
+           "and 1/128 of the delay; null: a run of an older version, in which packets that were not stored are "
+           "included as means over 50 ms", "largest possible error of a percentile"),
 )
 
 # The guest has a single clock, so one-way delays are exact.
@@ -283,14 +303,15 @@ ONE_WAY: Section = (
     Scalar("owd_max_ns", NS, _DELAYS, "largest one-way delay of a data packet", "largest one-way delay",
            "one-way delay, largest"),
     Scalar("owd_error_ns", NS, _DELAYS,
-           "no percentile of one-way delays is further than this from that of the packets themselves"),
+           "largest possible error of a percentile of one-way delays"),
 )
 
-# A probe without a reply, or its reply, may be lost in either direction. A ping cannot distinguish the two.
+# Either a probe or its reply may be lost. A ping cannot distinguish these two cases.
 REPLIES: Section = (
-    Scalar("replies_pkts", PKTS, _PACKETS, "replies that came; null: the probes are not answered"),
+    Scalar("replies_pkts", PKTS, _PACKETS, "replies that arrived; null: probes are not answered"),
     Scalar("replies_lost_pkts", PKTS, _PACKETS,
-           "probes without a reply, whichever way was lost; what is under way at the end is neither",
+           "probes without a reply, whichever direction lost it; probes in flight at the end count neither as lost nor "
+           "as answered",
            "probes without a reply", "without a reply"),
     Scalar("replies_lost_near_changes_pkts", PKTS, _CHANGES,
            "probes without a reply that were sent within 1 s before or after a change of the path",
@@ -298,33 +319,36 @@ REPLIES: Section = (
     Scalar("rtt_min_ns", NS, _DELAYS, "smallest round-trip time of a probe", "round-trip time of packets, smallest",
            "RTT, least"),
     Scalar("rtt_mean_ns", NS, _DELAYS, "mean round-trip time over the replies", "mean"),
-    Scalar("rtt_p50_ns", NS, _DELAYS, "median round-trip time of the replies, a value that was met", "median",
+    Scalar("rtt_p50_ns", NS, _DELAYS, "median round-trip time of the replies; one of the measured values", "median",
            "RTT, median"),
-    Scalar("rtt_p99_ns", NS, _DELAYS, "99th percentile of the round-trip times, a value that was met",
+    Scalar("rtt_p99_ns", NS, _DELAYS, "99th percentile of the round-trip times; one of the measured values",
            "99th percentile", "RTT, 99th percentile"),
-    Scalar("rtt_p999_ns", NS, _DELAYS, "99.9th percentile of the round-trip times, a value that was met",
+    Scalar("rtt_p999_ns", NS, _DELAYS, "99.9th percentile of the round-trip times; one of the measured values",
            "99.9th percentile"),
     Scalar("rtt_max_ns", NS, _DELAYS, "largest round-trip time of a probe", "largest"),
     Scalar("rtt_step_mean_ns", NS, _DELAYS,
-           "mean of the absolute difference between the round trips of successive replies; lost ones between them are "
-           "left out", "mean step from reply to reply", "RTT, mean step from reply to reply"),
-    Scalar("loss_runs", COUNT, _PACKETS, "runs of probes lost one behind the other", "runs of lost probes"),
-    Scalar("loss_run_mean_pkts", PKTS, _PACKETS, "mean length of the runs of lost probes; null: none"),
-    Scalar("loss_run_max_pkts", PKTS, _PACKETS, "the longest run of lost probes; null: none", "the longest",
+           "mean of the absolute difference between the round trips of successive replies; lost probes between them "
+           "are ignored", "mean step from reply to reply", "RTT, mean step from reply to reply"),
+    Scalar("loss_runs", COUNT, _PACKETS, "bursts of lost probes: consecutive probes without a reply",
+    "runs of lost probes"),
+    Scalar("loss_run_mean_pkts", PKTS, _PACKETS, "mean length of the bursts of lost probes; null: no probe was lost"),
+    Scalar("loss_run_max_pkts", PKTS, _PACKETS, "length of the longest burst of lost probes; null: no probe was lost",
+    "the longest",
            "longest run of losses"),
 )
 
-# Outages of the access profile, too, are within 1 s of a change: of 337 pings that LENS lost, 327 were.
+# Outages of the access profile also lie within 1 s of a change: of 337 pings that LENS lost, 327 did.
 NEAR_CHANGES: Section = (
     Scalar("lost_near_changes_pkts", PKTS, _CHANGES,
-           "data packets lost within 1 s before or after a route change (of an access link: a reconfiguration), there "
-           "or back", "data packets lost within 1 s of one", "lost within 1 s of a change"),
+           "data packets lost within 1 s before or after a route change (for an access link: a reconfiguration), in "
+           "both directions", "data packets lost within 1 s of a change", "lost within 1 s of a change"),
     Scalar("lost_queue_near_changes_pkts", PKTS, _CHANGES, "data packets lost near changes at a full queue",
-           "data packets lost within 1 s of one at full queues"),
+           "data packets lost within 1 s of a change at full queues"),
     Scalar("lost_loss_near_changes_pkts", PKTS, _CHANGES, "data packets lost near changes by a link's own loss"),
     Scalar("lost_link_down_near_changes_pkts", PKTS, _CHANGES,
-           "data packets lost near changes with a link that went down"),
-    Scalar("lost_no_route_near_changes_pkts", PKTS, _CHANGES, "data packets lost near changes for want of a route"),
+           "data packets lost near changes because their link went down"),
+    Scalar("lost_no_route_near_changes_pkts", PKTS, _CHANGES, "data packets lost near changes because there was no "
+    "route"),
     Scalar("lost_unknown_near_changes_pkts", PKTS, _CHANGES, "data packets lost near changes, place unknown"),
 )
 
@@ -333,15 +357,15 @@ _LOSSY_WORDS = ("reconfigurations with a loss (not at a queue) within 1 s", "wit
 # Losses at a full queue are excluded, because a bulk flow fills its queue whether or not the path changes.
 CHANGES_WITH_LOSS: Section = (
     Scalar("changes_with_loss_ratio", RATIO, _CHANGES,
-           "share of the changes in the flow's life within 1 s of which it lost data packets, otherwise than at a full "
+           "share of the changes during the flow's life within 1 s of which it lost data packets, except at a full "
            "queue", _LOSSY_WORDS[0]),
     Scalar("changes_with_one_loss_ratio", RATIO, _CHANGES,
-           "share of the changes within 1 s of which it lost exactly one such packet", _LOSSY_WORDS[1]),
+           "share of the changes within 1 s of which the flow lost exactly one such packet", _LOSSY_WORDS[1]),
 )
 
 CHANGES_WITH_LOST_PROBES: Section = (
     Scalar("changes_with_loss_ratio", RATIO, _CHANGES,
-           "share of the changes in the flow's life within 1 s of which probes were lost (of pings: had no reply)",
+           "share of the changes during the flow's life within 1 s of which probes were lost (pings: had no reply)",
            _LOSSY_WORDS[0]),
     Scalar("changes_with_one_loss_ratio", RATIO, _CHANGES,
            "share of the changes within 1 s of which exactly one probe was lost", _LOSSY_WORDS[1]),
@@ -352,85 +376,88 @@ _SPIKE_WORDS = ("spike of the one-way delay (pings: there and back), median", "9
 # Recovery is examined for at most 5 s, and not beyond the next change. A flow that recovers later has null, not 5 s.
 RECOVERY: Section = (
     Scalar("recovery_p50_ns", NS, _CHANGES,
-           "median over all changes of the time until goodput is back at 90 % of the second before; null: so many did "
-           "not come back within 5 s", "goodput back at 90 %, median", "recovery from a change, median"),
-    Scalar("recovery_p90_ns", NS, _CHANGES, "90th percentile of the times that recovery_p50_ns is the median of",
-           "90th percentile (a dash: longer than looked at)"),
+           "median over all changes of the time until goodput is again 90 % of the goodput in the second before; null: "
+           "too many changes had no recovery within 5 s",
+           "goodput back at 90 %, median", "recovery from a change, median"),
+    Scalar("recovery_p90_ns", NS, _CHANGES, "90th percentile of the times whose median is recovery_p50_ns",
+           "90th percentile (a dash: longer than 5 s)"),
     Scalar("recovered_ratio", RATIO, _CHANGES,
            "share of the changes after which goodput came back within 5 s, or never fell",
-           "reconfigurations after which it came back within 5 s", "  recovered within 5 s"),
+           "reconfigurations with a recovery within 5 s", "  recovered within 5 s"),
     Scalar("goodput_dip_p50_ratio", RATIO, _CHANGES, "median over all changes of the depth of goodput's dip",
            "depth of the dip, median"),
     Scalar("spike_p50_ns", NS, _CHANGES,
-           "median over the changes of the largest one-way delay of the data sent in the second after, less the mean "
-           "of the second before", _SPIKE_WORDS[0], "spike at a change, median"),
-    Scalar("spike_p90_ns", NS, _CHANGES, "90th percentile of what spike_p50_ns is the median of", _SPIKE_WORDS[1]),
+           "median over the changes of a difference of one-way delays: the largest of the data sent in the second "
+           "after the change, minus the mean of the second before", _SPIKE_WORDS[0], "spike at a change, median"),
+    Scalar("spike_p90_ns", NS, _CHANGES, "90th percentile of the values whose median is spike_p50_ns", _SPIKE_WORDS[1]),
 )
 
 SPIKES: Section = (
     Scalar("spike_p50_ns", NS, _CHANGES,
-           "median over the changes of the largest round trip (of probes without replies: one-way delay) within 1 s, "
-           "less the median of the second before; null: fewer than 5 probes were sent in the second before and in the "
-           "second after each", _SPIKE_WORDS[0], "spike at a change, median"),
-    Scalar("spike_p90_ns", NS, _CHANGES, "90th percentile of what spike_p50_ns is the median of", _SPIKE_WORDS[1]),
+           "median over the changes of a difference of round trips (for probes without replies: one-way delays): the "
+           "largest within 1 s, minus the median of the second before; null: fewer than 5 probes were sent in the "
+           "second before or in the second after each", _SPIKE_WORDS[0], "spike at a change, median"),
+    Scalar("spike_p90_ns", NS, _CHANGES, "90th percentile of the values whose median is spike_p50_ns", _SPIKE_WORDS[1]),
 )
 
-# The receiver's actions (docs/concepts/delayed-acks.md) are counted from packets, whatever `tcp.delayed_ack` says.
+# The receiver's actions (docs/concepts/delayed-acks.md) are counted from packets, whatever value `tcp.delayed_ack` has.
 ACKNOWLEDGEMENTS: Section = (
     Scalar("acks_per_segment_ratio", RATIO, _ACKS,
-           "ACKs that the receiver sent over the data segments that they answer, those that arrived since the ACK "
-           "before"),
+           "ACKs that the receiver sent, divided by the data segments that arrived since the previous ACK"),
     Scalar("ack_wait_p50_ns", NS, _ACKS,
-           "how long the first of the segments that an ACK answers waited for it, median over ACKs, rounded down to "
+           "time that the first segment of those that an ACK answers waited for it, median over ACKs, rounded down to "
            "0.1 ms"),
-    Scalar("ack_wait_p90_ns", NS, _ACKS, "90th percentile of what ack_wait_p50_ns is the median of"),
-    Scalar("ack_wait_p99_ns", NS, _ACKS, "99th percentile of what ack_wait_p50_ns is the median of"),
-    Scalar("ack_wait_max_ns", NS, _ACKS, "longest that such a segment waited for its ACK"),
+    Scalar("ack_wait_p90_ns", NS, _ACKS, "90th percentile of the times whose median is ack_wait_p50_ns"),
+    Scalar("ack_wait_p99_ns", NS, _ACKS, "99th percentile of the times whose median is ack_wait_p50_ns"),
+    Scalar("ack_wait_max_ns", NS, _ACKS, "longest time that such a segment waited for its ACK"),
     Scalar("ack_waits_long_ratio", RATIO, _ACKS, "share of the ACKs for which the first segment waited 10 ms or more"),
     Scalar("duplicate_acks_pkts", PKTS, _ACKS,
-           "duplicate ACKs that reached the sender (RFC 5681, 2, but a smaller window is no news), by what passed its "
-           "host"),
+           "duplicate ACKs that reached the sender, counted from the packets that passed its host (RFC 5681, 2, but an "
+           "ACK with a smaller window also counts as duplicate)"),
     Scalar("duplicate_acks_ratio", RATIO, _ACKS, "duplicate_acks_pkts over the data packets sent"),
     Scalar("spurious_retransmissions_ratio", RATIO, _PACKETS,
-           "spurious_retransmissions_pkts over the data packets sent, those without payload left out"),
+           "spurious_retransmissions_pkts divided by the data packets sent; packets without payload do not count"),
     Scalar("timeouts", COUNT, _SENDER,
-           "retransmission timeouts of the sender's host (`TcpExt.TCPTimeouts`); null: another TCP flow starts there"),
+           "retransmission timeouts of the sender's host (`TcpExt.TCPTimeouts`); null: another TCP flow starts at that "
+           "host"),
     Scalar("timeout_retransmissions_pkts", PKTS, _PACKETS,
-           "packets that timers sent, and those of the slow start after each (TCPTimeouts - TCPSynRetrans + "
-           "TCPSlowStartRetrans); null as `timeouts`"),
+           "packets that the retransmission timer sent, and those of the slow start after each timeout (TCPTimeouts - "
+           "TCPSynRetrans + TCPSlowStartRetrans); null as `timeouts`"),
     Scalar("timeout_retransmissions_ratio", RATIO, _PACKETS, "timeout_retransmissions_pkts over the data packets sent"),
 )
 
 # A share covers only the time in which all flows lived, so that a late start does not count as unfair.
 SHARE: Section = (
     Scalar("share_ratio", RATIO, _GOODPUT,
-           "part of the goodput of the flow and its competitors that it got, while it competed with all of them. "
-           "Two TCP flows compete while both live and their data take the same direction of a link with a rate; they "
-           "are competitors if they do for 1 s and for a tenth of the longer life; connections with less than 1 % of "
-           "the payload of their program's largest compete with none",
+           "the flow's share of the goodput of the flow and its competitors, while all of them competed. Two TCP flows "
+           "compete while both live and their data pass the same direction of a link with a rate. They are competitors "
+           "if they compete for 1 s and for a tenth of the longer life. Connections with less than 1 % of the payload "
+           "of their program's largest one have no competitors",
            "share of the goodput of competing flows", "share of the flows' goodput"),
-    Scalar("share_reason", TEXT, _GOODPUT, "why there is no share_ratio; null: there is, or no other TCP flow",
+    Scalar("share_reason", TEXT, _GOODPUT, "reason why there is no share_ratio; null: there is one, or there is no "
+    "other TCP flow",
            "no share, because"),
 )
 
-# Capacity counts the payload of full segments, so that a ratio of 1 can be reached; headers do not count.
+# Capacity counts only the payload of full segments and no headers, so that a ratio of 1 can be reached.
 CAPACITY: Section = (
     Scalar("path_capacity_mean_bps", BPS, _GOODPUT,
-           "payload that the path could have carried while the flow lived, in full segments: the integral of the "
-           "narrowest link's rate, less headers; without a path 0; null where no link is shaped"),
+           "payload that the path could have carried during the flow's life, in full segments: the integral of the "
+           "narrowest link's rate, minus headers; 0 while there is no path; null: no link has a rate"),
     Scalar("capacity_used_ratio", RATIO, _GOODPUT,
            "goodput_mean_bps over path_capacity_mean_bps; flows that share the path share it",
-           overview="  of what its path could carry"),
+           overview="of the path's capacity"),
     Scalar("below_capacity_ratio", RATIO, _GOODPUT,
-           "share of the whole seconds of the flow's life in which its goodput in order was below 90 % of what the "
-           "path could carry then, as in path_capacity_mean_bps; a second in which the path changed has the capacities "
-           "of both in proportion to their time, one without any path is left out; null where no link is shaped",
+           "share of the whole seconds of the flow's life in which its goodput in order was below 90 % of the path's "
+           "capacity in that second (see path_capacity_mean_bps). A second with a path change has both capacities in "
+           "proportion to their time; a second without any path does not count; null: no link has a rate",
            "time below 90 % of the path's capacity"),
 )
 
 # fmt: on
 
-# The order is that of `summary.json`, of the reference page, and of each group in `leowarp show --metrics`.
+# The order of the sections applies to `summary.json`, to the reference page, and to each group in `leowarp show
+# --metrics`.
 TCP: Section = (
     *IDENTITY, *PACKETS, *SOCKET, *LIFE, *ENDING, *HOST, *REORDERING, *CAUSES, *ROUND_TRIPS, *ONE_WAY, *NEAR_CHANGES,
     *CHANGES_WITH_LOSS, *RECOVERY, *ACKNOWLEDGEMENTS, *SHARE, *CAPACITY,
@@ -438,7 +465,7 @@ TCP: Section = (
 """Scalars of a TCP flow."""
 
 PROGRAM: Section = (*IDENTITY, *PROGRAMS, *IPERF3, *MEASURES)
-"""Scalars of a flow of programs."""
+"""Scalars of a flow of kind program."""
 
 PROBE: Section = (
     *IDENTITY, *PACKETS, *ECHOES, *DATAGRAMS, *LIFE, *ENDING, *REORDERING, *CAUSES, *REPLIES, *NEAR_CHANGES,
@@ -447,4 +474,4 @@ PROBE: Section = (
 """Scalars of a flow of pings or UDP datagrams."""
 
 COMMON: Section = (*IDENTITY, *PACKETS, *LIFE, *ENDING, *REORDERING, *CAUSES, *NEAR_CHANGES)
-"""Scalars that flows of both kinds have."""
+"""Scalars that both TCP flows and probes have."""

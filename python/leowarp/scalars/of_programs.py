@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scalars of a flow of programs in the order of `summary.json`. `scalars/of_flows.py` explains the form of the
+"""Scalars of a flow of kind program, in the order of `summary.json`. `scalars/of_flows.py` explains the form of the
 lines."""
 
 from __future__ import annotations
@@ -9,47 +9,52 @@ from leowarp.scalars.scalar import BPS, BYTES, COUNT, NS, NS_AS_S, PKTS, RATIO, 
 _WHAT, _GOODPUT, _MEASURED = Group.WHAT, Group.GOODPUT, Group.MEASURED
 
 # fmt: off
-# Results of a user's programs. The connections of these programs are separate flows of kind tcp and udp.
+# Results of a user's programs. The connections of the programs are separate flows of kind tcp and udp.
 PROGRAMS: Section = (
     Scalar("connections", COUNT, _WHAT,
-           "connections of the programs, each a flow of its own: TCP, and UDP between two ports",
+           "connections of the programs, each a flow: TCP, and UDP between two ports",
            overview="connections"),
-    Scalar("connections_bytes", BYTES, _GOODPUT, "payload that arrived over all connections, each byte once",
+    Scalar("connections_bytes", BYTES, _GOODPUT, "payload that arrived over all connections; each byte counts once",
            overview="payload"),
     Scalar("client_exit_code", COUNT, _WHAT,
-           "what the client exited with; null: it was ended by a signal, or by the run", overview="client exited with"),
-    Scalar("client_end_ns", NS_AS_S, _WHAT, "when the client ended, from the run's start; null: with the run",
+           "exit code of the client; null: a signal or the run's end stopped it", overview="client exited with"),
+    Scalar("client_end_ns", NS_AS_S, _WHAT, "time at which the client exited, from the run's start; null: it ran until "
+    "the end",
            overview="client ended at"),
-    Scalar("server_exit_code", COUNT, _WHAT, "what the server exited with; null: there was none, or as of the client",
+    Scalar("server_exit_code", COUNT, _WHAT, "exit code of the server; null: there was no server, or a signal or the "
+    "run's end stopped it",
            overview="server exited with"),
-    Scalar("server_end_ns", NS_AS_S, _WHAT, "when the server ended, from the run's start; null: with the run"),
+    Scalar("server_end_ns", NS_AS_S, _WHAT, "time at which the server exited, from the run's start; null: it ran until "
+    "the end"),
 )
 
-# Numbers that iperf3 reports, if a client was iperf3 -J. These numbers are null if it was not, or if iperf3 does not
-# report the number.
+# Numbers that iperf3 reports, if the client was iperf3 -J. The numbers are null if the client was another program, or
+# if iperf3 does not report the number.
 IPERF3: Section = (
-    Scalar("iperf3_sent_bytes", BYTES, _MEASURED, "what iperf3 -J says that its sender wrote (`sum_sent`)"),
-    Scalar("iperf3_received_bytes", BYTES, _MEASURED, "what it says that its receiver read (`sum_received`)"),
-    Scalar("iperf3_sent_bps", BPS, _MEASURED, "goodput as its sender has it"),
-    Scalar("iperf3_received_bps", BPS, _MEASURED, "goodput as its receiver has it", overview="iperf3: goodput"),
-    Scalar("iperf3_retransmissions_pkts", PKTS, _MEASURED, "of TCP: retransmissions that it says (`retransmits`)",
+    Scalar("iperf3_sent_bytes", BYTES, _MEASURED, "bytes that its sender wrote, as iperf3 -J reports (`sum_sent`)"),
+    Scalar("iperf3_received_bytes", BYTES, _MEASURED, "bytes that its receiver read, as iperf3 -J reports "
+    "(`sum_received`)"),
+    Scalar("iperf3_sent_bps", BPS, _MEASURED, "goodput that its sender reports"),
+    Scalar("iperf3_received_bps", BPS, _MEASURED, "goodput that its receiver reports", overview="iperf3: goodput"),
+    Scalar("iperf3_retransmissions_pkts", PKTS, _MEASURED, "TCP: retransmissions that it reports (`retransmits`)",
            overview="iperf3: retransmissions"),
-    Scalar("iperf3_jitter_ns", NS, _MEASURED, "of UDP: jitter that it says (RFC 3550, 6.4.1, by its own clocks)",
+    Scalar("iperf3_jitter_ns", NS, _MEASURED, "UDP: jitter that it reports (RFC 3550, 6.4.1, by its own clocks)",
            overview="iperf3: jitter"),
-    Scalar("iperf3_datagrams_pkts", PKTS, _MEASURED, "of UDP: datagrams that it says it sent"),
-    Scalar("iperf3_lost_pkts", PKTS, _MEASURED, "of UDP: datagrams that its receiver missed",
+    Scalar("iperf3_datagrams_pkts", PKTS, _MEASURED, "UDP: datagrams sent, as it reports"),
+    Scalar("iperf3_lost_pkts", PKTS, _MEASURED, "UDP: datagrams that its receiver missed",
            overview="iperf3: datagrams lost"),
 )
 
-# Numbers that the programs themselves measured (docs/guides/measures.md). These numbers are null if the programs wrote
-# no such measurements.
+# Numbers that the programs themselves measured (docs/guides/measures.md). The numbers are null if the programs wrote no
+# such measurements.
 MEASURES: Section = (
     Scalar("transactions", COUNT, _MEASURED, "transactions that were completed", overview="transactions"),
     Scalar("transactions_failed", COUNT, _MEASURED, "transactions that never were", overview="  never completed"),
     Scalar("transaction_p50_ns", NS, _MEASURED,
            "median over the completed transactions of the time from start to last byte",
            overview="transaction time, median"),
-    Scalar("transaction_p99_ns", NS, _MEASURED, "99th percentile of the times of transactions, one that was met",
+    Scalar("transaction_p99_ns", NS, _MEASURED, "99th percentile of the times of transactions; one of the measured "
+    "values",
            overview="transaction time, 99th percentile"),
     Scalar("transaction_max_ns", NS, _MEASURED, "longest time of a transaction"),
     Scalar("first_byte_p50_ns", NS, _MEASURED,
@@ -70,32 +75,35 @@ MEASURES: Section = (
     Scalar("segments", COUNT, _MEASURED, "segments that a player got", overview="segments"),
     Scalar("bitrate_mean_bps", BPS, _MEASURED, "mean bit rate of the segments, weighted by how long each plays",
            overview="mean bit rate"),
-    Scalar("bitrate_switches", COUNT, _MEASURED, "segments of another bit rate than the one before",
+    Scalar("bitrate_switches", COUNT, _MEASURED, "segments with another bit rate than the previous one",
            overview="bit rate switches"),
-    Scalar("stalls", COUNT, _MEASURED, "times that the player's buffer was empty after the first picture",
+    Scalar("stalls", COUNT, _MEASURED, "number of times that the player's buffer was empty after the first picture",
            overview="stalls"),
     Scalar("stalled_ns", NS_AS_S, _MEASURED,
-           "rebuffering: how long it was so, in sum; a stall that did not end counts to the run's end",
+           "rebuffering: total time with an empty buffer; a stall that did not end counts until the run's end",
            overview="rebuffering"),
-    Scalar("stalled_ratio", RATIO, _MEASURED, "rebuffering ratio: stalled_ns over itself and the media of all segments",
+    Scalar("stalled_ratio", RATIO, _MEASURED, "rebuffering ratio: stalled_ns divided by the sum of itself and the "
+    "media time of all segments",
            overview="rebuffering ratio"),
     Scalar("live_latency_p50_ns", NS_AS_S, _MEASURED,
-           "how far behind the live edge the player was, median over segments; null: not live",
+           "delay of the player behind the live edge, median over segments; null: not live",
            overview="live latency, median"),
-    Scalar("live_latency_max_ns", NS_AS_S, _MEASURED, "how far behind the live edge it was at most",
+    Scalar("live_latency_max_ns", NS_AS_S, _MEASURED, "largest delay of the player behind the live edge",
            overview="live latency, most"),
     Scalar("frames", COUNT, _MEASURED, "media frames that were sent", overview="frames"),
     Scalar("frames_lost", COUNT, _MEASURED, "frames that were never complete", overview="  never complete"),
-    Scalar("frame_delay_p50_ns", NS, _MEASURED, "median of the frame delays: from sending to the frame's last packet",
+    Scalar("frame_delay_p50_ns", NS, _MEASURED, "median of the frame delays, from sending to the arrival of the "
+    "frame's last packet",
            overview="frame delay, median"),
-    Scalar("frame_delay_p95_ns", NS, _MEASURED, "95th percentile of the frame delays, one that was met",
+    Scalar("frame_delay_p95_ns", NS, _MEASURED, "95th percentile of the frame delays; one of the measured values",
            overview="frame delay, 95th percentile"),
-    Scalar("frame_delay_p99_ns", NS, _MEASURED, "99th percentile of the frame delays, one that was met",
+    Scalar("frame_delay_p99_ns", NS, _MEASURED, "99th percentile of the frame delays; one of the measured values",
            overview="frame delay, 99th percentile"),
     Scalar("freezes", COUNT, _MEASURED,
-           "intervals between rendered frames of at least three times their mean, and 150 ms above it (W3C "
-           "webrtc-stats, freezeCount); a frame is rendered once it is complete, unless a later one was before",
+           "intervals between rendered frames that are at least three times their mean, and at least 150 ms above it "
+           "(W3C webrtc-stats, freezeCount). A frame is rendered when it is complete, unless a later frame was "
+           "rendered before",
            overview="freezes"),
-    Scalar("frozen_ns", NS, _MEASURED, "length of the freezes together (totalFreezesDuration)", overview="frozen"),
+    Scalar("frozen_ns", NS, _MEASURED, "total duration of the freezes (totalFreezesDuration)", overview="frozen"),
 )
 # fmt: on

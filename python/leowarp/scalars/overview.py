@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The few numbers of a summary that the table of a paper would contain, in convenient units; also for several runs
-beside each other.
+"""The few numbers of a summary that a paper's table would contain, in convenient units; for several runs, side by side.
 
-The rows depend on the flows: a quantity that no flow of a table has (marks, timeouts, or late packets if there were
-none) has no row. A missing value in a row is None. `leowarp show RUN --metrics` prints all scalars.
+The rows depend on the flows: a quantity that no flow of a table has (such as marks, timeouts or late packets) has no
+row. A missing value in a row is None. `leowarp show RUN --metrics` prints all scalars.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class Section:
     """A table of flows or runs: `columns` are their names, and `rows` are quantities with one text per column.
 
     spread: The same quantities summarised over all flows (`SPREAD`), if there is no room for a column per flow.
-    ranked: Indices of the columns, with the worst flow first; empty if there is no ranking.
+    ranked: Indices of the columns, starting with the worst flow; empty if there is no ranking.
     ranked_by: The criterion of the ranking.
     """
 
@@ -54,7 +53,7 @@ class Section:
 
 
 SPREAD: dict[str, float | None] = {"all": None, "smallest": 0, "10 %": 0.1, "median": 0.5, "90 %": 0.9, "largest": 1}
-"""Columns of a table over flows: the sum, and the values that these shares of the flows do not exceed."""
+"""Columns of a table over flows: the sum, and quantiles (values that these shares of the flows do not exceed)."""
 
 
 def overview(summary: dict[str, Any]) -> list[Section]:
@@ -67,12 +66,12 @@ def overview(summary: dict[str, Any]) -> list[Section]:
         flows = [flow for flow in summary["flows"] if _kind(flow) == kind]
         if not flows:
             continue
-        # If all flows have the same direction, it is in the title. Otherwise each row would have the same text.
+        # If all flows have the same direction, the title contains it. In the rows, the direction would be repeated.
         ways = list(dict.fromkeys(_way(flow) for flow in flows))
         same = len(ways) == 1 and ways[0] is not None
         # Flows are numbered only if there are several; the number is the argument of `--flow`.
         lead = (("flow", tuple(str(flow.get("flow", 0)) for flow in flows)),) if len(summary["flows"]) > 1 else ()
-        # The flow's own scalars replace those of the run: both have `received_ce_pkts`, and the row is about the flow.
+        # The flow's own scalars replace those of the run: both have `received_ce_pkts`, and the table is about flows.
         of_flows = [{**summary, **flow} for flow in flows]
         table = _rows(rows, of_flows, scalars.FLOW_SCALARS)
         names = tuple(flow_names([FlowKey.of_summary(flow) for flow in flows], pairs=not same))
@@ -87,9 +86,9 @@ def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[
     """Tables of several runs, one column per run: first a table per flow (`flownames.matched`), then one for the runs.
 
     names: Name of each run.
-    Returns: The tables. There is one table per flow, for up to `MOST_COMPARED` flows of a kind. If there are more, the
-        flows of a kind share one table with the sum, the median flow and the middle 80 % of each quantity. The table of
-        the runs comes last.
+    Returns: The tables. There is one table per flow if there are at most `MOST_COMPARED` flows of a kind. If there are
+        more, all flows of the kind share one table, with the sum, the median flow and the middle 80 % of each quantity.
+        The table of the runs comes last.
     """
     flows = _by_place(summaries)
     keys = sorted({key for of_run in flows for key in of_run})
@@ -117,13 +116,13 @@ def _by_place(summaries: Sequence[dict[str, Any]]) -> list[dict[tuple[int, str],
 
 
 MOST_COMPARED = 4
-"""Largest number of flows of a kind that get a table each in a comparison of runs. With more tables, it would be hard
-to find one."""
+"""Maximum number of flows of a kind that get a table each in a comparison of runs. Among more tables, the reader would
+hardly find the right one."""
 
 
 def _compared_title(title: str, flows: Sequence[dict[str, Any]], *, alone: bool) -> str:
-    """Heading for a flow that all runs have, such as "TCP, A to B, cubic (flow 2)". Parts that differ between the runs
-    are omitted."""
+    """Heading for a flow that all runs have, such as "TCP, A to B, cubic (flow 2)". Parts of the name that differ
+    between the runs are omitted."""
     words = common_name([FlowKey.of_summary(flow) for flow in flows], alone=alone)
     return f"{title}, {words}" if words else title
 
@@ -131,8 +130,8 @@ def _compared_title(title: str, flows: Sequence[dict[str, Any]], *, alone: bool)
 def _compared_over_flows(
     title: str, rows: Sequence[Row], kind: str, names: Sequence[str], summaries: Sequence[dict[str, Any]]
 ) -> Section:
-    """Each quantity over the flows of a kind, one column per run: the sum if it makes sense, the median, and the middle
-    80 %."""
+    """Each quantity over the flows of a kind, one column per run: the sum if a sum makes sense, the median, and the
+    middle 80 %."""
     columns = []
     for summary in summaries:
         flows = [{**summary, **flow} for flow in summary["flows"] if _kind(flow) == kind]
@@ -144,14 +143,14 @@ def _compared_over_flows(
         mine = [spread.get(label, nothing) for _, spread in columns]
         totals = tuple(of_run[at["all"]] for of_run in mine)
         medians = tuple(of_run[at["median"]] for of_run in mine)
-        # Delays and shares have no sum, so their first row is the median.
+        # Delays and shares have no sum, so the median is in their first row.
         has_sum = any(text is not None for text in totals)
         lines.append((label, totals) if has_sum else (f"{label}, median flow", medians))
         for words, texts in (
             ("median flow", list(medians) if has_sum else []),
             ("10 % to 90 % of the flows", [_middle(of_run[at["10 %"]], of_run[at["90 %"]]) for of_run in mine]),
         ):
-            # If the sum over flows is 0, every flow has 0.
+            # A row is left out if all its values are 0; if the sum over flows is 0, every flow has 0.
             if any(text is not None for text in texts) and set(totals) - {"0", None} | set(texts) - {"0", None}:
                 lines.append((f"    {words}", tuple(texts)))
     return Section(
@@ -163,13 +162,13 @@ def _middle(low: str | None, high: str | None) -> str | None:
     if low is None or high is None or low == high:
         return low if high is not None else None
     (least, _, unit), (_, _, same) = low.partition(" "), high.partition(" ")
-    # "(2.2 %)" at the end of a text is not a unit.
+    # "(2.2 %)" at the end of a text is no unit.
     return f"{least} to {high}" if unit == same and "(" not in unit else f"{low} to {high}"
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity of several runs, one value per run: a number in the unit of the scalar, a text, or None if unknown.
+    """A quantity with one value per run: a number in the unit of the scalar, a text, or None if unknown.
 
     label: Text of the row in the overview.
     text: Function that formats one value with its unit.
@@ -199,7 +198,8 @@ def _values(
 ) -> list[Quantity]:
     found = []
     for row, label, text, values in _shown(rows, columns, declared):
-        # A text of two scalars cannot be made from the medians of both. Only the first is used, or the row is left out.
+        # A text made of two scalars cannot be made from the medians of both scalars. Only the first scalar is used, or
+        # the row is left out.
         if text is speed_text:
             continue
         name, place = (row.also[0], 1) if text is recovery_text else (row.name, 0)
@@ -228,8 +228,8 @@ def _rows(rows: Sequence[Row], columns: Sequence[dict[str, Any]], declared: dict
 def _shown(
     rows: Sequence[Row], columns: Sequence[dict[str, Any]], declared: dict[str, scalars.Scalar]
 ) -> list[tuple[Row, str, Callable[..., str | None], list[tuple[Any, ...]]]]:
-    """Each row that is shown: its name, the function that formats its values, and the values, as one tuple per
-    column."""
+    """Each row that is shown: its name, its label, the function that formats its values, and the values, as one tuple
+    per column."""
     shown = []
     columns = [scalars.flat(column) for column in columns]
     for row in rows:
@@ -253,7 +253,7 @@ def _spread(rows: Sequence[Row], flows: Sequence[dict[str, Any]]) -> Rows:
                 (f"{label} {name}", (f"{count:,}", *[None] * (len(SPREAD) - 1))) for name, count in counts.items()
             ]
         elif known and text is not recovery_text:
-            # Flows are sorted by the first scalar only. The share in brackets then belongs to the same flow.
+            # Flows are sorted by the first scalar only, so that the share in brackets belongs to the same flow.
             known.sort(key=lambda value: value[0])
             total = (total_goodput_bps(flows),) if row.name == "goodput_mean_bps" else _total(row.name, known)
             total = None if total is None or total[0] is None else total
@@ -263,22 +263,22 @@ def _spread(rows: Sequence[Row], flows: Sequence[dict[str, Any]]) -> Rows:
 
 
 def _place(share: float, count: int) -> int:
-    """Index of the smallest of `count` sorted values that has at least this share at or below it."""
+    """Index of the smallest of `count` sorted values for which at least this share of the values is at or below it."""
     return max(0, math.ceil(share * count - 1e-9) - 1)
 
 
 def total_goodput_bps(flows: Sequence[Mapping[str, Any]], name: str = "goodput_mean_bps") -> float | None:
-    """Goodput of several flows together in bit/s: the sum of their payload, divided by the time in which at least one
-    lived. None if it is unknown for one of them.
+    """Total goodput of several flows in bit/s: the sum of their payload, divided by the time in which at least one flow
+    lived. None if the goodput of a flow is unknown.
 
-    The sum of the flows' means would exceed what the network carried, because the mean of a short flow is over its own
+    The sum of the flows' means would exceed the network's throughput, because a short flow's mean covers only its own
     life.
 
     flows: Scalars of each flow.
     name: Scalar with the goodput of a flow. A flow that never lived counts as zero.
     """
     if any("start_ns" not in flow for flow in flows):
-        # A summary that an older version wrote lacks the lives of its flows.
+        # A summary written by an older version lacks the lives of its flows.
         rates = [flow.get(name) for flow in flows]
         return None if None in rates else sum(rate for rate in rates if rate is not None)
     lived = [flow for flow in flows if flow["stop_ns"] > flow["start_ns"]]
@@ -297,15 +297,16 @@ _SUMMED = ("_bps", "_pkts", "_timeouts")
 
 
 def _total(name: str, known: Sequence[tuple[Any, ...]]) -> tuple[Any, ...] | None:
-    """The sum for rates and packets; None for other scalars."""
+    """Sums of values if the scalar is a rate or a number of packets; None for other scalars."""
     if not name.endswith(_SUMMED) or "_max_" in name or "_mean_p" in name or name.startswith("mean_"):
         return None
-    # A sum of only the known flows would look like the sum of all.
+    # A sum of only the known flows would look like the sum of all flows.
     return tuple(sum(part) if None not in part else None for part in zip(*known, strict=True))
 
 
 def _ranked(kind: str, flows: Sequence[dict[str, Any]]) -> tuple[tuple[int, ...], str]:
-    """Indices of the flows, the worst first, and the criterion: goodput for TCP, and loss and delay for other flows."""
+    """Indices of the flows, the worst flow first, and the criterion: goodput for TCP; loss and delay for other
+    flows."""
     if kind == "tcp":
         return tuple(sorted(range(len(flows)), key=lambda place: flows[place].get("goodput_mean_bps") or 0)), "goodput"
     lost, delay = ("replies_lost_pkts", "rtt_p50_ns") if kind == "ping" else ("probes_lost_pkts", "owd_p50_ns")
@@ -338,7 +339,7 @@ def _kind(flow: dict[str, Any]) -> str:
         return "tcp"
     if flow["kind"] == "program":
         return "program"
-    # In runs that lack this scalar, it is unknown who sent the datagrams.
+    # If a run lacks this scalar, it is unknown who sent the datagrams.
     if flow.get("program") is not None:
         return "datagrams"
     # A ping without replies is a one-way stream of probes, like udp.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of the overview: the scalars shown for TCP flows, probes, pings, programs and the run, and when each is
-shown."""
+"""Rows of the overview: the scalars shown for TCP flows, probes, pings, programs and the run, and the condition for
+each."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Shown(Enum):
 class Row:
     """A quantity, and the condition under which it is shown as a row.
 
-    name: A declared scalar. It determines the label and the unit of the row.
+    name: A declared scalar. The scalar's declaration determines the label and the unit of the row.
     also: Further scalars that the text contains.
-    text: Function that formats these scalars; by default it depends on the unit.
-    unless: Name of a scalar. The row is hidden if this scalar is known for some column.
+    text: Function that formats `name` and `also`; by default the unit determines it.
+    unless: Name of a scalar. The row is hidden if that scalar is known for some column.
     label: Label that is used instead of the declared one.
-    unknown: Text for a flow whose path changed and whose value is unknown.
+    unknown: Text for a flow whose path changed but whose value is unknown.
     """
 
     name: str
@@ -59,7 +59,8 @@ def between_text(least_ns: int, largest_ns: int | None) -> str:
 
 
 def recovery_text(recovered_ratio: float, median_ns: int | None) -> str:
-    # Recovery is examined for 5 s (`metrics.recovery`). If half of the windows did not recover, there is no median.
+    # Recovery is examined for 5 s (`metrics.recovery`). If less than half of the windows recovered within 5 s, there is
+    # no median.
     return "> 5 s" if median_ns is None else span_text(median_ns)
 
 

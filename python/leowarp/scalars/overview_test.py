@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the numbers of a summary that are shown, with their labels and units."""
+"""The numbers of a summary that the overview shows, with their labels and units."""
 
 import pytest
 
@@ -57,7 +57,7 @@ def test_what_no_flow_has_is_no_row():
     tcp = tables(SUMMARY)["TCP, A to B"]
     assert "late packets (overtaken)" not in tcp
     assert "share of the flows' goodput" not in tcp
-    assert "  of what its path could carry" not in tcp
+    assert "  of the path's capacity" not in tcp
     assert "Jain's index" not in tables(SUMMARY)["Run"]
     late = SUMMARY | {"flows": [TCP | {"late_pkts": 3}]}
     assert tables(late)["TCP, A to B"]["late packets (overtaken)"] == ("3",)
@@ -92,7 +92,7 @@ def test_without_packet_truth_the_socket_tells():
 
 def test_the_share_of_the_capacity_is_a_row_where_it_is_known():
     rows = tables(SUMMARY | {"flows": [TCP | {"capacity_used_ratio": 0.75}]})["TCP, A to B"]
-    assert rows["  of what its path could carry"] == ("75 %",)
+    assert rows["  of the path's capacity"] == ("75 %",)
 
 
 def test_a_goodput_that_is_not_known_stays_a_row():

@@ -16,9 +16,9 @@ class Unit:
     """A unit of scalars.
 
     symbol: Symbol in `40-metrics.parquet`; empty for counts, ratios and text.
-    suffix: End of the name of every scalar with this unit, and of no other scalar.
-    shown: Unit in which pages show such scalars.
-    size: Number of units in one shown unit; for example, 1e6 for ns that are shown in ms.
+    suffix: End of the name of every scalar with this unit; no other scalar's name ends so.
+    shown: Unit in which pages show scalars of this unit.
+    size: How many of this unit make one shown unit: 1e6 for ns that are shown in ms.
     is_text: True if the value is not a number.
 
     >>> 42_100_000 / NS.size, NS.shown
@@ -32,16 +32,16 @@ class Unit:
     is_text: bool = False
 
     def in_(self, shown: str, size: float) -> Unit:
-        """The same unit, displayed on pages in another one.
+        """The same unit, but displayed on pages in the unit `shown`.
 
         shown: Symbol of the displayed unit.
-        size: Number of units in one displayed unit.
+        size: How many of this unit make one displayed unit.
         Returns: A unit with the same name and the same symbol in tables.
         """
         return replace(self, shown=shown, size=size)
 
 
-# Sizes come from `units`, so that a unit is equally large everywhere.
+# Sizes come from `units`, so that a unit has the same size everywhere.
 _TIME = {name: float(size) for name, size in units.TIME.units.items()}
 
 PKTS = Unit("pkts", "_pkts", "packets")
@@ -49,7 +49,8 @@ BYTES = Unit("bytes", "bytes", "bytes")
 BPS = Unit("bit/s", "_bps", "Mbit/s", float(units.RATE.units["Mbit/s"]))
 NS = Unit("ns", "_ns", "ms", _TIME["ms"])
 NS_AS_US = NS.in_("us", _TIME["us"])
-"""Pages show most times in ms, in which a few microseconds would be 0.002, and many seconds 61000."""
+"""Pages show most times in ms. In ms, a few microseconds would be 0.002, and many seconds 61000, so these times use us
+and s."""
 NS_AS_S = NS.in_("s", _TIME["s"])
 US = Unit("us", "_us", "ms", _TIME["ms"] / _TIME["us"])
 S = Unit("s", "_s", "s")
@@ -59,10 +60,10 @@ COUNT = Unit("", "", "")
 TEXT = Unit("", "", "", is_text=True)
 
 UNITS = (PKTS, BYTES, BPS, NS, US, S, NATS, RATIO)
-"""Units that are suffixes of names."""
+"""Units whose suffixes end the names of scalars."""
 
 
-# The texts of the members are headings that users see.
+# The members' values are headings that users see.
 class Group(StrEnum):
     """Groups of scalars, in the order in which `leowarp show --metrics` prints them."""
 
@@ -80,14 +81,15 @@ class Group(StrEnum):
 
 @dataclass(frozen=True)
 class Scalar:
-    """A number (or text) that every run, or every flow of a kind, has in `summary.json`. The scalar is null if unknown.
+    """A number (or text) that every run, or every flow of a kind, has in `summary.json`. The scalar's value is null if
+    unknown.
 
     name: Key in `summary.json`. A dot precedes the key of a nested object (`fairness.jain_index`).
     unit: Unit; the name ends in its suffix.
     group: Group in `leowarp show --metrics`.
     definition: Exact definition, which `40-metrics.parquet` and the reference contain.
-    page: Label on a run's page, which may continue that of the row before. None: no page shows the scalar.
-    overview: Label in the table that `leowarp run` and `leowarp compare` print at the end. None: that table does not
+    page: Label on a run's page, which may continue the label of the row above. None if no page shows the scalar.
+    overview: Label in the table that `leowarp run` and `leowarp compare` print at the end. None if that table does not
         show the scalar.
     """
 
@@ -112,12 +114,12 @@ def names(section: Iterable[Scalar]) -> tuple[str, ...]:
 
 
 def by_name(*sections: Section) -> dict[str, Scalar]:
-    """Scalars by name. If probes and TCP define a scalar differently, the first definition is used.
+    """Scalars by name. If probes and TCP define a scalar differently, the first definition counts.
 
-    With this, the unit of a column of results or of an axis can be found by its name. Scalars with the same name have
-    the same unit.
+    The mapping gives the unit of a column of results, or of an axis, by its name. Scalars with the same name have the
+    same unit.
 
-    *sections: Sections of scalars. If two of them contain the same name, the definition of the earlier one is used.
+    *sections: Sections of scalars. If two sections contain the same name, the definition of the earlier section counts.
     Returns: Scalars in the order of the sections.
     """
     scalars_by_name: dict[str, Scalar] = {}
@@ -129,7 +131,7 @@ def by_name(*sections: Section) -> dict[str, Scalar]:
 def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
     """Scalars of a run or a flow by their declared names; lists are left out.
 
-    summary: `summary.json`, or an entry of its `flows`. Objects in it contain no further objects.
+    summary: `summary.json`, or an entry of its `flows`. The objects in it contain no further objects.
     Returns: Values by names with dots.
 
     >>> flat({"name": "x", "fairness": {"jain_index": 1.0}, "flows": [1]})
@@ -149,14 +151,14 @@ def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
 def ordered(values: Mapping[str, Any], declared: Section) -> dict[str, Any]:
     """Computed values of a run or a flow, in the order of their declaration.
 
-    values: Values for `summary.json` in any order. Objects are mappings, or None if unknown.
-    declared: Scalars that must all be present; no others are allowed.
-    Returns: `values` by their keys (which have no dots).
+    values: Values for `summary.json` in any order. An object is a mapping, or None if unknown.
+    declared: Scalars that must all be present; no other values are allowed.
+    Returns: `values` with their keys, which have no dots.
     Raises AssertionError if a computed value is not declared, or vice versa: a scalar's declaration and function belong
         together.
     """
     declared_names = names(declared)
-    # The result has one entry per object, at the position of its first scalar.
+    # An object has one entry in the result, at the position of the object's first scalar.
     tops = tuple(dict.fromkeys(name.partition(".")[0] for name in declared_names))
     # An unknown object is a single null with the name of the object.
     unknown = {name for name in tops if values.get(name, "") is None}

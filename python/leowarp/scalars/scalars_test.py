@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the table of scalars is consistent. `metrics/summary_test.py` tests that runs contain the declared
-scalars."""
+"""The table of scalars is consistent. `metrics/summary_test.py` tests that runs contain the declared scalars."""
 
 import pytest
 
@@ -19,7 +18,7 @@ def test_a_name_ends_in_its_unit():
     for scalar in EVERY:
         owner, _, inner = scalar.name.partition(".")
         said = [unit.suffix for unit in UNITS if (inner or owner).endswith(unit.suffix)]
-        # In `drops_by_cause_pkts.queue`, the unit is at the end of the object's name.
+        # For `drops_by_cause_pkts.queue`, the unit is at the end of the object's name.
         said = said or [unit.suffix for unit in UNITS if inner and owner.endswith(unit.suffix)]
         assert said == ([scalar.unit.suffix] if scalar.unit.suffix else []), scalar.name
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def plainly(value: float | str) -> str:
-    """Counts with all digits, other numbers with three significant digits."""
+    """Text of a number: counts with all digits, other numbers with three significant digits."""
     if isinstance(value, str):
         return value
     return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
@@ -40,7 +40,7 @@ def _span_of_s(value_s: float) -> str:
 
 
 def _digits(value: float) -> str:
-    """Four significant digits, and all digits before the decimal point."""
+    """Text of a number with four significant digits, or with all digits before the decimal point if there are more."""
     # `#` keeps trailing zeros, so that 1.200 and 1.234 have the same precision.
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:#.4g}".rstrip(".")
 
@@ -48,4 +48,4 @@ def _digits(value: float) -> str:
 TEXTS: dict[str, Callable[..., str]] = {
     "_bps": rate_text, "_ns": span_text, "_us": _span_of_us, "_s": _span_of_s, "_ratio": ratio_text,
 }  # fmt: skip
-"""Functions that format scalars, by the end of their names. Other scalars are printed unchanged."""
+"""Functions that format scalars, by the end of their names. Other scalars are printed as they are."""

@@ -1,19 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps from scenario text to plan. This is the first package; all others build on it."""
+"""The steps from scenario text to plan. All other packages of leowarp build on this one."""
 
 from leowarp.scenario.extent import check_extent, long_run
 from leowarp.scenario.loading import Scenario, load
 from leowarp.scenario.plan import is_kernel_name, plan_inputs, plan_of, resolve
 from leowarp.scenario.schema import Plan
-
-__all__ = [
-    "Plan",
-    "Scenario",
-    "check_extent",
-    "is_kernel_name",
-    "load",
-    "long_run",
-    "plan_inputs",
-    "plan_of",
-    "resolve",
-]

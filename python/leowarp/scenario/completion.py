@@ -33,16 +33,16 @@ from leowarp.scenario.workload.traffic import complete_traffic
 
 
 def complete(draft: Draft, document: Node, problems: Problems) -> None:
-    """Fill in values that follow from other keys; every broken rule goes to `problems`.
+    """Fill in values that follow from other keys, and report every broken rule to `problems`.
 
     draft: All sections, each decoded by itself; changed in place.
-    document: The whole text; it gives the line for messages about missing keys.
-    problems: Gathers the mistakes; this function raises nothing.
+    document: The root table of the text, whose line is used in messages about missing keys.
+    problems: Collects the mistakes; this function raises nothing.
     """
     medium = _check_medium(draft, document, problems)
     given = [each for name, each in MEDIA.items() if name in draft.sections]
-    # The constellation is completed before the stations, and the other media after them. Messages about one line come
-    # in this order.
+    # The constellation is completed before the stations, and the other media after the stations. Messages about the
+    # same line are reported in this order.
     for each in given:
         if each is Constellation:
             each.complete(draft.sections[each.NAME], problems)
@@ -61,8 +61,8 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
         if each is not Constellation:
             each.complete(draft.sections[each.NAME], problems)
         _fill_in(draft, each.defaults(draft.sections))
-    # Flows are completed after the stations and after every medium's defaults: ends of flows are names of stations, and
-    # the MTU, which a medium may set, limits a payload.
+    # Ends of flows are names of stations, and a medium may set the MTU, which limits a payload. Flows are therefore
+    # completed after the stations and after the defaults of every medium.
     complete_family(draft, problems)
     complete_flows(draft, document, problems)
     complete_modules(draft, problems)
@@ -80,18 +80,18 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
 
 
 def _check_medium(draft: Draft, document: Node, problems: Problems) -> type[MediumSection]:
-    """The type of the only medium that is given, which carries the packets.
+    """The type of the medium that the text gives.
 
-    If no medium or several are given, the mistake is noted. Some medium is still returned, so that later checks find
-    the other mistakes in the file.
+    A text with no medium, or with several, is a mistake that is reported to `problems`. The type of a medium is
+    returned even then, so that later checks find the other mistakes in the file.
     """
     media = [name for name in MEDIA if name in draft.sections]
     all_of_them = ", ".join(f"[{name}]" for name in MEDIA)
     if not media:
         rule = f"none of {all_of_them} is given"
         problems.add(document.origin, "", rule, 'write [constellation] and below it preset = "oneweb-study"')
-        # Stations suggest that a constellation was meant. With a chain instead, each station and each flow's ends would
-        # be reported as mistakes.
+        # A text with stations was probably meant to have a constellation. If we returned a chain, each station and each
+        # flow's ends would be reported as mistakes.
         return Constellation if draft.stations else Chain
     medium = medium_of(media)
     may_follow = issubclass(medium, FollowsConstellation)
@@ -113,8 +113,8 @@ def _check_medium(draft: Draft, document: Node, problems: Problems) -> type[Medi
 def _check_geometry(draft: Draft, medium: type[FollowsConstellation], problems: Problems) -> bool:
     """Check that a constellation is given if, and only if, the medium follows one.
 
-    Returns: Whether the medium's own key says that it follows a constellation. Later checks use this, whether or not a
-        constellation is given.
+    Returns: Whether the medium's own key says that it follows a constellation. The result is the same if
+        ``[constellation]`` is missing.
     """
     key, preset = medium.FOLLOWS
     section, sky = draft.sections[medium.NAME], draft.sections.get("constellation")
@@ -130,7 +130,7 @@ def _check_geometry(draft: Draft, medium: type[FollowsConstellation], problems: 
 
 
 def _fill_in(draft: Draft, defaults: Mapping[str, Mapping[str, object]]) -> None:
-    """Write a medium's defaults into other sections; keys given in the text keep their values.
+    """Write a medium's defaults into other sections; a key that the text gives is not changed.
 
     defaults: Section -> key -> value as a user would write it (`MediumSection.defaults`).
     """
@@ -143,12 +143,12 @@ def _fill_in(draft: Draft, defaults: Mapping[str, Mapping[str, object]]) -> None
 
 
 def _complete_stations(draft: Draft, document: Node, problems: Problems) -> None:
-    """Check that stations have unique names and coordinates. Both coordinates come from the text, or both from the
-    gazetteer.
+    """Check that stations have unique names and coordinates. A station has both coordinates from the text, or both from
+    the gazetteer.
 
-    Giving only one of the two coordinates is a mistake, even for a known place.
+    To give only one of the two coordinates is a mistake, even for a place in the gazetteer.
     """
-    # Traffic adds its own stations. If it adds no station, its mistakes have already been reported.
+    # Traffic adds its own stations. If traffic adds no station, the mistakes in it have already been reported.
     if not draft.stations and "traffic" not in draft.sections:
         node = document.get("stations")
         origin = document.origin if node is None else node.origin
@@ -161,7 +161,8 @@ def _complete_stations(draft: Draft, document: Node, problems: Problems) -> None
         _check_station_name(section, name, seen, problems)
         seen.add(name)
         missing = [key for key in ("latitude", "longitude") if not section.gave(key)]
-        # Both or neither are filled in, so that a station never mixes coordinates of the gazetteer and of the text.
+        # Both coordinates or neither are filled in, so that a station never has one from the gazetteer and one from the
+        # text.
         if name in PLACES:
             place = dict(zip(("latitude", "longitude"), PLACES[name], strict=True))
             if len(missing) == 2:
@@ -178,7 +179,7 @@ def _complete_stations(draft: Draft, document: Node, problems: Problems) -> None
 
 
 def _check_station_name(section: Section, name: str, seen: set[str], problems: Problems) -> None:
-    """Check that names are unique, and contain no character that the tables' notation uses."""
+    """Check that a station's name is unique, and contains no character that has a meaning in the tables."""
     origin, key = section.where("name"), f"{section.name}.name"
     if name in seen:
         problems.add(origin, key, f'there are two stations called "{name}"', "names tell stations apart")
@@ -189,7 +190,8 @@ def _check_station_name(section: Section, name: str, seen: set[str], problems: P
 
 
 def _imply_stations(draft: Draft, medium: type[MediumSection], problems: Problems) -> None:
-    """Replace the stations by the two stations of the medium. A plan may name these two again, but no others."""
+    """Replace the scenario's stations by the two stations that the medium defines. The text of a plan may contain these
+    two stations, but no others."""
     implied = medium.STATIONS or ()
     for section in draft.stations:
         name = section.values.get("name")
@@ -200,7 +202,8 @@ def _imply_stations(draft: Draft, medium: type[MediumSection], problems: Problem
             if key != "name":
                 rule = f"has no effect: what carries the packets is [{medium.NAME}]"
                 problems.add(section.where(key), f"{section.name}.{key}", rule, "take it out")
-    # These stations appear in no text, so they have no line of their own; [run] is a section that always exists.
+    # No text contains these stations, so they have no line. Messages name the line of [run], a section that always
+    # exists.
     origin = draft.sections["run"].origin
     draft.stations[:] = [
         Section(f"stations.{i}", origin, {"name": name, "latitude_deg": None, "longitude_deg": None, "height_m": None})
@@ -209,7 +212,7 @@ def _imply_stations(draft: Draft, medium: type[MediumSection], problems: Problem
 
 
 def _check_observe(draft: Draft, problems: Problems) -> None:
-    """Check that a capture file is requested only with the capture from which packet truth is made."""
+    """Check that a pcapng file is requested only with `truth`, because nothing is captured without it."""
     observe = draft.sections["observe"]
     captured = value_of(observe, sections.Observe, "truth")
     if value_of(observe, sections.Observe, "pcap") != "none" and not captured:
@@ -250,15 +253,15 @@ def _check_network(draft: Draft, problems: Problems) -> None:
 
 
 def _check_update(routing: Section, problems: Problems) -> None:
-    """Check keys of nodes that switch one by one. They have no effect if all nodes switch at once, and links must stay
-    up during the switch."""
+    """Check the keys of route updates in which nodes switch one after another. These keys have no effect if all nodes
+    switch at once. If nodes switch one after another, links must stay up during the switch."""
     if value_of(routing, sections.Routing, "update") == "atomic":
         for key in filter(routing.gave, UPDATE_KEYS):
             rule = 'has no effect without update = "staggered"'
             problems.add(routing.where(key), f"routing.{key}", rule, 'write update = "staggered", too')
         return
-    # With `source`, a packet keeps its path, even if some nodes have already switched to the next path. No path leads
-    # over a link that goes down.
+    # With `source`, a packet keeps its path although some nodes have already switched to the next path. A link of the
+    # old path must therefore not go down during the switch.
     for key, only in (("in_flight", "drain"), ("leaving_links", "keep")):
         value = value_of(routing, sections.Routing, key)
         if value != only:
@@ -283,7 +286,7 @@ def _check_hosts(draft: Draft, problems: Problems) -> None:
         _check_recovery(section, problems)
     for section in (draft.sections["tcp"], *draft.hosts.values(), *draft.pinned.values()):
         for sysctl in section.values.get("sysctl", {}):
-            # A host is a network namespace. Below /proc/sys/net, a namespace has only the sysctls that Linux keeps per
+            # A host is a network namespace, which has only those sysctls below /proc/sys/net that Linux keeps per
             # namespace.
             if not is_per_host(sysctl) and section.name:
                 rule = f"{sysctl} is one for the whole guest, not one a host"
@@ -298,7 +301,7 @@ def _check_hosts(draft: Draft, problems: Problems) -> None:
 
 
 def _check_recovery(section: Section, problems: Problems) -> None:
-    """Check that at most one key selects the loss detection, and that a threshold is below its maximum."""
+    """Check that at most one key selects the loss detection, and that `reordering` is not above `max_reordering`."""
     if section.values.get("rack") is not None and section.values.get("recovery") is not None:
         rule = "is given, and recovery says it, too"
         problems.add(section.where("rack"), f"{section.name}.rack", rule, "take one of them out")
@@ -318,4 +321,5 @@ _DEFAULTED = {
     "isl": sections.Isl, "ground": sections.Ground, "routing": sections.Routing,
 }  # fmt: skip
 _SIGNS_NOT_IN_NAMES = (":", ">", "/", "\\", ",")
-"""The tables write `a>b` and `host:NAME`. A name with these characters would be ambiguous there, or in a path."""
+"""The tables use `a>b` for a direction and `host:NAME` for a host. A station name with these characters would be
+ambiguous in the tables, or in a file path."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that an access link implies for the rest of a scenario."""
+"""Defaults of other sections that differ if the medium is an access link."""
 
 from leowarp.scenario import load, resolve
 from leowarp.scenario.document import _GOVERNS

@@ -2,9 +2,9 @@
 """Scenario texts as trees in which every value keeps its origin, and the merging of layers of such trees.
 
 A scenario is up to three layers: the file that it extends, the file itself, and each ``--set``. A higher layer replaces
-single keys of tables, and whole lists. Some keys govern others, as a preset fills in a constellation. If a higher layer
-sets such a key, the governed keys of lower layers are removed. Otherwise ``--set constellation.preset=iridium`` would
-change nothing in a plan, which contains every key.
+single keys of tables, and whole lists. Some keys govern others: `preset`, for example, fills in the keys of a
+constellation. If a higher layer sets a governing key, the keys that it governs are removed from the lower layers. A
+plan contains every key, so ``--set constellation.preset=iridium`` would otherwise change nothing in a plan.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ Overrides = Mapping[str, Any] | Sequence[str]
 
 
 def read_document(path: Path, overrides: Overrides = ()) -> Node:
-    """A scenario file, on top of the file that it extends, with the overrides on top of both.
+    """A scenario file merged over the file that it extends, with the overrides merged over both.
 
-    path: A TOML file, or a run directory, whose plan is then used.
-    overrides: list of "KEY=VALUE" or dict. One layer for each override, in this order.
+    path: A TOML file, or a run directory; of a run directory, the plan is read.
+    overrides: list of "KEY=VALUE" or dict, of dotted key to value. Each override is a layer of its own; later overrides
+        replace earlier ones.
     Returns: The root table, from which the key `extends` is removed.
     Raises ScenarioError if a file cannot be read, is not TOML, or extends itself, or if an override is malformed.
     """
@@ -53,25 +54,28 @@ def read_document(path: Path, overrides: Overrides = ()) -> Node:
 
 
 def merge(lower: Node, upper: Node) -> Node:
-    """`upper` on top of `lower`: tables key by key, everything else replaced.
+    """`lower` with `upper` merged over it: tables are merged key by key; any other value of `upper` replaces that of
+    `lower`.
 
     Keys of `lower` that are governed by a key of `upper` (`_GOVERNS`) are removed before the merge.
 
     Returns: A new tree; neither of the two is changed.
     """
-    # Keys are removed only from the lower layer: if the upper layer gives a key beside its preset, the key overrides
-    # the preset.
+    # Keys are removed only from the lower layer. If the upper layer gives a preset and also a key that the preset fills
+    # in, the upper layer's key overrides the preset.
     return _merge(_without_governed(lower, upper), upper)
 
 
 def override_layers(overrides: Overrides, file: Path, base: Node) -> Iterable[Node]:
-    """One layer for each override. Lists are copied from the document below, with one element changed.
+    """One layer for each override. An override of a list element gives a copy of the list in the document below, with
+    this element changed.
 
-    overrides: list of "KEY=VALUE" or dict. In a list, the values are TOML, or else plain text. In a dict, values are
-        used unchanged, including nodes.
-    file: The scenario; the default origin in messages, and the base of relative file names.
-    base: The document to which the first override applies; each later override also sees the earlier ones.
-    Yields: A table with one path in it.
+    overrides: list of "KEY=VALUE" or dict. Values of a list of overrides are read as TOML; a value that is not TOML is
+        text. Values of a dict are used unchanged; they may be nodes.
+    file: The scenario file, which is named in messages and to which relative file names refer.
+    base: The document to which the first override applies; each later override applies to the result of the earlier
+        ones.
+    Yields: A table that contains only the path of the overridden key.
     Raises ScenarioError if there is no ``=``, if the key is not a dotted key, or if the key leads through a scalar or
         past the end of a list.
     """
@@ -85,12 +89,12 @@ def override_layers(overrides: Overrides, file: Path, base: Node) -> Iterable[No
                 raise ScenarioError(f"--set {text}: has no =", 'write --set KEY=VALUE, as in --set run.duration="60 s"')
             pairs.append((text, key, _override_value(value)))
     for text, key, value in pairs:
-        # A study's values come as nodes, which already have their line in the study's file.
+        # A study passes its values as nodes, which already have their line in the study's file.
         node = value if isinstance(value, Node) else plant(value, Origin(file, override=text), (), {})
         parts = override_key(key, node.origin)
         layer = _with_preset(_override_node(base, parts, node, node.origin, ""))
-        # The next override sees the result of this one: `flows.1.kind=ping` may follow a `flows.1.source=A` that
-        # created the flow.
+        # The next override applies to the result of this one, because `flows.1.kind=ping` may follow a
+        # `flows.1.source=A` that created the flow.
         base = merge(base, layer)
         yield layer
 
@@ -99,9 +103,9 @@ def plant(value: Any, origin: Origin, path: KeyPath, lines: Mapping[KeyPath, int
     """Plain TOML values as nodes; `lines` gives the line of each path, with `origin` as the default.
 
     value: Dicts, lists and scalars.
-    origin: Origin of the whole value. A node without a line of its own gets the line of the enclosing table.
+    origin: Origin of the whole value. A node whose path is not in `lines` gets the line of the enclosing table.
     path: tuple of str and int. Place of `value` in the document.
-    lines: As from `positions.key_lines`; empty for values that were typed.
+    lines: Result of `positions.key_lines`; empty for values that the user typed.
     """
     here = Origin(origin.file, lines[path], origin.override) if path in lines else origin
     if isinstance(value, Mapping):
@@ -116,12 +120,12 @@ def plant(value: Any, origin: Origin, path: KeyPath, lines: Mapping[KeyPath, int
 
 
 def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
-    """A file, on top of the file that it extends.
+    """A file, merged over the file that it extends.
 
-    `below` holds the resolved paths of the files that extend this one, so that a link back to one of them is also
-    found.
+    `below` holds the resolved paths of the files that extend this one. A file that extends one of them would extend
+    itself, which is an error.
 
-    Raises ScenarioError if it extends itself or a missing file, or if it is a run's plan that extends anything.
+    Raises ScenarioError if the file extends itself or a missing file, or if it is a run's plan that extends anything.
     """
     if path.resolve() in below:
         chain = " -> ".join(file.name for file in (*below, path))
@@ -142,13 +146,14 @@ def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
         rule = f"there is no file {base_path} to extend"
         raise ScenarioProblems([Problem(extends.origin, "extends", rule, "the name is relative to this file's folder")])
     base = _read_layers(base_path, (*below, path.resolve()))
-    # A run directory has the scenario's name. A variant is another scenario, so it does not inherit the name.
+    # A run directory is named after its scenario. A variant of a scenario has its own run directory, so it does not
+    # inherit the name.
     base.value.pop("name", None)
     return merge(base, node)
 
 
 def _with_presets(node: Node) -> Node:
-    """A layer, merged with the preset files that its ``access.preset`` and those of its stations name
+    """A layer with the preset files merged below it that its own ``access.preset`` and those of its stations name
     (`_with_preset`)."""
     node = _with_preset(node)
     stations = node.get("stations")
@@ -159,15 +164,13 @@ def _with_presets(node: Node) -> Node:
 
 
 def _with_preset(node: Node) -> Node:
-    """A layer, or a station of one, with the file named by its ``access.preset`` (if any) merged below it.
+    """A layer, or one station of a layer, merged over the file that its ``access.preset`` names, if it names a file.
 
-    `preset` is set to the value given in that file (or its default). `preset_file` names the file and its sha256, so
-    that a plan records the origin of its values but no longer needs the file.
+    The key `preset` is set to the value in that file, or to its default. The key `preset_file` records the file's name
+    and sha256: a plan thus states where its values come from, and no longer needs the file.
 
-    Raises
-    ------
-    ScenarioError
-        If the file does not exist, contains anything else than ``[access]``, or itself names a file.
+    Raises ScenarioError if the preset file does not exist, contains anything other than ``[access]``, or itself names a
+    preset file.
     """
     named = node.get("access", "preset")
     if named is None or not isinstance(named.value, str) or not named.value.endswith(".toml"):
@@ -207,7 +210,7 @@ def _with_preset(node: Node) -> Node:
 
 
 def _with_profile(node: Node) -> Node:
-    """A layer, or a station of one, with the values of the file of its ``access.profile`` (if any) merged below it."""
+    """A layer, or one station of a layer, merged over the profile file that its ``access.profile`` names, if any."""
     named = node.get("access", "profile")
     path = None if named is None or not isinstance(named.value, str) else PROFILE_FILES.get(named.value)
     if path is None:
@@ -216,7 +219,7 @@ def _with_profile(node: Node) -> Node:
     ours = dict(_read_file(path).value["access"].value)
     geometry = node.get("access", "geometry")
     if geometry is not None and geometry.value == "constellation":
-        # Base round trips then follow from slant ranges.
+        # With this geometry, base round trips follow from slant ranges.
         del ours["base_rtts"]
     digest = hashlib.sha256(plainfiles.read(path, plainfiles.MOST_TOML_BYTES, links=True)).hexdigest()
     ours["preset_file"] = Node(f"{path.name} {digest}", Origin(path, 1))
@@ -227,7 +230,7 @@ def _read_file(path: Path) -> Node:
     """Values of one file as nodes. A file that is missing, not UTF-8, not TOML or nested too deep causes an error
     message."""
     try:
-        # A user may reach a scenario through a symbolic link, but a run directory contains no links.
+        # A user's scenario may be a symbolic link, but a link to a plan in a run directory is rejected.
         content = plainfiles.read(path, plainfiles.MOST_TOML_BYTES, links=path.name != PLAN)
         text = content.decode("utf-8-sig")
     except FileNotFoundError:
@@ -249,16 +252,15 @@ def _read_file(path: Path) -> Node:
         raise ScenarioError(_syntax_message(path, str(error)), "this is not valid TOML (https://toml.io)") from None
 
 
-# Both results are cached, because a study reads the same file for each combination. Treat the results as read-only.
+# The results of `_values` and `_lines` are cached, because a study reads the same file for each combination. Treat the
+# results as read-only.
 @lru_cache(maxsize=4)
 def _values(text: str) -> Mapping[str, Any]:
-    """Values of a TOML text."""
     return tomltext.loads(text)
 
 
 @lru_cache(maxsize=4)
 def _lines(text: str) -> Mapping[KeyPath, int]:
-    """Line of each key of a TOML text, from 1."""
     return key_lines(text)
 
 
@@ -271,7 +273,8 @@ def _syntax_message(path: Path, message: str) -> str:
 
 
 def _override_value(text: str) -> Any:
-    """The text as a TOML value if it is one; otherwise the text itself, because a shell removes quotes.
+    """The value of a text that is TOML; any other text is itself the value, because a shell has removed the quotes
+    around it.
 
     >>> _override_value("60"), _override_value("60 s")
     (60, '60 s')
@@ -293,7 +296,7 @@ def override_key(text: str, origin: Origin) -> list[str]:
     ['flows', '0', 'start']
     """
     try:
-        # Keys are parsed as TOML, too, because a part that contains a dot is in quotes.
+        # Keys are parsed as TOML because a key part that contains a dot is written in quotes.
         parts, value = [], tomllib.loads(f"{text.strip()} = 0")
         node: Any = value
         while isinstance(node, dict) and len(node) == 1:
@@ -307,10 +310,10 @@ def override_key(text: str, origin: Origin) -> list[str]:
 
 
 def _override_node(base: Node | None, parts: list[str], value: Node, origin: Origin, so_far: str) -> Node:
-    """A tree with only `value` at the path `parts`, to be merged on top of `base`.
+    """A tree that contains only `value`, at the path `parts`, to be merged over `base`.
 
-    Layers replace lists as a whole. A list on the path is therefore copied with one element changed. An index equal to
-    its length adds an element.
+    Layers replace lists as a whole. If the path leads through a list, the list is therefore copied with one element
+    changed. An index equal to the list's length adds an element.
     """
     if not parts:
         return value
@@ -318,7 +321,8 @@ def _override_node(base: Node | None, parts: list[str], value: Node, origin: Ori
     here = f"{so_far}.{part}" if so_far else part
     below = base.value if base is not None else {}
     if isinstance(below, list):
-        # Longer numbers are not list indexes. Python's int() also rejects texts of thousands of digits.
+        # A number of six or more digits is not accepted as an index. Python's int() also rejects texts of thousands of
+        # digits.
         index = int(part) if part.isdecimal() and len(part) < 6 else _places(below).get(part)
         if index is None or index > len(below):
             count = len(below)
@@ -329,16 +333,17 @@ def _override_node(base: Node | None, parts: list[str], value: Node, origin: Ori
             raise ScenarioProblems([Problem(origin, here, rule, f"{guess}write {there}{so_far}.{count} to add one")])
         old = below[index] if index < len(below) else Node({}, origin)
         new = _override_node(old, rest, value, origin, here)
-        # A station's preset file is merged here as the preset file of a layer is: above the lower values.
+        # A preset file that a station's override names is merged here, as for a whole layer: over the lower values.
         new = _with_preset(new) if rest else new
         return Node([*below[:index], merge(old, new), *below[index + 1 :]], origin)
     if not isinstance(below, dict):
         raise ScenarioProblems([Problem(origin, here, f"{so_far} is a single value and has no keys")])
-    # `--set flows.0.source=A` creates the first flow of a scenario without flows; otherwise it would create a table
-    # "0".
+    # `--set flows.0.source=A` creates the first flow of a scenario without flows. Without this branch, the override
+    # would create a table named "0".
     if part in _LISTS and not so_far and rest and part not in below:
         below = {part: Node([], origin)}
-    # A sysctl's name contains dots. The rest of the key is therefore one name, as `_flat` makes it for a file.
+    # A sysctl's name contains dots. The rest of the override's key is therefore one name; `_flat` does the same for a
+    # file.
     if part == "sysctl" and rest:
         rest = [".".join(rest)]
     child = below.get(part)
@@ -348,13 +353,14 @@ def _override_node(base: Node | None, parts: list[str], value: Node, origin: Ori
 
 
 def _places(items: Sequence[Node]) -> dict[str, int]:
-    """Index of each named table of a list, by name: stations, and flows that have a name."""
+    """Index of each named table in a list of stations or flows, by name; flows without a name are left out."""
     names = [item.get("name") for item in items]
     return {name.value: n for n, name in enumerate(names) if name is not None and isinstance(name.value, str)}
 
 
 def _merge(lower: Node, upper: Node) -> Node:
-    """Merge two layers key by key: tables are merged; otherwise the upper value replaces the lower one."""
+    """Merge two layers key by key: if both values are tables, they are merged; otherwise the upper value replaces the
+    lower one."""
     if not (isinstance(lower.value, dict) and isinstance(upper.value, dict)):
         return upper
     merged = dict(lower.value)
@@ -365,10 +371,11 @@ def _merge(lower: Node, upper: Node) -> Node:
 
 
 def _without_governed(lower: Node, upper: Node) -> Node:
-    """`lower` without the keys that `upper` governs. A preset in an upper layer fills these keys in again."""
+    """`lower` without the keys that `upper` governs. If `upper` names a preset, the preset then fills these keys in."""
     filled = lower.get("access", "preset_file")
     if filled is not None and any(upper.get("access", key) is not None for key in ("preset", "profile")):
-        # A new preset or profile replaces one from a file, so all keys that the file filled in are removed.
+        # If the upper layer sets a preset or profile, all keys that the lower layer took from a preset or profile file
+        # are removed.
         files = {filled.origin.file, *PROFILE_FILES.values()}
         of_file = [key for key, child in lower.value["access"].value.items() if child.origin.file in files]
         lower = _without(lower, [("access", key) for key in of_file])
@@ -377,22 +384,23 @@ def _without_governed(lower: Node, upper: Node) -> Node:
         if setting is not None and setting.value != _KEEPS.get(governing, "none"):
             lower = _without(lower, [(*governing[:-1], key) for key in governed])
     for name, section in upper.value.items() if isinstance(upper.value, dict) else ():
-        # A plan's notes on a file's content apply only to that file.
+        # The hash of a file in a plan applies only to that file, so a new file name removes the hash.
         keys = section.value if isinstance(section.value, dict) else ()
         lower = _without(lower, [(name, f"{key}_sha256") for key in keys])
     if any(upper.get("access", key) is not None for key in ("clock", "phase", "period")):
-        # These keys are the reconfiguration schedule that a plan passes to handover-aware congestion controls.
+        # A plan passes the reconfiguration schedule to handover-aware congestion controls in these keys.
         lower = _without(
             lower, [("modules", name, key) for name in HANDOVER_AWARE for key in ("phase_ns", "period_ns")]
         )
-    # A plan contains every sysctl of guest and hosts. Sysctls follow from [tcp] and [guest], so a change of either
-    # section derives them again.
+    # A plan contains every sysctl of the guest and of the hosts. Sysctls follow from [tcp] and [guest]: if the upper
+    # layer has one of these sections, they are derived again.
     if any(upper.get(section) is not None for section in ("tcp", "guest")):
         lower = _without(lower, [("sysctl",)])
     hosts, changed = lower.get("hosts"), upper.get("hosts")
     if hosts is not None and isinstance(hosts.value, dict):
         for host in hosts.value:
-            # [tcp] applies to every host; other stations imply other hosts.
+            # A change of [tcp] affects every host, and a change of the stations changes the hosts; both remove the
+            # sysctls of all hosts.
             everywhere = upper.get("tcp") is not None or upper.get("stations") is not None
             if everywhere or (changed is not None and changed.get(host, "tcp") is not None):
                 lower = _without(lower, [("hosts", host, "sysctl")])
@@ -400,7 +408,8 @@ def _without_governed(lower: Node, upper: Node) -> Node:
 
 
 def _without(node: Node, paths: Iterable[tuple[str, ...]]) -> Node:
-    """The node without these keys. Keys set by an override are kept, because all overrides have the same rank."""
+    """The node without these keys. A key that an override sets is not removed, because no override has precedence over
+    another override."""
     for path in paths:
         lower = node.get(*path)
         if lower is not None and lower.origin.override is None:
@@ -414,7 +423,8 @@ def _without(node: Node, paths: Iterable[tuple[str, ...]]) -> Node:
 
 
 def _flat(node: Node) -> Node:
-    """Unquoted, ``net.ipv4.tcp_sack`` is three nested tables in TOML; this joins them into one name again."""
+    """Unquoted, ``net.ipv4.tcp_sack`` is three nested tables in TOML; this function joins the parts into one name
+    again."""
     if not isinstance(node.value, dict):
         return node
     flat: dict[str, Node] = {}
@@ -431,17 +441,17 @@ _LISTS = ("stations", "flows")
 
 _SECTIONS: dict[str, type[MediumSection] | type[QueueKeys]] = {**MEDIA, "isl": Isl, "ground": Ground}
 
-# Key -> neighbouring keys that are removed when a higher layer sets this key.
+# Governing key -> its neighbouring keys that are removed when a higher layer sets the governing key.
 _GOVERNS: dict[tuple[str, ...], tuple[str, ...]] = {
     **{(name, key): governed for name, section in _SECTIONS.items() for key, governed in section.GOVERNS.items()},
-    ("name",): ("latitude", "longitude", "height"),  # A key of a station, because lists are replaced as a whole.
-    ("packet_rate",): ("interval", "rate"),  # A key of a flow.
+    ("name",): ("latitude", "longitude", "height"),  # of a station: lists are replaced as a whole
+    ("packet_rate",): ("interval", "rate"),  # of a flow
     ("interval",): ("packet_rate",),
     ("flood",): ("interval", "packet_rate"),
     ("rate",): ("packet_rate",),
 }
 
-# Governing key -> the value for which no keys are removed.
+# Governing key -> the value of this key for which the governed keys are not removed.
 _KEEPS: dict[tuple[str, ...], str] = {
     (name, key): kept for name, section in MEDIA.items() for key, kept in section.KEEPS.items()
 }

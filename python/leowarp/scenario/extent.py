@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Size of a plan: its contents, and upper bounds on the memory and time of a run, known before anything is computed.
+"""Size of a plan: the numbers of what it contains, and upper bounds on the memory and time of a run, before anything is
+computed.
 
 Each cost per unit was measured on one machine (docs/performance.md, "Limits"); the constants below name the
-measurement. Estimates are upper bounds within a factor of about two. They only reject plans that cannot work; they
-never change a result.
+measurement. The true cost is at least about half of the estimate, and not above it. A plan whose estimate is too large
+is rejected; the estimates never change a result.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from leowarp.scenario.schema import Access, Chain, Constellation, Measured, Mobi
 from leowarp.scenario.text.counts import MOST_FLOWS, MOST_STATIONS
 
 MOST_SATELLITES = 200_000
-"""Seven times the largest number of satellites in any operator's filing. 10^6 satellites took 7.3 s of processor time
-per route update and pair, and 1.3 GiB before anything was sent."""
+"""Largest number of satellites in a plan, seven times that of any operator's filing. 10^6 satellites took 7.3 s of
+processor time per route update and pair, and 1.3 GiB before anything was sent."""
 
 MOST_CPU_S = 30 * 86_400
-"""One month of processor time on a single processor."""
+"""Largest estimated processor time of a run, s: one month on a single processor."""
 
 LONG_CPU_S = 3_600
-"""If the estimate is above this time, `leowarp plan` reports how long a run may take."""
+"""If a run's estimated processor time is above this value, s, `leowarp plan` reports how long the run may take."""
 
 _BASE_BYTES = 200 << 20
 """Memory of Python and its libraries, for an empty run."""
@@ -48,9 +49,9 @@ _GUEST_BASE_BYTES = 64 << 20
 _SEARCH_S = 7e-6
 """Time of the search for paths, per satellite, route update and pair: 10^6 satellites, 7.3 s."""
 _ROW_S = 1.5e-6
-"""Time per row of the timeline: 689,798 rows in 0.74 s, and about the same time again in the guest."""
+"""Time per row of the timeline: 689,798 rows took 0.74 s in the Python library, and about as long in the guest."""
 _SAMPLE_S = 25e-6
-"""Time per sample: the same runs took 1.5 s with an interval of 1 s, and 11.5 s with 1 ms."""
+"""Time per sample: 100 s of examples/chain.toml took 1.5 s with a sampling interval of 1 s, and 11.5 s with 1 ms."""
 _PACKET_S, _HOP_S = 1.2e-6, 0.55e-6
 """Time per packet, and per packet and link (docs/performance.md)."""
 _UNSHAPED_BPS = 1e9
@@ -61,10 +62,10 @@ _SEGMENT_BYTES = 1448
 
 @dataclass(frozen=True)
 class Part:
-    """One cause of memory or time.
+    """One cause of a run's memory and time.
 
-    what: Description of the cause, with its number.
-    hint: What to type to reduce the cost.
+    what: Description of the cause, including the number of rows, packets or satellites.
+    hint: Option with which the user reduces the cost.
     """
 
     what: str
@@ -102,7 +103,7 @@ def check_extent(plan: Plan, usable_bytes: int | None = None) -> None:
 
 
 def long_run(plan: Plan) -> str | None:
-    """A sentence about a run that takes hours, with the reason; None for a shorter run."""
+    """A sentence that says why the run takes hours; None for a shorter run."""
     parts = parts_of(plan)
     needed_s = sum(part.cpu_s for part in parts)
     if needed_s < LONG_CPU_S:
@@ -128,7 +129,7 @@ def parts_of(plan: Plan) -> list[Part]:
 
 
 def _check_counts(plan: Plan) -> None:
-    """Check numbers that have a fixed limit on any machine."""
+    """Check the numbers whose limit is the same on every machine."""
     satellites = satellites_of(plan)
     if satellites > MOST_SATELLITES:
         raise ScenarioError(
@@ -160,7 +161,7 @@ def _routes(plan: Plan) -> Part:
     satellites, updates, pairs = satellites_of(plan), _times(plan, plan.routing.interval_ns), _pairs(plan)
     return Part(
         f"paths over {satellites:,} satellites at {updates:,} route updates for {pairs:,} pairs of stations",
-        # Each update gives two rows of routes per pair, each row with its path.
+        # Each route update gives two rows of routes per pair of stations, each with its path.
         satellites * _SATELLITE_BYTES + updates * pairs * 2 * _ROW_BYTES,
         updates * pairs * satellites * _SEARCH_S,
         'a shorter run (--set "run.duration=60 s"), or a longer routing.interval',
@@ -168,11 +169,12 @@ def _routes(plan: Plan) -> Part:
 
 
 def _events(plan: Plan) -> Part:
-    """Rows of the timeline for delays of links: one row at each L2 instant, for both directions of a link."""
+    """Rows of the timeline for delays of links: one row at each instant of `routing.link_interval`, for both directions
+    of a link."""
     satellites, instants = satellites_of(plan), _times(plan, plan.routing.link_interval_ns)
     is_all = isinstance(plan.medium, Constellation) and plan.network.instantiate == "all"
-    # There are two links per satellite, because each link has two ends. Otherwise there are up to a dozen links per
-    # pair of stations.
+    # In a +Grid, a satellite has four links, each of which belongs to two satellites: two links per satellite.
+    # Without `instantiate = "all"`, only the links on paths have rows: up to a dozen per pair of stations.
     links = 2 * satellites if is_all else min(12 * _pairs(plan), 2 * satellites or 12 * _pairs(plan))
     rows = instants * links
     return Part(
@@ -187,14 +189,14 @@ def _events(plan: Plan) -> Part:
 def _samples(plan: Plan) -> Part:
     observe, rows = plan.observe, 0
     if observe.sockets_ns is not None:
-        # Flows with a size end soon in runs with thousands of them.
+        # Flows with a size are not counted: in runs with thousands of them, each ends soon.
         lasting = [flow for flow in plan.flows if flow.kind in ("tcp", "program") and flow.size_bytes is None]
         rows += sum(flow.stop_ns - flow.start_ns for flow in lasting) // observe.sockets_ns
     if observe.counters_ns is not None:
         rows += len(plan.stations) * _times(plan, observe.counters_ns)
     if observe.queues_ns is not None:
-        # There is one row per link with a waiting packet. For a constellation, only the links of one path per pair are
-        # counted.
+        # There is one row per link with a waiting packet. With a constellation, we count only the links of one path per
+        # pair of stations.
         links = plan.medium.hops if isinstance(plan.medium, Chain) else 1
         links = 8 * _pairs(plan) if plan.constellation is not None else links
         rows += links * _times(plan, observe.queues_ns)
@@ -221,10 +223,10 @@ def _packets(plan: Plan) -> Part:
 
 
 def packets_of(plan: Plan) -> float:
-    """Largest number of packets that all hosts send, with ACKs and replies but without retransmissions.
+    """Largest number of packets that all hosts send, including ACKs and replies, excluding retransmissions.
 
-    A TCP flow sends its size. Without a size, all flows of a source together send as fast as the narrowest link of that
-    source.
+    A TCP flow with a size sends that size. All TCP flows of a source without a size are assumed to fill the narrowest
+    link of that source together.
     """
     told, by_source = 0.0, dict[str, float]()
     shaped_bps = likely_rate_bps(plan)
@@ -240,12 +242,12 @@ def packets_of(plan: Plan) -> float:
             # Every probe has a reply. A flood without an interval sends as fast as replies come: 10,000 per second.
             told += 2 * min(most, (flow.paced_pkts_per_s or 1e4) * lasts_s)
     link = (shaped_bps or _UNSHAPED_BPS) * plan.run.duration_ns / 1e9 / 8 / _SEGMENT_BYTES
-    # There is one ACK for every second segment.
+    # TCP sends one ACK for every second segment.
     return told + 1.5 * sum(min(link, each) if shaped_bps else each for each in by_source.values())
 
 
 def likely_rate_bps(plan: Plan) -> float | None:
-    """Approximate rate of the narrowest link; None: unshaped, or given in a file."""
+    """Approximate rate of the narrowest link; None: the link is unshaped, or its rate is in a file."""
     medium = plan.medium
     if isinstance(medium, Constellation):
         rates = [rate for rate in (plan.isl.left_bps, plan.ground.left_bps) if rate is not None]
@@ -261,7 +263,7 @@ def _access_rows(plan: Plan) -> Part:
     medium = plan.medium
     assert isinstance(medium, Access)
     per_s = 1e9 / medium.jitter_step_ns + 1e9 / medium.jitter_up_step_ns + 4e9 / medium.modulation_time_ns + 20
-    # A value lasts at least one frame.
+    # Each value of the access link's tables lasts at least one frame of the radio link.
     rows = int(min(per_s, 4 * medium.frames_per_s + 20) * plan.run.duration_ns / 1e9)
     return Part(
         f"{rows:,} changes of the link's delay and capacity",
@@ -287,10 +289,10 @@ def _fading_rows(plan: Plan) -> Part:
 
 
 _FADING_BYTES = 100
-"""Cost per sample of fading, or per codeword: examples/mobile.toml, 1,000 s."""
+"""Memory per sample of fading, or per codeword: examples/mobile.toml, 1,000 s."""
 
 _TABLES: dict[type, Callable[[Plan], Part]] = {Access: _access_rows, Mobile: _fading_rows}
-"""Media whose timeline is a randomly generated table."""
+"""Media whose timeline contains randomly generated tables, with the function that estimates their cost."""
 
 
 def _times(plan: Plan, interval_ns: int) -> int:
@@ -304,7 +306,6 @@ def _pairs(plan: Plan) -> int:
 
 
 def _size(count_bytes: float) -> str:
-    """A number of bytes in human-readable form: `1.5 GiB`."""
     for unit in ("KiB", "MiB", "GiB"):
         count_bytes /= 1024
         if count_bytes < 1024 or unit == "GiB":

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The step from a scenario file to a `Scenario`, which is checked text. Only the file, the file that it extends, and
-the overrides are read."""
+"""The step from a scenario file to a `Scenario`, whose keys and values are checked. This step reads only the scenario
+file, the file that it extends, and the overrides."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from leowarp.scenario.workload.traffic import Traffic
 class Scenario:
     """A scenario in which every key is valid, alone and together with the others.
 
-    It contains the text with the presets filled in. `plan.resolve` adds the remaining defaults and looks for the files.
+    A `Scenario` contains the values of the text and those that presets fill in. `plan.resolve` adds the remaining
+    defaults and opens the files that the scenario names.
 
     Attributes
     ----------
@@ -38,19 +39,19 @@ class Scenario:
     name : str
         The run's name.
     sections : dict
-        Section name -> content of the section. Absent sections are present as empty ones, except media and
-        traffic that are not given.
+        Section name -> content of the section. A section that the text does not mention is present and empty; only
+        media and traffic that the text does not mention are missing.
     stations, flows : tuple of Section
-        In the order of the file.
+        The ``[[stations]]`` and ``[[flows]]``, in the order of the file.
     hosts : dict
-        Station name -> the host's ``[hosts.NAME.tcp]``, empty if the text has no such table.
+        Station name -> the host's ``[hosts.NAME.tcp]``; empty if the text has no such table.
     pinned : dict
-        Station name -> the ``[hosts.NAME.sysctl]`` that a plan contains; "" -> ``[sysctl]``, the sysctls of the whole
+        Station name -> the ``[hosts.NAME.sysctl]`` in the text of a plan; "" -> ``[sysctl]``, the sysctls of the whole
         guest.
     modules : dict
-        Kernel module -> its parameters, with values in the form that a plan has.
+        Kernel module -> its parameters, with values as a plan contains them.
     dishes : dict
-        Index of a station -> its ``[stations.access]``.
+        Index of a station -> its ``[stations.access]``, for stations that have one.
     """
 
     path: Path
@@ -72,13 +73,13 @@ def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
     path : str or Path
         A TOML file, a run directory, or the name of an example (`leowarp examples`).
     overrides : list of "KEY=VALUE" or dict
-        Dotted keys that override the file, with list indexes as numbers (``flows.0.congestion_control``). In a list,
-        values are TOML, or else plain text; in a dict they are used unchanged.
+        Dotted keys that override the file, with list indexes as numbers (``flows.0.congestion_control``). Values of a
+        list of overrides are read as TOML, or else as text; values of a dict are used unchanged.
 
     Returns
     -------
     Scenario
-        The files that the scenario names have not been looked for yet: `resolve` does that.
+        A valid scenario; whether the files that it names exist is checked by `resolve`.
 
     Raises
     ------
@@ -95,7 +96,8 @@ def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
     problems = Problems()
     draft = _decode(document, problems)
     complete(draft, document, problems)
-    # This check follows the completion, so that one message lists the mistakes within sections and between them.
+    # Mistakes are raised only after the completion, so that one message lists the mistakes within sections and between
+    # sections.
     problems.raise_any()
     return Scenario(
         path=path,
@@ -111,9 +113,9 @@ def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
 
 
 def _decode(document: Node, problems: Problems) -> Draft:
-    """All sections of a document, each decoded by itself; unknown top-level keys are noted."""
+    """All sections of a document, each decoded separately; unknown top-level keys are reported."""
     known = ("schema", "extends", "name", *TABLES, "stations", "flows", "hosts", "modules", "sysctl")
-    # If several sections have the key, the hint names the last one. The hint is only a guess.
+    # The hint about an unknown key names a section that has this key: if several have it, the last one.
     elsewhere = {key: name for name, section in TABLES.items() for key in keys(section)}
     for key, node in document.value.items():
         if key not in known:
@@ -121,8 +123,8 @@ def _decode(document: Node, problems: Problems) -> Draft:
     sections = {}
     for name, section in TABLES.items():
         given = document.get(name)
-        # A medium, or traffic, may be absent; every other section exists, with defaults if the text does not mention
-        # it.
+        # A medium or traffic that the text does not mention is missing. Every other section exists, with defaults if
+        # the text does not mention it.
         if given is not None or name not in (*MEDIA, "traffic"):
             node = given if given is not None else Node({}, document.origin)
             sections[name] = decode_section(name, section, node, problems, elsewhere)
@@ -142,7 +144,7 @@ def _decode(document: Node, problems: Problems) -> Draft:
 
 
 def _name(document: Node, problems: Problems) -> str:
-    """The run's name, "" if it has none. The version of the schema is checked, too."""
+    """The run's name, "" if it has none. The version of the schema is checked in this function as well."""
     version = document.get("schema")
     # A Boolean must be excluded explicitly: in Python, True == 1.
     if version is not None and (version.value != schema.SCHEMA_VERSION or isinstance(version.value, bool)):
@@ -172,7 +174,8 @@ def _list(document: Node, name: str, section: type, problems: Problems) -> list[
 
 
 def _dishes_of(document: Node) -> dict[int, Node]:
-    """Access links of stations by index. Mistakes in the list itself are reported where the list is decoded."""
+    """Nodes of the stations' access links, by index of the station. Mistakes in the list of stations are reported
+    elsewhere, where the list is decoded."""
     node = document.get("stations")
     children = node.value if node is not None and isinstance(node.value, list) else []
     tables = {i: child.value for i, child in enumerate(children) if isinstance(child.value, dict)}
@@ -180,7 +183,7 @@ def _dishes_of(document: Node) -> dict[int, Node]:
 
 
 def _without_dishes(document: Node) -> Node:
-    """The document, with access links removed from the stations, because an access link is a separate section."""
+    """The document without the stations' access links, because an access link is decoded as a section of its own."""
     if not (dishes := _dishes_of(document)):
         return document
     stations = document.value["stations"]
@@ -214,8 +217,8 @@ def _decode_hosts(draft: Draft, document: Node, problems: Problems) -> None:
 
 
 def _pin(draft: Draft, host: str, node: Node | None, problems: Problems) -> None:
-    """Keep the sysctls that a plan contains: they override those that `profiles` derives, so that a plan's run does not
-    change."""
+    """Store the sysctls that a plan contains: they override the sysctls that `profiles` derives, so that a later
+    version runs an old plan unchanged."""
     if node is not None:
         name = f"hosts.{host}" if host else ""
         draft.pinned[host] = decode_section(name, _Pinned, Node({"sysctl": node}, node.origin), problems)
@@ -223,7 +226,7 @@ def _pin(draft: Draft, host: str, node: Node | None, problems: Problems) -> None
 
 @dataclass(frozen=True)
 class _Pinned:
-    """A table of sysctls as a section with one key, so that the same decoder checks both."""
+    """A table of sysctls as a section with one key, so that the decoder of sections can check it."""
 
     sysctl: Any = field(default_factory=dict, metadata={"key": Key("sysctl", "", {})})
 
@@ -241,5 +244,4 @@ TABLES: dict[str, type] = {
     "observe": schema.Observe,
     "guest": schema.Guest,
 }
-"""The tables of a scenario and the dataclass of each, in the order in which a plan writes them (traffic is written as
-flows)."""
+"""The tables of a scenario and the dataclass of each, in the order in which a plan writes them."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every kind of mistake names its file, line, key, value, rule, and what to write instead."""
+"""The message about each kind of mistake names file, line, key, value, rule, and what to write instead."""
 
 import random
 from pathlib import Path
@@ -12,7 +12,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.scenario import load, resolve
 from leowarp.scenario.text.problems import ScenarioProblems
 
-# 20 lines; each case below changes one of them.
+# A valid scenario of 20 lines; each case below changes one line.
 GOOD = """\
 name = "good"
 schema = 1
@@ -163,7 +163,7 @@ def test_a_mistake_names_line_key_and_cure(tmp_path, line, text, key, said):
     problem = matching[0]
     assert problem.origin.file == path
     assert str(problem).startswith(f"{path}:{problem.origin.line}: {key}: ")
-    # The line of the key; for a missing or conflicting key, the line of its table.
+    # The message names the line of the key, or of the key's table if the key is missing or conflicts.
     written = path.read_text(encoding="utf-8").splitlines()[problem.origin.line - 1]
     table = key.split(".")[0]
     assert key.split(".")[-1] in written or written.startswith(f"[{table}") or written.startswith(f"[[{table}]]") or (

@@ -30,7 +30,8 @@ T = TypeVar("T")
 
 _MOST_BYTES = {"tle": 64 << 20, "environments": 8 << 20, "cc_modules": 8 << 20, "size_file": 16 << 20,
                "obstructions": 1 << 20}  # fmt: skip
-"""Size limits of files that are read whole, by key. 64 MiB of elements are 460,000 sets as TLE, or 100,000 in JSON."""
+"""Size limits, by key, of files that are read as a whole. 64 MiB hold 460,000 element sets as TLE, or 100,000 in
+JSON."""
 
 
 def resolve(scenario: Scenario) -> Plan:
@@ -39,12 +40,12 @@ def resolve(scenario: Scenario) -> Plan:
     Parameters
     ----------
     scenario : Scenario
-        The scenario, from `load`.
+        A valid scenario, from `load`.
 
     Returns
     -------
     Plan
-        Frozen, with every default written out, and its files as `InputFile` with the sha256 of the content found.
+        A plan with every default written out; each file is an `InputFile` with the sha256 of its content.
 
     Raises
     ------
@@ -66,10 +67,10 @@ def resolve(scenario: Scenario) -> Plan:
         _built(schema.Station, section, _found_files(schema.Station, section, copies, problems))
         for section in scenario.stations
     )
-    # This is checked after all sections, so that one message names every file that is missing or differs.
+    # The error is raised after all sections are built, so that one message names every file that is missing or differs.
     problems.raise_any()
-    # Only the text's node records which file named the kernel, and this decides whether it may run
-    # (`guest/building/trust.py`).
+    # The kernel may run only if the file that named it is trusted (`guest/building/trust.py`). Only the node in the
+    # text records which file this was.
     kernel = scenario.sections["guest"].nodes.get("kernel")
     if kernel is not None:
         built["guest"] = dataclasses.replace(built["guest"], kernel_named_in=kernel.origin.named_in)
@@ -85,7 +86,7 @@ def resolve(scenario: Scenario) -> Plan:
     hosts = tuple(_host(scenario, tcp, station.name) for station in stations)
     # net.core.rmem_max and wmem_max are common to all hosts, so they get the largest value of any host.
     largest = max([tcp.buffer_max_bytes, *(host.tcp.buffer_max_bytes for host in hosts)])
-    # Values that a plan spells out override those that this version would derive, so that an old plan reproduces its
+    # Sysctls in the text of a plan override those that this version would derive, so that an old plan reproduces its
     # old run.
     whole_guest = guest_sysctls(largest, guest.memory_bytes, guest.sysctl) | _pinned(scenario, "")
     return Plan(
@@ -104,10 +105,11 @@ def resolve(scenario: Scenario) -> Plan:
 def plan_of(scenario: Path | str | Plan, overrides: Overrides = (), kernel: Path | str | None = None) -> Plan:
     """The plan of a scenario file with overrides, or the given plan; `kernel` replaces its guest kernel.
 
-    scenario: Path, str or Plan. A file, a run directory, or a plan, which is returned unchanged.
-    overrides: list of "KEY=VALUE" or dict. The same as for `load`.
-    kernel: A name of a kernel on the shelf, or the path of a tree or binary. The kernel counts as named by the caller,
-        which gives permission to run it.
+    scenario: Path, str or Plan. A scenario file, a run directory, or a plan; a plan is returned unchanged, except for
+        `kernel`.
+    overrides: list of "KEY=VALUE" or dict. Dotted keys and values, as for `load`.
+    kernel: The name of a kernel on the shelf, or the path of a kernel tree or binary. By naming the kernel here, the
+        caller permits it to run.
     Raises ScenarioError for the same reasons as `load` and `resolve`; also if overrides are given for a plan, because a
         plan is already complete.
     """
@@ -119,26 +121,26 @@ def plan_of(scenario: Path | str | Plan, overrides: Overrides = (), kernel: Path
         plan = resolve(load(scenario, overrides))
     if kernel is None:
         return plan
-    # A plan has an absolute path, so that a worker in another directory finds the file.
+    # A plan contains the absolute path of the kernel, so that a worker in another directory finds it.
     chosen = kernel if isinstance(kernel, str) and is_kernel_name(kernel) else str(Path(kernel).expanduser().resolve())
     return dataclasses.replace(plan, guest=dataclasses.replace(plan.guest, kernel=chosen, kernel_named_in=None))
 
 
 def is_kernel_name(kernel: str) -> bool:
-    """Whether a value of `guest.kernel` is a name on the shelf. A path would contain a slash."""
+    """Whether a value of `guest.kernel` is the name of a kernel on the shelf. A value with a slash is a path."""
     return "/" not in kernel
 
 
 def plan_inputs(plan: Plan) -> list[Path]:
     """Files that a plan names, to be copied into ``00-inputs/`` of the run directory.
 
-    Returns: Their paths on this machine.
+    Returns: Paths of these files on this machine.
     """
     return plan.inputs()
 
 
 def _medium(built: Mapping[str, Any]) -> Medium:
-    """The plan's only medium, with the constellation that it follows, if any."""
+    """The plan's only medium; if the medium follows a constellation, it contains the constellation."""
     medium: Medium = built[medium_of(built).NAME]
     if isinstance(medium, FollowsConstellation):
         return dataclasses.replace(medium, constellation=built.get("constellation"))
@@ -146,19 +148,20 @@ def _medium(built: Mapping[str, Any]) -> Medium:
 
 
 def _built(schema_class: type[T], section: Section, files: Mapping[str, Any] | None = None) -> T:
-    """A section's dataclass with its values; missing ones take the class's default."""
-    # Hashes were compared when the files were looked up, and the plan's sections contain the files themselves.
+    """The dataclass of a section with the section's values, and with the class's defaults for missing values."""
+    # The hashes in the text are left out: they were compared when the files were looked up, and the plan contains the
+    # files' own hashes.
     values = {name: value for name, value in section.values.items() if not name.endswith("_sha256")}
     return schema_class(**(values | dict(files or {})))
 
 
 def _flow(section: Section) -> schema.Flow:
-    """A flow. For programs it includes the file that named them, which decides whether they may run
-    (`guest/building/trust.py`)."""
+    """A flow of the plan. For a program, the flow records the file that named it. The program may run only if that file
+    is trusted (`guest/building/trust.py`)."""
     flow = _built(schema.Flow, section)
     named = [section.nodes[key].origin.named_in for key in ("client", "server", "environment", "directory", "rootfs")
              if key in section.nodes]  # fmt: skip
-    # If a file names one part of a program's flow, the whole flow counts as named by that file.
+    # If a file names any part of a program's flow, such as its server, the whole flow is treated as named by that file.
     return dataclasses.replace(flow, named_in=next((file for file in named if file is not None), None))
 
 
@@ -166,7 +169,7 @@ def _host(scenario: Scenario, tcp: schema.Tcp, name: str) -> schema.Host:
     """A station's host: the common TCP keys, overridden by the host's own keys, and the sysctls that follow from
     them."""
     own = scenario.hosts[name].values if name in scenario.hosts else {}
-    # Sysctls are added one by one to those of [tcp]; every other key of the host replaces the common one.
+    # Sysctls of the host are added to those of [tcp]; any other key of the host replaces the common one.
     mixed = dict(sorted({**tcp.sysctl, **own.get("sysctl", {})}.items()))
     merged = dataclasses.replace(tcp, **(own | {"sysctl": mixed}))
     sysctl = host_sysctls(merged) | _pinned(scenario, name)
@@ -182,13 +185,13 @@ def _pinned(scenario: Scenario, host: str) -> dict[str, str]:
 def _found_files(
     schema_class: type, section: Section, copies: dict[str, str], problems: Problems
 ) -> dict[str, InputFile | tuple[InputFile, ...]]:
-    """The files that a section names, found and hashed; missing and changed files are noted.
+    """The files that a section names, found and hashed; missing and changed files are reported to `problems`.
 
-    copies: Name to sha256 of the files of earlier sections; this function adds those of this section.
-    Returns: dict of str to (InputFile or tuple of InputFile). Files by attribute. Files that were not found are left
-        out, because `resolve` raises before the plan is built.
+    copies: Name -> sha256 of the files of earlier sections; this function adds the files of this section.
+    Returns: dict of str to (InputFile or tuple of InputFile). The files found, by attribute of the section. Files that
+        were not found are missing from the result, which does no harm: `resolve` raises before the plan is built.
     """
-    # Files by attribute. Their hashes are keys of the text, but not attributes of a section.
+    # The text also contains hashes of files, which are not attributes of a section.
     files: dict[str, InputFile | tuple[InputFile, ...]] = {}
     for key, (attribute, declared) in keys(schema_class).items():
         named, wanted = section.values.get(attribute), section.values.get(f"{key}_sha256")
@@ -213,8 +216,7 @@ def _check_names(
     copies: dict[str, str],
     problems: Problems,
 ) -> None:
-    """Check names: copies of the files are in one folder, where two files of the same name would overwrite each
-    other."""
+    """Check that no two files have the same name, because a run copies all files into one folder."""
     for attribute, named in files.items():
         for one in named if isinstance(named, tuple) else (named,):
             if copies.setdefault(one.name, one.sha256) != one.sha256:
@@ -223,28 +225,28 @@ def _check_names(
 
 
 def _found_file(section: Section, key: str, name: str, wanted: str | None, problems: Problems) -> InputFile | None:
-    """One file that a section names. It is looked for beside the text that names it or among the copies of a run, and
-    compared with the plan's hash.
+    """One file that a section names. We look for the file beside the text that names it, or among the copies of a run,
+    and compare its hash with the plan's.
 
-    wanted: The sha256 in the plan; None: any content is accepted, as for a user's scenario.
-    Returns: The file; None if it is missing, unreadable or different, which is noted.
+    wanted: The sha256 in the plan; None, as in a user's scenario: any content is accepted.
+    Returns: The file; None if it is missing, unreadable or different. The mistake is then added to `problems`.
     """
     origin = section.where(key)
     if origin.is_of_a_run and not plainfiles.is_plain_name(name):
         rule = f'"{name}" leads out of the run directory, and the plan of a run names files of {INPUTS}/ alone'
         problems.add(origin, f"{section.name}.{key}", rule, "copy the plan to another name to use other files")
         return None
-    # A plan names a file without its folder; the folder of copies is beside the plan, in the run directory.
+    # A plan names a file without its folder; the copies are in a folder beside the plan, in the run directory.
     places = [origin.folder / INPUTS / name, origin.folder / name]
     if origin.is_of_a_run:
         places = places[:1]
-    # In a scenario, the name refers to the file beside the scenario. In a plan with a hash, it refers first to the copy
-    # in the run directory.
+    # If no hash is given, as in a user's scenario, the file beside the scenario is looked for first. If a hash is
+    # given, as in a plan, the copy in the run directory is looked for first.
     elif wanted is None:
         places.reverse()
     try:
         path = next((place for place in places if os.path.lexists(place)), None)
-    except ValueError:  # No file system accepts this name.
+    except ValueError:  # A name that contains a NUL cannot be a file's name.
         path = None
     if path is None:
         looked = " and ".join(dict.fromkeys(str(place) for place in places))
@@ -252,13 +254,12 @@ def _found_file(section: Section, key: str, name: str, wanted: str | None, probl
         problems.add(origin, f"{section.name}.{key}", f'there is no file "{name}"', hint)
         return None
     try:
-        # A run's file was found by name, in a directory that somebody else may have filled.
+        # The path comes from a run directory, in which somebody else may have placed a link.
         if origin.is_of_a_run and path.parent.is_symlink():
             raise OSError(0, f"{path.parent.name} is a symbolic link", str(path.parent))
         most_bytes = _MOST_BYTES.get(key, plainfiles.MOST_INPUT_BYTES)
         sha256 = plainfiles.sha256_of(path, most_bytes, links=not origin.is_of_a_run)
     except OSError as error:
-        # Every other error message is clear without advice.
         advice = "take a part of it" if "more than" in str(error.strerror) else None
         problems.add(origin, f"{section.name}.{key}", f'cannot read "{path}": {error.strerror}', advice)
         return None

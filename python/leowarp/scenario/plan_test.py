@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan contains every value, loads as a scenario, gives the same plan again, and finds its files in a run
+"""A plan contains every value, can be loaded as a scenario, gives the same plan again, and finds its files in a run
 directory."""
 
 import hashlib
@@ -180,14 +180,14 @@ INPUTS = {
 
 
 def write_inputs(folder: Path) -> None:
-    """The files that the scenarios above name."""
+    """Write the files that the scenarios above name."""
     for name, content in INPUTS.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(content, encoding="utf-8")
 
 
 def again(folder: Path, plan: Plan, overrides=()) -> Plan:
-    """The plan loaded from its own text, as from a run directory."""
+    """The plan that results if the text of `plan` is loaded from a run directory."""
     run = folder / "run"
     (run / layout.INPUTS).mkdir(parents=True, exist_ok=True)
     for path in plan_inputs(plan):
@@ -233,7 +233,7 @@ def values_of(declared: Key) -> st.SearchStrategy:
 
 def free(sections: dict[str, type]) -> dict[str, Key]:
     """Keys whose values are compatible with all other keys, by dotted name."""
-    # The omitted keys are valid only in combination; they have separate tests.
+    # The keys in this list are valid only in combination with others; they have separate tests.
     bound = (
         "run.duration", "run.ends", "observe.truth", "jittered.distribution", "jittered.queue",
         "isl.ecn", "isl.queue_discipline", "ground.ecn", "ground.queue_discipline", "tcp.delayed_ack_timer",

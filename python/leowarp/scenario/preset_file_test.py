@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Presets of an access link in the user's own files."""
+"""Presets of an access link that come from a user's own file."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def written(folder, keys: str = "", preset: str = PRESET):
 def test_a_preset_in_a_file_fills_what_the_scenario_does_not_give(tmp_path):
     access = resolve(load(written(tmp_path, 'preset = "dish.toml"\nresidual_loss = "1 %"'))).medium
     assert (access.jitter_ns, access.residual_loss_ratio) == (4_000_000, 0.01)
-    # Values that neither the text nor the file gives come from the named preset.
+    # A value that neither the scenario nor the preset file gives comes from the named preset.
     assert access.residual_loss_up_ratio == 1e-4
     assert access.preset == "peak"
 
@@ -113,7 +113,7 @@ def test_a_profile_other_than_starlink_fills_its_values_below_those_given(tmp_pa
     assert (access.capacity_bps, access.capacity_up_bps) == (50_000_000, 20_000_000)
     assert access.stall_every_ns == 415_000_000
     assert access.preset_file.startswith("oneweb.toml ")
-    # A plan contains all values, and gives the same result when loaded.
+    # The text of the plan contains all values; loading it gives the same plan.
     (tmp_path / "again.toml").write_text(resolve(load(path)).to_toml(), encoding="utf-8")
     assert resolve(load(tmp_path / "again.toml")).medium == access
     plain = resolve(load(written(tmp_path, ""))).medium

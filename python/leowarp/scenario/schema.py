@@ -36,19 +36,13 @@ from leowarp.scenario.sections import (
 from leowarp.scenario.text.key import InputFile, keys
 from leowarp.scenario.write import plan_text
 
-__all__ = [
-    "CONGESTION_CONTROLS", "PROFILES", "SCHEMA_VERSION", "Access", "Chain", "Constellation", "Cures", "Flow", "Ground",
-    "Guest", "Host", "Isl", "Jittered", "Measured", "Medium", "Mobile", "Network", "Observe", "Plan", "Routing", "Run",
-    "Shell", "Station", "Tcp",
-]  # fmt: skip
-
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(PlanSections):
-    """A scenario with every default written out. It contains everything that determines a run.
+    """A scenario with every default written out. A plan contains everything that determines a run.
 
-    When two plans are compared, files count by name and content, not by location. The attributes are those of
-    `PlanSections`.
+    Two plans are equal if their files have the same names and contents; the files' locations are not compared. The
+    attributes are those of `PlanSections`.
     """
 
     def to_toml(self) -> str:
@@ -56,12 +50,13 @@ class Plan(PlanSections):
         return plan_text(self)
 
     def named_by_caller(self) -> Plan:
-        """The same plan, except that all its code counts as named by the caller, which gives permission to run it.
+        """The same plan, marked as if the caller had named all its code. The caller thus permits this code to run.
 
         Returns
         -------
         Plan
-            Equal to this plan: the file that names code does not affect a run (`guest/building/trust.py`).
+            A plan equal to this one: the result of a run does not depend on who named its code
+                (`guest/building/trust.py`).
         """
         own = tuple(dataclasses.replace(file, named_in=None) for file in self.guest.cc_modules)
         guest = dataclasses.replace(self.guest, cc_modules=own, kernel_named_in=None)
@@ -74,10 +69,10 @@ class Plan(PlanSections):
         Returns
         -------
         list of Path
-            First the files of the constellation that a medium follows, then those of the medium, of stations and of the
-            guest; each in the order of keys.
+            Files of the constellation that a medium follows, of the medium, of stations and of the guest, in this
+            order; within each, in the order of keys.
         """
-        # Without this check, a constellation that is itself the medium would be listed twice.
+        # If the constellation is itself the medium, its files are listed once, as those of the medium.
         sky = () if self.constellation in (None, self.medium) else (self.constellation,)
         files: list[InputFile] = []
         for part in (*sky, self.medium, *self.stations, self.guest):

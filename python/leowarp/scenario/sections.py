@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sections of a plan as frozen dataclasses, and the plan that contains them all. Every key of a scenario is
-declared once.
+declared exactly once, as a field of one of them.
 
 A field is named after its TOML key plus the suffix of its unit: ``altitude = "1200 km"`` is ``altitude_m``. The loader,
 the writer and the reference page all read these declarations; no other list of the keys exists. Each group of related
@@ -27,107 +27,90 @@ from leowarp.scenario.network.hosts import CONGESTION_CONTROLS, PROFILES, Flow, 
 from leowarp.scenario.network.links import Ground, Isl, Network, Routing, Station
 from leowarp.scenario.text.key import InputFile, count, files, flag, quantity, sysctl, text, word
 
-__all__ = [
-    "CONGESTION_CONTROLS", "PROFILES", "SCHEMA_VERSION", "Access", "Chain", "Constellation", "Cures", "Flow", "Ground",
-    "Guest", "Host", "Isl", "Jittered", "Measured", "Medium", "Mobile", "Network", "Observe", "PlanSections", "Routing",
-    "Run", "Shell", "Station", "Tcp",
-]  # fmt: skip
-
 SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """Length and start of the run, and the seed of all random numbers.
-
-    duration_ns: Virtual time from the run's time 0 to its end.
-    ends, linger_ns: With ``flows``, the run may end earlier, `linger_ns` after the last flow that ends by itself.
-    start_ns: Time on the constellation's clock at the run's time 0; for a measured path, the measurement's time.
-    seed: 0 to 2^63 - 1. Host and guest derive one stream per component from it (`leowarp.base.streams`).
-    """
+    """Length and start of the run, and the seed of all random numbers."""
 
     duration_ns: int = quantity(units.TIME, "How long the run lasts.", low="1 ms", high="30 d", default="1000 s")
     ends: str = word(
-        "What ends it: `duration`, or `linger` after the last flow that has a size or a number of packets (at the "
-        "latest `duration`).",
+        "End of the run: `duration`, or `linger` after the last flow with a size or a number of packets (`duration` at "
+        "the latest).",
         ("duration", "flows"),
         "duration",
     )
     linger_ns: int = quantity(
-        units.TIME, 'ends = "flows": how long it goes on after the last flow.', "1 s", low="0 s", high="1 h"
+        units.TIME,
+        'ends = "flows": time from the end of the last flow to the end of the run.',
+        "1 s",
+        low="0 s",
+        high="1 h",
     )
     start_ns: int = quantity(
-        units.TIME, "What the constellation's clock shows when the run's clock is 0.", "0 s", low="0 s", high="3650 d"
+        units.TIME, "Time of the constellation's clock when the run's clock is 0.", "0 s", low="0 s", high="3650 d"
     )
     # The limit 2^63 - 1 is the largest integer in TOML.
-    seed: int = count("Seed of every random choice; each component draws from a stream of its own.", 1, 0, 2**63 - 1)
+    seed: int = count("Seed of all random choices; each component has a random stream of its own.", 1, 0, 2**63 - 1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Observe:
-    """Data that a run records, and their sampling intervals.
+    """Data that a run records, and their sampling intervals."""
 
-    sockets_ns, counters_ns, queues_ns: Sampling intervals on the run's clock. None: no samples, except for counters,
-        which get one sample at the end.
-    truth: Whether both ends of each flow are captured and matched (docs/concepts/truth.md).
-    capture: ``taps`` of the guest kernel, which do not change any result, or packet sockets.
-    packets, packets_before_ns, packets_after_ns: Choice of the packets that are stored individually, and the windows
-        around route changes.
-    reordering_threshold_pkts, reordering_window_ns: DT and BT of RFC 5236, and the width of the windows; None: only
-        values for the run as a whole.
-    pcap: Ends for which a pcapng file is kept; ``none``: no file.
-    pcap_snap_bytes: Number of bytes kept of each frame.
-    """
-
-    # An interval of 50 ms is the 20 Hz of Frederiksen et al.; maxima between two samples are missed.
+    # An interval of 50 ms is the 20 Hz of Frederiksen et al.; a maximum that occurs between two samples is missed.
     sockets_ns: int | None = quantity(
         units.TIME, "Interval of the TCP_INFO samples.", "50 ms", low="1 ms", high="1 h", none="none"
     )
     counters_ns: int | None = quantity(
-        units.TIME, "Interval of the kernel's TCP counters; none: at the end alone.", "1 s", low="1 ms", high="1 h",
+        units.TIME, "Interval of the kernel's TCP counters; none: only at the end.", "1 s", low="1 ms", high="1 h",
         none="none",
     )  # fmt: skip
     queues_ns: int | None = quantity(
         units.TIME, "Interval of the queue samples.", "50 ms", low="1 ms", high="1 h", none="none"
     )
     truth: bool = flag(
-        "Both ends of each flow are captured and matched; without, there are no packets, bins, drops of flows, echoes "
-        "and no reordering.",
+        "Whether both ends of each flow are captured and matched. Without the capture, there are no packets, bins, "
+        "drops of flows, echoes and no reordering.",
         True,
     )
     capture: str = word(
-        "What packets are captured by: taps of the guest kernel, or packet sockets as tcpdump has them, whose reader "
-        "takes turns from the programs and so moves a packet now and then.",
+        "Capture method: taps of the guest kernel, or packet sockets as in tcpdump. The reader of packet sockets takes "
+        "CPU turns from the programs, and so shifts a packet's time now and then.",
         ("taps", "sockets"),
         "taps",
     )
     packets: str = word(
-        "Packets stored one by one: none, those around route changes, all; late, lost and retransmitted ones always.",
+        "Packets that are stored individually: none, those around route changes, or all. Late, lost and retransmitted "
+        "ones are always stored.",
         ("none", "changes", "all"),
         "changes",
     )
     packets_before_ns: int = quantity(
-        units.TIME, "Storing begins this long before a route change.", "1 s", low="0 s", high="1 h"
+        units.TIME, "Time before a route change at which storing starts.", "1 s", low="0 s", high="1 h"
     )
     packets_after_ns: int = quantity(
-        units.TIME, "Storing ends this long after a route change.", "3 s", low="0 s", high="1 h"
+        units.TIME, "Time after a route change at which storing ends.", "3 s", low="0 s", high="1 h"
     )
     reordering_threshold_pkts: int = quantity(
         units.PACKETS,
-        "RFC 5236's thresholds of displacement and buffer (DT, BT); a route change displaces by a queue and more.",
+        "RFC 5236's thresholds of displacement and buffer (DT, BT). A route change displaces packets by a queue and "
+        "more.",
         "1000 pkts", low="1 pkts", high="1000000 pkts",
     )  # fmt: skip
-    # Windows are offset by half their width. Route changes occur at whole multiples of the route interval, and a border
-    # there would separate late packets from those that overtook them.
+    # Windows are shifted by half their length against the route changes. Route changes occur at whole multiples of the
+    # route interval. If a window ended at a route change, late packets and the packets that overtook them would be in
+    # different windows.
     reordering_window_ns: int | None = quantity(
         units.TIME,
-        "Reordering is also measured in windows of this width; their borders lie half a window off its multiples.",
+        "Width of the windows in which reordering is also measured; their edges lie half a window off its multiples.",
         "10 s", low="1 ms", high="30 d", none="none",
     )  # fmt: skip
-    pcap: str = word("Hosts of which a pcapng file is written.", ("none", "source", "destination", "both"), "none")
-    # 128 bytes contain all headers and TCP options. Encrypted data can only be decrypted as a whole.
+    pcap: str = word("Hosts for which a pcapng file is written.", ("none", "source", "destination", "both"), "none")
+    # 128 bytes contain all headers and TCP options. To decrypt data, the frame is needed as a whole.
     pcap_snap_bytes: int = quantity(
-        units.BYTES, "Bytes of each frame that a pcapng file keeps.", "128 B", low="64 B", high="65535 B"
+        units.BYTES, "Bytes of each frame that a pcapng file stores.", "128 B", low="64 B", high="65535 B"
     )
 
 
@@ -135,12 +118,7 @@ class Observe:
 class Guest:
     """The guest kernel.
 
-    memory_bytes: Memory of the guest, stored in a sparse file of the host: only memory that the guest touches takes
-        space.
-    kernel: A name on the shelf (`leowarp kernel list`), or a path as written; "~" is not expanded here.
-    cc_modules: One C file per module; the module's name is the file's name without ``.c``.
-    sysctl: Sysctls of the guest as a whole.
-    kernel_named_in: The file that names `kernel`; not part of the plan's identity.
+    kernel_named_in: The file that names `kernel`; plans that differ only here are equal.
     """
 
     memory_bytes: int = quantity(units.BYTES, "The guest's memory.", "1 GiB", low="128 MiB", high="256 GiB")
@@ -149,33 +127,33 @@ class Guest:
         "default",
     )
     cc_modules: tuple[InputFile, ...] = files(
-        "Congestion controls of your own, C files beside the scenario: each is compiled against the guest kernel and "
-        "loaded before the run as the module of the file's name. Flows may then name any congestion control."
+        "Congestion controls of your own, as C files beside the scenario. Each is compiled against the guest kernel "
+        "and loaded before the run as a module with the file's name. Flows may then name any congestion control."
     )
     sysctl: Mapping[str, str] = sysctl(
-        "Sysctls of the guest as a whole (those that Linux does not keep per network namespace)."
+        "Sysctls of the guest as a whole, which Linux does not have per network namespace."
     )
-    # The file that names the kernel; None: the user named it, on the command line or in a call
+    # The file that names the kernel. None: the user named it, on the command line or in a call
     # (guest/building/trust.py).
     kernel_named_in: Path | None = dataclasses.field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlanSections:
-    """Contents of a plan; `schema.Plan` adds operations on it.
+    """The contents of a plan; its subclass `schema.Plan` adds methods.
 
     `medium` carries the packets; the type of the value is the kind of medium. All media except a constellation have two
-    stations without coordinates (A and B, dish and server, mobile and server). For these media, `isl`, `ground`,
-    `routing` and `cures` (for `jittered` also `network`) have defaults that nothing uses. The exception is a mobile
-    channel with routes over a constellation. `sysctl` holds the sysctls of the guest as a whole, and `hosts[i].sysctl`
-    those of each host. `modules` holds the parameters of kernel modules, by module and name, times in ns. It lists
-    every module of the user, and every handover-aware congestion control that a flow uses, even if they have no
-    parameters.
+    stations without coordinates (A and B, dish and server, or mobile and server). For media other than a constellation,
+    `isl`, `ground`, `routing` and `cures` (for `jittered` also `network`) have defaults that have no effect. Only a
+    mobile channel with routes over a constellation uses them. `sysctl` holds the sysctls of the guest as a whole, and
+    `hosts[i].sysctl` those of each host. `modules` holds the parameters of kernel modules, by module and parameter;
+    times are in ns. Every module of the user, and every handover-aware congestion control that a flow uses, is listed
+    in `modules`, even if it has no parameters.
 
     name: Name of the run, and of its directory. run, isl, ground, routing, cures, network, tcp, observe, guest: The
     sections of those names.
-    medium: Constellation, Measured, Chain, Jittered, Access or Mobile. It includes the medium's own `constellation`, if
-        it follows one.
+    medium: Constellation, Measured, Chain, Jittered, Access or Mobile. If the medium follows a constellation, the value
+        contains it as its attribute `constellation`.
     stations, flows, hosts: Tuples in the order of the text, with one host per station in the order of stations.
     dishes: Stations of a constellation with their own access link, ``[stations.access]``, in the order of stations.
     modules: Module -> parameter -> value in the form that the kernel reads.

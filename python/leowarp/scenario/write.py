@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan as TOML text. The same plan gives the same bytes, and loading them gives the same plan."""
+"""The text of a plan, in TOML. Equal plans give the same bytes, and loading the text gives an equal plan."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from leowarp.scenario.workload.modules import parameter_as_written
 def plan_text(plan: sections.PlanSections) -> str:
     """The plan as a scenario text.
 
-    Returns: TOML. Keys that have no effect with this medium are left out, because they would be errors when the text is
-        loaded.
+    Returns: TOML. Keys that have no effect with the plan's medium are left out, because a text with such keys is
+        rejected.
     """
     return "\n".join(_lines(plan)) + "\n"
 
@@ -55,8 +55,8 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
         yield from _table(medium.NAME, medium)
     if medium.STATIONS is None:
         for station in plan.stations:
-            # A station without limits on its view is written without these keys, as in plans from before obstruction
-            # maps existed.
+            # Plans had no such keys before obstruction maps existed. For a station whose view is not limited, a plan is
+            # therefore still written without these keys.
             free = [key for key in SKY_KEYS if getattr(station, keys(sections.Station)[key][0]) is None]
             yield from _table("stations", station, free, double=True)
             if station.name in plan.dishes:
@@ -69,7 +69,7 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
         if name == "routing" and without is not None and plan.routing.update == "atomic":
             without = (*without, *UPDATE_KEYS)
         if name == "isl" and without is not None and not (sky is not None and sky.shells):
-            without = (*without, "across_shells")  # The key has no meaning for one shell.
+            without = (*without, "across_shells")  # With one shell, the key has no meaning.
         if name == "isl" and without is not None and not plan.isl.longest_acquisition_ns:
             without = (*without, *ACQUISITION_KEYS)
         if name == "isl" and without is not None and plan.isl.acquisition_between_planes_ns is None:
@@ -79,23 +79,23 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
         if without is not None:
             yield from _table(name, getattr(plan, name), without)
     for flow in plan.flows:
-        # A flow that lasts to the end is written without a stop time. It then still lasts to the end if the run is made
-        # shorter.
+        # A flow that lasts to the end of the run is written without a stop time. If a user then changes the run's
+        # length in the plan, the flow still lasts to the end.
         last = {"stop_ns": None} if flow.stop_ns == plan.run.duration_ns else {}
         others = {key for only in FLOW_KEYS.values() for key in only} - set(FLOW_KEYS[flow.kind])
         if flow.packet_rate_pkts_per_s is not None:
             others.add(PACE_KEYS[flow.kind])
         if not flow.is_mptcp:
-            others |= {"protocol", "subflow_of"}  # likewise
+            others |= {"protocol", "subflow_of"}  # Without MPTCP, these keys have no effect.
         if flow.name is None:
-            others.add("name")  # A name changes nothing, so a plan without names stays the same.
+            others.add("name")  # A flow without a name is written without this key.
         yield from _table("flows", flow, others, double=True, replace=last)
     yield from _table("tcp", plan.tcp)
     yield from _table("observe", plan.observe)
     yield from _table("guest", plan.guest)
     for module, parameters in sorted(plan.modules.items()):
         if module in (DELACK_MODULE, LOSS_DETECTION_MODULE):
-            continue  # This is the part of [tcp] that applies to the hosts.
+            continue  # In a plan, these parameters are keys of [tcp].
         yield from _module(module, parameters)
     yield from _sysctls("sysctl", plan.sysctl, "Of the guest as a whole: its own, and what follows from the rest.")
     for host in plan.hosts:
@@ -104,7 +104,8 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
 
 def _constellation(sky: Constellation) -> Iterator[str]:
     """A constellation's keys that have an effect, followed by its shells."""
-    # Walker keys together with a file of elements or shells are errors, so a plan does not write their None values.
+    # A text with Walker keys beside a file of elements, or beside shells, is rejected. A plan therefore does not write
+    # these keys.
     without: tuple[str, ...] = ("shells",)
     if sky.tle is not None:
         without += WALKER_KEYS
@@ -130,7 +131,8 @@ def _host(host: sections.Host, common: sections.Tcp) -> Iterator[str]:
     name = f"hosts.{host.name if _BARE_KEY.fullmatch(host.name) else quoted(host.name)}"
     differs = [key for key, (attribute, _) in keys(sections.Tcp).items()
                if getattr(host.tcp, attribute) != getattr(common, attribute)]  # fmt: skip
-    # Nothing is written for a host without differences, so that a change of [tcp] in the plan still applies to it.
+    # Nothing is written for a host whose keys equal those of [tcp]. A user who changes [tcp] in the plan then changes
+    # this host as well.
     if differs:
         yield from _table(f"{name}.tcp", host.tcp, set(keys(sections.Tcp)) - set(differs))
     yield from _sysctls(f"{name}.sysctl", host.sysctl, "Of this host: what its [tcp] comes to.")
@@ -175,7 +177,8 @@ def _table(
                 yield f"{key}_sha256 = [{', '.join(quoted(one.sha256) for one in value)}]"
         elif isinstance(value, InputFile):
             yield f"{key} = {quoted(value.name)}"
-            # The hash is written beside the name. A plan is then rejected if its file has changed (`plan.resolve`).
+            # The hash is written in the line after the name. A plan whose file has another hash than the text says is
+            # rejected (`plan.resolve`).
             yield f"{key}_sha256 = {quoted(value.sha256)}"
         else:
             yield f"{key} = {_value(value, declared)}"
@@ -197,14 +200,13 @@ def _value(value: Any, declared: Key) -> str:
 
 
 def _scalar(value: str | int | bool) -> str:
-    """A word, a number or a truth value in TOML's spelling."""
+    """A word, a number or a Boolean in TOML's spelling."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, int) else quoted(value)
 
 
 def _sysctls(name: str, table: Mapping[str, str], comment: str) -> Iterator[str]:
-    """A table of sysctls, sorted by name, with a comment beside its header."""
     yield ""
     yield f"[{name}]  # {comment}"
     for sysctl, value in sorted(table.items()):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many runs: a user's own studies, each from one file, and published studies that are reproduced, with a check of each
-claim.
+"""Many runs: a user's own studies, each from one file; and reproductions of published studies, which check each claim.
 
 >>> run_study("queue-sweep.toml").table().to_pandas()     # doctest: +SKIP
 >>> reproduce("frederiksen2024").claims[0]["verdict"]      # doctest: +SKIP

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A claim of a study, its test and the outcome.
 
-Each test (series, window, threshold) is written down before its result is known, and is printed with the result. If a
-result depends on a threshold, it is given for two thresholds.
+Each test (series, window, threshold) is written down before its result is known, and the page prints it with the
+result. If a result depends on a threshold, the claim gives it for two thresholds.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any, Literal
 from leowarp.base.errors import TraceError
 
 Verdict = Literal["holds", "partly", "does not hold", "cannot be told"]
-"""A claim with several parts may hold partly. "Cannot be told" does not count against the study."""
+"""A claim with several parts may hold partly. "Cannot be told" does not count against the published study."""
 
 Sample = Mapping[str, Any]
-"""One sample. The mapping has either runs by name (`RunView`), or data sets by name if the study has many runs."""
+"""One sample. The sample maps names to runs (`Run`), or to data sets if the study has many runs."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,13 @@ class Outcome:
     Attributes
     ----------
     verdict : str
-        One of `Verdict`. It is "cannot be told" if the runs lack something that the test needs.
+        One of `Verdict`. "cannot be told" if the runs lack something that the test needs.
     measured : str
         The measured result in words, with the numbers that decided it.
     numbers : dict
-        The measured numbers, for programs. Their names contain the units.
+        The measured numbers, for programs. The names contain the units.
     cause : str
-        Reason why a claim holds only partly or not at all, based on counts in the trace. Empty if the claim holds.
+        Reason why a claim holds only partly or not at all, based on counts in the trace; empty if the claim holds.
     """
 
     verdict: Verdict
@@ -63,7 +63,7 @@ class Claim:
         Function `evaluate(sample) -> Outcome`.
     by_construction : bool
         True if the test compares a value with its own source: a library with the definitions that it implements, or a
-        profile with the numbers on which it is based. Verdicts of such claims are counted separately.
+        profile with the numbers on which it is based. Verdicts on such claims are counted separately.
     """
 
     number: str
@@ -91,19 +91,19 @@ def in_words(figure: str) -> str:
 
 
 def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any]:
-    """Evaluate a claim. The verdict on the claim is that of the first sample; the other samples that have its runs show
-    the spread.
+    """Evaluate a claim. The verdict on the claim is that of the first sample. Further samples that have the claim's
+    runs show the spread.
 
     Raises TraceError if no sample has all runs that the test needs.
-    samples: sequence of (name, sample). The first one is the study's own.
+    samples: sequence of (name, sample). The first sample is the study's own.
     Returns: A row of `claims.json`. The row has `ROW_KEYS` and `runs`, and the `verdict`, `measured`, `numbers` and
         `cause` of the first sample with the claim's runs. `samples` has these four values for each sample, with its
         name as `sample`.
     """
     outcomes: list[tuple[str, Outcome]] = []
     for name, sample in samples:
-        # Further samples have only the study's own runs, so claims about other runs are checked only in the first
-        # sample. A claim that needs no run would be the same in each sample.
+        # Further samples have only the study's own runs, so a claim about other runs is checked only on the first
+        # sample. A claim that needs no run would have the same outcome on each sample.
         if outcomes and not claim.runs:
             break
         if all(slug in sample for slug in claim.runs):
@@ -115,28 +115,28 @@ def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any
             hint="reproduce the study anew: the missing runs are made, the others kept",
         )
     row: dict[str, Any] = {key: getattr(claim, key) for key in ROW_KEYS}
-    # The first sample is the study's own. The others show how much of the result is due to chance.
+    # The first sample is the study's own. The further samples show how much of the result is due to chance.
     row |= {"runs": list(claim.runs)} | asdict(outcomes[0][1])
     row["samples"] = [{"sample": name} | asdict(outcome) for name, outcome in outcomes]
     return row
 
 
 def holds_if(parts: Mapping[str, bool]) -> Verdict:
-    """Verdict on a claim from the truth of its parts. If all are true, it is "holds"; if some are true, "partly"; if
-    none is true, "does not hold".
+    """Verdict on a claim from the truth of its parts. "holds" if all parts are true, "partly" if some are true, "does
+    not hold" if none is true.
 
     >>> holds_if({"lowest mean": True, "largest shortfall": False})
     'partly'
     """
     passed = sum(bool(value) for value in parts.values())
-    # The parts have no weights: deciding later which part matters more would be biased.
+    # The parts have no weights: weights that are chosen after the result would be biased.
     if passed == len(parts):
         return "holds"
     return "partly" if passed else "does not hold"
 
 
 def not_so(parts: Mapping[str, bool]) -> str:
-    """Text with the parts of a claim that do not hold, for its cause; empty if all hold.
+    """Text that lists the parts of a claim that do not hold, for the claim's cause; empty if all parts hold.
 
     >>> not_so({"late": False, "lost": True, "long": False}), not_so({"late": True})
     ('not so: late, long', '')

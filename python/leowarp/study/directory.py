@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A study on disk: `study.toml`, `runs/<slug>/`, `results/`, `figures/`, `claims.json`, `index.html`. A study that was
-interrupted can be continued from this directory."""
+"""A study on disk: `study.toml`, `runs/<slug>/`, `results/`, `figures/`, `claims.json`, `index.html`. An interrupted
+study can be continued from this directory."""
 
 from __future__ import annotations
 
@@ -49,28 +49,27 @@ def make_runs(
 ) -> tuple[dict[str, Path], dict[str, LeowarpError]]:
     """Make the missing runs. Return the directories of complete runs, and the failures by name of the run.
 
-    If there is a complete run of exactly the same plan, it is kept, unless `force` is set. A run of another plan is
-    replaced.
+    A complete run of exactly the same plan is kept, unless `force` is set. A run of another plan is replaced.
 
     folder: Directory of the study. Runs are in `runs/<slug>`.
-    settings: Dotted keys for the scenario of every run. The `set` of a run overrides them.
+    settings: Dotted keys for the scenario of every run. A run's own `set` overrides them.
     at_once, kernel, progress: See `leowarp.run_many`.
-    force: True to replace complete runs, too.
+    force: True to replace even complete runs.
     """
     jobs, done, failed = [], {}, {}
     for run in runs:
         target = folder / "runs" / run.slug
         job = Job(example_file(run.example), target, {**settings, **run.set}, label=run.slug)
-        # Plans are compared as text with every default written out. If a newer version changes a default, the run is
-        # therefore repeated.
+        # Plans are compared as text with every default written out. A run is therefore repeated if a newer version of
+        # leowarp changes a default.
         if not force and _is_made(target, _plan_text(job)):
             done[run.slug] = target
         else:
             jobs.append(job)
     if jobs:
-        # force=True is right here: an existing directory is incomplete or of another plan, or the caller wants it
-        # replaced. A failure is returned instead of raised, because claims can still be checked on the other runs. Runs
-        # are made with their reports, because the page of the study links to them.
+        # force=True, because an existing directory is incomplete or of another plan, or the caller wants to replace it.
+        # A failure is returned instead of raised, because claims can still be checked on the other runs. Each run gets
+        # its report, because the page of the study links to it.
         made = run_many(
             jobs, at_once=at_once, kernel=kernel, force=True, report=True, progress=progress, failures="return"
         )
@@ -86,7 +85,7 @@ def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Ma
     """Write `study.toml`. For each run the file has the scenario, the replaced keys, and the hash of its plan.
 
     key: Key of the study, such as "frederiksen2024".
-    settings: See `make_runs`. If a run does not exist, it has no hash.
+    settings: See `make_runs`. A run that does not exist is listed without the hash of its plan.
     """
     lines = [f"study = {json.dumps(key)}", "schema = 1", f"leowarp = {json.dumps(VERSION)}", ""]
     for run in runs:
@@ -100,7 +99,7 @@ def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Ma
             + ", ".join(f"{json.dumps(key)} = {_toml(value)}" for key, value in {**settings, **run.set}.items())
             + " }",
         ]
-        # If a run failed before its plan was written, it is listed without a hash.
+        # A run that failed before its plan was written is listed without a hash.
         if plan.exists():
             lines.append(f'plan_sha256 = "{hashlib.sha256(plan.read_bytes()).hexdigest()}"')
         lines.append("")
@@ -129,10 +128,9 @@ def _plan_text(job: Job) -> str:
 
 
 def _is_made(target: Path, plan: str) -> bool:
-    """Whether the directory contains a complete run of exactly this plan."""
     if recorded.why_incomplete(target) is not None:
         return False
-    # Texts are compared, not hashes: both texts exist, and a user can look at a difference.
+    # The texts are compared, not hashes, so that a user can look at a difference.
     return (target / layout.PLAN).read_text(encoding="utf-8") == plan
 
 

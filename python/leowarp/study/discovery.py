@@ -38,11 +38,12 @@ class Room(Protocol):
     OPTIONS: tuple[str, ...]
 
     def make(self, making: Making, **options: Any) -> Material:
-        """Make the missing runs and the figures of the study. Options that the user did not set are not passed."""
+        """Make the missing runs and the figures of the study. Options that the user did not set are not passed, so that
+        the defaults of `make` apply."""
 
 
 def studies() -> dict[str, EntryPoint]:
-    """Installed studies by key: leowarp's own first, then the others, sorted by key.
+    """Installed studies by key: leowarp's own first, then those of other packages, sorted by key.
 
     Returns
     -------
@@ -56,7 +57,7 @@ def studies() -> dict[str, EntryPoint]:
     found: dict[str, EntryPoint] = {}
     for entry in metadata.entry_points(group=GROUP):
         other = found.setdefault(entry.name, entry)
-        # The same package may be found twice: as a checkout and as an installation.
+        # The same package may be found twice, as a checkout and as an installation; both name the same module.
         if other.value != entry.value:
             raise HostError(
                 f"two packages have a study {entry.name!r}: {_package_of(other)} ({other.value}) and "
@@ -67,16 +68,16 @@ def studies() -> dict[str, EntryPoint]:
 
 
 def room_of(key: str) -> Room:
-    """Import the module of a study and return it. This also imports matplotlib.
+    """Import the module of a study and return it. The import also loads matplotlib.
 
-    key: A key in the result of `studies`.
+    key: A key of `studies()`.
     Raises ScenarioError if there is no such study.
     Raises HostError if the module cannot be imported, or if it lacks one of `NAMES`.
     """
     known = studies()
     if key not in known:
         if not known:
-            # An old installation has the package, but its metadata have no entry points.
+            # An old installation has the package, but its metadata list no studies.
             raise HostError("no study is installed", hint="pip install --force-reinstall leowarp, or make setup")
         raise ScenarioError(f"there is no study {key!r}", hint=one_of(key, tuple(known)))
     entry = known[key]
@@ -97,5 +98,4 @@ def room_of(key: str) -> Room:
 
 
 def _package_of(entry: EntryPoint) -> str:
-    """Name of the distribution that contains an entry point."""
     return entry.dist.name if entry.dist is not None else "unknown"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that studies of other packages are found through package metadata. Nothing is installed."""
+"""Studies of other packages are found through package metadata. The tests install no package."""
 
 import sys
 

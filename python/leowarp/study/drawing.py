@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of a reproduced study. Each figure names its data sets. If one of them is missing, the figure is left out,
-with a reason."""
+"""Figures of a reproduced study. Each figure names its data sets. If one of a figure's data sets is missing, the page
+has a reason instead of the figure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from leowarp.report.style import styled
 from leowarp.study.page import DrawnFigure
 
 Rules = TypeVar("Rules")
-"""Type of the facts that figures need besides data, such as the kernel and the number of seeds."""
+"""Type of further facts that figures need, such as the kernel and the number of seeds."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Kind(Generic[Rules]):
     """A kind of figure of a study.
 
     stem: Name of the file in `figures/`, without extension.
-    title, caption: Texts for the page. The caption says what is drawn, including units and intervals.
+    title, caption: Texts for the page. The caption explains what the figure shows, with units and intervals.
     needs: Names of the data sets that the figure requires.
     draw: Function `draw(frames, rules) -> Figure`.
     """
@@ -38,12 +38,12 @@ class Kind(Generic[Rules]):
 
 
 def draw(kinds: Sequence[Kind[Rules]], frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
-    """Draw all figures into `folder`. If a figure's data are missing, its result has the reason.
+    """Draw all figures into `folder`. If a figure's data are missing, its entry has the reason.
 
-    frames: Data sets by name. If all runs of a data set failed, it is missing.
+    frames: Data sets by name. A data set is missing if all its runs failed.
     folder: Folder for the figures; created if missing.
     rules: Facts that are passed to each figure.
-    Returns: One result per figure, in order. `missing` says why a figure was not drawn.
+    Returns: One result per figure, in order. `missing` is the reason why a figure was not drawn.
     """
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
@@ -52,10 +52,11 @@ def draw(kinds: Sequence[Kind[Rules]], frames: Mapping[str, Any], folder: Path, 
         if missing is None:
             try:
                 with styled():
-                    # Figures have the style of reports, which sets fonts and sizes while they are drawn.
+                    # Figures have the style of reports; `styled` sets fonts and sizes while they are drawn.
                     figure = kind.draw(frames, rules)
                 save(figure, folder / kind.stem)
-            # A trial run may be too short for a figure. The page then says so, and the other figures are drawn.
+            # A trial run may be too short for a figure. The page then gives the reason, and the other figures are
+            # drawn.
             except TraceError as error:
                 missing = error.message
         drawn.append(DrawnFigure(kind.stem, kind.title, kind.caption, missing))

@@ -44,8 +44,8 @@ class Material:
     Attributes
     ----------
     samples : list of (name, mapping)
-        Data on which claims are checked: name of the sample, and its content by the names in `Claim.runs`. The first
-            sample decides.
+        Data on which claims are checked: name of the sample, and a mapping with the names in `Claim.runs` as keys. The
+            first sample decides the verdict.
     figures : list of DrawnFigure
     sections : list of Section
         Further sections of the page of the study.
@@ -57,10 +57,10 @@ class Material:
     cost : str
         Text with the measured cost of the runs.
     left_out : list of str
-        As in `Reproduction`.
+        Tools missing on this machine, as in `Reproduction`.
     skipped : dict of str to str
-        Data sets that were not requested, with the reason. Claims about them read "cannot be told". Such claims do not
-        count as failures.
+        Data sets that the user did not request, with the reason. Claims about these data sets read "cannot be told".
+        Such claims do not count as failures.
     """
 
     samples: list[tuple[str, Mapping[str, Any]]]

@@ -13,14 +13,14 @@ from leowarp.report import html
 from leowarp.study.claim import in_words
 
 CLASSES = {"holds": "holds", "partly": "partly", "does not hold": "fails", "cannot be told": "unknown"}
-"""CSS class of the colour of each verdict on the page. The order is that in which verdicts are counted."""
+"""CSS class for the colour of each verdict on the page. Verdicts are counted in this order."""
 PLURALS = {"holds": "hold", "does not hold": "do not hold"}
 """Plural forms of verdicts, if they differ from the verdict."""
 
 
 @dataclass(frozen=True)
 class DrawnFigure:
-    """A figure of the study in its files (`figures/<stem>.{svg,pdf,png}`), or the reason why it could not be drawn.
+    """A figure of the study as files (`figures/<stem>.{svg,pdf,png}`), or the reason why it was not drawn.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class DrawnFigure:
         Name of the files without extension.
     title, caption : str
     missing : str, optional
-        Reason why there are no files; None if they exist.
+        Reason why there are no files; None if the files exist.
     """
 
     stem: str
@@ -39,7 +39,7 @@ class DrawnFigure:
 
 @dataclass(frozen=True)
 class Section:
-    """A section of the page that only this study has.
+    """An additional section of a study's page.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Section:
         Target of links to the section (`#runs`).
     heading : str
     content : str
-        HTML. Text from files must already have been escaped by `html.text`.
+        HTML. Text from files must be escaped by `html.text` before.
     """
 
     name: str
@@ -59,9 +59,9 @@ def write_study_page(
     folder: Path, title: str, lead: str, claims: Sequence[Mapping[str, Any]], figures: Sequence[DrawnFigure],
     sections: Sequence[Section], warnings: Sequence[str], command: str,
 ) -> Path:  # fmt: skip
-    """Write `index.html` of a study. Return its path.
+    """Write `index.html` of a study. Return the page's path.
 
-    folder: Directory of the study. Links and figures are relative to it.
+    folder: Directory of the study. Links and figures are relative to this directory.
     title, lead: Plain text.
     claims: Rows of `claims.json`.
     sections: Sections between the figures and the command.
@@ -94,7 +94,6 @@ def _verdicts(claims: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _counted(claims: Sequence[Mapping[str, Any]]) -> str:
-    """The counts as coloured HTML, such as `6 hold, 1 partly`."""
     count = {verdict: sum(row["verdict"] == verdict for row in claims) for verdict in CLASSES}
     return ", ".join(
         f'<span class="{CLASSES[verdict]}">{number} {verdict if number == 1 else PLURALS.get(verdict, verdict)}</span>'
@@ -104,12 +103,12 @@ def _counted(claims: Sequence[Mapping[str, Any]]) -> str:
 
 
 SHORT = 190
-"""Number of characters of the measured text that are visible beside a verdict. Longer text is folded below it."""
+"""Number of characters of the measured text that the page shows beside a verdict. Further text is folded below."""
 
 
 def _claims_list(claims: Sequence[Mapping[str, Any]]) -> str:
     """HTML with a card for each claim: its verdict, what the paper says, and the measurement that decided. Test, causes
-    and further samples are folded below."""
+    and further samples are folded below the card."""
     links = " ".join(
         f'<a class="{CLASSES[row["verdict"]]}" href="#claim-{html.text(row["number"])}">{html.text(row["number"])}</a>'
         for row in claims
@@ -140,7 +139,8 @@ def _card(row: Mapping[str, Any]) -> str:
 
 
 def _shortened(measured: str) -> str:
-    """The beginning of the measured text, up to the end of a clause. A short text is returned whole."""
+    """The beginning of the measured text, up to the end of a clause. A text of at most `SHORT` characters is returned
+    whole."""
     if len(measured) <= SHORT:
         return measured
     cut = max(measured.rfind(mark, 0, SHORT) for mark in ("; ", ", ", ". "))
@@ -148,7 +148,6 @@ def _shortened(measured: str) -> str:
 
 
 def _figures(folder: Path, figures: Sequence[DrawnFigure]) -> str:
-    """HTML with the figures, and with the reasons why others were not drawn."""
     # The page links to the figures instead of containing them: a study has about a dozen, each in three formats.
     blocks = [
         html.picture(folder / "figures" / figure.stem, figure.title, figure.caption, "figures")

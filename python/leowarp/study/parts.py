@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups of runs of a reproduced study. The study engine makes the runs, and their costs are recorded."""
+"""Groups of runs of a reproduced study. The study engine makes these runs; this module also records their costs."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from leowarp.study.making import Making
 from leowarp.study.sweep import StudyFile, run_study
 
 COST = "cost.json"
-"""File with the real time in seconds that all starts took, by group."""
+"""File with the total real time in seconds that all starts took, by group."""
 MOST_WARNINGS = 8
-"""Largest number of warnings that a page repeats. The runs of a large study have only a few different warnings."""
+"""Maximum number of warnings that a page repeats. The runs of a large study usually share a few different warnings."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,8 @@ class Part:
     name: Name of the group and of its directory.
     content: Content of its study file.
     runs: Number of runs in the group.
-    in_quick: Function `in_quick(values, seed)`. It says whether a quick reproduction includes the run with these values
-        (scenario keys with values as written). If a full reproduction follows later, it keeps the runs of the quick
-        one.
+    in_quick: Function `in_quick(values, seed)`. The function returns whether a quick reproduction includes the run with
+        these values (scenario keys with values as written). A later full reproduction keeps the runs of the quick one.
     """
 
     name: str
@@ -48,23 +47,13 @@ class Part:
 def made(
     parts: Sequence[Part], making: Making, *, quick: bool, scheduler: str | None
 ) -> tuple[dict[str, pd.DataFrame], dict[str, LeowarpError]]:
-    """Make the groups. Return the rows of each group, and the failures by `<group>/<run id>`.
+    """Make the groups. Return the rows of each group, and the failures with keys `<group>/<run id>`.
 
-    Parameters
-    ----------
-    parts : sequence of Part
-        Groups in the order in which they are made. Each has its own directory.
-    making : Making
-    quick : bool
-        True to make only the runs that `Part.in_quick` selects.
-    scheduler : str, optional
-        Address of a Dask scheduler, whose workers then make the runs.
-
-    Returns
-    -------
-    rows : dict of str to DataFrame
-        By group, one row per requested run, including failed ones; docs/guides/studies.md lists the columns.
-    failures : dict of str to LeowarpError
+    parts: Groups in the order in which they are made. Each group has its own directory.
+    quick: True to make only the runs that `Part.in_quick` selects.
+    scheduler: Address of a Dask scheduler, whose workers then make the runs.
+    Returns rows: By group, one row per requested run, including failed runs; docs/guides/studies.md lists the columns.
+    Returns failures:
     """
     rows: dict[str, pd.DataFrame] = {}
     failures: dict[str, LeowarpError] = {}
@@ -77,10 +66,10 @@ def made(
 def first_failure(failures: Mapping[str, LeowarpError], groups: Collection[str]) -> LeowarpError:
     """The error that explains why a data set is missing: the first failure among the runs of its groups.
 
-    failures: Failures by `<group>/<run id>`, from `made`.
+    failures: Errors with keys `<group>/<run id>`, from `made`.
     groups: Names of the groups.
-    Returns: The error; it is not raised here. If none of the runs failed, the error says that their results are not
-        sufficient.
+    Returns: The error, which is not raised here. If none of the runs failed, the error says that their results do not
+        suffice.
     """
     for key, error in failures.items():
         if key.partition("/")[0] in groups:
@@ -91,12 +80,13 @@ def first_failure(failures: Mapping[str, LeowarpError], groups: Collection[str])
 def missing(
     claim_frames: Mapping[str, Collection[str]], frames: Collection[str], failures: Mapping[str, LeowarpError]
 ) -> dict[str, LeowarpError]:
-    """Reasons why data sets that claims name are missing. Such a claim reads "cannot be told", with the reason.
+    """Reasons why data sets that claims name are missing. A claim about such a data set reads "cannot be told", with
+    the reason.
 
     claim_frames: Data sets that claims name, each with the groups of runs from which it is built.
     frames: Data sets that exist.
     failures: Failures from `made`.
-    Returns: Reasons by name of the data set.
+    Returns: The error for each missing data set, by the data set's name.
     """
     return {name: first_failure(failures, groups) for name, groups in claim_frames.items() if name not in frames}
 
@@ -104,20 +94,20 @@ def missing(
 def _made(
     part: Part, making: Making, *, quick: bool, scheduler: str | None
 ) -> tuple[pd.DataFrame, dict[str, LeowarpError]]:
-    """Make a group. Return the rows of the group, and its failures by `<group>/<run id>`. Runs that failed before are
-    repeated."""
+    """Make a group. Return the rows of the group, and its failures by `<group>/<run id>`. Runs that failed at an
+    earlier start are repeated."""
     folder = making.folder / part.name
-    # The whole group is deleted, because its rows are one data set.
+    # The directory of the whole group is deleted, because its rows form one data set.
     if making.force and folder.exists():
         shutil.rmtree(folder)
     content = dict(part.content)
-    # The kernel is a key of the plans, so that rows of different kernels are separate. If a group sets a kernel itself,
-    # it tests that kernel, and keeps it.
+    # The kernel is a key of the plans, so that rows of different kernels are separate. A group that sets a kernel
+    # itself tests that kernel, and keeps it.
     if making.kernel is not None:
         content["set"] = {"guest.kernel": str(making.kernel), **content.get("set", {})}
-    # The clock is monotonic, so that setting the system clock does not affect the cost.
+    # A monotonic clock, so that a change of the system clock does not affect the cost.
     started = time.monotonic()
-    # retry_failed is set, because users start a reproduction again to complete it.
+    # retry_failed is set, because a user who starts a reproduction again wants to complete it.
     done = run_study(
         StudyFile.of(content), folder, at_once=making.at_once, scheduler=scheduler, progress=making.progress,
         only=(lambda run: part.in_quick(run.values, run.seed)) if quick else None, retry_failed=True,
@@ -128,7 +118,7 @@ def _made(
 
 
 def warnings_said(rows: Mapping[str, pd.DataFrame]) -> list[str]:
-    """Warnings of the runs without repetition, the most frequent first."""
+    """Warnings of the runs without repetition, the most frequent warning first."""
     said = Counter(text for part in rows.values() for texts in part["warnings"] for text in texts)
     sentences = [f"{text} ({count} runs)" for text, count in said.most_common(MOST_WARNINGS)]
     if len(said) > MOST_WARNINGS:
@@ -153,7 +143,7 @@ def cost_table(parts: Sequence[Part], rows: Mapping[str, pd.DataFrame], folder: 
     """
     wall = recorded.read_json(folder / COST)
     lines = [_cost_row(part.name, part.why, rows[part.name], part.runs, float(wall[part.name])) for part in parts]
-    # Groups have different columns. If a group lacks a column, it is null there.
+    # Groups have different columns. A column that a group lacks is null for the group.
     everything = pd.concat(list(rows.values()), ignore_index=True)
     lines.append(_cost_row("all", "", everything, sum(part.runs for part in parts), sum(wall.values())))
     header = ["group", "what for", "runs here", "of", "failed", "CPU, s", "of which in the guest, s", "CPU a run, s",
@@ -166,7 +156,7 @@ def cost_table(parts: Sequence[Part], rows: Mapping[str, pd.DataFrame], folder: 
 
 
 def _cost_row(name: str, why: str, rows: pd.DataFrame, whole: int, wall_s: float) -> list[Any]:
-    """A row of `cost_table`: the processor time of all runs together, and the real time of all starts together."""
+    """A row of `cost_table`: the total processor time of all runs, and the total real time of all starts."""
     cpu_s, guest_s = (float(rows[column].sum()) for column in ("cpu_s", "guest_cpu_s"))
     # If all runs failed, the rows have no scalars.
     virtual_s = float(rows["virtual_s"].sum()) if "virtual_s" in rows else None
@@ -180,8 +170,7 @@ def _cost_row(name: str, why: str, rows: pd.DataFrame, whole: int, wall_s: float
 def cost_line(rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
     """Text about the cost of the runs, for the terminal: processor time of guest and host, and real time of all starts.
 
-    The two times may differ, because several runs are made at the same time, and because an interrupted start counts
-    with the time that it took.
+    Real time may be shorter, because runs are made in parallel. An interrupted start counts with the time that it took.
     """
     every = pd.concat(list(rows.values()), ignore_index=True)
     wall_s = sum(recorded.read_json(folder / COST).values())
@@ -194,7 +183,7 @@ def cost_line(rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
 def data_section(parts: Sequence[Part], example: str, note: str = "") -> str:
     """HTML that says where the results of each group are, with example code.
 
-    example: Python code that reads the results.
+    example: Python code that reads the results, which the page shows.
     """
     rows = [[part.name, f'<a href="{part.name}/results/">{part.name}/results/</a>', part.why] for part in parts]
     table = html.table(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the code that is common to all groups of runs."""
+"""Helper functions for groups of runs."""
 
 from leowarp.base.errors import GuestError, TraceError
 from leowarp.study.parts import first_failure

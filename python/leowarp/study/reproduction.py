@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`reproduce("frederiksen2024")` makes all runs and figures of a study, a verdict for each claim, and one page.
 
-Each study is a module that implements `Room` (see `discovery`). The module may belong to another distribution than
-leowarp.
+Each study is a module that implements `Room` (see `discovery`). The module may belong to another Python distribution
+than leowarp.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class Reproduction:
     failures : dict of name to LeowarpError
         Runs that could not be made. Claims that need them have the verdict "cannot be told".
     cost : str
-        Text with the measured cost of the runs. "" if the manifest of each run has it.
+        Text with the measured cost of the runs. "" if the manifest of each run has the cost.
     left_out : list of str
-        Tools that are missing on this machine, so that the study was made without them. For each there is a sentence
-        with the command to type.
+        Tools that this machine lacks, so that the study was made without them. Each entry is a sentence with the
+        command that installs the tool.
     """
 
     path: Path
@@ -57,26 +57,27 @@ def reproduce(
     capacity: str | Path | None = None, scheduler: str | None = None, at_once: int | None = None,
     kernel: Path | str | None = None, force: bool = False, progress: bool | Callable[[Any], None] = True,
 ) -> Reproduction:  # fmt: skip
-    """Make the missing runs of a study, its figures, the table of claims, and the page.
+    """Make the missing runs of a study, its figures, the table of claims, and its page.
 
     Parameters
     ----------
     key : str
         Key of the study in `leowarp.study.studies()`.
     out : path, optional
-        Directory; default: `reproductions/<key>`. With a recording, it is `reproductions/<key>-<name of the
-        recording>`.
+        Directory; default: `reproductions/<key>`. With a recording (`path`), the default is `reproductions/<key>-<name
+        of the recording>`.
     samples : int, optional
         For `frederiksen2024`: number of conditions (combinations of TCP stack, links, times and skies) under which
         claims are checked, counted from the first; default: all 9.
     duration : str, optional
         For `frederiksen2024`: length of every run, instead of the study's own; for example "60 s". With another length,
-            the result is a trial and not a reproduction.
+            the result is only a trial and not a reproduction.
     quick : bool, optional
-        Make a smaller study. `frederiksen2024`: three conditions, and runs of 200 s. `torres2020`: every eighth jitter,
+        Make a smaller version of the study. `frederiksen2024`: three conditions, and runs of 200 s. `torres2020`: every
+            eighth jitter,
         and 3 seeds (all: 62 jitters, 30 seeds). `huston2024`: 3 of 20 seeds, and one capacity test in 24. `tauran2018`:
-        2 of 5 seeds, at 3 of 7 SNRs. `cures`: 4 of 40 changes, and 2 of 4 TCPs. `programs`: 28 of 132 runs. If a full
-        reproduction follows, it keeps the runs of the quick one, except with `frederiksen2024`.
+        2 of 5 seeds, at 3 of 7 SNRs. `cures`: 4 of 40 changes, and 2 of 4 TCPs. `programs`: 28 of 132 runs. A later
+        full reproduction keeps the runs of the quick one, except for `frederiksen2024`.
     fetch : bool, optional
         For `programs`: build missing QUIC stacks from their registries.
     path, capacity : path, optional
@@ -86,7 +87,7 @@ def reproduce(
         For all studies except `frederiksen2024` and `programs`: address of a Dask scheduler, whose workers then make
             the runs.
     at_once, kernel, force, progress
-        See `leowarp.run_many`. If a study has many runs, `progress` is called with each `StudyProgress`.
+        See `leowarp.run_many`. For a study with many runs, `progress` is called with each `StudyProgress`.
 
     Returns
     -------
@@ -99,24 +100,24 @@ def reproduce(
     HostError
         If the machine lacks something that every run needs.
     LeowarpError
-        The first run's failure, if no run of the study could be made.
+        If every run of the study failed: the failure of the first run.
 
     >>> again = reproduce("torres2020", quick=True)                                    # doctest: +SKIP
     >>> {claim["number"]: claim["verdict"] for claim in again.claims}                  # doctest: +SKIP
     """
     room = room_of(key)
-    # `quick` and `fetch` are flags, so False means that they are not set.
+    # `quick` and `fetch` are flags, so False means that the user did not set them.
     given = {
         "samples": samples, "duration": duration, "quick": quick or None, "fetch": fetch or None,
         "path": path, "capacity": capacity, "scheduler": scheduler,
     }  # fmt: skip
     options = {name: value for name, value in given.items() if value is not None}
-    # An unknown option is an error. If it were ignored, the user would believe that it had an effect.
+    # An unknown option is an error. If it were ignored, the user would assume that it had an effect.
     for name in options:
         if name not in room.OPTIONS:
             own = ", ".join(f"--{option}" for option in room.OPTIONS)
             raise ScenarioError(f"the study {key} has no option --{name}", hint=f"its own are: {own}")
-    # A study over a recording differs from one over the profile, so it has its own page.
+    # A study over a recording differs from the same study over the profile, so it has its own page.
     name = key if path is None else f"{key}-{Path(path).stem}"
     folder = Path(out) if out is not None else Path("reproductions") / name
     if (why := plainfiles.why_not_plain(folder)) is not None:
@@ -128,7 +129,7 @@ def reproduce(
     folder.mkdir(parents=True, exist_ok=True)
     remove_manifest(folder)
     material = room.make(Making(folder, at_once, kernel, force, progress), **options)
-    # At each start, claims are checked again on existing runs, so a changed test needs no new runs.
+    # Claims are checked again at each start, so a changed test of a claim needs no new runs.
     rows = _judge_all(room.CLAIMS, material)
     recorded.write_json(folder / "claims.json", {"study": key, "runs": material.runs, "claims": rows})
     # Failed runs come first, because the reader must see which runs the verdicts lack.
@@ -144,14 +145,13 @@ def reproduce(
 
 def _judge_all(claims: Sequence[Claim], material: Material) -> list[dict[str, Any]]:
     """One row per claim. If runs of a claim failed or were not requested, its verdict is "cannot be told". The measured
-    value is then the reason why the first of them is missing.
+    value of the claim is then the reason why the first of these runs is missing.
     """
     rows = []
     absent = material.skipped | {slug: error.message for slug, error in material.failures.items()}
     for claim in claims:
         missing = [slug for slug in claim.runs if slug in absent]
-        # Some of the claim's runs failed or were not requested. A verdict from the other runs would be about a
-        # different claim.
+        # A verdict from the remaining runs would be about a different claim.
         if missing:
             row = {key: getattr(claim, key) for key in ROW_KEYS}
             why = absent[missing[0]]
@@ -175,14 +175,14 @@ def _json_safe(value: Any) -> Any:
     # json.dumps rejects numpy's scalars.
     if hasattr(value, "item"):
         value = value.item()
-    # Only nan differs from itself. JSON has no such value.
+    # nan is the only value that differs from itself, and JSON cannot represent it.
     if isinstance(value, float) and value != value:
         return None
     return value
 
 
 def _command(key: str, out: str | Path | None, options: Mapping[str, Any]) -> str:
-    """Text of the shell command that would make this result again, for the page.
+    """The shell command that would repeat this reproduction, for the page.
 
     >>> _command("torres2020", None, {"quick": True})
     'leowarp reproduce torres2020 --quick'

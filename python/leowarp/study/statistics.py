@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Medians over seeds, with confidence intervals that do not assume a distribution.
 
-An interval goes from one order statistic to another. For any distribution, the probability that it contains the true
-median is a sum of binomial probabilities (H. A. David and H. N. Nagaraja, Order Statistics, 3rd edition, section 7.1).
+An interval reaches from one order statistic of the values to another. For any distribution, the probability that it
+contains the true median is a sum of binomial probabilities (H. A. David and H. N. Nagaraja, Order Statistics, 3rd
+edition, section 7.1).
 A normal distribution cannot be assumed: goodput over seeds is not even symmetric, because the capacity limits it.
 """
 
@@ -23,7 +24,7 @@ HOW = (
     "confidence (20 seeds: the 6th and the 15th value, 95.9 %); of fewer than 6 seeds, the smallest and the largest "
     "(5: 93.8 %)"
 )
-"""Sentence that explains the intervals, for tables and captions."""
+"""Sentence that explains the intervals; it appears in tables and captions."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Middle:
 
     median, low, high: Values in the unit of the data; nan if there are no values.
     count: Number of values.
-    confidence_ratio: Probability that an interval made in this way contains the true median.
+    confidence_ratio: Probability that an interval built in this way contains the true median.
     """
 
     median: float
@@ -47,7 +48,7 @@ class Middle:
         return self.count > 0
 
     def above(self, value: float) -> bool:
-        """Whether the whole interval is above this value.
+        """Whether the whole interval is above `value`.
 
         >>> middle([4.0, 5.0, 6.0]).above(3.9)
         True
@@ -55,15 +56,15 @@ class Middle:
         return self.known and self.low > value
 
     def below(self, value: float) -> bool:
-        """Whether the whole interval is below this value."""
+        """Whether the whole interval is below `value`."""
         return self.known and self.high < value
 
     def text(self, scale: float = 1.0, digits: int = 1) -> str:
         """Text with the median and its interval, such as `12.3 (11.0 to 14.1)`.
 
         scale: Factor for the values; for example, 1e-6 converts bit/s to Mbit/s.
-        digits: Number of digits after the decimal point. An infinite value means that something did not happen; its
-            text is "never".
+        digits: Number of digits after the decimal point. An infinite value stands for something that did not happen;
+            its text is "never".
 
         >>> middle([11e6, 12e6, 15e6]).text(1e-6)
         '12.0 (11.0 to 15.0)'
@@ -82,7 +83,7 @@ class Middle:
 
 
 def middle(values: Any) -> Middle:
-    """Median of values with its confidence interval. Missing values are left out.
+    """Median of values with its confidence interval. Missing values are ignored.
 
     The interval is computed by `leowarp.scalars.medians.median_interval`.
 
@@ -98,30 +99,30 @@ def middle(values: Any) -> Middle:
     count = len(ordered)
     if count == 0:
         return Middle(math.nan, math.nan, math.nan, 0, 0.0)
-    # Order statistics are used instead of mean and standard deviation. An infinite value (something that never
-    # happened) then still has a rank.
+    # Order statistics are used instead of mean and standard deviation. An infinite value, which stands for something
+    # that never happened, then still has a rank.
     found = median_interval(ordered.tolist())
     _, confidence_ratio = order_interval(count)
     return Middle(found.median, found.low, found.high, count, confidence_ratio)
 
 
 def paired(rows: pd.DataFrame, column: str, one: str, other: str, key: str = "variant") -> pd.DataFrame:
-    """The values of two variants, paired by seed. Both values of a pair are then from the same path.
+    """Values of two variants, paired by seed. Both values of a pair come from the same path.
 
     rows: Frame with the columns `seed`, `column` and `key`.
     column: Column to compare.
     one, other: Values of `key` that select the two variants.
-    Returns: Columns `seed, one, other`, sorted by seed. Seeds that only one of the variants has are left out.
+    Returns: Columns `seed, one, other`, sorted by seed. Seeds that only one of the variants has are dropped.
     """
-    # Rows are joined by seed. If samples were independent, the spread between paths would be added to the spread of the
-    # difference.
+    # Rows are joined by seed. If the two variants were treated as independent, the spread between paths would be added
+    # to the spread of the difference.
     mine = rows[rows[key] == one][["seed", column]].rename(columns={column: "one"})
     theirs = rows[rows[key] == other][["seed", column]].rename(columns={column: "other"})
     return mine.merge(theirs, on="seed").dropna().sort_values("seed").reset_index(drop=True)
 
 
 def paired_ratio(rows: pd.DataFrame, column: str, one: str, other: str) -> Middle:
-    """Ratio of one variant to another at the same seed, and thus over the same path, as a median over seeds.
+    """Median over seeds of the ratio between two variants at the same seed, and thus over the same path.
 
     >>> rows = pd.DataFrame({"variant": ["a", "b"] * 2, "seed": [1, 1, 2, 2], "bps": [2.0, 1.0, 9.0, 3.0]})
     >>> paired_ratio(rows, "bps", "a", "b").median
@@ -134,7 +135,7 @@ def paired_ratio(rows: pd.DataFrame, column: str, one: str, other: str) -> Middl
 
 
 def share(values: Sequence[bool] | np.ndarray | pd.Series) -> float:
-    """Share of true values, 0 to 1; nan if there are no values."""
+    """Share of true values, from 0 to 1; nan if there are no values."""
     array = np.asarray(values, dtype="float64")
-    # Without values the share is nan, not 0. The check also avoids a warning of numpy.
+    # Without values the share is nan, not 0. The check also avoids a numpy warning.
     return float(array.mean()) if len(array) else math.nan

@@ -1,19 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All events of the network: the building blocks of every medium's timeline, and a description of its contents.
-The guest gets no information about the network except these events."""
+"""All events of the network: functions with which every medium builds its timeline, and a description of a timeline in
+numbers. The guest gets no information about the network except these events."""
 
 from leowarp.timeline.description import describe, warnings_of
-from leowarp.timeline.events import Events, LinkKind
 from leowarp.timeline.files import read_table, write_table
 from leowarp.timeline.replay import Replay, replayed
-
-__all__ = [
-    "Events",
-    "LinkKind",
-    "Replay",
-    "describe",
-    "read_table",
-    "replayed",
-    "warnings_of",
-    "write_table",
-]

@@ -11,9 +11,9 @@ from leowarp.timeline.unsettled import unsettled
 
 
 def warnings_of(table: pa.Table) -> list[str]:
-    """The warnings in a timeline's or routes table.
+    """The warnings in the metadata of a timeline's or routes table.
 
-    table: A timeline's or routes table; without such metadata there are none.
+    table: A timeline's or routes table; without metadata, there are no warnings.
     """
     return decode_metadata(table.schema, "warnings") or []
 
@@ -29,7 +29,7 @@ def describe(table: pa.Table) -> dict[str, object]:
     events = table.group_by("event").aggregate([([], "count_all")])
     counted = dict(zip(events["event"].to_pylist(), events["count_all"].to_pylist(), strict=True))
     links = table.filter(pc.field("event") == "link")
-    # Values set at 0 are the initial state, not changes.
+    # Events at time 0 set the initial state, so they are not changes.
     later = pc.field("t_ns") > 0
     delay = table["delay_ns"]
     extremes = pc.min_max(delay).as_py()
@@ -55,14 +55,16 @@ def _by_kind(table: pa.Table) -> dict[str, int]:
 
 
 def _route_changes(paths: pa.Table) -> int:
-    """Changes from one path to another; changes of both directions at one instant count once."""
+    """Number of changes from one path to another; changes of both directions at the same instant count as one."""
     on: dict[tuple[str, str], int | None] = {}
     changes = set()
     for row in paths.sort_by("t_ns").to_pylist():
         ends = (row["a"], row["b"])
-        # A change to or from "no path" is an outage, which `Routes.summary` counts in `no_path_s`.
+        # A change to or from "no path" does not count, because it is an outage, which `Routes.summary` measures in
+        # `no_path_s`.
         if on.get(ends) is not None and row["path_id"] is not None and row["path_id"] != on[ends]:
-            # Counted as in `leowarp routes`: with `routing.reverse = "mirror"`, both directions change at once.
+            # With `routing.reverse = "mirror"`, both directions change at once, which counts as one change, as in
+            # `leowarp routes`.
             changes.add((row["t_ns"], frozenset(ends)))
         on[ends] = row["path_id"]
     return len(changes)

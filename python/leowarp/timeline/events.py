@@ -18,15 +18,15 @@ from leowarp.scenario.schema import Plan
 from leowarp.timeline.metadata import TimelineMetadata
 from leowarp.timeline.schema import TIMELINE, TIMELINE_DOC
 
-# Within an instant, links come up before all other events, and paths change after routes. Links go down last, so that
-# packets sent over them already have another path (design/interfaces.md, section 3).
+# Within an instant, links come up before all other events, and paths change after the routes. Links go down last, so
+# that packets that would use them already have another path (design/interfaces.md, section 3).
 _ORDER = ("node", "link", "queue", "rate", "delay", "jitter", "loss", "capacity", "channel", "route", "path")
 _RANKS = {event: rank for rank, event in enumerate(_ORDER)}
 _LINK_DOWN_RANK = len(_ORDER)
 
 
 class LinkKeys(Protocol):
-    """Common fields of all plan sections that describe links with a queue."""
+    """Keys that all plan sections of links with a queue have in common."""
 
     @property
     def overhead_bytes(self) -> int: ...
@@ -43,7 +43,7 @@ class LinkKeys(Protocol):
 
 
 class SteadyLinkKeys(LinkKeys, Protocol):
-    """Keys of links with one rate and one loss, constant and equal in both directions."""
+    """Keys of links with one rate and one loss ratio, which are constant and equal in both directions."""
 
     @property
     def left_bps(self) -> int | None: ...
@@ -53,20 +53,22 @@ class SteadyLinkKeys(LinkKeys, Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class LinkKind:
-    """The common properties of links of one kind.
+    """Properties that links of one kind have in common.
 
     kind: isl, gsl or wire.
-    rate_bps: None: unshaped.
-    limit_pkts, limit_bytes: Limit of waiting packets or bytes per direction.
-    has_own_rate: False: separate events set the rate (a wire has no rate, and a measured link takes its rate from a
-        table).
-    limit_counts_flying: True: netem's limit includes the packets in the delay line; the plan's limit does not.
-    full_packet_bytes: IP length of a full packet, to convert a delay line to packets.
-    in_order: False: a packet may overtake when the delay falls.
-    probe_bytes: Size of the packets with which a channel's delay was measured: the delay includes their transmission
-        time.
-    queue: Queueing discipline before the serialiser of each direction; a fifo has the link's limits and needs no event.
-    ecn, queue_parameters: Parameters of that queue, see `Events.queue`.
+    rate_bps: Rate in both directions; None: no rate limit.
+    limit_pkts, limit_bytes: Largest number of waiting packets or bytes per direction.
+    has_own_rate: False if other events set the rate (a measured link takes its rate from a table), or if no event sets
+        it (a wire has no rate).
+    limit_counts_flying: True if the link's limit includes packets in the delay line, as netem's limit does; the plan's
+        limit counts only waiting packets.
+    full_packet_bytes: IP length of a full packet, with which the delay line is converted to a number of packets.
+    in_order: False if a packet may overtake others when the delay falls.
+    probe_bytes: Size of the packets with which a channel's delay was measured: this delay includes the packets'
+        transmission time.
+    queue: Queueing discipline before the serialiser of each direction; a fifo has the link's limits and needs no
+        `queue` event.
+    ecn, queue_parameters: Parameters of this discipline, see `Events.queue`.
     """
 
     kind: str
@@ -90,14 +92,15 @@ class LinkKind:
     def shaped(plan: Plan, kind: str, section: SteadyLinkKeys, on_down: str) -> LinkKind:
         """A link with a queue, one rate and one loss for both directions, from a section of the plan.
 
-        `kind` is isl or gsl; `on_down` is drain (held packets still arrive) or drop.
+        `kind` is isl or gsl; `on_down` is drain (packets in the queue and in flight still arrive) or drop.
         """
         link = LinkKind.queued(plan, kind, section, on_down)
         return replace(link, rate_bps=section.left_bps, loss_ratio=section.loss_ratio, has_own_rate=True)
 
     @staticmethod
     def queued(plan: Plan, kind: str, section: LinkKeys, on_down: str) -> LinkKind:
-        """A link with a queue from a section of the plan, with rates and losses set per direction."""
+        """A link with a queue from a section of the plan; its rates and losses are set separately for each
+        direction."""
         discipline, counts = plan.network.link_model, plan.network.queue_counts
         if discipline == "netem" and section.queue_bytes is not None:
             raise ValueError("netem limits packets, not bytes: not a resolved plan")
@@ -120,22 +123,23 @@ class LinkKind:
     def ideal(plan: Plan, kind: str, on_down: str = "drain", overhead_bytes: int = 0) -> LinkKind:
         """A link without rate, delay, limit or loss.
 
-        Used for wires between hosts and stations, and for parts that a medium does not model.
+        Used for wires between hosts and stations, and where a medium models no link.
         """
         return LinkKind(
             kind=kind,
             discipline=plan.network.link_model,
             on_down=on_down,
             overhead_bytes=overhead_bytes,
-            # A wire needs no rate event. Any other ideal link needs an event that sets it to unshaped.
+            # A wire needs no rate event. Any other ideal link needs an event that removes its rate limit.
             has_own_rate=kind != "wire",
         )
 
     def limit_with_flying_pkts(self, delay_ns: int, rate_bps: int | None) -> int | None:
-        """netem's limit that lets `limit_pkts` packets wait while the delay line is full: Q + ceil(D R/packet).
+        """netem's limit in packets, with which `limit_pkts` packets can wait while the delay line is full: Q + ceil(D
+        R/packet).
 
-        Without a rate no packet ever waits, and a limit of netem would only truncate the delay line, so no limit is
-        set.
+        Without a rate no packet ever waits, and netem's limit would only restrict the delay line, so the link gets no
+        limit.
 
         >>> link = LinkKind(kind="isl", discipline="netem", on_down="drain", overhead_bytes=14, limit_pkts=500,
         ...                 limit_counts_flying=True)
@@ -147,15 +151,15 @@ class LinkKind:
         # netem's limit includes the packets of the delay line (sch_netem.c, `netem_enqueue`).
         if rate_bps is None:
             return None
-        # The formula assumes full packets. It is exact while all packets have that size, and otherwise an approximation
-        # (design/leolink.md).
+        # The formula assumes full packets. If packets are smaller, the result is an approximation (design/leolink.md).
         packet_bits = 8 * (self.full_packet_bytes + self.overhead_bytes)
         return self.limit_pkts + -(-delay_ns * rate_bps // (packet_bits * 1_000_000_000))
 
 
 @dataclass(frozen=True)
 class _Bulk:
-    """Many events of one kind, as columns of equal length: one dict per event would be too much for millions."""
+    """Many events of one kind, as columns of equal length, because millions of events as dicts would take too much
+    memory."""
 
     event: str
     t_ns: pa.Array
@@ -163,11 +167,11 @@ class _Bulk:
 
 
 class Events:
-    """Events of a timeline under construction; nodes are indexes into `names`.
+    """Events of a timeline under construction.
 
     Events that may number millions (`delays`, `capacity`, `channel`) are added, kept and sorted as columns.
 
-    names: Names of all nodes; elsewhere a node is its index here.
+    names: Names of all nodes; the methods identify a node by its index in this list.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -181,13 +185,14 @@ class Events:
         self._add(0, "node", a=self._names[node], kind=kind)
 
     def link_up(self, t_ns: int, a: int, b: int, link: LinkKind) -> None:
-        """Bring a link up, with its rate and loss in both directions; its queue is set at the start."""
+        """Bring a link up, with its rate and loss in both directions; its queue is set only when it comes up for the
+        first time."""
         is_first = (a, b) not in self._links
         self._link(t_ns, a, b, link, up=True)
-        # The rate and the loss are set each time that the link comes up, because the guest creates the link again.
+        # Rate and loss are set again each time, because the guest creates the link anew.
         for sender, receiver in ((a, b), (b, a)):
-            # Events `queue` occur only at 0 (`timeline.schema`): a link that comes up again keeps the queue that it had
-            # before.
+            # Events `queue` occur only at time 0 (`timeline.schema`): a link that comes up again has the same queueing
+            # discipline as at first.
             if link.queue != "fifo" and is_first:
                 self.queue(
                     sender, receiver, link.queue, ecn=link.ecn, parameters=link.queue_parameters,
@@ -199,13 +204,15 @@ class Events:
                 self.loss(t_ns, sender, receiver, link.loss_ratio)
 
     def link_down(self, t_ns: int, a: int, b: int, link: LinkKind) -> None:
-        """Take a link down; held packets still arrive or are lost, depending on `on_down` (drain, drop)."""
+        """Take a link down; packets in its queue and in flight still arrive or are lost, depending on `on_down` (drain,
+        drop)."""
         self._link(t_ns, a, b, link, up=False)
 
     def make_room_for_flying(self, longest_ns: Mapping[tuple[int, int], int], rate_bps: int | None = None) -> None:
-        """Raise netem's limits by the size of the delay line, given each link's longest delay in the run.
+        """Raise netem's limits by the number of packets in the delay line; `longest_ns` has each link's longest delay
+        in the run.
 
-        `rate_bps` gives the highest rate of each link whose rate changes; for other links, the link's own rate is used.
+        `rate_bps` is the highest rate of these links if their rate changes; None: each link's own rate is used.
         """
         for ends, longest in longest_ns.items():
             for row, link in self._links.get(ends, ()):
@@ -214,16 +221,16 @@ class Events:
                 )
 
     def rate(self, t_ns: int, a: int, b: int, rate_bps: int | None) -> None:
-        """Direction a>b has this rate from now on; None: unshaped."""
+        """From `t_ns` on, direction a>b has this rate in bit/s; None: no rate limit."""
         self._add(t_ns, "rate", a=self._names[a], b=self._names[b], rate_bps=rate_bps)
 
     def loss(self, t_ns: int, a: int, b: int, loss_ratio: float) -> None:
-        """Direction a>b loses this share of its packets from now on, independently."""
+        """From `t_ns` on, direction a>b loses this share of its packets, each packet independently."""
         self._add(t_ns, "loss", a=self._names[a], b=self._names[b], loss_ratio=loss_ratio)
 
     def jitter(self, t_ns: int, a: int, b: int, sigma_ns: int, distribution: str) -> None:
-        """Direction a>b adds a random value of mean 0 and this standard deviation to each packet's delay
-        (`jitter_tables`)."""
+        """From `t_ns` on, direction a>b adds to each packet's delay a random value of mean 0 and this standard
+        deviation (`jitter_tables`)."""
         self._add(t_ns, "jitter", a=self._names[a], b=self._names[b], sigma_ns=sigma_ns, distribution=distribution)
 
     def delays(
@@ -235,13 +242,15 @@ class Events:
         *,
         both_ways: bool = True,
     ) -> None:
-        """Delays of many links at one instant, equal in both directions (or only for directions a>b).
+        """Set the delays of many links at one instant, equal in both directions (or only for directions a>b if
+        `both_ways` is False).
 
         a, b: int arrays of shape (n,). Ends of each link.
         delay_ns: int64 array of shape (n,)
         """
         if both_ways:
-            # The two directions of each link in sequence: the order of simultaneous events is part of the output bytes.
+            # The events of both directions of a link follow one another, because the order of simultaneous events
+            # decides the bytes of the file.
             a, b, delay_ns = (
                 np.column_stack([a, b]).ravel(),
                 np.column_stack([b, a]).ravel(),
@@ -251,18 +260,19 @@ class Events:
         self._bulks.append(_Bulk("delay", pa.array(np.full(len(a), t_ns, dtype=np.int64)), columns))
 
     def capacity(self, a: int, b: int, t_ns: NDArray[np.int64], rate_bps: NDArray[np.int64]) -> None:
-        """Capacity of direction a>b, as a table known from the start: `rate_bps[i]` from `t_ns[i]` on.
+        """Capacity of direction a>b as a table: the rate is `rate_bps[i]` from `t_ns[i]` on.
 
         t_ns: (n,) array of int. Increasing; the first is 0.
-        rate_bps: (n,) array of int. 0: nothing is sent. Masked values of a masked array and nulls of an Arrow array
-            mean unshaped.
+        rate_bps: (n,) array of int. 0 means that nothing is sent. Masked values of a masked array and nulls of an Arrow
+            array mean that there is no rate limit.
         """
         self._table("capacity", a, b, t_ns, rate_bps=pa.array(rate_bps, pa.int64()))
 
     def channel(
         self, a: int, b: int, t_ns: NDArray[np.int64], delay_ns: NDArray[np.int64], loss_ratio: NDArray[np.float64]
     ) -> None:
-        """Delay and loss of direction a>b for packets whose transmission begins from `t_ns[i]` on, as a table.
+        """Delay and loss of direction a>b as a table: row i applies to packets whose transmission begins at or after
+        `t_ns[i]`.
 
         t_ns: (n,) array of int. Increasing; the first is 0.
         delay_ns: (n,) array of int
@@ -282,12 +292,13 @@ class Events:
         limit_pkts: int | None = None,
         limit_bytes: int | None = None,
     ) -> None:
-        """Queue before the serialiser of direction a>b, which replaces a fifo with the link's limits.
+        """Set the queueing discipline before the serialiser of direction a>b; without this event, it is a fifo with the
+        link's limits.
 
         kind: fifo, codel, fq_codel, pie, fq_pie, cake or red.
-        ecn: Whether the queue marks packets with ECN support instead of dropping them.
-        parameters: By name (design/interfaces.md, section 13), times in ns and sizes in bytes; the guest derives
-            missing ones from the limit.
+        ecn: Whether the discipline marks ECN-capable packets instead of dropping them.
+        parameters: Values by name (design/interfaces.md, section 13), times in ns and sizes in bytes; the guest derives
+            missing values from the queue's limit.
         """
         self._add(
             0,
@@ -302,10 +313,10 @@ class Events:
         )
 
     def route(self, t_ns: int, node: int, destination: int, next_hop: int | None, path_id: int | None) -> None:
-        """A node sends packets for a host to a neighbour from now on.
+        """From `t_ns` on, a node sends packets for a host to this neighbour.
 
-        next_hop: None: the node no longer has a route to the host.
-        path_id: The path to which the entry belongs, if packets keep their initial path.
+        next_hop: The neighbour; None: the node no longer has a route to the host.
+        path_id: The path to which the route belongs if packets keep their initial path; otherwise None.
         """
         self._add(
             t_ns,
@@ -317,13 +328,14 @@ class Events:
         )
 
     def path(self, t_ns: int, source: int, destination: int, path_id: int | None, change_id: int | None = None) -> None:
-        """Packets leave on a path from now on. `change_id` numbers the change; None: this is not a change."""
+        """From `t_ns` on, packets from `source` to `destination` leave on this path. `change_id` is the number of the
+        route change; None: this path is not the result of a change."""
         a, b = self._names[source], self._names[destination]
         self._add(t_ns, "path", a=a, b=b, path_id=path_id, change_id=change_id)
 
     def paths(self, routes: Routes, pair: int, source: int, destination: int) -> None:
-        """The first path of a pair of the routes between the hosts `source` and `destination`, and all changes of the
-        path."""
+        """The first path of a pair of stations, and all changes of its path, as events between the hosts `source` and
+        `destination`."""
         numbers = routes.numbers
         for k, t_ns in enumerate(routes.t_ns.tolist()):
             change_id = numbers.change_ids[k][pair]
@@ -331,14 +343,14 @@ class Events:
                 self.path(t_ns, source, destination, numbers.path_ids[k][pair], change_id)
 
     def table(self, metadata: TimelineMetadata) -> pa.Table:
-        """All events so far, in order.
+        """All events that were added, in the order of a timeline.
 
-        Returns: Columns as in `timeline.schema`; sorted by time, within an instant by rank, then in the order of
-            addition.
+        Returns: Columns as in `timeline.schema`; sorted by time, within an instant by rank (`_ORDER`), and within a
+            rank in the order of addition.
         """
         schema = table_schema("timeline", TIMELINE_DOC, TIMELINE, metadata.values())
-        # Rows come first, then columns, each in the order of addition. Equal time and rank keep this order (lexsort is
-        # stable).
+        # Events that were added as rows come before events that were added as columns. Events with equal time and rank
+        # keep this order, because lexsort is stable.
         parts = [pa.Table.from_pylist([row for _, _, row in self._rows], schema=schema)]
         ranks = [np.array([rank for _, rank, _ in self._rows], dtype=np.int64)]
         for bulk in self._bulks:
@@ -349,7 +361,7 @@ class Events:
             parts.append(pa.Table.from_arrays(columns, schema=schema))
             ranks.append(np.full(count, _RANKS[bulk.event]))
         table = pa.concat_tables(parts).combine_chunks()
-        # The primary key comes last; lexsort is stable
+        # lexsort takes the primary key last.
         order = np.lexsort([np.concatenate(ranks), table["t_ns"].to_numpy()])
         return table.take(pa.array(order)).replace_schema_metadata(schema.metadata)
 
@@ -357,9 +369,9 @@ class Events:
         return pa.array(self._names).take(pa.array(nodes))
 
     def _table(self, event: str, a: int, b: int, t_ns: NDArray[np.int64], **values: pa.Array) -> None:
-        """Rows of a table for one direction, kept in columns.
+        """Add rows of a table for one direction, as columns.
 
-        Raises ValueError if a column's length differs from that of the instants.
+        Raises ValueError if a column and the instants differ in length.
         """
         for name, column in values.items():
             if len(column) != len(t_ns):
@@ -368,8 +380,8 @@ class Events:
         self._bulks.append(_Bulk(event, pa.array(t_ns, pa.int64()), {**ends, **values}))
 
     def _link(self, t_ns: int, a: int, b: int, link: LinkKind, *, up: bool) -> None:
-        """Add a `link` event, up or down. The row is kept, because `make_room_for_flying` may raise its limit at the
-        end."""
+        """Add a `link` event, up or down. The row is also stored by link, because `make_room_for_flying` may raise its
+        limit later."""
         row = self._add(
             t_ns,
             "link",
@@ -389,7 +401,6 @@ class Events:
         self._links.setdefault((a, b), []).append((row, link))
 
     def _add(self, t_ns: int, event: str, *, rank: int | None = None, **values: object) -> dict[str, object]:
-        """Add an event with its rank; return its row."""
         row: dict[str, object] = {"t_ns": int(t_ns), "event": event, **values}
         self._rows.append((int(t_ns), _RANKS[event] if rank is None else rank, row))
         return row

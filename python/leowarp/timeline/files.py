@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables on disk: equal tables have equal bytes."""
+"""Tables on disk: tables with equal content give files with equal bytes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ def write_table(table: pa.Table, path: Path) -> None:
     Raises ScenarioError if the path exists and is not a plain file.
     """
     plainfiles.refuse_link(path)
-    # One chunk and a fixed row group, so that the bytes do not depend on how the table was built.
+    # The table is written as one chunk with row groups of a fixed length, so that the bytes do not depend on how the
+    # table was built.
     pq.write_table(
         table.combine_chunks(), path, version="2.6", compression="zstd", row_group_size=1 << 20, use_dictionary=True
     )

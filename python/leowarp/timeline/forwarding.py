@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routing tables while the network changes: only real changes become events."""
+"""Routing tables of all nodes over time: only entries that change become events."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from leowarp.routes.paths import Path
 from leowarp.timeline.events import Events
 
 _Entry = tuple[int, int, int | None]
-"""Node, destination host, and path id (None unless packets keep their initial path)."""
+"""Node, destination host, and path id; the path id is None unless packets keep their initial path."""
 
 
 class Forwarding:
     """Next hops of all nodes.
 
-    events: Receives the changes.
-    host_of: Host of each node at an end of a path.
-    by_path: Whether packets keep their initial path (``in_flight = "source"``): each path then has its own entries.
-        Otherwise a node has one next hop for each destination.
+    events: Timeline to which the changes are added.
+    host_of: Host that is attached to each node at an end of a path.
+    by_path: Whether packets keep their initial path (``in_flight = "source"``): a node then has one entry for each
+        path. Otherwise a node has one next hop for each destination.
     """
 
     def __init__(self, events: Events, host_of: dict[int, int], *, by_path: bool) -> None:
@@ -29,9 +29,10 @@ class Forwarding:
         self._path_ids: dict[tuple[int, int], int | None] = {}
 
     def attach_hosts(self, pairs: list[tuple[int, int]], between: Mapping[int, int] | None = None) -> None:
-        """Add the entries that never change: a host's first hop, and the last node's next hop to its host.
+        """Add the entries that never change: the next hop of each source's host, and the next hop of each destination's
+        node to its host.
 
-        between: For a node at an end of a path, the node between it and its host.
+        between: For a node at an end of a path, the router between this node and its host.
         """
         between = between or {}
         for source, destination in pairs:
@@ -39,7 +40,8 @@ class Forwarding:
             self._events.route(0, self._host_of[source], host, between.get(source, source), None)
             if source in between:
                 self._events.route(0, between[source], host, source, None)
-        # Each destination is handled once, for any number of flows to it; `dict.fromkeys` keeps their order.
+        # A destination gets its entries once, even if several flows go to it; `dict.fromkeys` removes duplicates and
+        # preserves the order.
         for destination in dict.fromkeys(destination for _, destination in pairs):
             host = self._host_of[destination]
             self._events.route(0, destination, host, between.get(destination, host), None)
@@ -54,42 +56,42 @@ class Forwarding:
         path_id: int | None,
         after_ns: Sequence[int] | None = None,
     ) -> None:
-        """Send the packets of a pair on a path from now on; None: no path.
+        """Send the packets of a pair on a path from `t_ns` on; None: there is no path.
 
-        pair: (int, int). Nodes to which source and destination are attached.
+        pair: (int, int). Source and destination: nodes to which the two hosts are attached.
         path_id: The path's number among the paths to this destination.
-        after_ns: Time from `t_ns` until each node except the last gets its entry; 0 by default. Until then, no other
-            call may change these entries.
+        after_ns: Time from `t_ns` until each node except the last gets its entry; 0 by default. Until all nodes have
+            their entries, no other call may change these entries.
         """
         source, destination = pair
         host = self._host_of[destination]
         if path is None:
             first: _Entry = (source, host, self._path_ids.get(pair) if self._by_path else None)
             if first in self._next:
-                # Nodes further along keep their entries, so that packets in flight still arrive.
+                # All other nodes keep their entries, so that packets in flight still arrive.
                 self._remove(t_ns, first)
         else:
             for place, (node, after) in enumerate(pairwise(path)):
                 entry: _Entry = (node, host, path_id if self._by_path else None)
-                # An unchanged entry is no event: most nodes of a path stay the same at a route update.
+                # A node with an unchanged entry needs no event: most nodes keep their entry at a route update.
                 if self._next.get(entry) != after:
-                    # Only nodes of the new path change. Nodes only on the old path keep their entry, so that packets in
-                    # flight arrive (docs/concepts/in-flight-rules.md, `drain`).
+                    # Only nodes of the new path change. Nodes that are only on the old path keep their entry, so that
+                    # packets in flight arrive (docs/concepts/in-flight-rules.md, `drain`).
                     self._forget(entry)
                     self._next[entry] = after
-                    # Indexed by link: a constellation has thousands of nodes, and a link that goes down must find its
-                    # entries without a pass over all of them.
+                    # Entries are indexed by link: when one of a constellation's links goes down, its entries must be
+                    # found without searching thousands of nodes.
                     self._by_link.setdefault(_link(node, after), set()).add(entry)
                     at_ns = t_ns if after_ns is None else t_ns + after_ns[place]
                     self._events.route(at_ns, node, host, after, path_id)
-        # Needed for the case without a path: with entries per path, the host's entry is stored under the last path id
-        # used.
+        # If the path is removed later, this id is needed: with one entry per path, the source's entry is stored under
+        # the id of its last path.
         self._path_ids[pair] = path_id
 
     def link_went_down(self, t_ns: int, a: int, b: int) -> None:
-        """Remove all entries that point over a link that is down.
+        """Remove all entries whose next hop is over a link that goes down.
 
-        Entries of both directions are withdrawn at this instant; packets that reach these nodes have no route (drop
+        Entries of both directions are removed at this instant; packets that reach these nodes then have no route (drop
         cause 4).
         """
         entries = self._by_link.get(_link(a, b), set())

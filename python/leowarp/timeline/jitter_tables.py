@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Distributions of a random delay, as the tables from which netem samples.
+"""Distributions of a random delay, as tables from which netem samples.
 
 netem computes a delay as ``mean + jitter * table[r % size] / 8192``, with `r` from 32 random bits. The table's values
-have 16 bits (so they are within +-4 jitters), and there are at most 16384 of them (`tabledist` and `get_dist_table` in
+have 16 bits, so they are within +-4 jitters. A table has at most 16384 values (`tabledist` and `get_dist_table` in
 Linux 6.12's net/sched/sch_netem.c). Since 16384 divides 2^32, each value is equally likely: the table is the inverse of
 the distribution function at the midpoints of 16384 equal shares of probability.
 
-A table here has mean 0 and standard deviation 1, and may extend beyond 4. Its values are divided by a power of two, the
-multiplier. netem's jitter is set to the standard deviation times the multiplier. No tail is clipped.
+The distributions in this module have mean 0 and standard deviation 1, and their values may exceed 4, which is netem's
+limit. The values of such a distribution are therefore divided by a power of two, the multiplier, and netem's jitter is
+set to the standard deviation times the multiplier. No value of the tail is then clipped.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 SCALE = 8192
-"""NETEM_DIST_SCALE: the table value for one jitter."""
+"""NETEM_DIST_SCALE: the value in a table that stands for one jitter."""
 
 ENTRIES = 16384
 """NETEM_DIST_MAX: the longest table that the kernel accepts."""
@@ -37,8 +38,8 @@ class JitterTable:
 
     name: One of `DISTRIBUTIONS`.
     multiplier: netem's jitter divided by the standard deviation.
-    values: int16 array of shape (16384,) or (0,). Ascending. Empty: netem's built-in uniform distribution from -jitter
-        to +jitter.
+    values: int16 array of shape (16384,) or (0,). Ascending. An empty array stands for netem's built-in uniform
+        distribution from -jitter to +jitter.
     """
 
     name: str
@@ -64,8 +65,8 @@ def named_table(name: str) -> JitterTable:
     >>> named_table("uniform").multiplier, named_table("exponential").least
     (1.7320508075688772, -1.0)
     """
-    # Quantiles are taken at the midpoints of equal shares. At the ends, the last quantile of an unbounded distribution
-    # would be infinite.
+    # Each entry is the quantile in the middle of its share of probability. At the end of a share, the last quantile of
+    # an unbounded distribution would be infinite.
     middles = (np.arange(ENTRIES) + 0.5) / ENTRIES
     match name:
         case "uniform":
@@ -75,7 +76,7 @@ def named_table(name: str) -> JitterTable:
         case "normal":
             quantiles = np.array([NormalDist().inv_cdf(share) for share in middles.tolist()])
         case "exponential":
-            # The inverse of 1 - exp(-x); log1p keeps precision for small shares.
+            # This is the inverse of 1 - exp(-x); log1p is precise for small shares.
             quantiles = -np.log1p(-middles)
         case _:
             raise ValueError(f"{name!r} has no table of its own")
@@ -83,20 +84,21 @@ def named_table(name: str) -> JitterTable:
 
 
 def standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The values scaled to mean 0 and standard deviation 1 (of equally likely values: divided by n).
+    """The values scaled to mean 0 and standard deviation 1 (computed with division by n, because all values are equally
+    likely).
 
-    Equal values raise no exception: the result is then nan, and `jittered.timeline` rejects such values before the
-        call.
+    If all values are equal, the result is nan, and no exception is raised; `jittered.timeline` rejects such values
+    before it calls this function.
     """
-    # The scaling is done twice: the mean of very small floats is rounded to one of them, and the differences can be as
-    # small again.
+    # `_in_range` is applied twice: the mean of very small floats is inexact, and the differences from the mean can
+    # again be very small.
     centred = _in_range(values)
     centred = _in_range(centred - centred.mean())
     return centred / centred.std()
 
 
 def _in_range(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The values in another unit, so that their squares are finite numbers."""
+    """The values in another unit, in which their squares are neither infinite nor 0."""
     most = np.abs(values).max()
     return values if 1e-100 < most < 1e100 or most == 0 else values / most
 
@@ -105,7 +107,7 @@ def quantiles_of(samples: NDArray[np.float64]) -> NDArray[np.float64]:
     """`ENTRIES` values, ascending, with the distribution of the samples. Each value is one of the samples, without
     interpolation."""
     ordered = np.sort(samples)
-    # Positions are integers: computed in floats, a position would miss its sample for some lengths of a file.
+    # Positions are computed as integers: with floats, a position would be off by one for some numbers of samples.
     places = (2 * np.arange(ENTRIES) + 1) * len(ordered) // (2 * ENTRIES)
     return ordered[places]
 
@@ -115,16 +117,16 @@ def table_of(name: str, values: NDArray[np.float64]) -> JitterTable:
 
     The values are rounded so that their sum is exactly 0 (largest remainders), which keeps the mean delay.
     """
-    # A complete table of exponential values extends to 9.4 deviations, but 16 bits only to 4. If the values above 4
-    # were clipped, the deviation would be 0.83 (design/exponential-jitter.md).
+    # A complete table of exponential values extends to 9.4 deviations, but netem's 16 bits reach only 4 jitters. If
+    # values above 4 were clipped, the standard deviation would be 0.83 (design/exponential-jitter.md).
     multiplier = 1
-    # The limit is one lower, to leave room for the values that are rounded up below. Division of floats by powers of
+    # The largest allowed value is lower by one, because values may be rounded up below. Division of floats by powers of
     # two is exact.
     while np.abs(values).max() * SCALE / multiplier > np.iinfo(np.int16).max - 1:
         multiplier *= 2
     exact = values * (SCALE / multiplier)
     whole = np.floor(exact).astype(np.int64)
-    # The values with the largest remainders are rounded up, as many as the sum lacks.
+    # Rounding down makes the sum too small; the values with the largest remainders are rounded up until the sum is 0.
     up = np.argsort(whole - exact, kind="stable")[: -whole.sum()]
     whole[up] += 1
     return JitterTable(name, float(multiplier), np.sort(whole).astype(np.int16))

@@ -33,9 +33,9 @@ def draws_ns(table: JitterTable, sigma_ns: int = SIGMA_NS, mean_ns: int = MEAN_N
     return np.trunc(x / SCALE).astype(np.int64) + jitter_ns // SCALE * t + mean_ns
 
 
-# The mean absolute deviation of a distribution with standard deviation 1, and its allowed error (from rounding to 16
-# bits, and from the tail beyond the last of 16384 quantiles). The distribution's quantiles at the first and the last
-# table entry follow.
+# The mean absolute deviation of a distribution with standard deviation 1, and its allowed error (because values are
+# rounded to 16 bits, and because the tail beyond the last of 16384 quantiles is missing). The next two values are the
+# distribution's quantiles at the first and the last table entry.
 CLOSED_FORMS = [
     ("uniform", math.sqrt(3) / 2, 1e-4, -math.sqrt(3), math.sqrt(3)),
     ("normal", math.sqrt(2 / math.pi), 1e-4, -4.0088, 4.0088),
@@ -61,7 +61,8 @@ def test_quantiles_between_are_those_of_the_distribution():
     exponential = [-math.log(1 - share) - 1 for share in shares]
     for name, expected in (("normal", normal), ("exponential", exponential)):
         quantiles = np.quantile((draws_ns(named_table(name)) - MEAN_NS) / SIGMA_NS, shares)
-        # A part of the exponential's variance lies beyond the last quantile. The table is 6e-4 wider to compensate.
+        # A part of the exponential distribution's variance lies in the tail beyond the last quantile. The table has
+        # this variance nevertheless, so its values are larger by 6e-4.
         assert quantiles == pytest.approx(expected, abs=2.5e-3), name
 
 
@@ -87,7 +88,8 @@ def test_a_long_tail_gets_a_larger_multiplier():
     samples = np.zeros(10_000)
     samples[7] = 1.0
     table = table_of("table", standardised(quantiles_of(samples)))
-    # One sample of 10,000 becomes 1 or 2 of the 16,384 entries, 128 or 91 standard deviations from the mean.
+    # Quantiles repeat one sample of 10,000 in 1 or 2 of the 16,384 entries, and this sample is then 128 or 91 standard
+    # deviations from the mean.
     assert table.multiplier == 32.0
     assert (draws_ns(table, 10_000) - MEAN_NS).std() == pytest.approx(10_000, rel=5e-3)
 
@@ -100,10 +102,10 @@ def test_a_long_tail_gets_a_larger_multiplier():
 def test_any_samples_are_drawn_with_the_mean_and_the_deviation_that_were_asked_for(samples, sigma_ns):
     values = standardised(quantiles_of(np.array(samples)))
     if not np.isfinite(values).all() or np.ptp(samples) < 1e-6 * max(map(abs, samples)):
-        return  # A float cannot represent any distance between the samples.
+        return  # The samples are so close to each other that floats cannot represent their differences.
     table = table_of("table", values)
     off_ns = draws_ns(table, sigma_ns) - MEAN_NS
     assert abs(off_ns.mean()) <= 0.5
-    # Rounding errors: one 8192th of the jitter, and one ns.
+    # The tolerance covers two rounding errors: one 8192th of the jitter, and one ns.
     assert off_ns.std() == pytest.approx(sigma_ns, abs=sigma_ns * table.multiplier / SCALE + 1)
     assert off_ns.min() / sigma_ns == pytest.approx(table.least, abs=1e-3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data of a timeline besides its events."""
+"""Metadata of a timeline: all its data except the events."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from leowarp.base.metadata import decode_metadata
 
 @dataclass(frozen=True)
 class CodewordSummary:
-    """Outcomes of all codewords of a mobile channel (HARQ), with or without a packet.
+    """Outcomes of all codewords of a mobile channel (HARQ), whether or not they carried a packet.
 
     loss_ratio: Share of codewords that were never decoded.
-    decoded_shares: Share decoded after 0, 1, ... retransmissions.
+    decoded_shares: Share of codewords that were decoded after 0, 1, ... retransmissions.
     first_bits: Bits of a first transmission.
-    symbols_ratio: Number of symbols sent, divided by that of first transmissions.
+    symbols_ratio: Number of symbols sent, divided by the number of symbols in first transmissions.
     """
 
     codewords: int
@@ -32,12 +32,12 @@ class CodewordSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class TimelineMetadata:
-    """Metadata of `20-timeline.parquet`; None values are not written.
+    """Metadata of `20-timeline.parquet`; values that are None are not written.
 
-    warnings: Caveats for runs of this timeline.
-    slots, outages: Random slots and outages of an access link: rows with the columns `SLOT_COLUMNS`, `OUTAGE_COLUMNS`
-        of `media.access`.
-    jitter_table: Equally likely values of mean 0 and standard deviation 1: the distribution `table` of jitter.
+    warnings: Sentences that a user should read before trusting a run of this timeline.
+    slots, outages: The random slots and outages of an access link, as rows with the columns `SLOT_COLUMNS` and
+        `OUTAGE_COLUMNS` of `media.access`.
+    jitter_table: Values of the jitter distribution `table`, all equally likely, with mean 0 and standard deviation 1.
     harq: Outcomes of the codewords of a mobile channel.
     """
 
@@ -50,7 +50,7 @@ class TimelineMetadata:
     def values(self) -> dict[str, object]:
         """The metadata in the form that `encode_metadata` and `table_schema` take."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
-        # Metadata are JSON, which has no dataclasses.
+        # Metadata are stored as JSON, so the dataclass is converted to a dict.
         if self.harq is not None:
             given["harq"] = asdict(self.harq)
         return {name: value for name, value in given.items() if value is not None}
@@ -59,9 +59,9 @@ class TimelineMetadata:
     def of(cls, schema: pa.Schema) -> TimelineMetadata:
         """Metadata of a timeline with this schema; a user's timeline without metadata has no warnings.
 
-        Missing keys are None; keys of other tables are ignored.
+        Values of missing keys are None, and keys of other tables are ignored.
 
-        Raises TraceError if `harq` does not have this version's form.
+        Raises TraceError if `harq` does not have the form that this version writes.
         """
         given = {field.name: decode_metadata(schema, field.name) for field in fields(cls)}
         return cls(**given | {"warnings": given["warnings"] or [], "harq": _codewords(given["harq"])})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network at an instant, rebuilt from a timeline's events as the guest would: for display and checks."""
+"""The network at an instant, rebuilt from a timeline's events as the guest does; used for display and checks."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Replay:
     """State of a network after some of the events.
 
     nodes: Kind of each node.
-    links: For each link, under its first name, whether the link is up.
+    links: Whether each link is up; the key is the pair of names in the order of the link's first event.
     delay_ns, rate_bps, sigma_ns, loss_ratio: By direction (sender, receiver), from events or from tables.
     queue: By direction: the event's columns `queue, ecn, parameters` (a dict), `limit_pkts`, `limit_bytes`.
     next_hop: By (node, destination host, path id); the path id is None unless packets keep their initial path.
-    path_id: By (source host, destination host); None: no path.
+    path_id: By (source host, destination host): the path on which packets leave; None: no path.
     """
 
     by_path: bool = False
@@ -42,7 +42,7 @@ class Replay:
     def apply(self, event: dict[str, Any]) -> None:
         """Apply one event (a row of the timeline).
 
-        Raises TraceError if it names a node or link that does not exist.
+        Raises TraceError if the event names a node or link that does not exist.
         """
         kind = event["event"]
         if kind == "node":
@@ -59,7 +59,7 @@ class Replay:
         elif kind == "path":
             self.path_id[ends] = event["path_id"]
         else:
-            # Queues and tables are set at 0, before their link may exist.
+            # Events of queues and tables are at time 0, when their link may not exist yet.
             if kind not in ("queue", "capacity", "channel") and ends not in self.links and ends[::-1] not in self.links:
                 raise TraceError(f"replaying a timeline: {kind} at {event['t_ns']} ns on {ends}, which is no link")
             if kind == "queue":
@@ -70,25 +70,25 @@ class Replay:
                 getattr(self, name)[ends] = event[name]
 
     def is_up(self, a: str, b: str) -> bool:
-        """Whether there is a link between two nodes now, in either naming order."""
+        """Whether the link between two nodes is up; the order of the names does not matter."""
         return self.links.get((a, b), False) or self.links.get((b, a), False)
 
     def walk(self, source: str, destination: str) -> list[str] | None:
-        """Nodes on a packet's way from host to host, including both; None if the packet does not arrive.
+        """Nodes on a packet's path from host to host, including both hosts; None if the packet does not arrive.
 
-        Raises TraceError if it would loop.
+        Raises TraceError if the packet would loop.
         """
         path_id = self.path_id.get((source, destination)) if self.by_path else None
         nodes = [source]
         while nodes[-1] != destination:
             here = nodes[-1]
-            # Hosts and the last node have entries without a path id under every in-flight rule
-            # (`Forwarding.attach_hosts`).
+            # Under every in-flight rule, the entries of hosts and of the node before the destination host have no path
+            # id (`Forwarding.attach_hosts`).
             after = self.next_hop.get((here, destination, path_id), self.next_hop.get((here, destination, None)))
             if after is None or not self.is_up(here, after):
                 return None
-            # Each step of a path leads closer to its destination (`routes.paths`), so a loop is a mistake in the
-            # timeline.
+            # Each node of a path is closer to the destination than the previous one (`routes.paths`), so a loop is a
+            # mistake in the timeline.
             if after in nodes:
                 raise TraceError(f"replaying a timeline: packets for {destination} loop: {' > '.join([*nodes, after])}")
             nodes.append(after)
@@ -98,7 +98,8 @@ class Replay:
         if event["node"] not in self.nodes:
             where = f"{event['t_ns']} ns on {event['node']}"
             raise TraceError(f"replaying a timeline: a route at {where}, which is no node")
-        # Under rules other than `source`, entries are only by destination, whatever path id an event has.
+        # Only under the rule `source` are entries stored by path; under all other rules, the path id of an event is
+        # ignored.
         key = (event["node"], event["destination"], event["path_id"] if self.by_path else None)
         if event["next_hop"] is None:
             self.next_hop.pop(key, None)
@@ -114,18 +115,18 @@ def replayed(table: pa.Table, until_ns: int, *, by_path: bool = False) -> Replay
     state = Replay(by_path=by_path)
     links = table.filter(pc.field("event") == "link").select(["a", "b"]).to_pylist()
     joined = {frozenset(link.values()) for link in links}
-    # Events are already sorted by time and rank, so they are applied in the guest's order.
+    # The events of a timeline are sorted by time and rank, which is the order in which the guest applies them.
     table = table.filter(pc.field("t_ns") <= until_ns)
     in_table = pc.field("event").isin(["capacity", "channel"])
     for event in table.filter(~in_table).to_pylist():
         state.apply(event)
-    # A direction may have millions of rows; only the last one is in force.
+    # A direction may have millions of rows, so only the last one at `until_ns` is applied.
     rows = table.filter(in_table)
     rows = rows.append_column("number", pa.array(np.arange(len(rows))))
     last = rows.group_by(["event", "a", "b"]).aggregate([("number", "max")])["number_max"]
     for event in rows.take(last.sort()).to_pylist():
         ends = event["a"], event["b"]
-        # The table is applied here: it is set at 0, but its link may come up later.
+        # Rows of tables are applied last, because a table begins at time 0, but its link may come up later.
         if frozenset(ends) not in joined:
             raise TraceError(
                 f"replaying a timeline: {event['event']} at {event['t_ns']} ns on {ends}, which is no link"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`network.delay_rounding` for delays that are inputs, not computed from geometry."""
+"""`network.delay_rounding` for delays that are inputs, and are not computed from geometry."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Delays = TypeVar("Delays", int, NDArray[np.int64])
 
 
 def rounded_ns(plan: Plan, delay_ns: Delays) -> Delays:
-    """The delay (or delays) for the guest: unchanged, or rounded up to whole ms with ``ceil-ms``.
+    """The delay (or delays) for the guest: unchanged, or rounded up to a multiple of 1 ms with ``ceil-ms``.
 
 
-    The arithmetic is in whole ns: 10.000001 ms become 11 ms, and 10 ms stay."""
+    The arithmetic is in whole ns: 10.000001 ms become 11 ms, and 10 ms remain 10 ms."""
     if plan.network.delay_rounding == "ceil-ms":
-        # Delays are rounded as in Frederiksen's emulator, which gives netem whole ms, rounded up, on every hop.
+        # Delays are rounded as in Frederiksen's emulator, which gives netem whole ms on every hop and rounds them up.
         return -(-delay_ns // 1_000_000) * 1_000_000
     return delay_ns

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routers in a row between hosts A and B: the common part of a chain and a measured path."""
+"""Routers in a row between hosts A and B, which chains and measured paths have in common."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from leowarp.timeline.events import Events, LinkKind
 from leowarp.timeline.forwarding import Forwarding
 
 ENDS = ("A", "B")
-"""The stations at the first and the last router."""
+"""The stations at the ends of the row: A at the first router, B at the last one."""
 
 
 def routers(hops: int) -> list[str]:
@@ -19,15 +19,16 @@ def routers(hops: int) -> list[str]:
 
 
 def row_routes(hops: int, delay_ns: int | None) -> Routes:
-    """The path along the row and back. `delay_ns` is the sum over all links; None: unknown."""
+    """The path from the first router to the last one, and back. `delay_ns` is the sum of the delays of all links; None
+    if it is unknown."""
     there = tuple(range(hops + 1))
     return fixed_routes(routers(hops), ENDS, (there, there[::-1]), (delay_ns, delay_ns))
 
 
 def row_events(plan: Plan, routes: Routes, link: LinkKind) -> Events:
-    """Events of the row at 0, without the delays of its links; `routes` are those of `row_routes`.
+    """Events of the row at time 0, except for the delays of its links; `routes` is the result of `row_routes`.
 
-    Nodes are the routers, then the hosts of A and B, which wires connect to the first and the last router.
+    Nodes are the routers, followed by the hosts of A and B; wires connect the hosts to the first and the last router.
 
     link: Properties of every link between routers.
     """
@@ -38,7 +39,8 @@ def row_events(plan: Plan, routes: Routes, link: LinkKind) -> Events:
         events.node(router, "router")
     for router, host in host_of.items():
         events.node(host, "host")
-        # No host's own interface is the bottleneck, because TCP would delay packets there (docs/concepts/links.md).
+        # The wire has no rate limit, so that no queue forms at a host's own interface, where TCP would delay packets
+        # (docs/concepts/links.md).
         events.link_up(0, host, router, LinkKind.ideal(plan, "wire"))
     for router in range(hops):
         events.link_up(0, router, router + 1, link)

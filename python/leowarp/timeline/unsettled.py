@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long routing tables contradict each other while nodes switch one by one."""
+"""How long the routing tables of nodes contradict each other while nodes switch to a new path one by one."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from leowarp.timeline.replay import Replay
 
 
 def unsettled(table: pa.Table) -> dict[str, int]:
-    """Time during which packets of any pair would loop, or would reach a node without an entry. Only the routing
-    entries are considered.
+    """Time during which packets of a pair would loop, or would reach a node without a route. Only the routing entries
+    are considered, and not where packets are.
 
     table: A timeline's table.
-    Returns: `circle_ns`, `no_entry_ns`: summed over ordered pairs that have a path. Both are 0 if all entries of a path
-        change at one instant.
+    Returns: `circle_ns` (packets would loop) and `no_entry_ns` (a node has no route), each summed over all ordered
+        pairs that have a path. Both times are 0 if all nodes of a path switch at the same instant.
     """
     times = {"circle_ns": 0, "no_entry_ns": 0}
     kind = pc.field("event")
@@ -29,7 +29,7 @@ def unsettled(table: pa.Table) -> dict[str, int]:
     rows = table.filter(kind.isin(["node", "link", "route", "path"])).to_pylist()
     instants = [(t_ns, list(events)) for t_ns, events in groupby(rows, key=lambda row: row["t_ns"])]
     until_ns = [t_ns for t_ns, _ in instants[1:]]
-    # The entries after the last event are not counted, because the timeline does not know when the run ends.
+    # The time after the last event is not counted, because the timeline does not contain the end of the run.
     for (t_ns, events), next_ns in zip(instants, until_ns, strict=False):
         for event in events:
             state.apply(event)

@@ -1,42 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The records of a run: tables with fixed types in `30-trace/`, one Parquet file each.
+"""The records of a run: tables with fixed types in `30-trace/`, one Parquet file per table.
 
 `schema` defines the columns, `records` reads the guest's files, `convert` turns a whole output directory into tables,
-and `words` replaces numbers by words. `captures` makes the table `packets` from captures of other origin, and
-`manifest` records what made a run. Nothing here imports the guest: the code that checks a run does not depend on how
-the run was
-    made.
+and `words` replaces numbers by words. `captures` computes the table `packets` from captures of other programs, and
+`manifest` records with which versions and at what cost a run was executed. Nothing in this package imports the guest:
+the code that checks a run does not depend on the code that executed it.
 
     table = read("run/30-trace", "packets", columns=["sent_ns", "received_ns"])
 """
 
 from leowarp.trace.captures import packets_from_captures
-from leowarp.trace.convert import TRACE_TABLES, check_types, convert, read, read_output
+from leowarp.trace.convert import check_types, convert, read, read_output
 from leowarp.trace.manifest import Stopwatch, is_of_this_version, maker, maker_of, relisted, write_manifest
 from leowarp.trace.records import open_records, read_records, write_parquet
 from leowarp.trace.schema import RECORDED, TABLES
-from leowarp.trace.schema.columns import Column, TableSchema
 from leowarp.trace.words import read_in_words
-
-__all__ = [
-    "RECORDED",
-    "TABLES",
-    "TRACE_TABLES",
-    "Column",
-    "Stopwatch",
-    "TableSchema",
-    "check_types",
-    "convert",
-    "is_of_this_version",
-    "maker",
-    "maker_of",
-    "open_records",
-    "packets_from_captures",
-    "read",
-    "read_in_words",
-    "read_output",
-    "read_records",
-    "relisted",
-    "write_manifest",
-    "write_parquet",
-]

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BBR's mode. The kernel does not report it, so it is derived from the gains that the kernel reports (TCP_CC_INFO,
-struct tcp_bbr_info).
+"""The mode of BBR (STARTUP, DRAIN, PROBE_BW or PROBE_RTT). The kernel does not report the mode, so it is derived from
+the gains that the kernel reports (TCP_CC_INFO, struct tcp_bbr_info).
 
-Each mode sets other gains (`bbr_update_gains` of net/ipv4/tcp_bbr.c, Linux 6.12), so the two gains determine the mode.
-Gains are set with each ACK. A mode may end without an ACK: PROBE_RTT does when an idle sender sends again. Such a mode
-remains visible until the next ACK.
+BBR sets other gains in each mode (`bbr_update_gains` of net/ipv4/tcp_bbr.c, Linux 6.12), so the two gains determine the
+mode.
+BBR sets the gains with each ACK. A mode may end without an ACK: PROBE_RTT ends when an idle sender sends again. In this
+case, the gains show the old mode until the next ACK.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import pyarrow as pa
 from leowarp.base.metadata import decode_metadata
 from leowarp.trace.schema.hosts import BBR_MODE
 
-# bbr_handover uses the same gains. A user's own module may use the gains with another meaning.
+# bbr_handover uses the same gains. A user's own kernel module may use the gains in another way, so it is not in this
+# list.
 BBR_CONTROLS = ("bbr", "bbr_handover")
 
 BBR_GAINS = ("bbr_pacing_gain", "bbr_cwnd_gain")
@@ -34,12 +36,13 @@ _MODES_BY_GAINS = {
 
 
 def bbr_modes(pacing_gain: np.ndarray, cwnd_gain: np.ndarray) -> np.ndarray:
-    """The mode in each sample, from its gains. The mode is a key of `hosts.BBR_MODES`.
+    """The mode in each sample, from its gains. The modes are the keys of `hosts.BBR_MODES`.
 
     pacing_gain, cwnd_gain: float array of shape (n,). Values of the columns `bbr_pacing_gain` and `bbr_cwnd_gain`, with
         nan for null.
     Returns: float array of shape (n,). The result is nan if a gain is unknown, or if the two gains match no mode or two
-        modes. After a timeout, both STARTUP and DRAIN may have a pacing gain of 1 until the next ACK.
+        modes. After a timeout, the pacing gain is 1 until the next ACK in both STARTUP and DRAIN, so the two modes
+        cannot be distinguished.
     """
     modes = np.full(len(pacing_gain), np.nan)
     for (pacing, cwnd), mode in _MODES_BY_GAINS.items():
@@ -48,14 +51,14 @@ def bbr_modes(pacing_gain: np.ndarray, cwnd_gain: np.ndarray) -> np.ndarray:
 
 
 def with_bbr_mode(sockets: pa.Table) -> pa.Table:
-    """The table `sockets` with an additional last column, `hosts.BBR_MODE`, which contains numbers.
+    """The table `sockets` with BBR's mode (`hosts.BBR_MODE`, as a number) as an additional last column.
 
-    sockets: Any rows of the table. Its metadata have the congestion control of each flow.
+    sockets: Any rows of the table, with the table's metadata. They contain the congestion control of each flow.
     """
     flows = decode_metadata(sockets.schema, "flows") or []
     bbr = [number for number, flow in enumerate(flows) if flow["congestion_control"] in BBR_CONTROLS]
     modes = np.full(len(sockets), np.nan)
-    # A table of an older run may lack these columns.
+    # A table of an older run may lack the columns of the gains.
     if bbr and set(BBR_GAINS) <= set(sockets.column_names):
         found = bbr_modes(*(sockets.column(name).to_numpy() for name in BBR_GAINS))
         modes = np.where(np.isin(sockets.column("flow").to_numpy(), bbr), found, np.nan)

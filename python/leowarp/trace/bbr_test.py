@@ -29,7 +29,7 @@ def test_each_pair_of_gains_is_a_mode():
     assert words(*zip(*GAINS, strict=True)) == list(GAINS.values())
 
 
-# A gain has 10 bits.
+# In the kernel, a gain has 10 bits.
 @given(st.integers(0, 1023), st.integers(0, 1023))
 def test_gains_of_no_mode_are_none(pacing, cwnd):
     assert words([pacing / 256], [cwnd / 256]) == [GAINS.get((pacing / 256, cwnd / 256))]

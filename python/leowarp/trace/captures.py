@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make the table `packets` (packet truth) from captures at both ends of TCP connections.
+"""Compute the table `packets` (packet truth) from captures at both ends of TCP connections.
 
-With this module, captures of a real path or of another emulator can be evaluated like a trace. For captures of our own
-guest, it checks the agent's result independently.
+Captures of a real path or of another emulator can then be evaluated like a trace. For captures from leowarp's own
+guest, the result is an independent check of the agent's table.
 """
 
 from __future__ import annotations
@@ -28,23 +28,22 @@ def packets_from_captures(
     """Packet truth of the TCP connections that two captures have in common.
 
     source, destination: Captures at the host that opens the connections, and at the host that accepts them. Offloads
-        must have been off at both (`ethtool -K DEV tso off gso off gro off`). Otherwise segments differ between the
-        ends.
-    clock_offset_ns: Offset that is added to the destination's times to get times on the source's clock. It cannot be
-        determined from the captures, which determine only the sum of both one-way delays.
+        must have been off at both hosts (`ethtool -K DEV tso off gso off gro off`). Otherwise segments differ between
+        the ends.
+    clock_offset_ns: Offset that is added to the destination's times to convert them to the source's clock. The offset
+        cannot be determined from the captures, because they show only the sum of both one-way delays.
     start_ns: Time on the source's clock that becomes 0; by default the time of the first segment of a connection.
     Returns: Table with the columns of `packets`. `path_id`, `drop_direction` and `drop_cause` are null, because
-        captures do not show them. If a packet seems to arrive before it was sent (because the offset is wrong), this is
-        an error. Delays are never negative.
-    Raises TraceError if a file cannot be read, if no connection is in both captures, or if most segments have no
-    counterpart.
+        captures do not contain them. If a packet seems to arrive before it was sent (because the offset is wrong), an
+        error is raised. Delays are therefore never negative.
+    Raises TraceError if a file cannot be read, if no connection is in both captures, or if most segments are in only
+    one of the captures.
 
-    Notes
-    -----
-    A connection is identified by both addresses and ports. If it is opened twice in a capture, it counts as one. Flows
-    are numbered in the order of their first segment at the source. The entry `flows` of the metadata names their ends.
+    A connection is identified by both addresses and ports. If a connection with the same addresses and ports is opened
+    twice in a capture, it counts as one connection. Flows are numbered in the order of their first segment at the
+    source. The entry `flows` of the metadata contains the two ends of each connection.
     """
-    # The whole connection is kept in memory, because only earlier packets show whether a segment is a retransmission.
+    # All segments are in memory, because a retransmission is recognised only by comparison with earlier segments.
     here, there = list(segments(source)), list(segments(destination))
     arrivals = [(segment, segment.t_ns + clock_offset_ns) for segment in there]
     connections = _connections(here, {_ends(segment) for segment in there})
@@ -53,7 +52,8 @@ def packets_from_captures(
             f"no TCP connection is in both {source} ({len(here)} segments) and {destination} ({len(there)})",
             hint="address translation between the captures, or captures of different times?",
         )
-    # Only packets of the connections count. Captures also contain other traffic, which may begin much earlier.
+    # By default, time 0 is the sending time of the first segment of a common connection. Other traffic is ignored,
+    # because it may begin much earlier.
     zero_ns = min(segment.t_ns for segment in here if _ends(segment) in connections) if start_ns is None else start_ns
     rows: list[_Packet] = []
     for ends, (flow, opener) in connections.items():
@@ -63,8 +63,8 @@ def packets_from_captures(
         returned = [(s, s.t_ns) for s in here if _ends(s) == ends and s.source != opener]
         base = (_first_byte(outward), _first_byte(back))
         rows += _direction(flow, 0, _matched(outward, arrived, str(source)), base)
-        # Return packets were sent at the destination, so the two captures are exchanged here. The first bytes of the
-        # streams are exchanged, too.
+        # Packets in the return direction are sent at the destination, so the two captures change roles. The first bytes
+        # of the two streams change roles as well.
         rows += _direction(flow, 1, _matched(back, returned, str(destination)), base[::-1])
     # Rows of all flows and directions are sorted by sending time, as in the guest's own table.
     rows.sort(key=lambda row: row.sent_ns)
@@ -73,8 +73,8 @@ def packets_from_captures(
 
 @dataclass
 class _Packet:
-    """A row of `packets` while it is being made. `seq` and `ack` are in bytes from the start of the stream, and times
-    are on the captures' clocks."""
+    """A row of `packets` while it is computed. `seq` and `ack` are in bytes from the start of the stream, and times are
+    on the captures' clocks."""
 
     flow: int
     direction: int
@@ -90,7 +90,8 @@ class _Packet:
 
 
 Ends = frozenset[tuple[bytes, int]]
-# A segment, and its time on the source's clock. In `t_ns`, a segment of the other capture keeps its own time.
+# A segment, and its time on the source's clock. For a segment of the destination's capture, `t_ns` is still on the
+# destination's clock.
 Timed = list[tuple[Segment, int]]
 
 
@@ -116,7 +117,7 @@ def _connections(here: Iterable[Segment], known: set[Ends]) -> dict[Ends, tuple[
 
 def _first_byte(sent: Timed) -> int | None:
     """Sequence number of the first payload byte of the stream. The first payload byte follows the SYN; if no SYN was
-    captured, it is the first byte that was."""
+    captured, it is the first captured byte."""
     for segment, _ in sent:
         if segment.flags & SYN:
             return (segment.seq + 1) & _MASK
@@ -124,11 +125,11 @@ def _first_byte(sent: Timed) -> int | None:
 
 
 def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int, int | None]]:
-    """Each segment that was sent, with its arrival. The arrival is the first arrival of an equal segment that is not
-    before the sending and that belongs to no other segment.
+    """Each sent segment, with the time of its arrival or None. The arrival is the first one with the same bytes, at or
+    after the sending time, that no other segment has.
 
-    Raises TraceError if segments arrived before they were sent. Also if there are over 20 segments and more than half
-    of them are missing at the other end.
+    Raises TraceError if segments arrived before they were sent, or if more than half of over 20 segments are missing at
+    the other end.
     """
     waiting: dict[tuple[int, ...], deque[int]] = defaultdict(deque)
     for segment, t_ns in arrived:
@@ -136,10 +137,10 @@ def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int,
     pairs: list[tuple[Segment, int, int | None]] = []
     early = 0
     for segment, t_ns in sent:
-        # Arrivals are assigned in order. Links that keep the order deliver equal segments (a keep-alive and its
+        # Arrivals are assigned in order. Links that keep the order deliver equal segments (such as a keep-alive and its
         # repetition) in the order of sending.
         queue = waiting[_same(segment)]
-        # All such segments are counted, so that the error can give their number.
+        # Segments that arrive too early are counted, because the error states their number.
         if queue and queue[0] < t_ns:
             early += 1
             queue.popleft()
@@ -163,8 +164,8 @@ def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int,
 def _same(segment: Segment) -> tuple[int, ...]:
     """Fields by which a segment is recognised in the other capture: the header fields that routers do not change, and
     the IP identification."""
-    # The IP identification is included because Linux increments it for each packet of a connection. Otherwise a segment
-    # and its retransmission would be equal.
+    # The IP identification is included because Linux increments it for each packet of a connection. Without the
+    # identification, a segment and its retransmission could not be distinguished.
     return segment.seq, segment.len_bytes, segment.ack, segment.flags, segment.ip_id
 
 
@@ -173,10 +174,11 @@ def _direction(
 ) -> list[_Packet]:
     """Packets of one direction in the order of sending, each with its arrival or loss.
 
-    flow, direction: Values for the rows. The direction is 0 from the end that opened the connection, and 1 back.
+    flow, direction: Values for the rows. The direction is 0 from the end that opened the connection, and 1 towards this
+        end.
     pairs: The result of `_matched`.
-    base: (int or None, int or None). Sequence number of the first payload byte of this direction, and that of the other
-        direction, whose bytes are acknowledged.
+    base: (int or None, int or None). Sequence numbers of the first payload byte in this direction, and in the other
+        direction (whose bytes this direction acknowledges).
     """
     own, other = _Unwrapped(base[0]), _Unwrapped(base[1])
     sent_to, rows, arrived = 0, [], _Ranges()
@@ -188,11 +190,11 @@ def _direction(
         row = _Packet(flow, direction, sent_ns, received_ns, begin, segment.len_bytes, ack)
         row.is_retransmission = segment.len_bytes > 0 and begin < sent_to
         if row.is_retransmission:
-            # A retransmission is spurious if its bytes arrived in packets that were sent before it, whenever they
-            # arrived. Only the order of sending counts.
+            # A retransmission is spurious if packets that were sent before it delivered all of its bytes, whenever
+            # these packets arrived.
             row.is_spurious = arrived.holds(begin, end)
-        # `end` alone would be wrong: after a retransmission the stream continues where it was before, and new data
-        # repeat nothing.
+        # `sent_to` never decreases: after a retransmission, the stream continues with new data, which must not count as
+        # retransmissions.
         sent_to = max(sent_to, end)
         if received_ns is not None and segment.len_bytes:
             arrived.add(begin, end)
@@ -205,41 +207,43 @@ def _direction(
 # Implements RFC 4737, 4.2.3 (extent).
 # Implements RFC 4737, 6.1 (retransmissions).
 def _judge_order(rows: list[_Packet]) -> None:
-    """Find late packets. A packet's extent is the number of arrivals from the first packet that was sent later up to
-    the late packet. A retransmission itself is never late.
+    """Set `is_late` and `extent_pkts` of the packets that arrived. The extent of a late packet is a number of arrivals:
+    they begin with the first arrival of a packet that was sent later, and end before the late packet. A retransmission
+    is never late itself, but it may make other packets late.
 
-    The late packets found in this way are the reordered packets and extents of RFC 4737, provided that no
-    retransmission and no packet without payload overtakes.
+    Late packets and extents are those of RFC 4737, provided that no retransmission and no packet without payload
+    overtakes other packets.
 
-    rows: list of _Packet. They are in the order of sending. `is_late` and `extent_pkts` of those that arrived are
-        filled in.
+    rows: list of _Packet. The packets are in the order of sending.
     """
-    # The order of sending counts, not that of bytes: a packet without payload has no bytes, but can be late.
+    # Packets are compared by the order of sending and not by their bytes, because a packet without payload has no bytes
+    # but can be late.
     came = [(row.received_ns, number, row) for number, row in enumerate(rows) if row.received_ns is not None]
-    # Packets that arrive at the same time are not reordered, so they are sorted by their number.
+    # Packets that arrive at the same time are not reordered, so they are sorted by the order of sending.
     came.sort(key=lambda one: (one[0], one[1]))
     highest: list[int] = []
     for place, (_, number, row) in enumerate(came):
         row.is_late = not row.is_retransmission and bool(highest) and number < highest[-1]
         if row.is_late:
-            # The first arrival with a greater number is the one at which the running maximum first exceeds this number.
+            # The extent begins at the arrival at which the running maximum of the numbers first exceeds this packet's
+            # number.
             row.extent_pkts = place - bisect.bisect_right(highest, number)
         highest.append(max(number, highest[-1]) if highest else number)
 
 
 @dataclass
 class _Unwrapped:
-    """Converts sequence numbers modulo 2^32 to bytes from the start of the stream. Each result is near the previous
-    one."""
+    """Converts sequence numbers modulo 2^32 to bytes from the start of the stream. Successive results differ by at most
+    2^31."""
 
     base: int | None
     last: int = 0
 
     def __call__(self, number: int) -> int:
         wrapped = (number - (self.base or 0)) & _MASK
-        # The number of wrap-arounds is chosen so that the result differs from the previous one by at most 2^31 (RFC
-        # 9293, 3.4: comparison modulo 2^32). Python's shift rounds down. Numbers of late packets that are before the
-        # base therefore stay below 0.
+        # The number of wrap-arounds is chosen so that the result is within 2^31 of the previous one (RFC 9293, 3.4:
+        # comparison modulo 2^32). The shift of a negative number rounds down in Python. A late packet whose number is
+        # before the first byte therefore gets a negative result.
         turns = (self.last - wrapped + (1 << 31)) >> 32
         self.last = wrapped + (turns << 32)
         return self.last
@@ -247,14 +251,14 @@ class _Unwrapped:
 
 @dataclass
 class _Ranges:
-    """Disjoint half-open ranges of bytes, sorted."""
+    """Disjoint half-open ranges of byte positions, sorted."""
 
     begins: list[int] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
 
     def add(self, begin: int, end: int) -> None:
-        """Add a range. A new range is merged with the ranges that it touches or overlaps."""
-        # Ranges that touch become one, so that a segment across their common border counts as contained.
+        """Add a range, and merge it with the ranges that it touches or overlaps."""
+        # Ranges that touch are merged as well, so that `holds` is true for a segment that crosses their common border.
         first = bisect.bisect_left(self.ends, begin)
         last = bisect.bisect_right(self.begins, end)
         if first < last:
@@ -278,18 +282,19 @@ def _table(rows: list[_Packet], zero_ns: int, connections: dict[Ends, tuple[int,
     for name in ("seq", "len_bytes", "ack", "is_retransmission", "is_spurious", "is_late", "extent_pkts"):
         values[name] = [getattr(row, name) for row in rows]
     schema = PACKETS.arrow()
-    # These columns are null: only the guest knows the path, the drop, and the reason for storing.
+    # All other columns are null, because only the guest knows the path, the place of a drop, and the reason for storing
+    # a packet.
     columns = [pa.array(values.get(name.name, [None] * len(rows)), name.type) for name in schema]
     flows = []
     for ends, (_, opener) in connections.items():
-        # A connection of an endpoint with itself has only one end (RFC 9293, 3.5, allows it with a simultaneous open).
+        # If a connection is from an endpoint to itself, its two ends are equal (RFC 9293, 3.5, allows this with a
+        # simultaneous open).
         accepts = next((end for end in ends if end != opener), opener)
         flows.append({"kind": "tcp", "source": _text(opener), "destination": _text(accepts)})
     return pa.Table.from_arrays(columns, schema=PACKETS.arrow({"flows": flows}))
 
 
 def _text(end: tuple[bytes, int]) -> str:
-    """Address and port as text, with IPv6 addresses in brackets (RFC 5952, 6)."""
     import ipaddress
 
     address = ipaddress.ip_address(end[0])

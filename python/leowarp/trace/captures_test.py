@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of packet truth made from captures at both ends: packets with known outcomes, RFC 4737's own example, and
-damaged files."""
+"""Tests of packet truth that is computed from captures at both ends: packets with known outcomes, RFC 4737's own
+examples, and damaged files."""
 
 import struct
 
@@ -13,7 +13,7 @@ from leowarp.trace.captures import packets_from_captures
 from leowarp.trace.pcap import segments
 
 A, B = (bytes([10, 0, 0, 1]), 1000), (bytes([10, 0, 0, 2]), 2000)
-ISN = 2**32 - 1000  # With this number, sequence numbers wrap around within the first packets.
+ISN = 2**32 - 1000  # With this initial number, sequence numbers wrap around within the first packets.
 MSS = 1000
 MS = 10**6
 
@@ -124,7 +124,7 @@ def test_captures_without_a_common_connection_are_refused(tmp_path):
 
 def test_a_packet_too_long_for_its_header_is_refused(tmp_path):
     content = _pcap([(0, SYN)])
-    # This is the total length: bytes 2 and 3 of the IPv4 header (RFC 791, 3.1), which begins with 0x45.
+    # The total length is in bytes 2 and 3 of the IPv4 header (RFC 791, 3.1), which begins with 0x45.
     at = content.index(b"\x45", 24)
     (tmp_path / "a.pcap").write_bytes(content[: at + 2] + bytes(2) + content[at + 4 :])
     with pytest.raises(TraceError, match="longer than its header can say"):

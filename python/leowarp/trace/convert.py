@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convert the guest's output directory to `30-trace/`, and read its tables."""
+"""Convert the guest's output directory to the tables in `30-trace/`, and read these tables."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ CAPTURES = ("source.pcapng", "destination.pcapng")
 
 
 TRUTH_TABLES = ("packets", "bins", "delays", "acks", "echoes", "reordering", "densities")
-"""Tables that do not exist if the guest captures nothing at its hosts (`observe.truth = false`)."""
+"""Tables that do not exist if the guest does not capture packets at its hosts (`observe.truth = false`)."""
 
 
 def convert(output: Path | str, target: Path | str, setup: Path | str | None = None) -> dict[str, int]:
-    """Write the guest's output as Parquet into `target`. Return the number of rows of each table.
+    """Write the guest's output as Parquet into `target`. The result is the number of rows of each table.
 
     output: The guest's `out/` with record files, `end.json`, packet captures and files of programs.
     target: `30-trace/` of a run directory, which is created if it does not exist.
-    setup: The guest's `in/setup.json`. The file has the names of hosts, flows and link directions for the metadata of
-        the tables, and says what was not to be observed. Tables of things that were not observed are not written at
+    setup: The guest's `in/setup.json`. The file has the names of hosts, flows and link directions for the tables'
+        metadata. Its `observe` says what the guest records. If something was not observed, its table is not written at
         all: an empty table would mean that nothing happened.
     Raises TraceError if `end.json` is missing or says that the run failed, or a table is missing, cut short or
         malformed, or a line of a program's `measures.jsonl` is malformed.
@@ -47,8 +47,8 @@ def convert(output: Path | str, target: Path | str, setup: Path | str | None = N
     for source, promised in recorded.files:
         name = source.path.stem
         rows[name] = write_parquet(source, target / f"{name}.parquet", recorded.metadata_of(source))
-        # This check comes after the writing. A run that fails here stays marked as INCOMPLETE, with the tables that it
-        # has.
+        # The number of records is checked after the table has been written. If the check fails, the run remains marked
+        # as INCOMPLETE, and contains the tables that were written so far.
         _keep_promise(source, rows[name], promised)
     if recorded.measures is not None:
         write_measures(recorded.measures, target / f"{MEASURES.name}.parquet")
@@ -62,10 +62,10 @@ def convert(output: Path | str, target: Path | str, setup: Path | str | None = N
 
 
 def read_output(output: Path | str, setup: Path | str | None = None) -> dict[str, pa.Table]:
-    """The tables of a guest's output directory by name, with the content that `convert` would write. Nothing is
+    """The tables of a guest's output directory by name, with the content that `convert` would write. No file is
     written.
 
-    This is for many small runs of which only the summary is kept:
+    Use this function for many small runs of which only the summary is needed:
     `metrics.metrics(metrics.tables_of(trace.read_output(out, setup), timeline=events), plan).summary`.
 
     Parameters, Raises
@@ -75,7 +75,8 @@ def read_output(output: Path | str, setup: Path | str | None = None) -> dict[str
     recorded = _recorded(Path(output), setup)
     tables = {}
     for source, promised in recorded.files:
-        # This check comes before the records are read, because a truncated file need not be decoded to be rejected.
+        # The number of records is checked before the records are read, so that a truncated file is rejected without
+        # decoding it.
         _keep_promise(source, source.rows, promised)
         tables[source.path.stem] = read_records(source, recorded.metadata_of(source))
     return tables if recorded.measures is None else tables | {MEASURES.name: recorded.measures}
@@ -83,8 +84,8 @@ def read_output(output: Path | str, setup: Path | str | None = None) -> dict[str
 
 @dataclass(frozen=True)
 class _Recorded:
-    """The record files of an output directory with the numbers of rows that the agent announced, metadata for all
-    tables, and measurements of programs if there are any."""
+    """Record files of an output directory with the number of rows that the agent announced for each; metadata for all
+    tables; and the measurements of programs, if there are any."""
 
     files: list[tuple[RecordFile, int | None]]
     metadata: dict[str, object]
@@ -96,23 +97,23 @@ class _Recorded:
 
 
 def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
-    """Read the headers of all record files of an output directory, and the metadata of their tables. No record is read
-    yet.
+    """Read the headers of all record files of an output directory, and the metadata of their tables. The records
+    themselves are not read.
 
-    Raises TraceError: The errors of `convert`.
+    Raises TraceError: For the same reasons as `convert`.
     """
     end = _end(output)
     given = _setup(Path(setup)) if setup is not None else {}
     metadata = _names(Path(setup), given) if setup is not None else {}
-    # A run may end before its planned duration (`ends = "flows"`). Tables must state the end, because their last row
-    # does not show it.
+    # A run may end before its planned duration (`ends = "flows"`). The metadata of the tables contain the end of the
+    # run, because a table's last row does not show it.
     if end.get("virtual_ns") is not None:
         metadata["virtual_ns"] = int(end["virtual_ns"])
     if end.get("programs"):
         metadata |= _of_programs(end, metadata.get("flows"))
     promised = end.get("records") or {}
     unknown = not_observed(given.get("observe") or {})
-    # A feature that the network does not have has no table, instead of an empty one.
+    # A feature that the network does not use has no table; an empty table would mean that the feature did nothing.
     cures = given.get("cures") or {}
     unknown |= set() if {"move_queue", "hold", "duplicate_ns"} & cures.keys() else {"switches"}
     unknown |= set() if "end_marker" in cures else {"merges"}
@@ -128,7 +129,7 @@ def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
             files.append((open_records(path), promised.get(name)))
         else:
             absent.append(path.name)
-    # One message names all missing tables, because an agent of another version lacks several at once.
+    # One message lists all missing tables, because an agent of another version lacks several at once.
     if absent:
         raise TraceError(
             f"cannot read the trace in {output}: the guest left no {', '.join(absent)}",
@@ -149,14 +150,14 @@ def not_observed(observe: Mapping[str, Any]) -> frozenset[str]:
     ['links']
     """
     unknown = set(TRUTH_TABLES) if observe.get("truth") is False else set()
-    # Sockets are different: even without an interval, they are sampled once, at the end.
+    # Sockets are always observed: even without an interval, they are sampled once, at the end.
     if "queues_ns" in observe and observe["queues_ns"] is None:
         unknown.add("links")
     return frozenset(unknown)
 
 
 def _keep_promise(source: RecordFile, rows: int, promised: int | None) -> None:
-    """Raise an error if a file does not have the number of records that the agent gives in `end.json`."""
+    """Raise an error if the number of records in a file differs from the number that the agent wrote to `end.json`."""
     if promised is not None and promised != rows:
         raise TraceError(
             f"cannot read the trace file {source.path}: it holds {rows} records of {promised} in end.json",
@@ -188,11 +189,13 @@ def read(trace: Path | str, table: str, *, columns: list[str] | None = None, fil
 
 
 def check_types(table: pa.Table, schema: pa.Schema, where: Path | str) -> None:
-    """Raises TraceError if a column has another kind of values than its schema, or lacks values that it must have.
+    """Raises TraceError if the values of a column are of another kind than in its schema, or if a required value is
+    missing.
 
-    An older version may have written integers of another width. Columns that are not in the schema are not checked.
+    An older version may have written integers of another width. Columns that the schema does not contain are not
+    checked.
     """
-    # The schema of the file is checked, not its values: a file may come from anywhere, and readers rely on its schema.
+    # The types in the file's own schema are checked, and not the values, because readers rely on the file's schema.
     for field in table.schema:
         wanted = schema.field(field.name) if schema.get_field_index(field.name) >= 0 else None
         if wanted is None:
@@ -210,11 +213,10 @@ def check_types(table: pa.Table, schema: pa.Schema, where: Path | str) -> None:
 
 
 def _kind(arrow_type: pa.DataType) -> str:
-    """Kind of a column's values, whatever their width: number, text, list of these, or Arrow's own name of the type."""
+    """Kind of a column's values: number, text, a list of numbers or texts, or otherwise Arrow's name of the type."""
     if pa.types.is_dictionary(arrow_type):
         arrow_type = arrow_type.value_type
-    # Integers and floats count as the same kind whatever their width, because an older version may have written another
-    # width.
+    # Integers and floats of all widths are one kind, because an older version may have written another width.
     if pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type):
         return "number"
     if pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type):
@@ -225,7 +227,8 @@ def _kind(arrow_type: pa.DataType) -> str:
 
 
 def _end(output: Path) -> dict[str, Any]:
-    """Content of `end.json`, which the agent writes last. A run without it, or without `ok` in it, is not complete."""
+    """Content of `end.json`, which the agent writes last. A run is incomplete if this file is missing, or if `ok` is
+    missing in it."""
     path = output / "end.json"
     try:
         end = json.loads(path.read_text(encoding="utf-8"))
@@ -243,7 +246,6 @@ def _end(output: Path) -> dict[str, Any]:
 
 
 def _setup(path: Path) -> dict[str, Any]:
-    """The guest's input, which is a JSON object."""
     try:
         given = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -256,8 +258,9 @@ def _setup(path: Path) -> dict[str, Any]:
 def _names(path: Path, given: dict[str, Any]) -> dict[str, object]:
     """Names of directions, hosts and flows, taken from the guest's input.
 
-    Returns: `directions`: [sender, receiver, kind of link], two per link in the order of the kernel's numbers. `hosts`:
-        names by number. `flows`: kind, source, destination and congestion control.
+    Returns: dict with `directions`: [sender, receiver, kind of link], two entries per link, in the order of the
+        kernel's numbers. `hosts`: names in the order of host numbers. `flows`: kind, source, destination and congestion
+        control of each flow.
     """
     try:
         nodes = [node["name"] for node in given["nodes"]]
@@ -265,8 +268,8 @@ def _names(path: Path, given: dict[str, Any]) -> dict[str, object]:
         directions = []
         for link in given["links"]:
             a, b = nodes[link["a"]], nodes[link["b"]]
-            # Index 2 * link is the direction a>b, and the next one b>a. These are the numbers of directions in all
-            # tables (design/interfaces.md).
+            # For link number n, index 2 n is the direction a>b, and index 2 n + 1 is the direction b>a. The tables use
+            # the same numbers for directions (design/interfaces.md).
             directions += [[a, b, link["kind"]], [b, a, link["kind"]]]
         flows = [
             {
@@ -283,8 +286,8 @@ def _names(path: Path, given: dict[str, Any]) -> dict[str, object]:
 
 
 def _of_programs(end: dict[str, Any], planned: Any) -> dict[str, object]:
-    """The agent's records about programs: how each ended, and its connections. Such connections are flows whose numbers
-    follow those of the planned flows."""
+    """The agent's records about programs: how each program ended, and which connections it had. Each connection is a
+    flow, and the numbers of these flows follow those of the planned flows."""
     connections, flows = end.get("connections") or [], list(planned or [])
     for connection in connections if planned is not None else []:
         of = flows[connection["program"]]
@@ -292,5 +295,6 @@ def _of_programs(end: dict[str, Any], planned: Any) -> dict[str, object]:
     return {"programs": end["programs"], "connections": connections} | ({"flows": flows} if planned is not None else {})
 
 
-# Keys that a record file may contain itself. The values of such keys then replace those of the input.
+# Metadata entries that a record file itself may contain. The values in a record file then replace those from
+# `setup.json`.
 _OF_A_TABLE = ("directions", "hosts", "flows", "nodes")

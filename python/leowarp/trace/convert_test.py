@@ -23,7 +23,7 @@ def output(tmp_path):
     return directory
 
 
-# The other tables exist only in a run with cures.
+# The tables that are left out here exist only in a run with cures.
 ALWAYS = [name for name in RECORDED if name not in ("switches", "merges", "notices", "orders", "nodetotals")]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrow tables as pandas data frames, whose types depend only on the schema."""
+"""Convert Arrow tables to pandas data frames whose column types depend only on the schema."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import pandas as pd
 import pyarrow as pa
 
 _TEXT = pd.Series(dtype="str").dtype
-"""The type of text columns: objects in pandas 2, and a separate type in pandas 3."""
+"""pandas' type of text columns: `object` in pandas 2, and `str` in pandas 3."""
 
 
 def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
     """A table as a pandas data frame. The column types depend on the schema, not on the data.
 
     Integers that may be null become float64 with NaN (exact below 2^53 ns = 104 days). Booleans that may be null become
-    pandas' `boolean`. If `units` is set, `frame.attrs["units"]` has the unit of each column. pandas copies this
-    dictionary with every selection, which takes a fifth of the time of a small run's metrics.
+    pandas' `boolean`. If `units` is true, `frame.attrs["units"]` has the unit of each column. pandas copies this
+    dictionary with every selection, which takes a fifth of the computing time of a small run's metrics.
 
-    units: True to attach the units.
+    units: Whether the units are attached.
     Returns: Data frame with the same columns in the same order, and an index from 0.
     """
     frame = pd.DataFrame({field.name: values_of(table.column(field.name), field) for field in table.schema})
@@ -31,8 +31,8 @@ def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
 def values_of(column: pa.ChunkedArray, field: pa.Field) -> Any:
     """The values of a column as `data_frame` has them."""
     if field.nullable and pa.types.is_integer(field.type):
-        # Arrow's own cast is not used, because it rejects values that float64 cannot hold exactly, and byte counters
-        # can be that large.
+        # Arrow's own cast is not used: it rejects integers that float64 cannot represent exactly, and byte counters can
+        # be that large.
         return column.to_numpy().astype("float64", copy=False)
     if pa.types.is_integer(field.type) or pa.types.is_floating(field.type):
         return column.to_numpy()
@@ -49,8 +49,8 @@ def counted_frame(table: pa.Table) -> pd.DataFrame:
     frame = data_frame(table)
     for field in table.schema:
         if field.nullable and pa.types.is_integer(field.type):
-            # All counts have the same integer type. With both int32 and int64, the type of a sum or a join of two
-            # tables would depend on the columns.
+            # All counts are int64. If some were int32, the type of a sum or of a joined table would depend on its
+            # columns.
             column = table.column(field.name).cast(pa.int64())
             frame[field.name] = column.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
     frame.attrs["units"] = {f.name: (f.metadata or {}).get(b"unit", b"").decode() for f in table.schema}

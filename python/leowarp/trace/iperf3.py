@@ -2,9 +2,9 @@
 """Results that iperf3 reports about its own test (the standard output of the client of `iperf3 -J`), as rows of the
 table `measures`.
 
-Such an output is recognised by its beginning. The program's command is not used for this, because it may be that of a
-shell. Field names are those of iperf 3.12 and later (`iperf_json_start`, `iperf_print_results` in src/iperf_api.c).
-Fields that a version or protocol does not have are left out.
+Such an output is recognised by its beginning. The program's command is not used to recognise iperf3, because the
+command may be a shell that starts it. Field names are those of iperf 3.12 and later (`iperf_json_start`,
+`iperf_print_results` in src/iperf_api.c). Results that a version of iperf3 or a protocol does not have are left out.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SECONDS = re.compile(r'"timesecs":\s*(\d+)')
 
 
 def tests_of(output: Path) -> Iterator[tuple[int, Path, str]]:
-    """Flow, file and text of each client's standard output that is JSON of iperf3, whether complete or cut off.
+    """Flow, file and text of each client's standard output that is JSON of iperf3; the JSON may be cut off.
 
     output: The guest's `out/`; the files are `programs/<flow>/client/stdout`.
     Raises TraceError if such a file cannot be read.
@@ -45,12 +45,11 @@ def tests_of(output: Path) -> Iterator[tuple[int, Path, str]]:
 
 
 def line_of(path: Path, text: str) -> dict[str, Any]:
-    """A test in the same form as a line of `measures.jsonl`.
+    """The results of a test, in the form of a line of `measures.jsonl`.
 
-    Returns: `kind`, `start_ns` (as iperf3 gives it, in whole seconds of the real-time clock) and the other values:
+    Returns: `kind`, `start_ns` (from iperf3, which gives whole seconds of the real-time clock), and the results
         `protocol`, `sent_bytes`, `received_bytes`, `sent_bps`, `received_bps`, `retransmits`, `jitter_ms`,
-        `lost_packets`, `packets`, `error`. If the text is incomplete JSON or has no results, `unreadable` has the
-        reason.
+        `lost_packets`, `packets`, `error`. If the JSON is incomplete or has no results, `unreadable` has the reason.
     Raises TraceError if the text ends before the start time of the test.
     """
     began = _SECONDS.search(text)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the conversion of an output of iperf3 -J to a row of the table `measures`. An output that is cut off is
-reported."""
+"""Tests of the conversion of iperf3 -J's output to a row of the table `measures`. If an output is cut off, the row says
+so."""
 
 import json
 
@@ -20,7 +20,7 @@ UDP = TCP | {"sum": {"jitter_ms": 0.25, "lost_packets": 4, "packets": 90}}
 
 
 def row_of(folder, said):
-    """The only row of the table made from such a standard output; None if there is no table."""
+    """The only row of the table `measures`, from this standard output of a client; None if there is no table."""
     client = folder / "programs" / "1" / "client"
     client.mkdir(parents=True)
     (client / "stdout").write_text(said if isinstance(said, str) else json.dumps(said, indent="\t"))

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`manifest.json`: what made a run, on which machine and at what cost, its warnings, and the sha256 of each file."""
+"""`manifest.json`: versions of everything that computed a run, the machine, the costs, warnings, and the sha256 of each
+file."""
 
 from __future__ import annotations
 
 import json
 import os
 import platform
+import re
 import resource
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,7 +23,7 @@ from leowarp.trace.program_logs import program_logs
 from leowarp.version import VERSION, sources
 
 MANIFEST_VERSION = 1
-# Libraries that compute numbers and figures. Another version of them may give other last digits.
+# Libraries that compute numbers and figures: with another version of these, the last digits may differ.
 _LIBRARIES = ("numpy", "scipy", "sgp4", "pyarrow", "pandas", "matplotlib")
 
 
@@ -35,14 +37,13 @@ def write_manifest(
 ) -> None:
     """Write `manifest.json` of a run directory.
 
-    directory: The run directory. The sha256 of each file is recorded, except of the manifest itself and the mark
+    directory: The run directory. The sha256 of each file is recorded, except for the manifest itself and the mark
         INCOMPLETE.
-    kernel, agent: Facts about the guest as the package `guest` returns them: source, version, config and hashes.
-    warnings: All points to check before the results are trusted. Equal ones are written once.
+    kernel, agent: Source, version, config and hashes of the guest's kernel and agent, as the package `guest` returns
+        them.
+    warnings: All points to check before the results are trusted. Equal warnings are written once.
     costs: The result of `Stopwatch.costs`.
 
-    Notes
-    -----
     `host` and `costs` differ between machines and runs. The two entries do not affect `30-trace/`.
     """
     content = {
@@ -54,12 +55,12 @@ def write_manifest(
         "agent": agent,
         "python": library_versions(),
         "host": host_facts(),
-        # Each warning is written once. The order is that of the stages.
+        # Equal warnings are written once, in the order of the stages that gave them.
         "warnings": list(dict.fromkeys(warnings)),
         "costs": costs,
         "logs": program_logs(directory),
-        # The list of files is made last, when all files exist. The manifest is the last file of a run, apart from the
-        # mark.
+        # The files are listed last, when all of them exist. Only the manifest itself is written later, and the mark
+        # INCOMPLETE is then removed.
         "files": files_of_run(directory),
     }
     plainfiles.write(directory / MANIFEST, manifest_text(content).encode())
@@ -67,13 +68,15 @@ def write_manifest(
 
 @contextmanager
 def relisted(directory: Path, pages: Mapping[str, Mapping[str, Any]] | None = None) -> Iterator[None]:
-    """`with relisted(path):` updates the manifest of a complete run. Files that are written within the block get their
-    new sha256; other entries stay.
+    """`with relisted(path):` updates the manifest of a complete run after files were written to its directory. Files
+    that are written within the block get their new sha256; the entries of all other files stay.
 
-    Only files written within the block are listed again. A file that somebody else changed still differs.
+    Only files written within the block are listed again. If somebody else changed another file, it still differs from
+    its recorded sha256.
 
-    directory: A run directory. If it has no manifest, none is written.
-    pages: For each page, how to draw it (the entry `drawn` of the manifest). It is recorded for pages that are written.
+    directory: A run directory. If the directory has no manifest, none is written.
+    pages: For each page, the settings with which it was drawn (the entry `drawn` of the manifest). The settings are
+        recorded only for pages that are written within the block.
     Raises TraceError if the manifest does not have leowarp's format.
     """
     before = _states(directory)
@@ -89,8 +92,8 @@ def relisted(directory: Path, pages: Mapping[str, Mapping[str, Any]] | None = No
 def _list_again(
     directory: Path, written: list[str], removed: Iterable[str], pages: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """The manifest with new hashes of the written files. If a version other than the run's wrote these files, that
-    version is recorded too."""
+    """The manifest with the new hashes of the written files. If another version than the run's own wrote these files,
+    this version is recorded as well."""
     content = recorded.read_manifest(directory)
     listed = content.get("files", {}) | sha256_of_files(directory, written)
     changed: dict[str, Any] = {
@@ -98,8 +101,8 @@ def _list_again(
         "drawn": content.get("drawn", {}) | {name: dict(pages[name]) for name in written if name in pages},
         "later": _later(content, written),
     }
-    # An empty list is left out, because it contains no information. A damaged manifest stays damaged: adding something
-    # must not correct its checksum.
+    # An empty list is left out, because it contains no information. A damaged manifest must remain recognisable as
+    # damaged, so its checksum is not corrected when something is added.
     whole = {key: value for key, value in (content | changed).items() if value or key not in ("drawn", "later")}
     is_damaged = is_as_written((directory / MANIFEST).read_text(encoding="utf-8")) is False
     text = json.dumps(whole, indent=2) + "\n" if is_damaged else manifest_text(whole)
@@ -107,8 +110,8 @@ def _list_again(
 
 
 def _later(content: Mapping[str, Any], written: list[str]) -> list[dict[str, Any]]:
-    """Files that other versions than the run's wrote. There is one entry per version, with the files of which it wrote
-    the latest state."""
+    """Files that other versions than the run's wrote. There is one entry per version, with the files that this version
+    wrote last."""
     here = maker()
     entries = [entry | {"files": sorted(set(entry["files"]) - set(written))} for entry in content.get("later", ())]
     if maker_of(content) != here:
@@ -119,14 +122,14 @@ def _later(content: Mapping[str, Any], written: list[str]) -> list[dict[str, Any
 
 
 def maker() -> dict[str, Any]:
-    """The software that computes numbers and draws pages now: leowarp's version, the hash of its code, and versions of
-    libraries."""
+    """The software in use, which computes numbers and draws pages: leowarp's version, the hash of its code, and
+    versions of libraries."""
     return {"leowarp_version": VERSION, "package_sha256": sources()["package_sha256"], "python": library_versions()}
 
 
 def maker_of(content: Mapping[str, Any], name: str | None = None) -> dict[str, Any]:
-    """The software that made a run, or the file of this name in it, in the form of `maker`. Facts that the manifest
-    lacks are None.
+    """The software that computed a run or one file of the run, in the form that `maker` returns. A value that the
+    manifest lacks is None.
 
     content: A manifest, or an entry of its list `later`.
     """
@@ -135,7 +138,7 @@ def maker_of(content: Mapping[str, Any], name: str | None = None) -> dict[str, A
 
 
 def is_of_this_version(content: Mapping[str, Any], name: str | None = None) -> bool:
-    """Whether the leowarp in use made a run, or the file of this name in it, with any libraries."""
+    """Whether the leowarp in use computed a run, or its file `name`; versions of libraries are ignored."""
     made, here = maker_of(content, name), maker()
     return all(made[key] == here[key] for key in ("leowarp_version", "package_sha256"))
 
@@ -146,31 +149,38 @@ def files_of_run(directory: Path) -> dict[str, str]:
 
 
 def _listed(directory: Path) -> list[str]:
-    """Names of the files that a manifest lists. The mark (which is removed afterwards), the guest's working files and
-    incomplete files are left out.
+    """Names of the files that a manifest lists. The mark INCOMPLETE, the guest's working files, and incomplete files
+    are not listed.
     """
     names = [name for name in names_listed(directory) if name != INCOMPLETE and not name.startswith(f"{GUEST}/")]
     return [name for name in names if not name.endswith(plainfiles.PARTIAL)]
 
 
 def _states(directory: Path) -> dict[str, tuple[int, int, int]]:
-    """State of each file by which a change is detected: its inode, its size, and the time of its last change."""
+    """Inode, size and modification time of each file, by which a change is detected."""
     stats = {name: (directory / name).stat() for name in _listed(directory)}
     return {name: (stat.st_ino, stat.st_size, stat.st_mtime_ns) for name, stat in stats.items()}
 
 
 def library_versions() -> dict[str, str]:
     """Versions of Python and of the libraries that affect results."""
-    return {"python": platform.python_version(), **{name: metadata.version(name) for name in _LIBRARIES}}
+    return {"python": platform.python_version(), **{name: _version(name) for name in _LIBRARIES}}
+
+
+def _version(library: str) -> str:
+    # `metadata.version` would parse the whole text, which ends with the library's README, as an e-mail.
+    text = metadata.distribution(library).read_text("METADATA") or ""
+    line = re.search(r"^Version: *(\S+)", text, re.MULTILINE)
+    return line[1] if line is not None else metadata.version(library)
 
 
 def host_facts() -> dict[str, Any]:
-    """Facts about the machine, which are needed to compare costs. A fact that is not available is null.
+    """Facts about the machine, which are needed to compare costs. A value that is not available is null.
 
     Returns: `cpu_model`, `cores`, `cores_usable`, `memory_kib`, `load_1min` (of the whole machine when the run ended),
         `host_kernel`, `machine`. Names of hosts and users are not included.
     """
-    # Without the load, a cost means little: on a busy machine, the real time does not characterise the run.
+    # The load is recorded, because on a busy machine the real time says little about the run.
     load_1min, _, _ = os.getloadavg()
     return {
         "cpu_model": _first_value("/proc/cpuinfo", "model name"),
@@ -192,15 +202,15 @@ class Stopwatch:
         self._own = _own_cpu_s()
 
     def costs(self, virtual_s: float, guest_cpu_s: float, peak_memory_bytes: int) -> dict[str, Any]:
-        """Cost of a run so far. `cpu_s` is the sum of the guest's and this process's CPU time.
+        """Cost of a run so far. `cpu_s` is the CPU time of the guest plus that of this process.
 
-        The guest's CPU time is measured inside the guest: the parent's rusage lacks processes for which a kernel
+        The guest measures its CPU time itself: the rusage of this process lacks guest processes for which the kernel
         program never waits.
 
         virtual_s: Duration of the run in virtual time.
         guest_cpu_s: CPU time of the kernel program and of the guest's processes.
         peak_memory_bytes: Largest resident size of the kernel program in bytes.
-        Returns: Seconds of real time and of CPU time, rounded to the millisecond, and bytes.
+        Returns: Real time and CPU time in s, rounded to the millisecond, and memory in bytes.
         """
         host = _own_cpu_s() - self._own
         return {
@@ -215,8 +225,8 @@ class Stopwatch:
 
 def _own_cpu_s() -> float:
     """CPU seconds that this process has used so far, in user mode and in the kernel."""
-    # RUSAGE_CHILDREN is not included: the guest measures its own processes, and the time of a compiler does not belong
-    # to the cost of a run.
+    # RUSAGE_CHILDREN is not used: the guest measures its own processes, and the time of a compiler is not a cost of the
+    # run.
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
 
@@ -230,7 +240,7 @@ def _first_value(path: str, key: str) -> str | None:
                 if name.strip() == key:
                     return value.strip()
     except OSError:
-        # Not every machine provides it; a container may hide it. A fact that is not available is null.
+        # Not every machine has this file, and a container may hide it.
         return None
     return None
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measurements that programs reported. Measurements are read from `measures.jsonl` in the programs' `{run_dir}`, and
-become the table `measures`.
+"""Measurements that programs in the guest report about themselves. The lines of `measures.jsonl` in the programs'
+directory `{run_dir}` become the table `measures`.
 
-Each line is a JSON object. The object must have `kind` and `start_ns`. Values for which the table has no column go into
-the column `other`. Times are on the guest's real-time clock in ns since 1970 (Python's `time.time_ns()`, `date +%s%N`).
-Nothing in the guest sets or adjusts this clock. In the table, times are relative to the run's start.
+Each line is a JSON object. The object must contain `kind` and `start_ns`. Values for which the table has no column go
+into the column `other`. Times are on the guest's real-time clock in ns since 1970 (Python's `time.time_ns()`, `date
++%s%N`). Nothing in the guest sets or adjusts this clock. In the table, times are relative to the run's start.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from leowarp.trace.schema.measures import MEASURES, ROLES
 
 FILE = "measures.jsonl"
 MOST_BYTES = 64 << 20
-"""A file of this size has some 400,000 lines. The `storage` of a program is 64 MiB unless its flow sets another
-size."""
+"""Largest accepted size of a file, which is some 400,000 lines. A larger file is possible only if a flow sets another
+`storage` than the default of 64 MiB."""
 
 NEEDED: dict[str, tuple[str, ...]] = {
     "transaction": (),
@@ -41,7 +41,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
 """Kinds that metrics use, each with the fields that a line must have besides `kind` and `start_ns`."""
 
 _LATEST_NS = 1_000_000_000
-"""This tolerance is needed because programs are ended some ms after the run."""
+"""Times up to this long after the run's end are accepted, because programs are ended some ms after the run."""
 
 _INTEGERS = tuple(column.name for column in MEASURES.columns if column.type == pa.int64())
 _TIMES = ("start_ns", "request_ns", "first_byte_ns", "end_ns")
@@ -55,8 +55,8 @@ def read_measures(output: Path, end: Mapping[str, Any]) -> pa.Table | None:
     output: The guest's `out/`; the files are `programs/<flow>/<role>/files/measures.jsonl`.
     end: Content of `end.json`: `start_realtime_ns` is the run's start on the programs' clock, and `virtual_ns` its
         duration.
-    Returns: Table with the columns of `MEASURES`, sorted by flow, role and line. The table has names and types only,
-        and no metadata of the run.
+    Returns: Table with the columns of `MEASURES`, sorted by flow, role and line. The table lacks the metadata of the
+        run.
     Raises TraceError if a file cannot be read, or a line is no JSON object, lacks a field of its kind, or has an
     impossible
         value; the message has file and line.
@@ -86,7 +86,7 @@ def read_measures(output: Path, end: Mapping[str, Any]) -> pa.Table | None:
 def write_measures(table: pa.Table, target: Path) -> None:
     """Write the table as Parquet. Equal tables and metadata give identical files, and the file is written atomically.
 
-    Raises OSError if it cannot be written.
+    Raises OSError if the file cannot be written.
     """
     partial = target.with_name(target.name + plainfiles.PARTIAL)
     pq.write_table(table, partial, row_group_size=ROW_GROUP_ROWS, **writer_options(MEASURES.columns))
@@ -94,14 +94,12 @@ def write_measures(table: pa.Table, target: Path) -> None:
 
 
 def _files(output: Path) -> Iterator[tuple[int, int, Path]]:
-    """Flow, role and path of each file that exists."""
     for number, role in ROLES.items():
         for path in output.glob(f"programs/*/{role}/files/{FILE}"):
             yield int(path.parents[2].name), number, path
 
 
 def _rows(path: Path, flow: int, role: int, start_ns: int, end_ns: int) -> Iterator[dict[str, Any]]:
-    """The rows of one file."""
     try:
         text = plainfiles.read(path, MOST_BYTES).decode("utf-8")
     except OSError as error:
@@ -138,20 +136,19 @@ def _row(line: str, start_ns: int, end_ns: int) -> dict[str, Any]:
     known = [row[key] for key in _TIMES if row[key] is not None]
     if known != sorted(known):
         raise ValueError(f"its times go back: {', '.join(key for key in _TIMES if row[key] is not None)}")
-    # Keys are sorted, because the order of keys in a program's dictionaries is not a result.
+    # Keys are sorted, so that the text does not depend on the order in which a program writes them.
     row["other"] = json.dumps(given, sort_keys=True, ensure_ascii=False) if given else None
     return row
 
 
 def _value(key: str, value: Any) -> Any:
-    """The value of a column, with its type checked; None if it is missing."""
     if value is None:
         return None
     if key in ("kind", "name"):
         if not isinstance(value, str):
             raise ValueError(f"`{key}` is {json.dumps(value)}, not a text")
         return value
-    # An integer may be written as 1.5e9, as other languages do.
+    # Some languages write an integer as 1.5e9, which is accepted.
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
@@ -162,7 +159,7 @@ def _value(key: str, value: Any) -> Any:
 
 
 def _in_run(key: str, value_ns: int, start_ns: int, end_ns: int) -> int:
-    """An instant of the real-time clock as time since the start of the run."""
+    """An instant of the real-time clock, converted to ns since the start of the run."""
     t_ns = value_ns - start_ns
     if not 0 <= t_ns <= end_ns + _LATEST_NS:
         raise ValueError(

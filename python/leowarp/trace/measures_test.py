@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the conversion of lines of `measures.jsonl` to the table `measures`. Errors name the line."""
+"""Tests of the conversion of lines of `measures.jsonl` to the table `measures`. An error message contains the line
+number."""
 
 import json
 

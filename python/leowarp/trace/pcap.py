@@ -20,8 +20,9 @@ class Segment:
 
     t_ns: Time on the capture's own clock, in the resolution of the file.
     source, destination: (bytes, int). Address in network byte order (4 or 16 bytes), and port.
-    seq, ack, flags: Values of the header (RFC 9293, 3.1).
-    len_bytes: Length of the payload, from the lengths in the headers. Bytes that a snap length cut off are included.
+    seq, ack, flags: Values of the TCP header (RFC 9293, 3.1).
+    len_bytes: Length of the payload, computed from the lengths in the headers. Bytes that the capture does not contain
+        because of its snap length are included.
     ip_id: Identification of IPv4; 0 for IPv6, which has none.
     """
 
@@ -36,7 +37,7 @@ class Segment:
 
 
 def segments(path: Path | str) -> Iterator[Segment]:
-    """The TCP segments of a capture, in its order. Other packets are skipped.
+    """The TCP segments of a capture, in the order of the file. Packets without TCP are skipped.
 
     Raises TraceError if the file is not a capture, is cut off, or has an unknown link layer. The message names the
         file.
@@ -47,7 +48,7 @@ def segments(path: Path | str) -> Iterator[Segment]:
     except OSError as error:
         raise TraceError(f"cannot read the capture {path}: {error.strerror}") from error
     try:
-        # Errors occur during the caller's iteration, because a generator reads a frame only when the next segment is
+        # Errors are raised while the caller iterates, because a generator reads a frame only when the next segment is
         # requested.
         for t_ns, link_type, frame in _frames(content):
             segment = _segment(t_ns, link_type, frame)
@@ -66,7 +67,8 @@ class _MalformedError(Exception):
 
 
 def _frames(content: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Time (ns), link type and bytes of each captured frame, in the order of the file, for both formats."""
+    """Time (ns), link type and bytes of each captured frame, in the order of the file; the file may be pcap or
+    pcapng."""
     magic = content[:4]
     # The type of a section header is a palindrome (0A 0D 0D 0A), so both byte orders give the same bytes.
     if magic == _SECTION.to_bytes(4, "little"):
@@ -78,13 +80,13 @@ def _frames(content: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _pcap(content: bytes, order: str, unit_ns: int) -> Iterator[tuple[int, int, bytes]]:
-    """Frames of a pcap file. A pcap file has a header of 24 bytes, followed by records: 16 bytes of header, and the
-    captured bytes.
+    """Frames of a pcap file. The file has a header of 24 bytes, followed by records, each with a header of 16 bytes and
+    the captured bytes.
 
-    `order` is struct's character for the byte order, and `unit_ns` the unit of the fraction in ns. Both follow from the
-    magic number.
+    `order` is the character of the module `struct` for the byte order, and `unit_ns` is the unit of the fraction of a
+    second in ns. Both follow from the magic number.
     """
-    # The upper bits of this field contain the length of a frame check sequence (draft-ietf-opsawg-pcap).
+    # The upper 16 bits of the field also contain the length of a frame check sequence (draft-ietf-opsawg-pcap).
     link_type = struct.unpack_from(order + "I", content, 20)[0] & 0xFFFF
     at = 24
     while at < len(content):
@@ -97,7 +99,7 @@ def _pcap(content: bytes, order: str, unit_ns: int) -> Iterator[tuple[int, int, 
 def _pcapng(content: bytes) -> Iterator[tuple[int, int, bytes]]:
     """Frames of a pcapng file. The file's sections may differ in byte order, and each has its own interfaces.
 
-    Blocks of other types are skipped (names, statistics, and simple packets, which have no time).
+    Blocks of other types (names, statistics, and simple packets, which have no time) are skipped.
     """
     at, order = 0, "<"
     interfaces: list[tuple[int, int, int]] = []
@@ -112,7 +114,7 @@ def _pcapng(content: bytes) -> Iterator[tuple[int, int, bytes]]:
         # In a section header, the magic number is read before the length, because it determines the byte order of the
         # length.
         length = struct.unpack_from(order + "I", content, at + 4)[0]
-        # Reading would never end with a block of length 0.
+        # A length below 12 is rejected: with a block of length 0, reading would never end.
         if length < 12 or length % 4:
             raise _MalformedError(f"the block at byte {at} says it is {length} bytes long")
         body = _slice(content, at + 8, length - 12)
@@ -130,7 +132,7 @@ def _pcapng(content: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _interface(order: str, body: bytes) -> tuple[int, int, int]:
-    """Link type, clock ticks per second, and offset in seconds.
+    """Link type of an interface, clock ticks per second, and offset of the clock in seconds.
 
     Raises _MalformedError if an option extends beyond the block.
     """
@@ -147,13 +149,13 @@ def _interface(order: str, body: bytes) -> tuple[int, int, int]:
             per_second = 2 ** (value[0] & 0x7F) if value[0] & 0x80 else 10 ** value[0]
         elif code == _TSOFFSET and length == 8:
             offset_s = struct.unpack(order + "q", value)[0]
-        # Options are padded to 32 bits. The stated length of an option does not include the padding.
+        # Options are padded to 32 bits. The length in an option's header does not include the padding.
         at += 4 + length + (-length % 4)
     return link_type, per_second, offset_s
 
 
 def _segment(t_ns: int, link_type: int, frame: bytes) -> Segment | None:
-    """The TCP segment in a frame. None if the frame has none, or only a later fragment of one.
+    """The TCP segment in a frame. None if the frame contains no TCP, or only a later fragment of an IP packet.
 
     The length of the payload is the total length minus the lengths of both headers (RFC 791, 3.1; RFC 8200, 3; RFC
     9293, 3.1). Packets with IPv6 extension headers are skipped.
@@ -166,10 +168,11 @@ def _segment(t_ns: int, link_type: int, frame: bytes) -> Segment | None:
         header, protocol, total = (packet[0] & 0xF) * 4, packet[9], int.from_bytes(packet[2:4], "big")
         ip_id, source, destination = int.from_bytes(packet[4:6], "big"), packet[12:16], packet[16:20]
         if int.from_bytes(packet[6:8], "big") & 0x1FFF:
-            # Only the first fragment has a TCP header.
+            # Only the first fragment of an IP packet has a TCP header.
             return None
         if total == 0 and protocol == 6:
-            # Linux writes 0 if the length of a joined packet does not fit into 16 bits (BIG TCP).
+            # Linux writes the length 0 if several packets were joined and their length does not fit into 16 bits (BIG
+            # TCP).
             raise _MalformedError(f"the packet at {t_ns} ns is longer than its header can say: its total length is 0")
     elif version == 6 and len(packet) >= 40:
         header, protocol, total, ip_id = 40, packet[6], 40 + int.from_bytes(packet[4:6], "big"), 0
@@ -193,12 +196,12 @@ def _segment(t_ns: int, link_type: int, frame: bytes) -> Segment | None:
 
 
 def _ip_packet(link_type: int, frame: bytes) -> bytes | None:
-    """The IP packet in a frame. None if the frame has another protocol."""
+    """The IP packet in a frame. None if the frame contains another protocol."""
     if link_type in _RAW_IP:
         return frame
     if link_type == _NULL:
-        # The address family takes 4 bytes, in the byte order of the capturing machine. The address family is not
-        # needed, because the IP version has the same information.
+        # The address family takes 4 bytes, in the byte order of the capturing machine. The family is skipped, because
+        # the IP packet itself contains its version.
         return frame[4:]
     if link_type not in _ETHERTYPE_AT:
         raise _MalformedError(
@@ -206,7 +209,7 @@ def _ip_packet(link_type: int, frame: bytes) -> bytes | None:
         )
     at, payload = _ETHERTYPE_AT[link_type]
     ethertype = frame[at : at + 2]
-    # VLAN tags are skipped, also nested ones (IEEE 802.1Q and 802.1ad).
+    # VLAN tags are skipped, even if there are several (IEEE 802.1Q and 802.1ad).
     while ethertype in (b"\x81\x00", b"\x88\xa8"):
         at, payload = payload + 2, payload + 4
         ethertype = frame[at : at + 2]
@@ -214,7 +217,7 @@ def _ip_packet(link_type: int, frame: bytes) -> bytes | None:
 
 
 def _slice(content: bytes, at: int, length: int) -> bytes:
-    """The bytes of a range; _MalformedError if the file ends before the end of the range."""
+    """`length` bytes of the file from position `at` on; raises _MalformedError if the file is shorter."""
     if at + length > len(content):
         raise _MalformedError(f"it ends at byte {len(content)}, inside a packet that reaches to {at + length}")
     return content[at : at + length]
@@ -233,5 +236,5 @@ _PCAP = {
 # Link types with the numbers of tcpdump.org/linktypes.html.
 _NULL = 0
 _RAW_IP = (101, 228, 229, 12)
-# Position of the EtherType and beginning of the packet, by link type.
+# Position of the EtherType and position of the packet in a frame, by link type.
 _ETHERTYPE_AT = {1: (12, 14), 113: (14, 16), 276: (0, 20)}

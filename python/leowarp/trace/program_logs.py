@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that the user's own programs wrote for other tools: keys of TLS connections, and qlogs."""
+"""Files that the user's own programs wrote for other tools to read: keys of TLS connections, and qlogs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from leowarp.base.layout import PROGRAMS
 _LOOKED_AT_BYTES = 4096
 # A line has a label, the client's random number and the secret (draft-ietf-tls-keylogfile, 2). ngtcp2 appends a space.
 _KEY = re.compile(rb"[A-Z][A-Z0-9_]* (?:[0-9A-Fa-f]{2}){8,32} (?:[0-9A-Fa-f]{2}){16,}[ \r]*")
-# Suffixes from draft-ietf-quic-qlog-main-schema, 12: one JSON text, or a sequence of them.
+# Suffixes of qlogs from draft-ietf-quic-qlog-main-schema, 12: a file is one JSON text, or a sequence of JSON texts.
 _QLOG = (".qlog", ".sqlog")
 
 
 def program_logs(directory: Path) -> dict[str, list[str]]:
-    """Files of a run directory by content: `tls_keys` and `qlog`.
+    """TLS key logs and qlogs among the files of a run directory.
 
-    A TLS key log is recognised by its first line, whatever its name. A qlog is recognised by its suffix.
+    A TLS key log is recognised by its first line, whatever the name of the file. A qlog is recognised by the suffix of
+    its name.
 
     Returns: Sorted names relative to the directory, under the keys `tls_keys` and `qlog`, both of which always exist.
     """
@@ -33,6 +34,7 @@ def program_logs(directory: Path) -> dict[str, list[str]]:
 def _holds_keys(path: Path) -> bool:
     with path.open("rb") as stream:
         lines = stream.read(_LOOKED_AT_BYTES).split(b"\n")
-    # The last item is not a complete line: it has no line end, or is the empty text after the last line end.
+    # The last item of `lines` is left out, because it is not a complete line: either it has no line end, or it is
+    # empty.
     first = next((line for line in lines[:-1] if line.strip() and not line.startswith(b"#")), b"")
     return _KEY.fullmatch(first) is not None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Read the guest's record files (`out/*.rec`), check them, and write them as Parquet.
 
-A file has four parts: `LEOWARP1`; the length of the header as a u32; the header; and the records, packed and
+A file has four parts: the bytes `LEOWARP1`; the length of the header as a u32; the header; and the records, packed and
 little-endian. The header is JSON, padded with blanks so that the records start at a multiple of 8. See
 design/interfaces.md, section 5.
 """
@@ -32,8 +32,9 @@ class RecordFile:
     dtype: structured dtype. Type of one record, with the fields in the order of the file.
     offset: Byte at which the first record begins.
     rows: Number of complete records.
-    extra: Other keys of the header, such as `names`.
-    unknown: Columns of a newer agent that are not in the schema. They are kept.
+    extra: All other keys of the header, such as `names`.
+    unknown: Columns that a newer agent writes and that the schema does not contain. The table contains them
+        nevertheless.
     """
 
     path: Path
@@ -46,7 +47,7 @@ class RecordFile:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """Columns of the table: those of the schema, and then those that only the file has."""
+        """Columns of the table: first those of the schema, then those that only the file has."""
         return self.table.columns + self.unknown
 
 
@@ -62,11 +63,11 @@ def open_records(path: Path | str) -> RecordFile:
         size = path.stat().st_size
         with path.open("rb") as stream:
             preamble = stream.read(_PREAMBLE.size)
-            # An empty file is rejected here, too.
+            # An empty file is rejected here as well.
             if len(preamble) < _PREAMBLE.size or preamble[:8] != MAGIC:
                 raise _malformed(path, f"it does not begin with {MAGIC.decode()} (first bytes: {preamble[:8]!r})")
             header_bytes = _PREAMBLE.unpack(preamble)[1]
-            # A longer header means that its length is damaged.
+            # If the header is longer, the field with its length is damaged.
             if header_bytes > _HEADER_MAX_BYTES:
                 raise _malformed(
                     path, f"its header claims {header_bytes} bytes, at most {_HEADER_MAX_BYTES} are allowed"
@@ -85,7 +86,8 @@ def open_records(path: Path | str) -> RecordFile:
         raise _malformed(path, f"its header is not JSON: {error}") from error
     table, dtype, unknown = _checked(path, header)
     rows, rest = divmod(size - offset, dtype.itemsize)
-    # A full disk cuts files off within a record. The complete records before the cut must not pass as the whole file.
+    # If the disk is full, a file usually ends within a record. The complete records before must not be mistaken for the
+    # whole file.
     if rest:
         raise _malformed(
             path, f"{rest} bytes follow its {rows} whole records of {dtype.itemsize} bytes: it was cut short"
@@ -95,13 +97,13 @@ def open_records(path: Path | str) -> RecordFile:
 
 
 def batches(records: RecordFile, *, rows: int = 1 << 18) -> Iterator[pa.RecordBatch]:
-    """The records of the file as Arrow batches of at most `rows` rows. Values that mean "missing" become nulls.
+    """The records of the file as Arrow batches of at most `rows` rows. A value that means "missing" in a record becomes
+    null.
 
     Raises TraceError if the file became shorter, or a value is missing where none may be, is no boolean, or does
         not fit.
     rows: The default, 2^18, is the size of a row group in the written file.
-    Yields: Batches with the columns in the order of the schema, not of the file. Columns that are not in the schema
-        come last.
+    Yields: Batches with the columns in the order of the schema. Columns that the schema does not contain come last.
     """
     schema = _arrow_schema(records, None)
     names = records.extra.get("names")
@@ -111,8 +113,8 @@ def batches(records: RecordFile, *, rows: int = 1 << 18) -> Iterator[pa.RecordBa
             done = 0
             while done < records.rows:
                 count = min(rows, records.rows - done)
-                # The file is read instead of being mapped. If a mapped file becomes shorter, SIGBUS ends the process
-                # without an error message.
+                # The file is not mapped into memory: if a mapped file becomes shorter, SIGBUS ends the process without
+                # an error message.
                 chunk = np.fromfile(stream, dtype=records.dtype, count=count)
                 if len(chunk) < count:
                     raise _malformed(
@@ -129,11 +131,12 @@ def read_records(source: Path | str | RecordFile, metadata: dict[str, object] | 
     """Read a whole record file as an Arrow table.
 
     Raises TraceError: The errors of `open_records` and `batches`.
-    metadata: Entries of the schema's metadata in addition to name, version and text. Values are written as JSON.
+    metadata: Entries of the table's metadata, in addition to its name, version and description. Values are written as
+        JSON.
     """
     records = source if isinstance(source, RecordFile) else open_records(source)
-    # The batches have no metadata, so that their schemas are equal and they can be joined. The metadata are those of
-    # the run, so all tables of a run have the same.
+    # The batches have no metadata, so that their schemas are equal and they can be joined. The metadata of the run are
+    # added to the whole table.
     table = pa.Table.from_batches(batches(records), schema=_arrow_schema(records, None))
     return table.replace_schema_metadata(_arrow_schema(records, metadata).metadata)
 
@@ -141,19 +144,20 @@ def read_records(source: Path | str | RecordFile, metadata: dict[str, object] | 
 def write_parquet(
     source: Path | str | RecordFile, target: Path | str, metadata: dict[str, object] | None = None
 ) -> int:
-    """Write a record file as Parquet. Return the number of rows.
+    """Write a record file as Parquet. The result is the number of rows.
 
-    The same records and metadata give an identical file: the writer's options are fixed, and neither time nor machine
-    is written. Memory is needed for only one row group, however long the file is.
+    Equal records and metadata give an identical file: the writer's options are fixed, and the file contains neither the
+    time nor the machine. Only one row group is in memory at a time, however long the file is.
 
-    target: File to write. The file is written atomically: a file beside it (`.partial`) is renamed.
+    target: File to write. The file is written atomically: a file with the suffix `.partial` in the same directory is
+        written first and then renamed.
     metadata: As in `read_records`.
     Raises TraceError: The errors of `open_records` and `batches`.
     """
     records = source if isinstance(source, RecordFile) else open_records(source)
     target = Path(target)
     schema = _arrow_schema(records, metadata)
-    # A reader that opens this name finds either the whole table or none.
+    # Another program that opens `target` finds either the complete table or no file.
     partial = target.with_name(target.name + ".partial")
     with pq.ParquetWriter(partial, schema, **writer_options(records.columns)) as writer:
         for batch in batches(records, rows=ROW_GROUP_ROWS):
@@ -165,8 +169,8 @@ def write_parquet(
 def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Column, ...]]:
     """The table that a header names, the dtype of its records, and the columns that are not in the schema.
 
-    Columns may have any order and integer width. A different unit is an error, because numbers would be misread
-    (design/interfaces.md, section 5).
+    Columns may have any order and integer width. Another unit than in the schema is an error, because numbers would be
+    misread (design/interfaces.md, section 5).
 
     Raises TraceError if a field has no name, has a type or unit other than the schema's, occurs twice, or is missing;
     or if
@@ -183,13 +187,13 @@ def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Colu
     known = {column.name: column for column in table.columns}
     for entry in header["fields"]:
         named = isinstance(entry, dict) and isinstance(entry.get("name"), str) and entry["name"]
-        # The name and the type must be text, because a list or an object cannot be a key of a dict.
+        # The name and the type are keys of a dict below, so they must be text and not a list or an object.
         if not named or not isinstance(entry.get("type"), str) or entry["type"] not in WIRE_TYPES:
             raise _malformed(
                 path, f"its field {entry!r} lacks a name or has a type that is none of {', '.join(WIRE_TYPES)}"
             )
         name = entry["name"]
-        # The agent writes "1" as the unit of a column without a unit.
+        # If a column has no unit, the agent writes "1".
         unit = "" if entry.get("unit") in (None, "1") else entry["unit"]
         if name in names:
             raise _malformed(path, f"its field {name} appears twice")
@@ -202,7 +206,7 @@ def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Colu
             raise _malformed(
                 path, f"its field {name} has the unit {unit!r}, the table's schema says {known[name].unit!r}"
             )
-    # A newer agent may add columns, which are kept, but it may not remove any.
+    # A newer agent may add columns, but a column that is missing is an error.
     missing = [name for name in known if name not in names]
     if missing:
         raise _malformed(path, f"it lacks the columns {', '.join(missing)} of the table {table.name}")
@@ -216,13 +220,14 @@ def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Colu
 
 
 def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, first_row: int) -> pa.Array:
-    """A column of a chunk of records, with the type of the schema. `first_row` is the number of the chunk's first
-    record, for messages.
+    """A column of a chunk of records, as an Arrow array with the type of the schema. `first_row` is the number of the
+    chunk's first record, for messages.
 
     Raises TraceError if a required value is missing, is no boolean, does not fit, or is an index beyond
         `names`.
     """
-    # A field of packed records has strides and may be unaligned. Arrow accepts neither.
+    # In packed records, the values of a column are not contiguous, and may be unaligned. Arrow accepts neither, so the
+    # values are copied.
     values = np.ascontiguousarray(chunk[column.name])
     sentinels = np.isnan(values) if values.dtype.kind == "f" else values == missing_value(values.dtype)
     missing = sentinels if sentinels.any() else None
@@ -239,8 +244,8 @@ def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, firs
             raise _malformed(path, f"its header has no list `names` for the column {column.name}")
         if len(values) and (int(values.max()) >= len(names) or int(values.min()) < 0):
             raise _malformed(path, f"column {column.name} goes up to {values.max()}, the header names {len(names)}")
-        # Each name is stored once, with 4 bytes per row. Otherwise the name of a counter would be repeated in each of
-        # its rows.
+        # Each name is stored once, and each row has an index of 4 bytes. Without an index, each row of `counters` would
+        # contain the counter's name.
         return pa.DictionaryArray.from_arrays(pa.array(values.astype(np.int32)), pa.array(names, pa.string()))
     target = column.type.to_pandas_dtype()
     if values.dtype != target:
@@ -252,8 +257,8 @@ def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, firs
                     path, f"column {column.name} goes up to {kept.max()}, which does not fit {column.type}"
                 )
         if missing is not None:
-            # The value for "missing" need not fit into the narrower type. The value is replaced by 0, which the mask
-            # hides.
+            # The value that means "missing" may not fit into the narrower type of the table. It is therefore replaced
+            # by 0, and the mask makes the value null.
             values = np.where(missing, values.dtype.type(0), values)
         values = values.astype(target)
     return pa.array(values, type=column.type, mask=missing)
@@ -266,15 +271,17 @@ def _arrow_schema(records: RecordFile, metadata: dict[str, object] | None) -> pa
 
 
 def writer_options(columns: tuple[Column, ...]) -> dict[str, Any]:
-    """Options of the Parquet writer. All are fixed, so that equal records give identical files."""
+    """Options of the Parquet writer. All options that affect the bytes are fixed, so that equal records give identical
+    files."""
     return {
         "compression": "zstd",
         "compression_level": 1,
-        # The value is given explicitly. The library's default may change with a version of Arrow, and the files would
-        # change with it.
+        # The version is given explicitly: the library's default may change with a version of Arrow, and then the bytes
+        # of the files would change.
         "version": "2.6",
         "data_page_version": "1.0",
-        # Times and byte positions differ in nearly every row. A dictionary of them would take time and save nothing.
+        # Times and byte positions differ in nearly every row. A dictionary of such values would take time and would not
+        # make the file smaller.
         "use_dictionary": [column.name for column in columns if not _is_position(column)],
         "write_statistics": True,
         "store_schema": True,
@@ -301,7 +308,6 @@ def missing_value(dtype: np.dtype) -> float | int:
 
 
 def _malformed(path: Path, what: str) -> TraceError:
-    """The error for a file that does not have the agent's format."""
     return TraceError(
         f"cannot read the trace file {path}: {what}",
         hint="the run that wrote it did not end well or another version wrote it; run the scenario again",
@@ -310,11 +316,11 @@ def _malformed(path: Path, what: str) -> TraceError:
 
 MAGIC = b"LEOWARP1"
 _PREAMBLE = struct.Struct("<8sI")
-# 4 MiB is more than a header needs for columns and some hundreds of counters. A damaged length must not cause a large
-# allocation.
+# Limit on the length of a header: 4 MiB is more than a header needs for its columns and some hundreds of counters.
+# Without a limit, a damaged length could cause a large allocation.
 _HEADER_MAX_BYTES = 1 << 22
 WIRE_TYPES = {"i64": "<i8", "u64": "<u8", "i32": "<i4", "u32": "<u4", "u16": "<u2", "u8": "u1", "f64": "<f8"}
-"""numpy's name for each type of the records."""
+"""numpy's name for each type that a record may contain."""
 # 2^18 rows take 81 MB in the widest table (sockets, 308 bytes per row in Arrow), and 15 MB in packets (58 bytes per
 # row).
 ROW_GROUP_ROWS = 1 << 18

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the reader of record files: round trips, rejected files, and output that depends only on the input."""
+"""Tests of reading record files: written records are read back unchanged, wrong files are rejected, and the output
+depends only on the input."""
 
 import contextlib
 import json
@@ -15,7 +16,7 @@ from leowarp.base.errors import TraceError
 from leowarp.trace import RECORDED, TABLES, open_records, read_records, write_parquet
 from support.encode import encode_records, frame
 
-# Values that both the record and the Parquet column can contain, without the value that means "missing".
+# Values that a record and the Parquet column can both contain; the value that means "missing" is excluded.
 _RANGES = {
     ("i64", "int64"): st.integers(-(2**63) + 1, 2**63 - 1),
     ("u64", "int64"): st.integers(0, 2**63 - 1),
@@ -101,7 +102,7 @@ def test_names_end_in_their_units():
                 assert column.name.endswith(endings[column.unit]), f"{table.name}.{column.name} is in {column.unit}"
 
 
-# Names of the kernel's struct tcp_info, with "bytes" at the beginning instead of the end.
+# Columns whose name in the kernel's struct tcp_info begins with "bytes" instead of ending with it.
 _BYTE_COUNTERS_OF_TCP_INFO = ("bytes_acked", "bytes_sent", "bytes_retrans", "bytes_received")
 
 
@@ -179,7 +180,7 @@ def test_any_damage_is_read_or_refused_and_never_anything_else(tmp_path_factory,
         with refused:
             read_records(path)
     else:
-        # A complete record file may still have a key without its value.
+        # A record file that is cut off here is rejected, or is complete but lacks the value of a key.
         with contextlib.suppress(TraceError):
             assert read_records(path).num_rows == rows
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trace tables in words: the numbers of enumerations, hosts and nodes are replaced by words and names.
 
-The files contain numbers, and metrics use these. All other readers get words from this module, as Arrow, data frame or
-CSV, so that a filter has the same meaning in each.
+The files contain numbers, with which metrics compute. Everything else gets words from this module, as Arrow, data frame
+or CSV, so that a filter means the same in all three.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ def read_in_words(
 
     trace: The directory `30-trace`.
     table: A name in `TABLES`.
-    columns, filters: As in `pyarrow.parquet.read_table`. A filter uses words, too: ``[("direction", "==", "data")]``.
-    categories: True to return enumerations as dictionaries of all their words, in order, as in data frames. Otherwise
-        they are strings, by which Arrow can sort.
+    columns, filters: As in `pyarrow.parquet.read_table`. Filters use words as well: ``[("direction", "==", "data")]``.
+    categories: True to return enumerations as dictionaries that contain all words in the order of their numbers, as
+        data frames do. If False, enumerations are strings, which Arrow can sort.
     Raises TraceError: The errors of `trace.read`.
     Raises ScenarioError if the value of a filter is not a word of its column, or if the filter does not fit the table.
     """
     conditions = [] if isinstance(filters, pc.Expression) else list(_conditions(filters))
     coded = {column.name for column in _columns(table) if column.words or column.names}
     if not isinstance(filters, pc.Expression) and coded.isdisjoint(name for name, _, _ in conditions):
-        # The filter is applied while reading.
+        # No condition is on a column with words, so the filter is applied while the file is read.
         return in_words(_read(trace, table, columns, filters), table, categories=categories)
     whole = _read(trace, table)
     known = _words(whole.schema, table)
@@ -59,7 +59,7 @@ def read_in_words(
 
 
 def _read(trace: Path | str, table: str, columns: list[str] | None = None, filters: Any = None) -> pa.Table:
-    """The table, with its computed columns if `columns` is None or contains one of them."""
+    """The table with numbers; computed columns are added if `columns` is None or contains one of them."""
     computed = {column.name for column in COMPUTED.get(table, ())}
     if not computed or (columns is not None and computed.isdisjoint(columns)):
         return read(trace, table, columns=columns, filters=filters)
@@ -78,8 +78,9 @@ def in_words(table: pa.Table, name: str, *, categories: bool = False) -> pa.Tabl
     """A trace table with words instead of numbers.
 
     table: The result of `trace.read`, with all of its columns or some.
-    categories: As in `read_in_words`. Hosts and nodes are strings in both cases.
-    Returns: The table. If a newer version wrote a number that has no word here, it becomes its digits.
+    categories: As for `read_in_words`. Hosts and nodes are strings, whether `categories` is true or false.
+    Returns: The table. If a newer version wrote a number that has no word in this version, the result has the number's
+        digits as text.
     """
     enumerations = {column.name for column in _columns(name) if column.words}
     for column, words in _words(table.schema, name).items():
@@ -92,7 +93,8 @@ def in_words(table: pa.Table, name: str, *, categories: bool = False) -> pa.Tabl
 
 
 def _words(schema: pa.Schema, name: str) -> dict[str, Mapping[int, str]]:
-    """Word by number for each column with words. The names of hosts and nodes are in the metadata of the file."""
+    """For each column with words, the word for each number. The names of hosts and nodes come from the metadata of the
+    file."""
     words = {column.name: column.words for column in _columns(name) if column.words}
     for column in TABLES[name].columns:
         names = decode_metadata(schema, column.names) if column.names else None

@@ -14,7 +14,8 @@ HOSTS = ["host:A", "host:B"]
 
 
 def made(table, **columns):
-    """A trace table with two rows. Each column is 0 or the nearest allowed value, except those that are given."""
+    """A trace table with two rows. Each value is 0, or the nearest value that the column allows; `columns` has the
+    values of other columns."""
     schema = table.arrow({"hosts": HOSTS, "nodes": HOSTS})
     zero = {field.name: pa.array([0, 0]) if pa.types.is_integer(field.type) else pa.nulls(2) for field in schema}
     values = [pa.array(columns.get(field.name, zero[field.name])).cast(field.type) for field in schema]
@@ -28,7 +29,7 @@ def test_every_enumeration_is_known_to_be_one():
         ("switches", "refused"), ("merges", "refused"), ("reordering", "scope"), ("densities", "scope"),
         ("densities", "kind"), ("measures", "role"),
     }  # fmt: skip
-    # If a column of small numbers is not a count, a sum of bits or a number of IP, it has codes.
+    # Columns of small numbers contain codes, unless they are a count, a sum of bits or a number of IP.
     small = {
         (table.name, column.name)
         for table in TABLES.values()
@@ -62,7 +63,7 @@ def test_hosts_and_nodes_have_their_names_if_the_file_has_them(table, column):
 
 @pytest.fixture
 def trace(tmp_path):
-    """A trace with a table of drops: a queue dropped a data packet, and a link a return packet."""
+    """A trace with a table of two drops: a data packet that a queue dropped, and a return packet that a link lost."""
     drops = made(TABLES["drops"], cause=[1, 2], flow_direction=[0, 1], flow=[0, 1], t_ns=[5, 6])
     pq.write_table(drops, tmp_path / "drops.parquet")
     return tmp_path
@@ -81,7 +82,7 @@ def trace(tmp_path):
 def test_a_filter_has_the_words_that_the_table_has(trace, filters):
     assert read_in_words(trace, "drops", filters=filters).column("t_ns").to_pylist() == [6]
     assert read_in_words(trace, "drops", filters=filters, columns=["flow"]).to_pydict() == {"flow": [1]}
-    # The file still has the numbers.
+    # The file itself still contains the numbers.
     assert read(trace, "drops").column("cause").to_pylist() == [1, 2]
 
 

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Comparison of recordings of real links with the same measurement in the guest (`leowarp validate`).
 
-`public` lists recordings that anybody can fetch. `quantities` computes the compared numbers, `made` makes the same
-measurement over a replay and over profiles, `compared` gives distances and verdicts, `page` shows the results.
+`public` lists recordings that everybody can fetch. `quantities` computes the compared numbers. `made` repeats the
+measurement over a replay and over profiles. `compared` gives distances and verdicts, and `page` shows the results.
 """
 
-from leowarp.validation.compared import LIMIT_RATIO, Row, Skipped, Validated, validate
-from leowarp.validation.public import PUBLIC, Public
-
-__all__ = ["LIMIT_RATIO", "PUBLIC", "Public", "Row", "Skipped", "Validated", "validate"]
+from leowarp.validation.compared import LIMIT_RATIO, Skipped, Validated, validate
+from leowarp.validation.public import PUBLIC

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From recordings to rows of distances and verdicts: `validate(recordings, folder)`."""
+"""Rows of distances and verdicts for recordings: `validate(recordings, folder)`."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from leowarp.validation.public import PUBLIC, Public
 from leowarp.validation.quantities import Samples, of_probes, of_transfer
 
 LIMIT_RATIO = 0.15
-"""Largest Kolmogorov-Smirnov distance at which a fitted profile counts as valid."""
+"""Maximum Kolmogorov-Smirnov distance at which a fitted profile counts as valid."""
 
 FEWEST = 8
-"""Number of samples below which a distance has no meaning."""
+"""Minimum number of samples for a meaningful distance."""
 
 QUANTILES = (0.1, 0.5, 0.9)
 
@@ -38,22 +38,13 @@ _MISSING = {
 
 @dataclass(frozen=True)
 class Row:
-    """One quantity of one recording, compared with the guest's.
+    """One quantity of a recording, compared with the same quantity in the guest.
 
-    Attributes
-    ----------
-    quantity : str
-    count : int
-        Samples of the recording's second half, with which all are compared.
-    quantiles : dict of str to tuple of float
-        Of that half and of each medium, 10, 50 and 90 %; empty where there are no samples.
-    distances : dict of str to float
-        Kolmogorov-Smirnov distance of each medium from that half.
-    floor : float or None
-        That of the first half, which the profile was fitted to.
-    noise : float
-        In 95 of 100 cases, the distance of independent samples of one distribution is below this.
-    verdict : str
+    count: Samples of samples in the recording's second half, which all others are compared with.
+    quantiles: Of 10 %, 50 % and 90 % quantiles of the second half and of each medium; empty where there are no samples.
+    distances: Kolmogorov-Smirnov distance of each medium from the second half.
+    floor: That of the recording's first half, to which the profile was fitted.
+    noise: In 95 of that independent samples of one distribution exceed only in 5 of 100 cases.
     """
 
     quantity: str
@@ -69,15 +60,7 @@ class Row:
 class Validated:
     """Comparison of a recording with the guest.
 
-    Attributes
-    ----------
-    name : str
-    source : str
-    rows : tuple of Row
-    fit : Fit or None
-    notes : tuple of str
-    samples : dict of str to Samples
-        Samples of recording and media, for figures.
+    samples: Samples of the recording and of each medium, for figures.
     """
 
     name: str
@@ -92,12 +75,7 @@ class Validated:
 class Skipped:
     """A recording that was not compared.
 
-    Attributes
-    ----------
-    name : str
-    why : str
-    fetch : str or None
-        Command that fetches the recording.
+    fetch: Command that fetches the recording.
     """
 
     name: str
@@ -125,34 +103,21 @@ def validate(
     seed: int = 1,
     tell: Callable[[str], None] = lambda text: None,
 ) -> list[Validated | Skipped]:
-    """Second halves of recordings beside the same measurement in the guest.
+    """Compare the second halves of recordings with the same measurement in the guest.
 
-    It is made over a replay of that half, over the profile fitted to the first half, and over the default profile.
+    The measurement is repeated over a replay of the second half, over the profile fitted to the first half, and over
+    the default profile.
 
-    Parameters
-    ----------
-    recordings : sequence of str
-        Files, or names of `PUBLIC`.
-    folder : Path
-        Folder that gets a subfolder for each recording, with scenarios and runs.
-    recordings_folder : Path
-        Folder that is searched for public recordings.
-    columns : tuple of str, optional
-        Columns of files without a header.
-    received : bool
-        True if times in such files are those of replies.
-    profile : str
-        Profile whose values files are compared with; public recordings have their own.
-    longest_ns : int, optional
-        Length of the runs; default: that of the recording.
-    tell : function
-        Called with a description of each step.
-
-    Returns
-    -------
-    list of Validated or Skipped
-        Comparisons in the order of `recordings`. A recording that is missing or has no usable data is skipped, with the
-        reason.
+    recordings: Files, or names of `PUBLIC`.
+    folder: Folder for the results; each recording gets a subfolder with scenarios and runs.
+    recordings_folder: Folder that is searched for public recordings.
+    columns: Columns of files without a header.
+    received: True if the times in files without a header are those of replies.
+    profile: Profile profile for files; public recordings name their own.
+    longest_ns: Length of the runs; default: the length of the recording.
+    tell: Called with a line of text about each step.
+    Returns: Comparisons in the order of `recordings`. A recording that is missing or has no usable data becomes
+        `Skipped`, with the reason.
     """
     given: list[_Given | Skipped] = [_read(one, recordings_folder, columns, received, profile) for one in recordings]
     by_link: dict[str, list[Measurement]] = {}
@@ -165,7 +130,7 @@ def validate(
             found.append(one)
             continue
         tell(f"{one.name}: fitting, then runs in the guest")
-        # Probes are compared with a fit to the probes alone, a transfer with a fit to all recordings of its link.
+        # Probes are compared with a fit to the probes alone, and a transfer with a fit to all recordings of its link.
         of_link = by_link[one.link] if one.measurement.transfer is not None else [one.measurement]
         try:
             found.append(_compared(one, of_link, folder / one.name, longest_ns, seed))
@@ -192,7 +157,6 @@ def _read(
 
 
 def _why(error: LeowarpError) -> str:
-    """An error as one line."""
     return error.message if error.hint is None else f"{error.message} ({error.hint})"
 
 
@@ -227,7 +191,8 @@ def _compared(
         learned, held = halves(given.measurement)
         assert learned.round_trip is not None
         assert held.round_trip is not None
-        # The schedule is that of the whole: it says where slots are, and nothing of what is compared.
+        # The schedule is found from the whole recording: it only says where slots are, and contains none of the
+        # compared quantities.
         schedule = describe(given.measurement).schedule
         zero_ns = int(series.t_ns[-1] - held.round_trip.t_ns[-1])
         before = of_probes(learned.round_trip, schedule)
@@ -236,7 +201,7 @@ def _compared(
         else:
             schedule = Schedule(schedule.period_ns, (schedule.phase_ns - zero_ns) % schedule.period_ns)
         recorded = of_probes(held.round_trip, schedule)
-        # The last second has no replies in a run; the replay ends with the recording.
+        # A run has no replies to the pings of its last second; the replay ends with the recording.
         span_ns = int(held.round_trip.t_ns[-1])
     folder.mkdir(parents=True, exist_ok=True)
     fitted: Fit | None = None

@@ -60,7 +60,7 @@ def test_quantities_of_probes():
     assert found[STEPS].tolist() == [8.0, 8.0, 8.0]
     assert found[LOSSES].tolist() == [3.0]
     assert found[DIFFERENCES].max() == 8.0
-    # Lost probes, and differences across lost probes, do not count.
+    # Lost probes, and differences between delays across a lost probe, do not count.
     assert len(found[DIFFERENCES]) == len(t_ns) - 1 - 4
     assert found[ABOVE].max() == 0.0
 
@@ -98,7 +98,7 @@ def test_verdicts_go_by_distance_floor_and_noise():
     assert "burst of loss" in far.verdict
     apart = recorded + 6.0
     assert verdict(recorded, rng.normal(loc=2.0, size=4000), apart).verdict.startswith("no further than")
-    # The distance is 0.25; for 20 samples of one distribution it can reach 0.43.
+    # The distance is 0.25. With 20 samples of one distribution it can reach 0.43.
     few = np.arange(20.0)
     assert verdict(few, few + 5.0).verdict.startswith("cannot tell")
     assert verdict(recorded[:3], recorded).verdict.startswith("not compared")

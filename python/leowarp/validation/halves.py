@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A measurement cut in the middle of its time: one half is learned from, the other is compared with."""
+"""Cuts a measurement in the middle of its time: the profile is fitted to one half and compared with the other."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ import numpy as np
 from leowarp.timeline.recordings.measurement import Measurement, Series, Transfer
 
 _PER_PROBE = ("lost_down", "lost_up", "loss_up_ratio", "steady_ns")
-"""Columns of a measurement that have a row for each round trip."""
+"""Columns of a measurement that have one row per round trip."""
 
 
 def halves(measurement: Measurement) -> tuple[Measurement, Measurement]:
-    """The measurement before and after the middle of its time, each from a zero of its own.
+    """The measurement before and after the middle of its time. Each half has its own time 0.
 
-    Retransmissions that a file has in sum alone are divided by what was carried: their share is that of the whole.
+    If a file has only the sum of retransmissions, the sum is divided in proportion to the carried data, so that both
+    halves have the share of the whole.
     """
     if measurement.transfer is not None:
         first, second = (_transfer(measurement.transfer, late=late) for late in (False, True))
@@ -33,7 +34,7 @@ def halves(measurement: Measurement) -> tuple[Measurement, Measurement]:
 
 
 def _from(measurement: Measurement, chosen: slice, zero_ns: int) -> Measurement:
-    """Some of the round trips, with `zero_ns` as time 0."""
+    """A selection of the round trips, with `zero_ns` as time 0."""
     series = measurement.round_trip
     assert series is not None
     kept: dict[str, Any] = {}

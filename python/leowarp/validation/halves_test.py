@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Halves of measurements: what is learned from and what is compared with have nothing in common."""
+"""Halves of measurements: the half for fitting and the half for comparing have no probe in common."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def test_halves_of_probes_are_the_whole_in_two_parts_each_from_its_own_zero(apar
     zero_ns = second.wall_ns - first.wall_ns
     assert (first.round_trip.t_ns.tolist() + (second.round_trip.t_ns + zero_ns).tolist()) == t_ns.tolist()
     assert second.round_trip.t_ns[0] == 0
-    # Cut in the middle of time, not of probes.
+    # The cut is in the middle of the time, not of the number of probes.
     assert first.round_trip.t_ns[-1] <= t_ns[-1] // 2 <= second.round_trip.t_ns[0] + zero_ns
 
 

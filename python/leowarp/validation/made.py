@@ -40,7 +40,7 @@ destination = "{destination}"
 """
 _SHORTEST_NS = 5_000_000
 
-# The run starts at a whole second, so that the first reconfiguration is where `phase` says.
+# The run starts at a whole second, so that the first reconfiguration is at the key `phase`.
 _ACCESS = '[access]\nclock = "2024-05-17T12:00:00Z"\n'
 
 
@@ -50,7 +50,8 @@ def written_preset(fit: Fit, folder: Path) -> None:
 
 
 def media_of(measurement: Measurement, folder: Path, profile: str = "starlink") -> dict[str, tuple[str, str, str]]:
-    """Media of the measurement: name -> text of the medium, and the ends between which it is made."""
+    """The media over which the measurement is repeated: name -> text of the medium's section, and the two ends of the
+    measurement."""
     down = measurement.transfer is not None and measurement.transfer.way == "down"
     ends = ("server", "dish") if down else ("dish", "server")
     media = {}
@@ -64,11 +65,11 @@ def media_of(measurement: Measurement, folder: Path, profile: str = "starlink") 
 
 
 def _as_rows(measurement: Measurement) -> Measurement:
-    """Probes as rows of a table: each is valid from the middle between the previous probe and itself."""
+    """Probes as rows of a table: each row is valid from the middle between the previous probe and its own probe."""
     assert measurement.round_trip is not None
     t_ns = measurement.round_trip.t_ns
     middles_ns = np.append(t_ns[:1], (t_ns[1:] + t_ns[:-1]) // 2)
-    # Probes 1 ns apart have the same middle.
+    # Two pairs of probes that are 1 ns apart may have the same middle.
     kept = np.append(True, np.diff(middles_ns) > 0)
     rows = replace(measurement.round_trip.take(kept), t_ns=middles_ns[kept])
     return Measurement(source=measurement.source, format="arrays", round_trip=rows, wall_ns=measurement.wall_ns)
@@ -80,10 +81,7 @@ def samples_of(
 ) -> Samples:  # fmt: skip
     """Run the measurement over a medium, and return its result.
 
-    Parameters
-    ----------
-    schedule : Schedule or None
-        Schedule of the recording, which a replay has too; a profile has its own.
+    schedule: Schedule of the recording, which a replay uses too; a profile has its own schedule.
     """
     text, source, destination = medium
     flow = 'congestion_control = "cubic"'
@@ -109,39 +107,40 @@ def samples_of(
 
 
 def _interval_ns(recorded: Series) -> int:
-    """Interval between the guest's pings, short enough that two of the recording rarely fall between two of them."""
+    """Interval between the guest's pings: so short that two probes of the recording rarely fall between two pings."""
     apart_ns = np.quantile(np.diff(recorded.t_ns), 0.05)
     return int(min(max(float(apart_ns), _SHORTEST_NS), float(np.median(np.diff(recorded.t_ns)))))
 
 
 def _where_recorded(pings: Series, recorded: Series) -> Series:
-    """The guest's pings sent nearest to each of the recording, so that both have the same gaps."""
+    """For each probe of the recording, the guest's ping that was sent nearest to it, so that both series have the same
+    gaps."""
     inside = recorded.t_ns[(recorded.t_ns >= pings.t_ns[0]) & (recorded.t_ns <= pings.t_ns[-1])]
     middles_ns = (pings.t_ns[1:] + pings.t_ns[:-1]) // 2
     return pings.take(np.unique(np.searchsorted(middles_ns, inside, side="right")))
 
 
 def pings_of(run: Run, flow: int = 0) -> Series:
-    """Round trips of a run's ping flow; nan: lost."""
+    """Round trips of a run's ping flow; nan for lost pings."""
     echoes = run.table("echoes")
     of_flow = echoes.filter(np.equal(echoes["flow"].to_numpy(), flow)).sort_by("sent_ns")
     sent_ns = of_flow["sent_ns"].to_numpy()
     rtt_ns = of_flow["reply_ns"].to_numpy().astype(np.float64) - sent_ns
     kept = np.diff(sent_ns, prepend=-1) > 0
-    # There may have been no time for replies to the last pings.
+    # The run may have ended before replies to the last pings could arrive.
     kept &= sent_ns < run.plan.run.duration_ns - 1_000_000_000
     return Series.of(sent_ns[kept], printed_ns(rtt_ns[kept]))
 
 
 def printed_ns(rtt_ns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Round trips as ping prints them, and as recordings therefore have them: 0.01, 0.1 or 1 ms, below 10, below 100,
-    and from 100 ms (iputils, ping_common.c)."""
+    """Round trips rounded as ping prints them, and therefore as recordings contain them: to 0.01 ms below 10 ms, 0.1 ms
+    below 100 ms, and 1 ms from 100 ms on (iputils, ping_common.c)."""
     unit_ns = np.where(rtt_ns >= 100e6, 1e6, np.where(rtt_ns >= 10e6, 1e5, 1e4))
     return np.asarray(np.round(rtt_ns / unit_ns) * unit_ns)
 
 
 def transfer_of(run: Run, way: str, flow: int = 0) -> Transfer:
-    """Goodput of a run's flow in intervals of 0.1 s, with retransmissions and the smoothed round trip."""
+    """Goodput of a run's flow in intervals of 0.1 s, with retransmissions and smoothed round-trip times."""
     goodput, sockets = run.series("goodput", flow), run.sockets(flow)
     step_ns = 100_000_000
     count = run.plan.run.duration_ns // step_ns

@@ -28,17 +28,17 @@ _LEAD = (
 
 
 HEADS = ("quantity", "verdict", "n", *(f"distance, {name}" for name in MEDIA), "floor", "noise")
-"""Names of the columns from `cells`."""
+"""Names of the columns of `cells`."""
 
 
 def cells(row: Row) -> tuple[object, ...]:
-    """A row of the table of verdicts."""
+    """The cells of a row in the table of verdicts."""
     distances = (_rounded(row.distances.get(name)) for name in MEDIA)
     return (row.quantity, row.verdict, row.count, *distances, _rounded(row.floor), _rounded(row.noise))
 
 
 def write_page(found: Sequence[Validated | Skipped], folder: Path, command: str) -> Path:
-    """Write `index.html` and its figures; returns the page's path."""
+    """Write `index.html` and its figures; return the page's path."""
     (folder / FIGURES_FOLDER).mkdir(parents=True, exist_ok=True)
     parts: list[tuple[str, str, str]] = []
     for one in found:
@@ -74,7 +74,7 @@ def write_page(found: Sequence[Validated | Skipped], folder: Path, command: str)
 
 
 def _distributions(one: Validated) -> Figure:
-    """One panel per quantity with samples: shares at or below each value."""
+    """One panel per quantity with samples: share of the samples at or below each value."""
     rows = [row for row in one.rows if row.count > 1]
     columns = min(len(rows), 3)
     lines = -(-len(rows) // columns)
@@ -85,7 +85,7 @@ def _distributions(one: Validated) -> Figure:
             values = np.sort(samples.get(row.quantity, np.empty(0)))
             if len(values):
                 shares = np.arange(1, len(values) + 1) / len(values)
-                # A thousand steps are finer than the width of a line.
+                # A thousand steps are finer than the width of the line.
                 kept = np.unique(np.linspace(0, len(values) - 1, 1000).astype(int))
                 axes.step(values[kept], shares[kept], where="post", label=name, **line_style(number))
         axes.set_xlim(0.0, max(row.quantiles["recording"][-1] * 2.0, 1e-3))

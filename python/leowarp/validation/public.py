@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Public recordings by name: address, licence, and command to fetch each. The recordings themselves are not
-included."""
+"""Public recordings by name: address, licence, and command to fetch each. leowarp does not contain the recordings
+themselves."""
 
 from __future__ import annotations
 
@@ -17,26 +17,13 @@ _RAW = "https://raw.githubusercontent.com"
 class Public:
     """A recording that can be fetched.
 
-    Attributes
-    ----------
-    name : str
-    repository : str
-        ``owner/name`` on github.com.
-    commit : str
-    path : str
-        In the repository.
-    licence : str
-        Licence as stated in the repository.
-    sha256 : str
-    link : str
-        Recordings of the same link, which may share a fit, have the same word here.
-    about : str
-    columns : tuple of str or None
-        Description of its columns, if it has no header.
-    received : bool
-        True if its times are those of replies.
-    profile : str
-        Profile whose values it is compared with.
+    repository: ``owner/name`` on github.com.
+    path: In the repository.
+    licence: Licence as stated in the repository.
+    link: Recordings of the same link share; such recordings may share a fit.
+    columns: Description of the columns, if the file has no header.
+    received: True if the times in the file are those of replies.
+    profile: Profile that the recording is compared with.
     """
 
     name: str
@@ -66,7 +53,7 @@ class Public:
         return f"curl --fail --location --create-dirs --output {folder / self.file_name} {self.address}"
 
     def found(self, folder: Path) -> Path | None:
-        """The file in a folder if it exists and has the expected content, else None."""
+        """The file in a folder, if it exists and has the expected content; otherwise None."""
         path = folder / self.file_name
         if not path.is_file():
             return None
@@ -139,4 +126,4 @@ _EVERY = (
 )  # fmt: skip
 
 PUBLIC = {one.name: one for one in _EVERY}
-"""By name."""
+"""Public recordings by name."""

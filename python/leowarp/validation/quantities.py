@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compared quantities of a measurement, as samples, for probes and for a transfer."""
+"""Quantities of a measurement that are compared, as samples; for probes and for a transfer."""
 
 from __future__ import annotations
 
@@ -27,16 +27,9 @@ _SECOND_NS = 1_000_000_000
 def of_probes(series: Series, schedule: Schedule | None) -> Samples:
     """Samples of a series of round trips.
 
-    Parameters
-    ----------
-    series : Series
-    schedule : Schedule or None
-        Schedule of the path's reconfigurations; without one there are neither steps nor delays above a slot's minimum.
-
-    Returns
-    -------
-    dict of str to float64 array
-        By the names above, in their units.
+    schedule: Schedule of the path's reconfigurations; without it there are no samples of steps or of delays above a
+        slot's minimum.
+    Returns: By the names of the quantities above, in their units.
     """
     follows = ~np.isnan(series.delay_ns[1:]) & ~np.isnan(series.delay_ns[:-1])
     found = {DIFFERENCES: np.abs(np.diff(series.delay_ns))[follows] / 1e6}
@@ -55,9 +48,9 @@ def of_probes(series: Series, schedule: Schedule | None) -> Samples:
 
 
 def of_transfer(transfer: Transfer) -> Samples:
-    """Samples of a transfer, in whole seconds."""
+    """Samples of a transfer, one per whole second."""
     t_ns = transfer.t_ns - transfer.t_ns[0]
-    # An interval belongs to the second that contains its middle, because intervals begin some microseconds early or
+    # An interval belongs to the second that contains its middle, because intervals may begin some microseconds early or
     # late.
     second = (t_ns + transfer.length_ns // 2) // _SECOND_NS
     whole = int((t_ns[-1] + transfer.length_ns[-1]) // _SECOND_NS)
@@ -66,7 +59,7 @@ def of_transfer(transfer: Transfer) -> Samples:
     def sums(values: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.bincount(second[inside], weights=values[inside], minlength=whole)[:whole].astype(np.float64)
 
-    # rate x length / 1 s, in Mbit/s.
+    # rate x length / 1 s, converted to Mbit/s.
     found = {GOODPUT: sums(transfer.rate_bps * transfer.length_ns / 1e15)}
     if not np.isnan(transfer.retransmissions).any():
         found[RETRANSMISSIONS] = sums(transfer.retransmissions)

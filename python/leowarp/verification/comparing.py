@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compare the files of a stage: those of a run with those of a second run of the same plan."""
+"""Compares the files of a stage between a run and a second run of the same plan."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_DIFFERENCES = 8
-"""Largest number of differences that are listed for a file."""
+"""Maximum number of differences that are listed for a file."""
 
 _SLICE_ROWS = 10_000
 
 MOST_FIGURE_BYTES = 256 << 20
-"""Largest size of a figure's CSV file, which is read as a whole."""
+"""Maximum size of a figure's CSV file, which is read as a whole."""
 
 FACTS = ("seed", "warnings", "logs")
-"""Keys of a manifest that describe the run, not the machine."""
+"""Keys of a manifest that describe the run and not the machine."""
 
 
 def bytes_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
@@ -47,7 +47,7 @@ def bytes_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
 
 
 def scalars_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
-    """Compare the summary. The cost of the run must equal that in its own manifest."""
+    """Compare the summary. The cost of the run must equal that in the run's own manifest."""
     for name in names:
         try:
             text = plainfiles.read(pair.first.path / name, plainfiles.MOST_JSON_BYTES).decode()
@@ -69,7 +69,7 @@ def facts_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
 
 
 def numbers_of_figures(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
-    """Compare the numbers of each figure with those that the second run gives for the same flows."""
+    """Compare the numbers of each figure with those of the same figure from the second run, for the same flows."""
     for name in names:
         try:
             stored = plainfiles.read(pair.first.path / name, MOST_FIGURE_BYTES).decode()
@@ -81,7 +81,7 @@ def numbers_of_figures(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
 
 
 def pages_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
-    """Compare each byte of pages and pictures, if the same version with the same libraries drew them."""
+    """Compare each byte of pages and pictures, if the same version with the same libraries drew both."""
     for name in names:
         if maker_of(pair.manifest, name) != maker():
             yield Found(name, Verdict.NOT_COMPARED, (f"drawn by {in_words(maker_of(pair.manifest, name))}",))
@@ -93,7 +93,8 @@ def pages_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
             yield Found(name, Verdict.DIFFERS, (str(error),))
             continue
         if not again.exists() or (page != name and again.stat().st_size == 0):
-            # A report draws its own pictures again. Other pictures there were drawn earlier, with other options.
+            # A report draws only its own pictures again. Other pictures in the directory were drawn earlier, with other
+            # options.
             earlier = page != name and again.exists()
             why = "an earlier report drew it" if earlier else "no report has it"
             yield Found(name, Verdict.NOT_COMPARED if earlier else Verdict.DIFFERS, (why,))
@@ -103,8 +104,8 @@ def pages_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
 
 
 def in_words(made: Mapping[str, Any]) -> str:
-    """Description of what made a run: the version of leowarp, and the package and libraries that differ from those in
-    use.
+    """Text about the software that made a run: leowarp's version, and the versions of package and libraries that differ
+    from the current ones.
 
     >>> in_words({"leowarp_version": "0.0.9", "package_sha256": None, "python": {}})[:13]
     'leowarp 0.0.9'
@@ -120,7 +121,6 @@ def in_words(made: Mapping[str, Any]) -> str:
 
 
 def _numbers(pair: Pair, name: str, stored: str) -> str:
-    """The numbers of a figure, from the second run."""
     from leowarp import report
     from leowarp.report.figures.figure_data import figure_text, flows_of_text
 
@@ -132,7 +132,7 @@ def _numbers(pair: Pair, name: str, stored: str) -> str:
         try:
             of_report = pair.drawn(REPORT_PAGE) / name
         except CannotDrawError:
-            pass  # The verdict on the page has the reason. A figure can be drawn without its page.
+            pass  # The verdict on the page gives the reason. A figure can be drawn without its page.
         else:
             if of_report.exists() and flows == flows_of_text(text := of_report.read_text(encoding="utf-8")):
                 return text
@@ -140,7 +140,6 @@ def _numbers(pair: Pair, name: str, stored: str) -> str:
 
 
 def _tables(pair: Pair, name: str) -> Found:
-    """Verdict on two tables that are not identical byte by byte."""
     from leowarp.base import parquetfiles
 
     try:
@@ -155,14 +154,13 @@ def _tables(pair: Pair, name: str) -> Found:
 
 
 def _rows(first: pa.Table, again: pa.Table) -> list[str]:
-    """Sentences that say in which rows and columns two tables differ."""
     if not first.schema.equals(again.schema, check_metadata=True):
         names, made = set(first.schema.names), set(again.schema.names)
         return [f"other columns ({', '.join(sorted(names ^ made)) or 'types or metadata'})"]
     if len(first) != len(again):
         return [f"{len(first):,} rows, and {len(again):,} in the second run"]
     differences: list[str] = []
-    # Tables are compared in slices, because a trace has millions of rows, and most of them are equal.
+    # Tables are compared slice by slice, because a trace has millions of rows, and most of them are equal.
     for start, column in itertools.product(range(0, len(first), _SLICE_ROWS), first.schema.names):
         pieces = [table[column].slice(start, _SLICE_ROWS) for table in (first, again)]
         if pieces[0].equals(pieces[1]):
@@ -184,7 +182,7 @@ def _differing(stored: Any, made: Any) -> list[str]:
 
 
 def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Each value of a JSON document as text, by dotted key. 1, true and 1.0 are different."""
+    """Each value of a JSON document as text, by dotted key. The texts of 1, true and 1.0 differ."""
     entries = value if isinstance(value, dict) else dict(enumerate(value)) if isinstance(value, list) else {}
     if not entries:
         yield key, json.dumps(value, ensure_ascii=False)
@@ -197,11 +195,11 @@ def _same(first: Path, again: Path) -> bool:
 
 
 def differing(what: str, stored: str, made: str) -> str:
-    """A difference as a sentence."""
+    """Sentence about a difference between the stored run and the second run."""
     return f"{what} is {stored:.80}, and {made:.80} in the second run"
 
 
 def few(differences: list[str]) -> list[str]:
-    """The first `MOST_DIFFERENCES` differences. If there are more, a note says so."""
+    """The first `MOST_DIFFERENCES` differences. If there are more, a note follows."""
     more = ["and more differ"] if len(differences) > MOST_DIFFERENCES else []
     return differences[:MOST_DIFFERENCES] + more

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A complete run, and copies of it that tests damage."""
+"""A complete run, and copies of it that tests may damage."""
 
 import shutil
 from pathlib import Path
@@ -22,7 +22,7 @@ def run(whole, tmp_path):
 
 @pytest.fixture
 def verified(whole, tmp_path, monkeypatch):
-    """Verify a directory with a replacement for the guest. Return the findings by stage."""
+    """Verifies a directory with a replacement for the guest. Returns the findings by stage."""
     monkeypatch.setattr(second_run, "run", stand_in_for_a_second_run(whole))
     count = iter(range(1000))
 

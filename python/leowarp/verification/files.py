@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compare the files of a run, a study or a reproduction with the sha256 in the manifest.
+"""Compares the files of a run, a study or a reproduction with the sha256 in the manifest.
 
 The guest is not booted and nothing is drawn. Only files that the directory contains are opened, whatever names a
-manifest has.
+manifest lists.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ class Files:
 
     @property
     def wrong(self) -> dict[str, FileVerdict]:
-        """Files that are not as the manifest says. Changed ones come first, because the list of missing files may be
+        """Files that differ from the manifest. Changed files come first, because the list of missing files may be
         long."""
         order = sorted(self.verdicts.items(), key=lambda item: list(FileVerdict).index(item[1]))
         return {name: verdict for name, verdict in order if verdict is not FileVerdict.INTACT}
 
     @property
     def why_not_rerun(self) -> str | None:
-        """Reason why no second run is made: the plan or an input is not that of the run. None if a second run is
+        """Reason why no second run is made: the plan or an input is not the one of the run. None if a second run is
         possible."""
         for name, verdict in self.wrong.items():
-            # A new file beside a plan has no effect, because the plan has the sha256 of each input that it names.
+            # A new file beside a plan has no effect, because the plan has the sha256 of each input that it uses.
             if _is_of_a_plan(name) and verdict is not FileVerdict.UNLISTED:
                 return f"{name}: {verdict}"
         return None
@@ -85,7 +85,7 @@ def _verdicts(path: Path, manifest: Mapping[str, Any]) -> dict[str, FileVerdict]
     if is_as_written((path / MANIFEST).read_text(encoding="utf-8")) is False:
         verdicts[MANIFEST] = FileVerdict.CHANGED
     for name in directories:
-        # If a directory lacks its manifest, this counts as a missing file.
+        # A directory without its manifest counts as a missing file.
         if (path / name / MANIFEST).is_file():
             within = _verdicts(path / name, recorded.read_manifest(path / name))
             verdicts |= {f"{name}/{inner}": verdict for inner, verdict in within.items()}

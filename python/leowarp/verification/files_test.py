@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that every file of a run is compared with the manifest."""
+"""Every file of a run is compared with the manifest."""
 
 import json
 import os
@@ -64,7 +64,7 @@ def test_any_byte_of_any_file_that_is_another_is_found(whole, data):
 def test_what_was_changed_added_and_taken_away_is_told_of_made_up_runs(files, data, tmp_path_factory):
     run = tmp_path_factory.mktemp("made-up")
     for name, content in files.items():
-        # A file cannot have the name of a directory.
+        # A file cannot have the same name as a directory.
         if not any(other.startswith(f"{name}/") or name.startswith(f"{other}/") for other in files):
             (run / name).parent.mkdir(parents=True, exist_ok=True)
             (run / name).write_bytes(content)
@@ -168,7 +168,7 @@ def test_directories_with_manifests_of_their_own_are_gone_through(run, tmp_path)
         "runs/a/30-trace/packets.parquet": "changed since the run",
         "runs/a/more": "not listed",
     }
-    # The manifest of the study shows that the manifest of the run was forged.
+    # The study's manifest shows that the run's manifest was forged.
     forge(folder / "runs/a")
     assert files_of(folder).wrong["runs/a/manifest.json"] == "changed since the run"
     (folder / "runs/a/manifest.json").unlink()

@@ -12,13 +12,13 @@ from leowarp.base.layout import INCOMPLETE, MANIFEST, PLAN
 
 RUN: Final = "run"
 PLANS, CLAIMS = "plans.parquet", "claims.json"
-"""Files by which a study or a reproduction without a manifest is recognised."""
+"""Files by which a study and a reproduction are recognised if they have no manifest."""
 
 
 def kind_of(path: Path) -> str:
     """`RUN`, or the `kind` in the manifest of a study or a reproduction.
 
-    Raises TraceError if it has no manifest, if it is a run marked as incomplete, or if it contains a link, a pipe or a
+    Raises TraceError if the directory has no manifest, is a run marked as incomplete, or contains a link, a pipe or a
     device.
     """
     recorded.refuse_strange(path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run and a second run of its plan. Pages are drawn from the second run to be compared."""
+"""A run and a second run of its plan. To compare pages, they are drawn again from the second run."""
 
 from __future__ import annotations
 
@@ -44,29 +44,30 @@ class Pair:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """Summary that the first run should have: that of the second run, with the cost in the first run's manifest."""
+        """Summary that the first run should have: that of the second run, with the costs from the first run's
+        manifest."""
         costs = self.manifest.get("costs", {})
         return self.again.summary | {name: costs.get(name) for name in ("cpu_s", "wall_s")}
 
     def called(self, directory: str) -> Path:
         """The second run, in a directory with the first run's name, manifest and cost.
 
-        A report contains the names of the directory and of the machine of its run. With the same names, it must be
-        identical.
+        A report contains the names of the directory and of the machine of its run. With the same names, the report must
+        be identical.
         """
         path = self.scratch / "called" / directory
         if not path.exists():
             left_out = shutil.ignore_patterns(REPORT, MANIFEST, SUMMARY)
             shutil.copytree(self.again.path, path, ignore=left_out, copy_function=_linked)
             recorded.write_json(path / SUMMARY, self.summary)
-            # The sha256 are those of the second run's files, because tables with equal values may differ in their
+            # The sha256 are those of the second run's files, because tables with equal values may still differ in their
             # bytes.
             here = dict(self.manifest) | {"files": files_of_run(path)}
             plainfiles.write(path / MANIFEST, manifest_text(here).encode())
         return path
 
     def drawn(self, page: str) -> Path:
-        """Directory of the second run in which a page is drawn again.
+        """Directory of the second run in which a page was drawn again.
 
         Raises CannotDrawError if the manifest does not say how the page was drawn, or if drawing fails.
         """
@@ -78,7 +79,7 @@ class Pair:
         return found
 
     def _draw(self, page: str) -> Path | str:
-        """Directory in which a page was drawn again, or the reason why it cannot be."""
+        """Directory in which a page was drawn again, or the reason why that was not possible."""
         made = self.manifest.get("drawn", {}).get(page)
         if made is None or not plainfiles.is_plain_name(made.get("directory")):
             return "the manifest does not say how it was drawn"
@@ -86,7 +87,7 @@ class Pair:
         try:
             if page == REPORT_PAGE:
                 self._draw_report(path, made)
-            # The report in a directory with the same name has already written this page.
+            # The report may already have written this page, if its directory has the same name.
             elif not (path / page).exists():
                 _draw_moving(path / page)
         except (LeowarpError, TypeError, ValueError) as error:
@@ -112,7 +113,7 @@ def _draw_moving(page: Path) -> None:
 
 
 def _linked(source: str, target: str) -> None:
-    """Copy a file, as a hard link if possible."""
+    """Copy a file, by a hard link if possible."""
     try:
         os.link(source, target)
     except OSError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run a sample of the runs of a study or a reproduction again, and compare them with the stored results."""
+"""Repeats a sample of the runs of a study or a reproduction, and compares them with the stored results."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ ROW = "results"
 
 @dataclass(frozen=True)
 class Candidate:
-    """A run of a study that can be run again.
+    """A run of a study that can be repeated.
 
-    folder: Directory of the run. If only its row was kept, the directory of the study.
-    run_id: Id of the row. None: a whole run directory without a study file.
+    folder: Directory of the run, or directory of the study if only the run's row was kept.
+    run_id: Id of the row. None for a whole run directory without a study file.
     """
 
     folder: Path
     run_id: str | None = None
 
     def name(self, path: Path) -> str:
-        """Name relative to the verified directory."""
+        """Name of the run relative to the verified directory."""
         return (self.folder / (self.run_id or "")).relative_to(path).as_posix()
 
 
@@ -54,7 +54,7 @@ def chosen(path: Path, count: int, seed: int) -> list[Candidate]:
 
 
 def rerun(candidate: Candidate, scratch: Path, *, progress: bool | OnProgress, trust: bool) -> SecondRun:
-    """Run one of the runs again. Compare it with its row, and with its directory if that was kept.
+    """Repeat one of the runs. Compare it with its row, and with its directory if the directory was kept.
 
     scratch: Empty directory for the second run.
     progress, trust: See `leowarp.run`.
@@ -75,7 +75,7 @@ def rerun(candidate: Candidate, scratch: Path, *, progress: bool | OnProgress, t
 
 
 def _candidates(path: Path) -> Iterator[Candidate]:
-    """Every run with a result below a directory: rows of studies, and run directories that do not belong to a study."""
+    """Every run with a result below a directory: rows of studies, and run directories outside of studies."""
     for folder in (path, *sorted(each for each in path.iterdir() if each.is_dir())):
         if (folder / PLANS).exists():
             planned = {run.run_id for run in read_plans(folder)}
@@ -88,7 +88,7 @@ def _candidates(path: Path) -> Iterator[Candidate]:
 
 
 def _copied(run: Path) -> list[StageFound]:
-    """Verdict on the metrics of a whole run that the results of its reproduction repeat; empty if there are none."""
+    """Verdict on the metrics of a run that the results of its reproduction also contain; empty if they do not."""
     path = run.parents[1] / RESULTS / f"run={run.name}" / "metrics.parquet"
     if not path.exists():
         return []
@@ -101,7 +101,7 @@ def _copied(run: Path) -> list[StageFound]:
 def _unlike_its_plan(row: Mapping[str, Any], run: StudyRun) -> dict[str, tuple[Any, Any]]:
     """Parameters, seed and plan of a row that differ from the table of plans: (stored, planned)."""
     planned = {**run.columns, "seed": run.seed, "plan_sha256": hashlib.sha256(run.plan.encode()).hexdigest()}
-    # A text column contains numbers as text (`rows.table_of`).
+    # A text column stores numbers as text (`rows.table_of`).
     pairs = {
         name: (row.get(name), str(value) if isinstance(row.get(name), str) else value)
         for name, value in planned.items()
@@ -116,7 +116,6 @@ def _unlike_its_run(row: Mapping[str, Any], made: MadeAgain) -> dict[str, tuple[
 
 
 def _row(folder: Path, differences: dict[str, tuple[Any, Any]]) -> StageFound:
-    """Verdict on a row."""
     why = few([differing(name, repr(stored), repr(now)) for name, (stored, now) in differences.items()])
     if not differences:
         return StageFound(ROW, (Found(RESULTS, Verdict.IDENTICAL),))

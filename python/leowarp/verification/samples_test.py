@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Studies and reproductions: their files are checked, and some runs are run again with a replacement for the guest."""
+"""Studies and reproductions: their files are checked, and some runs are repeated with a replacement for the guest."""
 
 import json
 import shutil
@@ -33,7 +33,7 @@ KEPT = STUDY + '\n[keep]\nruns = "all"\n'
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """Make a study of 12 runs in a directory. `scenario.run` runs one of them again."""
+    """Makes a study of 12 runs in a directory. `scenario.run` repeats one of the runs."""
     monkeypatch.setattr(disk, "os", Unsynced())
     monkeypatch.setattr(engine, "_workers", lambda *given: InThisProcess(tmp_path / "scratch"))
     monkeypatch.setattr(leowarp, "run", run)
@@ -59,7 +59,7 @@ def run(plan, set_, out, **options):
 
 
 def found_of(path, tmp_path, count=12, seed=1):
-    """First difference of each run of a sample, by name; None if there is none."""
+    """First difference of each run of a sample, by the run's name; None for a run without differences."""
     found = {}
     for candidate in samples.chosen(path, count, seed):
         scratch = Path(tempfile.mkdtemp(dir=tmp_path))
@@ -118,7 +118,7 @@ def test_a_study_that_is_not_at_its_end_says_how_far_it_is(made, monkeypatch, tm
     assert raised.value.hint.startswith(f"leowarp study {study}")
     made()
     assert kind_of(study) == "study"
-    # This is how an older version left a directory: without lists of files.
+    # An older version left directories in this state: without lists of files.
     (study / layout.MANIFEST).unlink()
     with pytest.raises(TraceError, match="made by an older leowarp"):
         kind_of(study)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make a second run of a run's plan, and compare the two stage by stage."""
+"""Makes a second run of a run's plan, and compares both runs stage by stage."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ from leowarp.verification.verdicts import Found, StageFound, Verdict, first_diff
 class SecondRun:
     """The findings of a comparison with a second run.
 
-    stages: The stages in order, if either run has files of them.
-    origin: dict of str to (then, now). Entries about what made the runs, if they differ between the manifests.
-    cures: Tables of cures, computed again without the guest. The tables are empty if there are none, or if the trace
-        differs.
+    stages: Findings in the order of the stages, for stages of which either run has files.
+    origin: dict of str to (then, now). Entries about the software and machine that made the runs, if the two manifests
+        differ in them.
+    cures: Findings about the tables of cures, which are computed again without the guest. The dict is empty if there
+        are no cures, or if the trace differs.
     """
 
     stages: list[StageFound]
@@ -48,20 +49,20 @@ def second_run_of(
     """Run a plan again and compare the results.
 
     scratch: An empty directory.
-    out: Directory in which the second run is kept; default: a directory below `scratch`.
+    out: Directory in which the second run is kept; default: a temporary one below `scratch`.
     kernel, trust, progress: See `leowarp.run`.
     """
-    # An incomplete run, for instance without a summary, is compared as far as possible.
+    # An incomplete run, for instance one without a summary, is compared as far as possible.
     first = Run(path, complete=False)
-    # Only the plan in the directory is used. A run that needs more than this is not repeatable.
+    # Only the plan in the directory is used. A run that needs anything else is not repeatable.
     again = run(
         first.path / PLAN, (), out or scratch / "run", kernel=kernel, report=False, progress=progress, trust=trust
     )
     origin = origin_of(first.manifest, again.manifest)
     stages = stages_of(first, again, scratch)
     differs = first_difference(stages)
-    # Two identical runs may both be wrong, so their cures are computed again. If the trace differs, it may not even be
-    # readable.
+    # Two identical runs may both be wrong, so the cures' tables are also computed without the guest. If the trace
+    # differs, its tables may not even be readable.
     is_same = differs is None or differs.stage not in DRAWN_FROM
     return SecondRun(stages, origin, crosscheck(first) if is_same else {})
 
@@ -89,8 +90,8 @@ def stages_of(first: Run, again: Run, scratch: Path) -> list[StageFound]:
 
 
 def origin_of(first: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Entries about what made the runs, if they differ between two manifests: kernel, agent, leowarp, libraries,
-    processor.
+    """Entries about the software and machine that made the runs, if they differ between two manifests: kernel, agent,
+    leowarp, libraries, processor.
 
     Returns: dict of str to (then, now). The keys are dotted names of entries of the manifest.
     """
@@ -113,7 +114,6 @@ _ORIGIN = (
 
 
 def _judged(pair: Pair, stage: Stage, names: list[str]) -> Iterator[Found]:
-    """Verdicts on the files of a stage in which differences are allowed."""
     assert stage.compare is not None
     for found in stage.compare(pair, names):
         if found.verdict is not Verdict.DIFFERS:

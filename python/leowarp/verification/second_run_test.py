@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison of a run with its second run. The comparison finds data that were forged together with the manifest."""
+"""Comparison of a run with its second run. The comparison also finds data that were forged together with the
+manifest."""
 
 import json
 import shutil
@@ -67,7 +68,7 @@ def test_what_was_forged_with_its_hash_is_found_in_its_stage(stage, verified, re
         assert not files_of(run).wrong
         found = verified(run)
         differing = {file.file for each in found.values() for file in each.files if file.verdict != "identical"}
-        # If the trace differs, drawings are not compared.
+        # If the trace differs, drawings are not compared, so the changed file itself must be named.
         assert name in differing
         assert stage.name in ("routes", "timeline", "trace") or differing == {name}
         if stage.is_repeatable:
@@ -182,7 +183,7 @@ def test_a_report_of_chosen_flows_and_figures_is_drawn_again_as_it_was(run, veri
     found = verified(run)
     assert first_difference(found.values()) is None
     verdicts = {file.file: file.verdict for file in found["report"].files}
-    # Figures of an earlier report are no longer on the page, but their numbers are compared nevertheless.
+    # Figures of an earlier report are no longer on the page, but their numbers are still compared.
     assert {name.rpartition("/")[2]: verdict for name, verdict in verdicts.items()} == {
         "goodput.svg": "not compared", "srtt.svg": "not compared", "queues.svg": "identical",
         "queues.pdf": "identical", "index.html": "identical", "view.html": "identical",

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Table of the comparisons that `leowarp verify` makes with a second run, and of what it leaves out, with reasons.
+"""Table of the comparisons that `leowarp verify` makes with a second run; and of the parts that it leaves out, with
+reasons.
 
-The command follows this table in order and prints it. docs/reference/verify.md is generated from it.
+The command follows the table in order and prints it. docs/reference/verify.md is generated from it.
 """
 
 from __future__ import annotations
@@ -36,15 +37,15 @@ class Stage:
     """A row of the table.
 
     name: Name of the stage.
-    files: Patterns of file names in a run directory. A file belongs to the first stage that matches.
+    files: Patterns of file names in a run directory. A file belongs to the first stage with a matching pattern.
     how: Description of the comparison.
-    compare: Function `compare(pair, names)` that returns the verdict on each file. None: the files are compared only
+    compare: Function `compare(pair, names)` that returns the verdict on each file. None if the files are compared only
         with the manifest.
-    why: Reason why something is not compared, or is only reported.
-    is_of_version: True if a difference is only reported, without failure, when another version of leowarp made the
+    why: Reason why the stage is not compared, or is only reported.
+    is_of_version: True if a difference is only reported and is no failure when another version of leowarp made the
         file.
-    is_repeatable: True if every run of the plan must give the same.
-    is_drawn: True if the file is drawn from the trace. It is not compared if the trace differs.
+    is_repeatable: True if every run of the plan must give the same files.
+    is_drawn: True if the files are drawn from the trace. Drawn files are not compared if the trace differs.
     """
 
     name: str
@@ -103,7 +104,7 @@ STAGES = (
         why="the messages of the guest's kernel are no result: differences are only reported", is_repeatable=False,
     ),
 )  # fmt: skip
-"""The stages in order. A difference originates in the first stage that differs."""
+"""The stages in order. If several stages differ, the cause is in the first of them."""
 
 DRAWN_FROM = ("routes", "timeline", "trace")
 """Stages from which later stages are computed."""
@@ -116,16 +117,16 @@ STUDIES = (
     ("claims, figures and pages", "not compared with second runs, only with the manifest",
      "they need every run; `leowarp reproduce` and `leowarp study` write them anew from the runs that exist"),
 )  # fmt: skip
-"""Table for a study or a reproduction: what is compared, how, and the reason for the limits."""
+"""Table for a study or a reproduction: the compared parts, the method, and the reasons for its limits."""
 
 
 def stage_of(name: str) -> Stage | None:
-    """Stage of a file in a run directory. None if runs have no such file."""
+    """Stage of a file in a run directory. None if runs have no file with this name."""
     return next((stage for stage in STAGES if stage.has(name)), None)
 
 
 def left_out(kind: str) -> list[tuple[str, str]]:
-    """Parts of a run or a study that are not compared, or are only reported, each with its reason."""
+    """Parts of a run or a study that are not compared or are only reported, each with the reason."""
     if kind == RUN:
         return [(stage.name, stage.why) for stage in STAGES if stage.why]
     return [(what, why) for what, _, why in STUDIES]

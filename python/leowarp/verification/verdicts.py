@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """Verdict on a file. Only `DIFFERS` sets the exit status to 1."""
+    """Verdict on a file. Only `DIFFERS` makes the exit status 1."""
 
     IDENTICAL = "identical"
     SAME_VALUES = "same values"
@@ -51,12 +51,12 @@ class StageFound:
 
     @property
     def verdict(self) -> Verdict:
-        """The most severe verdict on its files."""
+        """The most severe verdict on the files of the stage."""
         return max((found.verdict for found in self.files), key=_GRAVITY.index)
 
     @property
     def why(self) -> list[str]:
-        """The differences with the names of the files, the most severe ones first."""
+        """The differences with the names of the files, the most severe differences first."""
         files: dict[str, list[str]] = {}
         for found in sorted(self.files, key=lambda found: -_GRAVITY.index(found.verdict)):
             for why in found.why:
@@ -70,7 +70,8 @@ def first_difference(stages: Iterable[StageFound]) -> StageFound | None:
 
 
 def unconfirmed(stages: Iterable[StageFound]) -> list[StageFound]:
-    """Stages without a definite verdict, because they need not be repeatable, or because another version made them."""
+    """Stages without a definite verdict, because they need not be repeatable, or because another version made their
+    files."""
     return [stage for stage in stages if stage.verdict in _UNCONFIRMED]
 
 

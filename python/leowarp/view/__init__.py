@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make a page that shows a run: satellites, paths, packets and traces with a common clock, in one HTML file.
+"""Makes a page that shows runs in motion, in one HTML file: satellites, paths, packets and traces with a common clock.
 
-`source` reads a run. `sky`, `ways`, `series` and `packets` each make a part of the page. `document` combines the parts,
-`container` packs them, and `page` adds the script and the style. `web/` contains the code that runs in the browser.
-Each name in a header here is a field of an interface there.
+`results.run.Run` reads a run. `sky`, `ways`, `series` and `packets` each compute a part of the page's data. `document`
+combines these parts, `container` packs them, and `page` adds script and style. `web/` contains the code that runs in
+the browser. The keys of the page's data are the names of fields of the interfaces in `web/`.
 """
 
 from leowarp.view.page import FILE, MOST_BYTES, page, write_view
-
-__all__ = ["FILE", "MOST_BYTES", "page", "write_view"]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Encode the header and the arrays of a page as one compressed text, which `web/src/container.ts` decodes.
+"""Encodes the header and the arrays of a page as one compressed text, which `web/src/container.ts` decodes.
 
-The text contains zlib data (RFC 1950), which every browser can read with `DecompressionStream("deflate")`. The
-decompressed data are the length of the header (uint32, little endian), the header (JSON, UTF-8), and the arrays one
-after another. `arrays` in the header has the type and the number of values of each array. Elsewhere in the header,
-`{"$": i}` stands for array i. In each array, bytes of equal significance are stored together. This halves the
-compressed size.
+The text is base64 of zlib data (RFC 1950), which every browser can decompress with `DecompressionStream("deflate")`.
+The decompressed data are: the length of the header (uint32, little endian), the header (JSON, UTF-8), and all arrays
+one after another. The header's key `arrays` has the type and the number of values of each array. Elsewhere in the
+header, `{"$": i}` stands for array i. Within an array, the first bytes of all values come first, then all second bytes,
+and so on. This order halves the compressed size.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from typing import Any
 import numpy as np
 
 MISSING = -(1 << 31)
-"""Value that stands for a missing one in an int32 array."""
+"""Value in an int32 array that means "missing"."""
 
 _LEVEL = 6
-"""Level of compression. With 1.2 million packets, a page is 2 % larger than with level 9, but is made in a third of the
-time."""
+"""Compression level of zlib. For 1.2 million packets, the page is 2 % larger than with level 9, but is made in a third
+of the time."""
 
 
 class Arrays:
-    """Collects the arrays of a page. Each method returns the text by which the header refers to its array.
+    """Collects the arrays of a page. Each method adds an array and returns the reference by which the header names it.
 
     A method accepts anything that numpy can convert to an array, and returns `{"$": i}`.
 
@@ -42,27 +42,26 @@ class Arrays:
         self._known: dict[tuple[str, bytes], int] = {}
 
     def integers(self, values: Any) -> dict[str, int]:
-        """Add whole numbers within int32; nan means missing. The numbers are stored as differences modulo 2^32.
+        """Add integers that fit into int32, or nan for a missing value. The array stores differences between
+        neighbours, modulo 2^32.
 
-        Differences are small, because neighbouring values are similar: windows, delays and queues change in small
-        steps.
+        They are small, because windows, delays and queues change in small steps.
 
-        Raises ValueError if a value is outside int32. The smallest int32 is allowed, because it stands for a missing
-        value.
+        Raises ValueError if a value does not fit into int32. The smallest int32 is accepted and means "missing".
         """
         given = np.asarray(values)
         if given.dtype.kind == "f":
             known = np.isfinite(given)
             given = np.where(known, np.rint(np.where(known, given, 0)), MISSING)
-        # Missing values have already been replaced by the minimum of int32, so it is allowed here.
+        # The smallest int32 is accepted, because it stands for missing values here.
         whole = given.astype("int64")
         if len(whole) and not (whole.min() >= MISSING and whole.max() < -MISSING):
             raise ValueError(f"values from {whole.min()} to {whole.max()} do not fit into 32 bits")
-        # The differences wrap around: their sum modulo 2^32 is the value.
+        # Differences may wrap around; their sum modulo 2^32 still gives the right values.
         return self._add("i32", np.diff(whole, prepend=0).astype("<i8").astype("<i4"))
 
     def instants(self, ticks: Any) -> dict[str, int]:
-        """Add times in ticks, ascending, whose differences fit into int32.
+        """Add times in ticks in ascending order; the differences between neighbours must fit into int32.
 
         Raises ValueError if the difference of two neighbours needs more than 32 bits.
         """
@@ -72,23 +71,24 @@ class Arrays:
         return self._add("t", steps.astype("<i4"))
 
     def small(self, values: Any) -> dict[str, int]:
-        """Add whole numbers from 0 to 255.
+        """Add integers from 0 to 255, such as flags and causes.
 
-        The numbers are flags and causes. Values are not checked; a larger one would wrap around.
+        Values are not checked: a larger value would wrap around.
         """
         return self._add("u8", np.asarray(values).astype("u1"))
 
     def shorts(self, values: Any) -> dict[str, int]:
-        """Add whole numbers within int16 as a flat array.
+        """Add integers that fit into int16, such as the coordinates of positions, as a flat array.
 
-        The numbers are positions, one coordinate after the other. Values are not checked.
+        Values are not checked.
         """
         return self._add("i16", np.asarray(values).astype("<i2").ravel())
 
     def packed(self, header: dict[str, Any]) -> str:
-        """The container as base64 text.
+        """The container with the header and all arrays, as base64 text.
 
-        header: JSON values, and results of the other methods. NaN is an error, because JSON has no such value.
+        header: JSON values, and references that the other methods returned. A nan in it raises an error, because JSON
+            has no such value.
         """
         full = header | {"arrays": self._kinds}
         text = json.dumps(full, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
@@ -96,13 +96,13 @@ class Arrays:
         return base64.b64encode(zlib.compress(content, _LEVEL)).decode()
 
     def _add(self, kind: str, values: np.ndarray) -> dict[str, int]:
-        """Store an array with its bytes sorted by significance (all first bytes, then all second ones, ...). Equal
-        arrays are stored only once."""
-        # In small differences, the upper three bytes are mostly 0 or 255. Stored together, they form long sequences of
-        # equal bytes.
+        """Store an array with its bytes in the order of the container: the first bytes of all values, then all second
+        bytes, and so on. Equal arrays are stored only once."""
+        # The upper three bytes of small differences are mostly 0 or 255. Stored together, they form long sequences of
+        # equal bytes, which compress well.
         planes = values.view("u1").reshape(len(values), values.itemsize).T
         content = np.ascontiguousarray(planes).tobytes()
-        # Runs over the same constellation have equal positions.
+        # Runs over the same constellation have the same positions, so this array is stored once for all of them.
         place = self._known.setdefault((kind, content), len(self._kinds))
         if place == len(self._kinds):
             self._kinds.append((kind, len(values)))
@@ -111,10 +111,10 @@ class Arrays:
 
 
 def compressed_bytes(values: np.ndarray) -> int:
-    """Approximate size of an int32 array in the file of a page, as base64.
+    """Approximate number of bytes that an int32 array takes in the page, after compression, as base64.
 
-    The method is called for each candidate span of packets (`packets.packets_of`). The result ignores the header, and
-    data that arrays share.
+    `packets.packets_of` calls the function for each candidate span of packets. The result does not include the header,
+    and does not consider that equal arrays are stored once.
 
     values: array of shape (n,). Whole numbers.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Combine all data of a page about its runs into one container."""
+"""Combines all data of a page into one container."""
 
 from __future__ import annotations
 
@@ -9,65 +9,67 @@ from typing import Any
 from leowarp.base.flownames import FlowKey, plain_name
 from leowarp.base.printable import one_line
 from leowarp.metrics.per_flow.goodput import life
+from leowarp.results.run import Run
 from leowarp.trace.schema.hosts import BBR_MODES
+from leowarp.view.clock import Names, station_pairs, tick_ns
 from leowarp.view.container import Arrays
 from leowarp.view.gaps import gaps_of
 from leowarp.view.load import load_of
 from leowarp.view.packets import BUDGET_BYTES, packets_of
 from leowarp.view.series import drops_of, fading_of_run, flow_rows, links_of, probe_rows, queues_of, step_ns_of
 from leowarp.view.sky import sky_of
-from leowarp.view.source import Names, Source
 from leowarp.view.ways import changes_of, pairs_of
 
 LONGEST_TEXT = 200
-"""Largest number of characters of a name or a warning on a page."""
+"""Maximum number of characters of a name or a warning on a page."""
 MOST_WARNINGS = 50
 VERSION = 1
 
 
-def document(sources: Sequence[Source]) -> str:
-    """The container of a page about one or more runs, which have a common clock.
+def document(runs: Sequence[Run]) -> str:
+    """The container of a page about one or more runs with a common clock.
 
     Raises TraceError if a table is damaged or lacks a column that the page needs.
-    sources: One or more runs. The space for packets is divided equally among the runs.
+    runs: One or more runs. Each run gets an equal share of the space for packets.
     Returns: Base64 text; see `container`.
     """
     arrays = Arrays()
-    # Packets take most of the space. The total size does not depend on the number of runs.
-    budget_bytes = BUDGET_BYTES // len(sources)
-    # All runs are in one container, so that the positions of a constellation are stored only once.
-    names = _labels(sources)
-    told = [_run(source, label, arrays, budget_bytes) for source, label in zip(sources, names, strict=True)]
+    # Packets take most of a page's space. The budget is divided among the runs, so that the page's size hardly depends
+    # on their number.
+    budget_bytes = BUDGET_BYTES // len(runs)
+    # All runs are in one container, so that equal arrays, such as the positions of a constellation, are stored once.
+    names = _labels(runs)
+    told = [_run(run, label, arrays, budget_bytes) for run, label in zip(runs, names, strict=True)]
     return arrays.packed({"version": VERSION, "runs": told})
 
 
-def title(sources: Sequence[Source]) -> str:
-    """Title of a page about these runs.
+def title(runs: Sequence[Run]) -> str:
+    """Title of a page about these runs: the names of their scenarios.
 
-    The name of each scenario is listed once.
+    Each name appears only once.
     """
-    names = list(dict.fromkeys(str(source.plan.name) for source in sources))
+    names = list(dict.fromkeys(str(run.plan.name) for run in runs))
     return clipped(", ".join(names))
 
 
 def clipped(text: object) -> str:
-    """A text of unknown origin as one line of limited length, without control characters."""
+    """A text as one line of limited length without control characters; the text may come from anyone."""
     line = one_line(str(text))
     return line if len(line) <= LONGEST_TEXT else f"{line[:LONGEST_TEXT]}..."
 
 
-def _run(source: Source, label: str, arrays: Arrays, budget_bytes: int) -> dict[str, Any]:
-    """All data of a page about one run. The names of the keys are those in `web/`."""
-    plan, manifest = source.plan, source.manifest
-    # The sky comes first, because it gives numbers to satellites and stations, which all later parts use.
-    sky = sky_of(plan, source.end_ns, arrays)
+def _run(run: Run, label: str, arrays: Arrays, budget_bytes: int) -> dict[str, Any]:
+    """All data of one run for the page. The keys are the names that the code in `web/` uses."""
+    plan, manifest = run.observed_plan, run.manifest
+    # The sky is made first, because it gives satellites and stations their numbers, which all other parts use.
+    sky = sky_of(plan, run.end_ns, arrays)
     names = Names([] if sky is None else sky["satellites"])
-    # The numbers of stations follow those of satellites.
+    # Stations get the numbers after those of the satellites.
     for station in [] if sky is None else sky["stations"]:
         names(station["name"])
-    # All flows and the fading have the same time grid, so that one cursor is valid for all.
-    step_ns = step_ns_of(source)
-    pairs = {pair: number for number, pair in enumerate(source.pairs)}
+    # All flows and the fading have the same time grid, so that one cursor selects the same time in all charts.
+    step_ns = step_ns_of(run)
+    pairs = {pair: number for number, pair in enumerate(station_pairs(run))}
     flows = [
         {
             "name": clipped(plain_name(FlowKey.of_plan(number, flow))),
@@ -78,58 +80,62 @@ def _run(source: Source, label: str, arrays: Arrays, budget_bytes: int) -> dict[
             "there": pairs[flow.source, flow.destination],
             "back": pairs[flow.destination, flow.source],
             "start_s": flow.start_ns / 1e9,
-            "end_s": life(source.tables, number, flow, source.end_ns).stop_ns / 1e9,
-            "rows": flow_rows(source, number, step_ns, arrays),
-            "probes": None if flow.kind in ("tcp", "program") else probe_rows(source, number, arrays),
+            "end_s": life(run.tables, number, flow, run.end_ns).stop_ns / 1e9,
+            "rows": flow_rows(run, number, step_ns, arrays),
+            "probes": None if flow.kind in ("tcp", "program") else probe_rows(run, number, arrays),
         }
         for number, flow in enumerate(plan.flows)
     ]
     found = {
         "label": clipped(label),
         "name": clipped(plan.name),
-        "directory": clipped(source.path.resolve().name),
+        "directory": clipped(run.path.resolve().name),
         "leowarp": clipped(manifest.get("leowarp_version", "")),
         "kernel": clipped(manifest.get("kernel", {}).get("linux_version", "")),
         "seed": plan.run.seed,
         "medium": plan.medium.NAME,
         "in_flight": plan.routing.in_flight,
         "warnings": [clipped(warning) for warning in manifest.get("warnings", [])[:MOST_WARNINGS]],
-        "end_s": source.end_ns / 1e9,
-        "tick_s": source.tick_ns / 1e9,
+        "end_s": run.end_ns / 1e9,
+        "tick_s": tick_ns(run) / 1e9,
         "step_s": step_ns / 1e9,
         "sky": sky,
-        "pairs": pairs_of(source, names, arrays),
+        "pairs": pairs_of(run, names, arrays),
         "flows": flows,
-        "changes": changes_of(source, arrays),
-        "links": links_of(source, names),
-        "queues": queues_of(source, arrays),
-        "drops": drops_of(source, arrays),
-        "load": load_of(source, arrays),
-        "packets": packets_of(source, arrays, budget_bytes),
-        "fading": fading_of_run(source, step_ns, arrays),
+        "changes": changes_of(run, arrays),
+        "links": links_of(run, names),
+        "queues": queues_of(run, arrays),
+        "drops": drops_of(run, arrays),
+        "load": load_of(run, arrays),
+        "packets": packets_of(run, arrays, budget_bytes),
+        "fading": fading_of_run(run, step_ns, arrays),
         "bbr_modes": list(BBR_MODES.values()),
     }
     if sky is not None:
-        # Texts are shortened only at the end. Before, names are keys, and two long names could become equal.
+        # Names are shortened only at the end. All parts above use them as keys, and two long names could become equal.
         sky["satellites"] = [clipped(name) for name in sky["satellites"]]
         for station in sky["stations"]:
             station["name"] = clipped(station["name"])
-    # A run without gaps has no key of them.
-    gaps = gaps_of(source, names, arrays)
+    # If a run has no gaps, there is no key `gaps`.
+    gaps = gaps_of(run, names, arrays)
     if gaps is not None:
         found["gaps"] = gaps
     return found | {"others": [clipped(name) for name in names.others]}
 
 
-def _labels(sources: Sequence[Source]) -> list[str]:
-    """A short name for each run that distinguishes it from the others: algorithm, scenario, or directory."""
+def _labels(runs: Sequence[Run]) -> list[str]:
+    """A short name for each run: the algorithm, the scenario, or the directory. The first of these that is different in
+    all runs is used."""
     algorithms = [
-        next((str(flow.congestion_control) for flow in source.plan.flows if flow.kind == "tcp"), source.plan.name)
-        for source in sources
+        next(
+            (str(flow.congestion_control) for flow in run.observed_plan.flows if flow.kind == "tcp"),
+            run.plan.name,
+        )
+        for run in runs
     ]
-    for labels in (algorithms, [source.plan.name for source in sources]):
+    for labels in (algorithms, [run.plan.name for run in runs]):
         if len(set(labels)) == len(labels):
             return labels
-    names = [source.path.resolve().name for source in sources]
-    # If directories in different places have the same name, their full paths are used.
-    return names if len(set(names)) == len(names) else [str(source.path) for source in sources]
+    names = [run.path.resolve().name for run in runs]
+    # If two directories have the same name, the full paths of all runs are used.
+    return names if len(set(names)) == len(names) else [str(run.path) for run in runs]

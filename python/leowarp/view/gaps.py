@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links of paths that a page marks because nothing passes them for a while: gaps after handovers, lasers that a path
-uses while they are pointed, and holds of dishes."""
+"""Links that the page marks because they carry no packets for a while: during gaps after handovers, while lasers are
+pointed, and while dishes hold packets."""
 
 from __future__ import annotations
 
@@ -12,28 +12,31 @@ import numpy as np
 from leowarp.base.nodes import dish_node
 from leowarp.metrics import pair_routes
 from leowarp.metrics.inputs.tables import floats, rows_of_event
+from leowarp.results.run import Run
 from leowarp.scenario.schema import Plan
+from leowarp.view.clock import Names, station_pairs, ticks
 from leowarp.view.container import Arrays
-from leowarp.view.source import Names, Source
 
 MOST_GAPS = 20_000
 
 Gap = tuple[str, str, int, int]
-"""The two ends, begin and end, ns. Both ends of a dish that holds are its station."""
+"""A gap: the two ends of the link, its begin and its end in ns. If a dish holds packets, both ends are the dish's
+station. For a dish that holds packets, both ends are its station."""
 
 
-def gaps_of(source: Source, names: Names, arrays: Arrays) -> dict[str, Any] | None:
-    """Gaps of links and holds of dishes; None: the plan has neither, or too many for a page.
+def gaps_of(run: Run, names: Names, arrays: Arrays) -> dict[str, Any] | None:
+    """Gaps of links and holds of dishes; None if the run has none, or too many for a page.
 
-    Returns: One value per gap, by begin: `t` (ticks), `lasts` (ticks), `a`, `b` (numbers of nodes; equal for a dish).
+    Returns: Arrays with one value per gap, sorted by begin: `t` (ticks), `lasts` (ticks), `a`, `b` (numbers of nodes;
+        equal for a dish).
     """
-    if not _has_gaps(source.plan):
+    if not _has_gaps(run.plan):
         return None
-    found = sorted(set(chain(_lossy(source), _without_capacity(source), _still_old(source))), key=lambda gap: gap[2:])
+    found = sorted(set(chain(_lossy(run), _without_capacity(run), _still_old(run))), key=lambda gap: gap[2:])
     if len(found) > MOST_GAPS:
         return None
-    begin = source.ticks(np.array([gap[2] for gap in found], dtype="int64"))
-    end = source.ticks(np.array([gap[3] for gap in found], dtype="int64"))
+    begin = ticks(run, np.array([gap[2] for gap in found], dtype="int64"))
+    end = ticks(run, np.array([gap[3] for gap in found], dtype="int64"))
     return {
         "t": arrays.instants(begin),
         "lasts": arrays.integers(end - begin),
@@ -48,9 +51,9 @@ def _has_gaps(plan: Plan) -> bool:
     ))  # fmt: skip
 
 
-def _lossy(source: Source) -> list[Gap]:
-    """Links that lose everything for a while."""
-    a, b, t_ns, ratio = rows_of_event(source.tables.timeline, "loss", "a", "b", "t_ns", "loss_ratio")
+def _lossy(run: Run) -> list[Gap]:
+    """Gaps of links that lose all packets for a while."""
+    a, b, t_ns, ratio = rows_of_event(run.tables.timeline, "loss", "a", "b", "t_ns", "loss_ratio")
     begun: dict[tuple[str, str], int] = {}
     found = []
     for start, end, at_ns, lost in zip(a, b, t_ns.to_numpy("int64").tolist(), floats(ratio).tolist(), strict=True):
@@ -59,37 +62,38 @@ def _lossy(source: Source) -> list[Gap]:
             begun.setdefault(link, at_ns)
         elif link in begun:
             found.append((*link, begun.pop(link), at_ns))
-    return found + [(*link, at_ns, source.end_ns) for link, at_ns in begun.items()]
+    return found + [(*link, at_ns, run.end_ns) for link, at_ns in begun.items()]
 
 
-def _without_capacity(source: Source) -> list[Gap]:
-    """Links that send nothing for a while: those that buffer, and a dish while it holds or has an outage."""
-    # On the globe, the node between a dish's station and its host is at the station.
-    stations = {dish_node(name): name for name in source.plan.dishes}
+def _without_capacity(run: Run) -> list[Gap]:
+    """Gaps of links that send nothing for a while: links that hold packets in a queue, and links of a dish during a
+    hold or an outage."""
+    # On the globe, a dish is drawn at its station, so the station's name replaces the dish's node.
+    stations = {dish_node(name): name for name in run.plan.dishes}
     found = []
-    for start, end, _ in source.tables.directions:
-        if not source.links.has_capacity_table(start, end):
+    for start, end, _ in run.tables.directions:
+        if not run.link_values.has_capacity_table(start, end):
             continue
-        t_ns = source.links.rate_instants_ns(start, end)
-        is_still = source.links.rate_bps(start, end, t_ns) == 0
-        begins, ends = t_ns[is_still], np.append(t_ns[1:], source.end_ns)[is_still]
+        t_ns = run.link_values.rate_instants_ns(start, end)
+        is_still = run.link_values.rate_bps(start, end, t_ns) == 0
+        begins, ends = t_ns[is_still], np.append(t_ns[1:], run.end_ns)[is_still]
         places = sorted(stations.get(name, name) for name in (start, end))
         found += [
-            (places[0], places[1], begin_ns, min(end_ns, source.end_ns))
+            (places[0], places[1], begin_ns, min(end_ns, run.end_ns))
             for begin_ns, end_ns in zip(begins.tolist(), ends.tolist(), strict=True)
         ]
     return found
 
 
-def _still_old(source: Source) -> list[Gap]:
-    """New ground links that are not there yet, while packets take the old path (`ground.in_gap = "old"`)."""
-    if source.plan.ground.in_gap != "old" or not source.plan.ground.handover_gap_ns:
+def _still_old(run: Run) -> list[Gap]:
+    """Gaps of new ground links that are not yet up, while packets still take the old path (`ground.in_gap = "old"`)."""
+    if run.plan.ground.in_gap != "old" or not run.plan.ground.handover_gap_ns:
         return []
-    (t_ns,) = rows_of_event(source.tables.timeline, "route", "t_ns")
+    (t_ns,) = rows_of_event(run.tables.timeline, "route", "t_ns")
     installed_ns = np.unique(t_ns.to_numpy("int64"))
     found = []
-    for pair in source.pairs:
-        routes = pair_routes(source.tables, pair)
+    for pair in station_pairs(run):
+        routes = pair_routes(run.tables, pair)
         for (before, now), at_ns in zip(pairwise(routes["path"]), routes["t_ns"].tolist()[1:], strict=True):
             later = installed_ns[installed_ns >= at_ns]
             if before is None or now is None or not len(later) or later[0] == at_ns:

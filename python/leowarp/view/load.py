@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Load of links on a page: utilisation, queues and drops, in each second and over the whole run."""
+"""Load of links on a page: utilisation, queues and drops, per second and over the run's whole duration."""
 
 from __future__ import annotations
 
@@ -9,34 +9,39 @@ import numpy as np
 
 from leowarp.metrics import link_loads
 from leowarp.metrics.inputs.tables import floats
+from leowarp.results.run import Run
 from leowarp.view.container import Arrays
-from leowarp.view.source import Source
 
 STEP_NS = 1_000_000_000
-"""Length of a step. Loads are counted by sending time, so a step should be long compared with a packet's travel time,
-about a tenth of a second."""
+"""Length of a step, in ns. A packet counts in the step in which it was sent, so a step should be long compared with a
+packet's travel time of about a tenth of a second."""
 
 MOST_ROWS = 100_000
-"""Largest number of rows of all directions and steps together. If there were more, steps are made longer. A row takes 6
-bytes of the page if it cannot be compressed."""
+"""Maximum number of rows of all directions and steps together. If there are more rows, the steps are made longer. A row
+takes at most 6 bytes of the page."""
 
 
-def load_of(source: Source, arrays: Arrays) -> dict[str, Any] | None:
-    """Load, longest queue and drops of each direction in each step. None: no link carried traffic, or the load is
-    unknown.
+def load_of(run: Run, arrays: Arrays) -> dict[str, Any] | None:
+    """Load, longest queue and drops of each direction in each step. None if no link carried packets, or if their number
+    is unknown.
 
-    arrays: Collector to which the arrays are added.
-    Returns: `step_s`, and rows for one direction after another. `rows` has their number for each of `directions`. Each
-        row has `steps`, `busy_permille` (missing: no rate limit, or not recorded), `queue_pkts` (missing: not sampled)
-        and `dropped_pkts`. `steps` is the difference of the step's number from the previous row; the first row of a
-        direction counts from 0. Steps without a row have only zeros. `run` is the whole run according to `Run.links`,
-        with one value per direction in `run.directions`: `busy_permille` (of the time on a path), `queue_pkts`,
-        `dropped_pkts`.
+    arrays: Container to which the arrays are added.
+    Returns: `step_s`, and the rows of all directions, one direction after another. `rows` has the number of rows of
+        each direction in `directions`. Each row has `steps`, `busy_permille` (missing: no rate limit, or not recorded),
+        `queue_pkts` (missing: not sampled) and `dropped_pkts`. `steps` is the difference between a row's step and that
+        of the row before; the first row of a direction has its step's number. A step in which all values are 0 has no
+        row. `run` has one value per direction in `run.directions` for the run's whole duration, as in `Run.links`:
+        `busy_permille` (of the time on a path), `queue_pkts`, `dropped_pkts`.
     """
     step_ns = STEP_NS
     while True:
         frame = link_loads(
-            source.tables, source.plan.flows, source.links, source.end_ns, step_ns, source.plan.network.ip_header_bytes
+            run.tables,
+            run.observed_plan.flows,
+            run.link_values,
+            run.end_ns,
+            step_ns,
+            run.plan.network.ip_header_bytes,
         )
         if len(frame) <= MOST_ROWS:
             break
@@ -56,13 +61,13 @@ def load_of(source: Source, arrays: Arrays) -> dict[str, Any] | None:
         "busy_permille": arrays.integers(1e3 * frame["busy_ratio"].to_numpy()),
         "queue_pkts": arrays.integers(frame["queue_max_pkts"].to_numpy()),
         "dropped_pkts": arrays.integers(frame["dropped_pkts"].to_numpy()),
-        "run": _whole_run(source, arrays),
+        "run": _whole_run(run, arrays),
     }
 
 
-def _whole_run(source: Source, arrays: Arrays) -> dict[str, Any]:
-    """Load of each direction over the whole run, from counts of all packets."""
-    links = source.run.links()
+def _whole_run(run: Run, arrays: Arrays) -> dict[str, Any]:
+    """Load of each direction over the run's whole duration, from counters of all packets."""
+    links = run.links()
     dropped = sum(floats(links[f"dropped_{cause}_pkts"]) for cause in ("queue", "loss", "down"))
     return {
         "directions": arrays.integers(links["direction"].to_numpy()),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets of a page: those around route changes, with their sending and arrival times from packet truth.
+"""Packets on a page: packets around route changes, with sending and arrival times from packet truth.
 
-The trace stores the packets of some seconds around each change. For a run of 1000 s these are millions.
+The trace has the packets of some seconds around each change. For a run of 1000 s these are millions of packets.
 """
 
 from __future__ import annotations
@@ -13,56 +13,61 @@ import pandas as pd
 
 from leowarp.metrics import both_ways_ns
 from leowarp.metrics.inputs.tables import floats, truths
+from leowarp.results.run import Run
+from leowarp.view.clock import tick_ns, ticks
 from leowarp.view.container import MISSING, Arrays, compressed_bytes
-from leowarp.view.source import Source
 
 BUDGET_BYTES = 2_000_000
 SPANS_S = ((1.0, 3.0), (0.5, 2.0), (0.3, 1.2), (0.2, 0.8), (0.15, 0.5), (0.1, 0.3), (0.05, 0.2), (0.02, 0.1))
-"""Candidates for the time before and after a change that is shown, in s. The first one that fits is used."""
+"""Candidates for the time around a change that is shown, as (before, after) in s. The first candidate whose packets fit
+the budget is used."""
 IN_WINDOW = 1
-"""Bit of `stored_because` which says that the packet was sent while every packet was stored."""
+"""Bit of `stored_because` that is set if the packet was sent while all packets were stored."""
 LATE, AGAIN, VAIN, LOST, BACK = 1, 2, 4, 8, 16
 
 
-def packets_of(source: Source, arrays: Arrays, budget_bytes: int = BUDGET_BYTES) -> dict[str, Any] | None:
-    """Packets around changes, sorted by sending time. None: the run stored no packets there.
+def packets_of(run: Run, arrays: Arrays, budget_bytes: int = BUDGET_BYTES) -> dict[str, Any] | None:
+    """Packets around route changes, sorted by sending time. None if the run stored no packets around changes.
 
-    `windows` are the intervals (in s) in which every packet in flight is included.
+    Within each of the `windows` (intervals in s), all packets in flight are included.
 
-    arrays: Collector to which the arrays are added.
-    budget_bytes: Largest size of the compressed columns as base64.
-    Returns: `windows`, a list of [from, until] in s. There are also columns with one value per packet, sorted by
-        sending time. `sent` and `took` are in ticks (missing: never arrived). `flags` is a sum of 1 late, 2
-        retransmission, 4 spurious, 8 lost, 16 back. `flow` and `path_id` are numbers, and `dropped` is the direction of
-        the link (-1: none).
+    arrays: Container to which the arrays are added.
+    budget_bytes: Maximum size of the columns, compressed and as base64.
+    Returns: `windows`, a list of [from, until] in s. All other entries are columns with one value per packet. `sent` is
+        in ticks, and so is `took`, the time until arrival (missing: never arrived). `flags` is the sum of 1 for late, 2
+        for a retransmission, 4 for spurious, 8 for lost, 16 for a return packet. `flow` and `path_id` are numbers;
+        `dropped` is the number of the direction that dropped the packet (-1: none).
     """
-    tables = source.tables
+    tables = run.tables
     because = floats(tables.packets["stored_because"])
-    inside = because % 2 == IN_WINDOW  # false of nan
+    inside = because % 2 == IN_WINDOW  # nan % 2 is not 1
     if not inside.any():
         return None
     del because
-    pairs = {(flow.source, flow.destination) for flow in source.plan.flows}
+    pairs = {(flow.source, flow.destination) for flow in run.observed_plan.flows}
     changes_ns = np.unique(np.concatenate([both_ways_ns(tables, pair) for pair in sorted(pairs)]))
-    # If a run ends with its flows, it may end before its first change.
-    changes_ns = changes_ns[changes_ns < source.end_ns]
-    # A run without changes stores all packets only if the user requests it. The beginning of such a run is then shown.
+    # A run that ends when its flows are complete may end before the first change.
+    changes_ns = changes_ns[changes_ns < run.end_ns]
+    # If a run has no changes, all packets are stored only if the user requests it. The page then shows the first
+    # packets of the run.
     sent_ns = tables.packets["sent_ns"].to_numpy(dtype="int64")
-    centres_ns = changes_ns if len(changes_ns) else sent_ns.min(where=inside, initial=source.end_ns, keepdims=True)
-    # Numbers of rows, by sending time, within the longest span, which contains all others.
-    borders_ns = np.column_stack(_windows(centres_ns, *SPANS_S[0], source.end_ns)).ravel()
+    centres_ns = changes_ns if len(changes_ns) else sent_ns.min(where=inside, initial=run.end_ns, keepdims=True)
+    # Row numbers, in order of sending time, of all packets within the longest candidate span, which includes the
+    # shorter ones.
+    borders_ns = np.column_stack(_windows(centres_ns, *SPANS_S[0], run.end_ns)).ravel()
     rows = np.flatnonzero(inside & (np.searchsorted(borders_ns, sent_ns, side="right") % 2 == 1))
     rows = rows[np.argsort(sent_ns[rows], kind="stable")]
     sent_ns = sent_ns[rows]
-    # The search starts with the longest span. If even the shortest does not fit, the page has no packets; some of them
-    # would be an arbitrary selection.
+    # Candidates are tried from the longest to the shortest. If even the packets of the shortest do not fit, the page
+    # shows no packets, because any part of them would be arbitrary.
     for before_s, after_s in SPANS_S:
-        begins, ends = _windows(centres_ns, before_s, after_s, source.end_ns)
-        # The windows of all changes are equally long, so that changes can be compared by eye.
+        begins, ends = _windows(centres_ns, before_s, after_s, run.end_ns)
+        # The time shown is the same for all changes, so that a reader can compare them.
         kept, begins, ends = _within(tables.packets, rows, sent_ns, begins, ends)
-        table = _columns(source, kept)
-        # Only the times are measured, because the other columns consist of long sequences of equal values. The span is
-        # found by trying, because the compression of times depends on the run.
+        table = _columns(run, kept)
+        # Only the size of times and flags is computed, because the other columns are long sequences of equal values and
+        # take little space. The columns are compressed for each candidate, because it depends on the run how well the
+        # times compress.
         if sum(compressed_bytes(np.diff(table[name], prepend=0)) for name in ("sent", "took", "flags")) <= budget_bytes:
             break
     else:
@@ -79,21 +84,22 @@ def packets_of(source: Source, arrays: Arrays, budget_bytes: int = BUDGET_BYTES)
 
 
 def _narrow(values: np.ndarray, arrays: Arrays) -> dict[str, int]:
-    """The values as int16 if they fit, else as int32. The values are numbers of flows, paths and directions of up to a
-    million packets."""
+    """The values as int16 if they fit, otherwise as int32, added to the container. They are numbers of flows, paths or
+    directions for up to a million packets."""
     return arrays.shorts(values) if values.max() < 1 << 15 else arrays.integers(values)
 
 
 def _windows(centres_ns: np.ndarray, before_s: float, after_s: float, end_ns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Spans around instants; spans that overlap are joined.
+    """Spans of time around each of the centres; overlapping spans are joined.
 
-    centres_ns: int array of shape (n,). Ascending.
-    Returns: int arrays of shape (k,). The spans are ascending and disjoint, and lie within the run.
+    centres_ns: int array of shape (n,). Times in ascending order.
+    Returns: begins and ends, int arrays of shape (k,). The spans are in ascending order, do not overlap, and lie within
+        the run.
     """
     begins = np.maximum(centres_ns - round(before_s * 1e9), 0)
     ends = np.minimum(centres_ns + round(after_s * 1e9), end_ns)
     first = np.append(True, begins[1:] > np.maximum.accumulate(ends)[:-1])
-    # The largest end so far is used: if several pairs have changes, a later span may end earlier.
+    # A span is compared with the largest end of all earlier spans, because a span may end earlier than one before it.
     last = np.append(np.flatnonzero(first)[1:] - 1, len(begins) - 1)
     return begins[first], np.maximum.accumulate(ends)[last]
 
@@ -101,34 +107,36 @@ def _windows(centres_ns: np.ndarray, before_s: float, after_s: float, end_ns: in
 def _within(
     packets: pd.DataFrame, rows: np.ndarray, sent_ns: np.ndarray, begins: np.ndarray, ends: np.ndarray
 ) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
-    """Packets sent in the spans, and the intervals in which all packets in flight are included.
+    """Packets sent within the spans, and for each span the interval in which all packets in flight are included.
 
-    At the beginning of a span, packets that were sent earlier are missing. The interval begins when all packets sent
-    before the span must have arrived, given the largest delay.
+    At the begin of a span, packets that were sent before it are not included. The interval therefore begins one largest
+    delay later, when all of these packets must have arrived.
 
-    rows, sent_ns: int arrays of shape (n,). Those of `packets` that may be chosen, by sending time; and these times.
-    begins, ends: Ascending and disjoint.
+    rows, sent_ns: int arrays of shape (n,). Rows of `packets` that may be selected, sorted by sending time, and the
+        sending times of these rows.
+    begins, ends: Begins and ends of the spans, which are in ascending order and do not overlap.
     """
     spans = [slice(*span) for span in zip(*np.searchsorted(sent_ns, [begins, ends]).tolist(), strict=True)]
     kept = packets.iloc[np.concatenate([rows[span] for span in spans])]
     place = np.repeat(np.arange(len(spans)), [span.stop - span.start for span in spans])
     delay_ns = floats(kept["received_ns"]) - kept["sent_ns"].to_numpy(dtype="float64")
-    # The largest delay of all windows is used, because the largest of one window may belong to a packet sent before it.
+    # The largest delay of all spans is used, because a packet that was sent before a span may have a larger delay than
+    # the packets in it.
     longest_ns = float(np.nanmax(delay_ns)) if np.isfinite(delay_ns).any() else 0.0
     has = np.isin(np.arange(len(begins)), place)
-    # Before the run began, nothing was sent.
+    # A span that begins with the run is complete from its begin, because no packet was sent earlier.
     full = np.where(begins == 0, 0, begins + longest_ns)
     some = has & (full < ends)
     return kept, full[some].astype("int64"), ends[some]
 
 
-def _columns(source: Source, packets: pd.DataFrame) -> dict[str, np.ndarray]:
-    """Columns of the packets as whole numbers, with times in ticks."""
+def _columns(run: Run, packets: pd.DataFrame) -> dict[str, np.ndarray]:
+    """Columns of the packets as integers; times are in ticks."""
     sent_ns = packets["sent_ns"].to_numpy(dtype="int64")
-    sent = source.ticks(sent_ns)
-    received = floats(packets["received_ns"]) // source.tick_ns
-    # This is the difference of two ticks, not a converted difference. The sum of sent and took is therefore the tick of
-    # the arrival.
+    sent = ticks(run, sent_ns)
+    received = floats(packets["received_ns"]) // tick_ns(run)
+    # `took` is the difference of two times in ticks, and not a difference in ns that is converted to ticks. `sent` plus
+    # `took` is therefore exactly the arrival in ticks.
     took = np.where(np.isfinite(received), received - sent, MISSING)
     flags = (
         LATE * truths(packets["is_late"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page: one HTML file that contains script, style and data, and that makes no requests."""
+"""Writes the page: one HTML file that contains script, style and data, and makes no requests."""
 
 from __future__ import annotations
 
@@ -12,20 +12,19 @@ from leowarp.base import plainfiles
 from leowarp.base.pagepolicy import policy_tag
 from leowarp.results.run import Run
 from leowarp.view.document import document, title
-from leowarp.view.source import Source
 
 FILE = "view.html"
-"""Name of the page's file, which is beside the report of a run."""
+"""Name of the page's file in the report's directory."""
 
 MOST_BYTES = 5_000_000
-"""Largest size of the page for a run of 1000 s over 648 satellites. A test checks it."""
+"""Maximum size in bytes of the page of a run of 1000 s over 648 satellites. A test checks that pages are smaller."""
 
 
 def write_view(runs: Sequence[Run | Path | str], out: Path) -> Path:
-    """Write the page about runs into a file. Return its path.
+    """Write the page about `runs` to a file. Return the path of the file.
 
-    runs: One run, or several that are shown beside each other with a common clock.
-    out: Path of the file. An existing file is replaced, but a symbolic link is never followed.
+    runs: One run; or several runs, which the page shows side by side with a common clock.
+    out: Path of the file. An existing file is replaced. If `out` is a symbolic link, it is not followed.
     Raises TraceError if a table is damaged or lacks a column that the page needs.
     """
     text = page(runs)
@@ -36,16 +35,16 @@ def write_view(runs: Sequence[Run | Path | str], out: Path) -> Path:
 
 
 def page(runs: Sequence[Run | Path | str]) -> str:
-    """The page about runs, as text.
+    """The page about `runs`, as HTML.
 
-    The content security policy of the page forbids requests, and allows only leowarp's own script. Texts of a plan
-    therefore cannot run code.
+    The page's content security policy forbids requests, and all scripts except leowarp's own. Texts in a plan therefore
+    cannot run code.
 
-    Returns: HTML including script, style and data.
+    Returns: HTML with script, style and data.
     """
     script, style = built("page.js"), built("page.css")
-    sources = [Source(run) for run in runs]
-    name = html.escape(title(sources))
+    opened = [run if isinstance(run, Run) else Run(run, complete=False) for run in runs]
+    name = html.escape(title(opened))
     return (
         "<!DOCTYPE html>\n"
         '<html lang="en"><head><meta charset="utf-8">\n'
@@ -55,7 +54,7 @@ def page(runs: Sequence[Run | Path | str]) -> str:
         f"<title>{name}</title>\n<style>{style}</style></head>\n"
         '<body><main id="page"><p id="loading">Reading the run...</p></main>\n'
         "<noscript>This page draws with JavaScript, all of which it holds itself.</noscript>\n"
-        f'<script type="application/octet-stream" id="data">{document(sources)}</script>\n'
+        f'<script type="application/octet-stream" id="data">{document(opened)}</script>\n'
         f"<script>{script}</script></body></html>\n"
     )
 

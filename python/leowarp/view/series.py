@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time series of a page: values of each flow on a common grid, and queues and drops of links."""
+"""Time series of a page: values of each flow on a common time grid, and queues and drops of links."""
 
 from __future__ import annotations
 
@@ -11,89 +11,92 @@ import pandas as pd
 from leowarp.media.mobile import realisation_of
 from leowarp.metrics import DATA, flow_bbr_modes, goodput, path_queues
 from leowarp.metrics.inputs.tables import floats
+from leowarp.results.run import Run
 from leowarp.scenario.schema import Mobile
+from leowarp.view.clock import Names, ticks
 from leowarp.view.container import Arrays
-from leowarp.view.source import Names, Source
 
-# Length of the trace's bins. A finer grid would not show more.
+# Length in ns of the trace's bins. A grid finer than this would show no more detail.
 STEP_NS = 50_000_000
 MOST_VALUES = 1_500_000
-"""Largest number of values in all rows of all flows. If there were more, the grid is made coarser."""
-# Largest number of steps, which is more than a screen has pixels.
+"""Maximum number of values of all flows together. If there are more values, the grid is made coarser."""
+# Maximum number of grid steps; a screen has fewer pixels.
 MOST_STEPS = 20_000
 MOST_QUEUE_ROWS = 400_000
 MOST_DROPS = 200_000
 
 
-def step_ns_of(source: Source) -> int:
-    """Step of the grid: a multiple of 50 ms, which is the length of the trace's bins."""
-    # A flow has at most 8 rows (`flow_rows`).
-    steps = min(MOST_STEPS, MOST_VALUES // (8 * max(len(source.plan.flows), 1)))
-    return STEP_NS * max(1, -(-source.end_ns // (STEP_NS * steps)))
+def step_ns_of(run: Run) -> int:
+    """Step of the time grid in ns: a multiple of 50 ms, the length of the trace's bins."""
+    # The number of steps is limited so that all flows, with at most 8 rows each (`flow_rows`), have at most
+    # `MOST_VALUES` values.
+    steps = min(MOST_STEPS, MOST_VALUES // (8 * max(len(run.observed_plan.flows), 1)))
+    return STEP_NS * max(1, -(-run.end_ns // (STEP_NS * steps)))
 
 
-def flow_rows(source: Source, number: int, step_ns: int, arrays: Arrays) -> dict[str, Any]:
-    """Rows of one flow. TCP has goodput, RTT, window and queue of its path; every flow has late, lost and retransmitted
-    packets.
+def flow_rows(run: Run, number: int, step_ns: int, arrays: Arrays) -> dict[str, Any]:
+    """Time series of one flow. A TCP flow has goodput, RTT, window and the queue of its path; every flow has late, lost
+    and retransmitted packets.
 
-    Returns: Reference to an array in the container, by name. Arrays have one value per step. TCP has `goodput_kbps` (in
-        order at the receiver), `srtt_us`, `cwnd_pkts` (missing without a sample), `bbr_mode` (a key of `BBR_MODES`;
-        only for BBR) and `queue_pkts` (packets waiting on all links of the path). Every flow has `late_pkts`,
-        `lost_pkts`, `again_pkts` (data, by sending time). Values that the run did not record are left out.
+    Returns: For each series, the reference to its array in the container. An array has one value per step of the grid.
+        A TCP flow has `goodput_kbps` (in order at the receiver), `srtt_us`, `cwnd_pkts` (missing without a sample),
+        `bbr_mode` (a key of `BBR_MODES`; only for BBR) and `queue_pkts` (packets waiting on all links of the path).
+        Every flow has `late_pkts`, `lost_pkts`, `again_pkts` (data packets, counted when they were sent). A series that
+        the run did not record is left out.
     """
-    grid_ns = np.arange(0, source.end_ns, step_ns, dtype="int64")
-    flow, tables = source.plan.flows[number], source.tables
+    grid_ns = np.arange(0, run.end_ns, step_ns, dtype="int64")
+    flow, tables = run.observed_plan.flows[number], run.tables
     rows: dict[str, np.ndarray] = {}
     if flow.kind == "tcp" and tables.has("sockets"):
         samples = tables.of_flow("sockets", number)
         t_ns = samples["t_ns"].to_numpy(dtype="int64")
-        rows["goodput_kbps"] = _goodput_kbps(source, number, step_ns, len(grid_ns))
-        # A sample stands for the step in which it is.
+        rows["goodput_kbps"] = _goodput_kbps(run, number, step_ns, len(grid_ns))
+        # A socket sample belongs to the step in which it was taken.
         rows["srtt_us"] = _last(t_ns, floats(samples["srtt_us"]), step_ns, len(grid_ns))
         rows["cwnd_pkts"] = _last(t_ns, floats(samples["cwnd_pkts"]), step_ns, len(grid_ns))
         mode = flow_bbr_modes(flow, samples)
         if np.isfinite(mode).any():
             rows["bbr_mode"] = _last(t_ns, mode, step_ns, len(grid_ns))
-    if tables.has("links") and source.plan.observe.queues_ns is not None:
+    if tables.has("links") and run.plan.observe.queues_ns is not None:
         waiting = np.zeros(len(grid_ns))
-        for in_force, pkts in path_queues(tables, (flow.source, flow.destination), source.end_ns, grid_ns):
+        for in_force, pkts in path_queues(tables, (flow.source, flow.destination), run.end_ns, grid_ns):
             waiting[in_force] += pkts[in_force]
         rows["queue_pkts"] = waiting
     if tables.has("bins"):
         bins = tables.of_flow("bins", number)
         bins = bins[bins["direction"].to_numpy() == DATA]
         place = bins["t_ns"].to_numpy(dtype="int64") // step_ns
-        # Packets are counted by sending time, as in the trace's bins: a packet that arrives late was sent in this step.
+        # Packets count in the step in which they were sent, as in the trace's bins; this also holds for late packets.
         for name, column in (("late_pkts", "late_pkts"), ("lost_pkts", "lost_pkts"), ("again_pkts", "retrans_pkts")):
             rows[name] = np.bincount(place, weights=floats(bins[column]), minlength=len(grid_ns))[: len(grid_ns)]
     return {name: arrays.integers(values) for name, values in rows.items()}
 
 
-def probe_rows(source: Source, number: int, arrays: Arrays) -> dict[str, Any]:
-    """Each probe of a ping or UDP flow: sending time, and one-way or round-trip time; missing: lost.
+def probe_rows(run: Run, number: int, arrays: Arrays) -> dict[str, Any]:
+    """Probes of a ping or UDP flow: sending time, and one-way or round-trip time (missing: the probe was lost).
 
-    Returns: `sent` (ticks), `took_us`, `is_round_trip`. For UDP, and for pings without any reply, the time is one-way.
-        If there are very many probes, only every n-th is shown.
+    Returns: `sent` (ticks), `took_us`, `is_round_trip`. The time is one-way for UDP flows, and for ping flows without
+        any reply. If there are more than `MOST_STEPS` probes, only every n-th is included.
     """
-    echoes = source.tables.of_flow("echoes", number).sort_values("sent_ns", kind="stable")
-    # Every n-th probe is shown instead of means: means would hide the spikes that pings are meant to find.
+    echoes = run.tables.of_flow("echoes", number).sort_values("sent_ns", kind="stable")
+    # Every n-th probe is used, not means over several probes, which would hide the spikes that pings are meant to show.
     if len(echoes) > MOST_STEPS:
         echoes = echoes.iloc[:: -(-len(echoes) // MOST_STEPS)]
     sent_ns = echoes["sent_ns"].to_numpy(dtype="int64")
     back = floats(echoes["reply_ns"])
-    # Whether times are round trips is known from the replies; UDP probes never have one.
+    # If there are replies, times are round trips; UDP probes have no replies.
     arrived = back if np.isfinite(back).any() else floats(echoes["received_ns"])
     return {
-        "sent": arrays.instants(source.ticks(sent_ns)),
+        "sent": arrays.instants(ticks(run, sent_ns)),
         "took_us": arrays.integers((arrived - sent_ns) / 1e3),
         "is_round_trip": bool(np.isfinite(back).any()),
     }
 
 
-def _goodput_kbps(source: Source, number: int, step_ns: int, steps: int) -> np.ndarray:
-    """In-order goodput of each step in kbit/s, of shape (steps,); nan: unknown."""
+def _goodput_kbps(run: Run, number: int, step_ns: int, steps: int) -> np.ndarray:
+    """Goodput in order at the receiver in each step, in kbit/s, of shape (steps,); nan where unknown."""
     values = np.full(steps, np.nan)
-    found = goodput(source.tables, number, "in_order", step_ns)
+    found = goodput(run.tables, number, "in_order", step_ns)
     place = found["t_ns"].to_numpy(dtype="int64") // step_ns
     kept = place < steps
     values[place[kept]] = found["goodput_bps"].to_numpy()[kept] / 1e3
@@ -101,22 +104,23 @@ def _goodput_kbps(source: Source, number: int, step_ns: int, steps: int) -> np.n
 
 
 def _last(t_ns: np.ndarray, given: np.ndarray, step_ns: int, steps: int) -> np.ndarray:
-    """The last sample of each step, of shape (steps,); nan if there is none."""
+    """The last sample in each step, of shape (steps,); nan for a step without samples."""
     values = np.full(steps, np.nan)
     place = t_ns // step_ns
     kept = place < steps
-    # If a step has several samples, the last one remains, because numpy assigns in order.
+    # If a step has several samples, numpy assigns them in order, so the last one remains.
     values[place[kept]] = given[kept]
     return values
 
 
-def queues_of(source: Source, arrays: Arrays) -> dict[str, Any]:
-    """Number of packets waiting in each direction of a link over time. If a series is long, only the maximum of each
-    step is included.
+def queues_of(run: Run, arrays: Arrays) -> dict[str, Any]:
+    """Number of packets waiting in each link direction over time. If a direction has many samples, only the maximum of
+    each step is included.
 
-    In `steps` and `pkts`, directions follow one another; `rows` has the number of entries of each.
+    `steps` and `pkts` contain the values of all directions, one direction after another; `rows` has the number of
+    values of each direction.
     """
-    links = source.tables.links
+    links = run.tables.links
     step_ns = 1
     if len(links) > MOST_QUEUE_ROWS:
         step_ns = STEP_NS * (1 + len(links) // MOST_QUEUE_ROWS)
@@ -124,30 +128,30 @@ def queues_of(source: Source, arrays: Arrays) -> dict[str, Any]:
     for direction, rows in links.groupby("direction", sort=True):
         frame = pd.DataFrame({"t": rows["t_ns"].to_numpy(dtype="int64"), "pkts": floats(rows["queue_pkts"])})
         if step_ns > 1:
-            # Each step keeps its maximum, because a queue that fills and drains within a step also makes packets late.
+            # The maximum is included, because a queue that fills and drains within one step delays packets.
             frame = frame.groupby(frame["t"] // step_ns * step_ns)["pkts"].max().rename_axis("t").reset_index()
         directions.append(int(direction))
         counts.append(len(frame))
-        t_ns.append(np.diff(source.ticks(frame["t"]), prepend=0))
+        t_ns.append(np.diff(ticks(run, frame["t"]), prepend=0))
         pkts.append(frame["pkts"].to_numpy())
     return {
         "directions": arrays.integers(np.array(directions, dtype="int64")),
         "rows": arrays.integers(np.array(counts, dtype="int64")),
-        # Times are differences, which start from 0 for each direction.
+        # Times are stored as differences; the first difference of each direction starts from 0.
         "steps": arrays.integers(np.concatenate([np.zeros(0, dtype="int64"), *t_ns])),
         "pkts": arrays.integers(np.concatenate([np.zeros(0), *pkts])),
     }
 
 
-def links_of(source: Source, names: Names) -> list[dict[str, Any]]:
-    """Each direction of a link: its ends, its limit, and its totals over the run.
+def links_of(run: Run, names: Names) -> list[dict[str, Any]]:
+    """Each direction of a link: its ends, the limit of its queue, and its totals over the run.
 
-    Returns: Directions in the order of their numbers: `a`, `b` (numbers of nodes), `kind`, `limit_pkts`, and totals of
-        the run in packets. null: unknown, as with netem.
+    Returns: One entry per direction, in the order of their numbers: `a`, `b` (numbers of nodes), `kind`, `limit_pkts`,
+        and the run's totals in packets. A null is an unknown value, as for netem.
     """
-    tables = source.tables
+    tables = run.tables
     totals = {int(row.direction): row for row in tables.linktotals.itertuples(index=False)}
-    limits = _limits(source)
+    limits = _limits(run)
     found = []
     for number, (a, b, kind) in enumerate(tables.directions):
         row = totals.get(number)
@@ -161,48 +165,50 @@ def links_of(source: Source, names: Names) -> list[dict[str, Any]]:
     return found
 
 
-def _limits(source: Source) -> dict[tuple[str, str], int | None]:
-    """Largest number of waiting packets that each direction allows."""
-    timeline = source.tables.timeline
+def _limits(run: Run) -> dict[tuple[str, str], int | None]:
+    """Maximum number of packets that may wait in each direction; None if the queue has no limit."""
+    timeline = run.tables.timeline
     limits: dict[tuple[str, str], int | None] = {}
     if "limit_pkts" not in timeline:
         return limits
     for event in ("link", "queue"):
         rows = timeline[(timeline["event"] == event).to_numpy(dtype=bool)]
         for a, b, limit in zip(rows["a"], rows["b"], floats(rows["limit_pkts"]), strict=True):
-            # The limit of a link applies to both directions, and that of a queue to one. Queues come second, so that
-            # their limit replaces the link's.
+            # The limit in a link's event holds for both directions; the limit in a queue's event holds for one
+            # direction. Events of queues are processed second, so that the queue's limit replaces the link's.
             for ends in ((a, b), (b, a)) if event == "link" else ((a, b),):
                 if limit == limit:
                     limits[ends] = int(limit)
     return limits
 
 
-def drops_of(source: Source, arrays: Arrays) -> dict[str, Any]:
-    """Packets dropped on links: time, place and cause. If there are very many, only the first ones are included.
+def drops_of(run: Run, arrays: Arrays) -> dict[str, Any]:
+    """Packets that links dropped: time, link direction and cause. If there are very many, only the first ones are
+    included.
 
-    Drops that did not happen on a link (no route, unknown) are left out, because the drawing has no place for them.
+    Packets that were not dropped on a link (no route, unknown) are left out, because the page has no place to draw
+    them.
     """
-    drops = source.tables.drops
+    drops = run.tables.drops
     kept = drops[drops["direction"].notna().to_numpy()].sort_values("t_ns", kind="stable").iloc[:MOST_DROPS]
     return {
-        "t": arrays.instants(source.ticks(kept["t_ns"])),
+        "t": arrays.instants(ticks(run, kept["t_ns"])),
         "direction": arrays.integers(floats(kept["direction"])),
         "cause": arrays.small(floats(kept["cause"])),
         "of": len(drops),
     }
 
 
-def fading_of_run(source: Source, step_ns: int, arrays: Arrays) -> dict[str, Any] | None:
-    """Received Es/N0 of a mobile channel, computed again from the plan: minimum and mean of each step, in 0.01 dB."""
-    mobile = source.plan.medium
+def fading_of_run(run: Run, step_ns: int, arrays: Arrays) -> dict[str, Any] | None:
+    """Received Es/N0 of a mobile channel, recomputed from the plan: minimum and mean of each step, in 0.01 dB."""
+    mobile = run.plan.medium
     if not isinstance(mobile, Mobile):
         return None
-    # The series is not stored with the run. The plan and its seed reproduce it exactly.
-    power = realisation_of(source.plan, mobile).until(source.end_ns).power
-    steps = -(-source.end_ns // step_ns)
+    # A run does not store the series of received power, but its plan and seed reproduce the series exactly.
+    power = realisation_of(run.plan, mobile).until(run.end_ns).power
+    steps = -(-run.end_ns // step_ns)
     place = np.arange(len(power.level_db)) * power.spacing_ns // step_ns
-    # The end of the run may shorten the last step. Samples after it belong to no step.
+    # The last step ends with the run, and may be shorter. Samples after the end of the run are left out.
     place, level_db = place[place < steps], power.level_db[: int((place < steps).sum())] + mobile.snr_db
     begins = np.searchsorted(place, np.arange(steps))
     known = begins < len(place)

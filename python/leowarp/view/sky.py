@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Satellites and stations of a page: their positions at keyframes, and the links between satellites.
+"""Satellites and stations of a page: positions at keyframes, and the links between satellites.
 
 Between keyframes the page interpolates with a polynomial of degree 5 through the six nearest keyframes
-(`web/src/sky.ts`). Let r be the radius of a circular orbit, w its angular velocity, and h the time between keyframes.
-The error is then at most 225/64 r (w h)^6 / 720. With h = 300 s, it is 21 m at an altitude of 1200 km, and 43 m at 550
-km. Coordinates are int16. Each coordinate is rounded by at most 1/65534 of the largest one: 116 m at 1200 km. For
-comparison, if the globe is 800 pixels wide, a pixel is 16 km.
+(`web/src/sky.ts`). The error of this interpolation follows from the radius r of a circular orbit, the angular velocity
+w, and the time h between keyframes. It is at most 225/64 r (w h)^6 / 720. With h = 300 s, it is 21 m at an altitude of
+1200 km, and 43 m at 550 km. Coordinates are stored as int16. This rounds each coordinate by at most 1/65534 of the
+largest coordinate: 116 m at an altitude of 1200 km.
+Both errors are small: if the globe is 800 pixels wide, a pixel is 16 km.
 """
 
 from __future__ import annotations
@@ -23,28 +24,31 @@ from leowarp.view.container import Arrays
 
 KEYFRAME_S = 300
 BEFORE, AFTER = 2, 3
-"""Number of keyframes that the polynomial of an interval needs before and after it, besides the one at its start."""
+"""Number of keyframes that the polynomial of an interval uses before, and after, the keyframe at the interval's
+start."""
 
 MOST_LINK_UPDATES = 400
 MOST_LINK_ROWS = 150_000
 
 
 def sky_of(plan: Plan, end_ns: int, arrays: Arrays) -> dict[str, Any] | None:
-    """Positions of all satellites and stations during a run. None: the plan has no constellation.
+    """Positions of all satellites and stations during a run. None if the run has no constellation.
 
-    end_ns: End of the run. Keyframes go beyond it, because the last polynomial needs them.
-    Returns: `positions`: int16 in units of `unit_m`, ECEF, in the order keyframe, satellite, coordinate. `unix_s`: time
-        0 of the run, for the position of the Sun. `stations`: their positions (m) and their unit vectors upwards.
-        `links`: the result of `_links`.
+    end_ns: End of the run, in ns. There are keyframes after it, because the polynomial of the last interval needs them.
+    Returns: `positions`: int16 array in units of `unit_m`, earth-fixed (ECEF), ordered by keyframe, satellite,
+        coordinate. `unix_s`: date and time of the run's time 0, as Unix time, for the Sun's position. `stations`:
+        position (m) and upward unit vector of each station. `links`: the result of `_links`.
     """
     orbits = ephemeris_of(plan)
     if orbits is None or plan.constellation is None:
         return None
-    # Keyframes go beyond both ends, because the polynomials of the first and the last interval need neighbours as well.
+    # There are keyframes before the run's start and after its end, because the polynomials of the first and the last
+    # interval need them.
     count = -(-end_ns // (KEYFRAME_S * 1_000_000_000)) + BEFORE + AFTER
     t_ns = (np.arange(count + 1) - BEFORE) * (KEYFRAME_S * 1_000_000_000)
     positions_m = np.concatenate([orbits.positions_ecef_m(int(t))[None] for t in t_ns])
-    # The largest coordinate uses the full range of int16. The error is half a unit at any position.
+    # The unit is such that the largest coordinate becomes the largest int16. The rounding error of every coordinate is
+    # then at most half a unit.
     unit_m = float(np.abs(positions_m).max()) / 32767
     # Times in plans are UTC.
     epoch = datetime.fromisoformat(plan.constellation.epoch).replace(tzinfo=UTC)
@@ -66,38 +70,39 @@ def sky_of(plan: Plan, end_ns: int, arrays: Arrays) -> dict[str, Any] | None:
 
 
 def _links(plan: Plan, orbits: Ephemeris, end_ns: int, arrays: Arrays) -> dict[str, Any] | None:
-    """All links between satellites that the link rule gives at each route update, as rows with their duration.
+    """All links between satellites, as rows with the route updates at which a link exists.
 
-    None: there are no links, or more than a page should contain.
+    None if there are no such links, or more than a page can contain.
 
     Returns: Rows with `a`, `b` (numbers of satellites), `from`, `until` (numbers of route updates; `until` is
-        exclusive), sorted by `from`; and `interval_s` between updates. If new links need to
-        be acquired, `acquired_ms` is the time that each row's link takes from its first update on.
+        exclusive), sorted by `from`; and `interval_s` between updates. If links need acquisition, `acquired_ms` is the
+        time from the link's first update until it is acquired.
     """
     updates_ns = np.arange(0, end_ns, plan.routing.interval_ns, dtype="int64")
     if isinstance(plan.medium, Access) or plan.isl.rule == "none" or len(updates_ns) > MOST_LINK_UPDATES:
         return None
     rule, count = isl_rule(plan, orbits), len(orbits.names)
     rows: list[np.ndarray] = []
-    begun = np.zeros((0, 2), dtype="int64")  # columns: number of the pair, and update at which the link came up
+    begun = np.zeros((0, 2), dtype="int64")  # columns: number of the pair, and update at which its link came up
     for update in range(len(updates_ns) + 1):
         if update < len(updates_ns):
             pairs = rule.pairs(EcefMetres(orbits.positions_ecef_m(int(updates_ns[update]))))
-            # A pair is encoded as one number. Sets of pairs can then be compared without a loop.
+            # A pair of satellites is encoded as one integer, so that sets of pairs can be compared without a loop.
             numbers = pairs[:, 0].astype("int64") * count + pairs[:, 1]
         else:
-            # After the last update comes another one without links, which ends all remaining links.
+            # After the last update, an empty set of links ends all links that are still up.
             numbers = np.zeros(0, dtype="int64")
         over = ~np.isin(begun[:, 0], numbers)
         ended = begun[over]
         rows.append(np.column_stack([ended, np.full(len(ended), update)]))
         new = numbers[~np.isin(numbers, begun[:, 0])]
         begun = np.concatenate([begun[~over], np.column_stack([new, np.full(len(new), update)])])
-        # With the rule `range`, there are thousands of links at a time, and many of them change at each update.
+        # The rule `range` gives thousands of links at a time, many of which change at each update.
         if sum(map(len, rows)) + len(begun) > MOST_LINK_ROWS:
             return None
     table = np.concatenate(rows)
-    # Rows are sorted by their start. Neighbouring rows are then similar, and their differences compress well.
+    # Rows are sorted by the update at which the link came up. Neighbouring rows are then similar, so their differences
+    # compress well.
     table = table[np.lexsort((table[:, 0], table[:, 1]))]
     ends = np.column_stack(np.divmod(table[:, 0], count))
     found = {
@@ -108,7 +113,7 @@ def _links(plan: Plan, orbits: Ephemeris, end_ns: int, arrays: Arrays) -> dict[s
         "until": arrays.integers(table[:, 2]),
     }
     if plan.isl.longest_acquisition_ns:
-        # Links of the first update are available at once.
+        # Links that exist at the first update count as already acquired.
         takes_ns = np.where(table[:, 1] > 0, AcquisitionTimes.of(plan, orbits).of_links_ns(ends), 0)
         found["acquired_ms"] = arrays.integers(takes_ns / 1e6)
     return found

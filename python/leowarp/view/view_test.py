@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that a page contains the data of the run's tables and its ephemeris, and that it is small enough."""
+"""Tests that a page contains the data of the run's tables and its ephemeris, and is small enough."""
 
 import base64
 import dataclasses
@@ -16,6 +16,7 @@ import pytest
 from leowarp import view
 from leowarp.base import layout
 from leowarp.ephemeris import ephemeris_of
+from leowarp.results.run import Run
 from leowarp.routes.links import isl_rule
 from leowarp.scenario import load, resolve
 from leowarp.view.container import MISSING, Arrays, compressed_bytes
@@ -24,7 +25,6 @@ from leowarp.view.load import MOST_ROWS
 from leowarp.view.packets import BUDGET_BYTES, packets_of
 from leowarp.view.page import built
 from leowarp.view.sky import AFTER, BEFORE, sky_of
-from leowarp.view.source import Source
 from support.policies import demand_policy
 from support.synthetic.bbr import MODES_NS, write_synthetic_bbr
 from support.synthetic.run import CHANGES_NS, write_synthetic_run
@@ -33,7 +33,7 @@ WIDTHS = {"i32": "<i4", "t": "<i4", "u8": "u1", "i16": "<i2"}
 
 
 def unpacked(text):
-    """A container, decoded as its specification says."""
+    """Decodes a container by its specification, without leowarp's code."""
     content = zlib.decompress(base64.b64decode(text))
     (length,) = struct.unpack_from("<I", content)
     header, at, arrays = json.loads(content[4 : 4 + length]), 4 + length, []
@@ -62,7 +62,7 @@ def run_dir(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(run_dir):
-    return unpacked(document([Source(run_dir)]))["runs"][0]
+    return unpacked(document([Run(run_dir, complete=False)]))["runs"][0]
 
 
 def test_arrays_come_back_as_they_went():
@@ -98,7 +98,7 @@ def test_what_does_not_fit_is_refused(values):
 
 
 def interpolated(sky, t_s):
-    """Positions in m as the page computes them: with a polynomial of degree 5 through six keyframes."""
+    """Positions in m, computed as on the page: by a polynomial of degree 5 through six keyframes."""
     frames = sky["positions"].reshape(-1, len(sky["satellites"]), 3).astype(float) * sky["unit_m"]
     place = (t_s - sky["first_s"]) / sky["keyframe_s"]
     begin = min(max(int(np.floor(place)) - BEFORE, 0), len(frames) - BEFORE - AFTER - 1)
@@ -120,14 +120,14 @@ def test_positions_are_those_of_the_ephemeris(tmp_path, preset, t_s):
     arrays = Arrays()
     sky = unpacked(arrays.packed({"sky": sky_of(plan, 1_000_000_000_000, arrays)}))["sky"]
     wanted = ephemeris_of(plan).positions_ecef_m(round(t_s * 1e9))
-    # The limit is sqrt(3) times the sum of a coordinate's rounding and the polynomial's error. On a globe of 800
-    # pixels, a pixel is 16 km.
+    # The limit is sqrt(3) times the sum of a coordinate's rounding error and the polynomial's error. A pixel is 16 km
+    # if the globe is 800 pixels wide.
     assert np.linalg.norm(interpolated(sky, t_s) - wanted, axis=1).max() < 300
 
 
 @pytest.mark.slow
 def test_links_between_satellites_are_those_of_the_rule_at_every_update(run, run_dir):
-    plan = Source(run_dir).plan
+    plan = Run(run_dir, complete=False).plan
     sky, links = ephemeris_of(plan), run["sky"]["links"]
     rule = isl_rule(plan, sky)
     for update in range(6):
@@ -171,29 +171,30 @@ def test_changes_have_the_counts_of_the_table_of_route_changes(run):
 
 
 def test_a_page_without_stored_packets_has_none(run_dir):
-    source = Source(run_dir)
-    source.run.tables = dataclasses.replace(source.tables, packets=source.tables.packets.iloc[:0])
+    source = Run(run_dir, complete=False)
+    source.tables = dataclasses.replace(source.tables, packets=source.tables.packets.iloc[:0])
     assert packets_of(source, Arrays()) is None
 
 
 def test_a_run_that_ended_before_its_first_change_shows_its_beginning(run_dir, monkeypatch):
     monkeypatch.setattr("leowarp.view.packets.both_ways_ns", lambda tables, pair: np.array([2**50]))
-    assert len(packets_of(Source(run_dir), Arrays())["windows"]) == 1
+    assert len(packets_of(Run(run_dir, complete=False), Arrays())["windows"]) == 1
 
 
 @pytest.mark.slow
 def test_packets_take_the_room_that_there_is(run_dir):
-    source = Source(run_dir)
+    source = Run(run_dir, complete=False)
     packets = source.tables.packets
-    # The delays of this run are constant and take almost no space, so noise is added.
+    # Noise is added to the delays, because the synthetic run's delays are constant and would compress to almost
+    # nothing.
     noise_ns = np.random.default_rng(1).integers(0, 5_000_000, len(packets))
-    source.run.tables = dataclasses.replace(
+    source.tables = dataclasses.replace(
         source.tables, packets=packets.assign(received_ns=packets["received_ns"] + noise_ns)
     )
     found = [packets_of(source, Arrays(), 4**power) for power in range(10, -1, -1)]
     spans_s = [0.0 if each is None else sum(end - begin for begin, end in each["windows"]) for each in found]
     assert spans_s == sorted(spans_s, reverse=True)
-    # The budgets lead to all packets, to fewer packets, and to none.
+    # The budgets give pages with all packets, with some, and with none.
     assert len(set(spans_s)) > 2
     assert found[-1] is None
 
@@ -203,7 +204,7 @@ def test_windows_begin_when_all_that_left_before_them_has_arrived(run, run_dir):
     for begin, end in run["packets"]["windows"]:
         inside = packets[(packets["sent"] >= begin * 1e6) & (packets["sent"] < end * 1e6)]
         assert len(inside) > 1000
-        # The span of stored packets begins earlier, by the largest delay.
+        # The stored packets begin earlier than the window, by the largest delay.
         assert packets["sent"][packets["sent"] < begin * 1e6].max() > begin * 1e6 - packets["took"].max()
 
 
@@ -211,23 +212,23 @@ def test_the_page_is_small(run_dir):
     text = view.page([run_dir])
     demand_policy(text)
     assert len(text.encode()) < 1_000_000
-    # This is the expected size in base64 of packets, the run's rows and queues, its loads, and the fixed parts (script,
+    # Expected sizes in base64 of packets, of the run's series and queues, of loads, and of the fixed parts (script,
     # land, licences).
     assert BUDGET_BYTES + 2_000_000 + loads_bytes(MOST_ROWS) + 300_000 < view.MOST_BYTES
 
 
 def loads_bytes(rows):
-    """Size of this number of rows of `load_of` if they cannot be compressed."""
+    """Size of `rows` rows of `load_of` with random values, which do not compress."""
     draw = np.random.default_rng(1).integers
     columns = (np.ones(rows), draw(0, 1001, rows), draw(0, 501, rows), draw(0, 50, rows))
     return sum(compressed_bytes(np.diff(column, prepend=0)) for column in columns)
 
 
 def test_loads_of_many_rows_are_told_in_longer_steps(run_dir, monkeypatch):
-    whole = unpacked(document([Source(run_dir)]))["runs"][0]["load"]
+    whole = unpacked(document([Run(run_dir, complete=False)]))["runs"][0]["load"]
     assert (whole["step_s"], whole["rows"].sum()) == (1.0, len(whole["steps"]))
     monkeypatch.setattr("leowarp.view.load.MOST_ROWS", 200)
-    fewer = unpacked(document([Source(run_dir)]))["runs"][0]["load"]
+    fewer = unpacked(document([Run(run_dir, complete=False)]))["runs"][0]["load"]
     assert fewer["step_s"] > 1
     assert len(fewer["steps"]) <= 200
     assert fewer["run"]["directions"].tolist() == whole["run"]["directions"].tolist()
@@ -247,9 +248,9 @@ def test_a_run_of_an_older_version_has_a_page(tmp_path):
     for name, columns in newer.items():
         path = old / layout.TRACE / f"{name}.parquet"
         pq.write_table(pq.read_table(path).drop_columns(list(columns)), path)
-    found = unpacked(document([Source(old)]))["runs"][0]
+    found = unpacked(document([Run(old, complete=False)]))["runs"][0]
     assert found["queues"]["pkts"].tolist() == [15, 0]
-    # The table lacks the bytes of each flow, as in older versions. The utilisation of links is then unknown, not 0.
+    # As in an older version, the table lacks the bytes per flow. The links' utilisation is then unknown, not 0.
     assert (found["load"]["busy_permille"] == MISSING).all()
     assert found["load"]["queue_pkts"].max() == 15
 
@@ -260,7 +261,7 @@ def test_names_are_cut_and_made_visible():
 
 
 def test_a_flow_has_its_name_and_bbr_its_mode(run, tmp_path):
-    found = unpacked(document([Source(write_synthetic_bbr(tmp_path / "bbr"))]))["runs"][0]
+    found = unpacked(document([Run(write_synthetic_bbr(tmp_path / "bbr"), complete=False)]))["runs"][0]
     (flow,) = found["flows"]
     assert flow["name"] == "upload"
     words = [found["bbr_modes"][number] for number in flow["rows"]["bbr_mode"]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paths of packets on a page: the path of each pair over time with the delays of its links, and its changes."""
+"""Paths on a page: the path of each pair of stations over time, the delays of its links, and its changes."""
 
 from __future__ import annotations
 
@@ -8,38 +8,39 @@ from typing import Any
 import numpy as np
 
 from leowarp.metrics import flow_pairs, pair_routes, route_changes
+from leowarp.results.run import Run
 from leowarp.scenario.schema import Access, Plan
+from leowarp.view.clock import Names, station_pairs, ticks
 from leowarp.view.container import Arrays
-from leowarp.view.source import Names, Source
 
 MOST_REFRESHES = 5_000
-"""Largest number of times at which the delays of a path are listed. A channel has one per millisecond; then only route
-updates are used."""
+"""Maximum number of times at which the delays of a path are listed. A channel changes its delay every millisecond; its
+delay is then listed only at route updates."""
 
-# Columns of the table of route changes (docs/concepts/truth.md) that the page shows for a change.
+# Columns of the table of route changes (docs/concepts/truth.md) that the page shows for each change.
 CHANGE_COUNTS = (
     "late_pkts", "overtaken_pkts", "lost_pkts", "retransmissions_pkts", "spurious_retransmissions_pkts",
     "queue_left_pkts",
 )  # fmt: skip
 
 
-def pairs_of(source: Source, names: Names, arrays: Arrays) -> list[dict[str, Any]]:
-    """For each ordered pair: its different paths, and for each time the path and the delays that are valid.
+def pairs_of(run: Run, names: Names, arrays: Arrays) -> list[dict[str, Any]]:
+    """For each pair (from, to) of stations: its different paths, and for each time the path that is valid and its
+    delays.
 
     A path has `nodes` (numbers), `links` (numbers of directions, -1: none) and `drawn` (nodes through which it is drawn
     on the globe).
 
-    Returns: `source`, `destination` (numbers) and `paths`. From each time `t` (ticks) on, `path` (index in `paths`; -1:
-        none) is valid with `delays_us`, which has one value per link of the path. `left_us` has the delays of the
-        abandoned links at each change from one path to another.
+    Returns: One dict per pair: `source` and `destination` (numbers of nodes), `paths`, and arrays. At each time `t`
+        (ticks), the path with the index `path` in `paths` (-1: none) becomes valid; `delays_us` has the delays of its
+        links. `left_us` has, for each change from one path to another, the delays of the old path's links.
     """
-    return [_pair(source, pair, names, arrays) for pair in source.pairs]
+    return [_pair(run, pair, names, arrays) for pair in station_pairs(run)]
 
 
-def _pair(source: Source, pair: tuple[str, str], names: Names, arrays: Arrays) -> dict[str, Any]:
-    """The data of one pair in `pairs_of`."""
-    routes = pair_routes(source.tables, pair)
-    paths, starts = list(routes["path"]), [*(int(t) for t in routes["t_ns"]), source.end_ns]
+def _pair(run: Run, pair: tuple[str, str], names: Names, arrays: Arrays) -> dict[str, Any]:
+    routes = pair_routes(run.tables, pair)
+    paths, starts = list(routes["path"]), [*(int(t) for t in routes["t_ns"]), run.end_ns]
     distinct: dict[tuple[tuple[str, ...], int | None], int] = {}
     t_ns, places = [np.zeros(0, dtype="int64")], [np.zeros(0, dtype="int64")]
     delays_ns, left_ns = [np.zeros(0)], [np.zeros(0)]
@@ -49,17 +50,17 @@ def _pair(source: Source, pair: tuple[str, str], names: Names, arrays: Arrays) -
             at_ns, place = np.array(starts[row : row + 1]), -1
         else:
             number = routes["path_id"].iloc[row]
-            # A slot of an access link counts as a separate path, even if the next slot uses the same satellite.
+            # Each slot of an access link has a path of its own, even if the next slot uses the same satellite.
             identity = (path, None if number is None or number != number else int(number))
             place = distinct.setdefault(identity, len(distinct))
-            # The number of times is divided among the paths in force. In a run with many changes, the delays of each
-            # path are listed less often.
-            at_ns, of_links_ns = _delays(source, path, starts[row], starts[row + 1], MOST_REFRESHES // len(paths) + 1)
+            # The maximum number of times is divided among the paths. In a run with many changes, the delays of each
+            # path are therefore listed less often.
+            at_ns, of_links_ns = _delays(run, path, starts[row], starts[row + 1], MOST_REFRESHES // len(paths) + 1)
             delays_ns.append(of_links_ns)
-        # These delays are listed only for a change between two paths: if there was no path before, no packets can still
-        # be on it.
+        # `left_ns` has values only if one path replaces another: without an old path, no packets can be in flight on
+        # it.
         if before >= 0 <= place != before:
-            left_ns.append(_delays_left(source, paths[row - 1], path, starts[row - 1], starts[row]))
+            left_ns.append(_delays_left(run, paths[row - 1], path, starts[row - 1], starts[row]))
         t_ns.append(at_ns)
         places.append(np.full(len(at_ns), place))
         before = place
@@ -70,96 +71,93 @@ def _pair(source: Source, pair: tuple[str, str], names: Names, arrays: Arrays) -
             {
                 "id": number,
                 "nodes": [names(node) for node in path],
-                "links": [_direction(source, link) for link in source.tables.links_of(path)],
-                "drawn": [names(node) for node in _drawn(source.plan, path)],
+                "links": [_direction(run, link) for link in run.tables.links_of(path)],
+                "drawn": [names(node) for node in _drawn(run.observed_plan, path)],
             }
             for path, number in distinct
         ],
-        "t": arrays.instants(source.ticks(np.concatenate(t_ns))),
+        "t": arrays.instants(ticks(run, np.concatenate(t_ns))),
         "path": arrays.integers(np.concatenate(places)),
         "delays_us": arrays.integers(np.rint(np.concatenate(delays_ns) / 1e3)),
-        # There are values for each path that another one replaces, at the time of the replacement.
+        # These are the delays of each path that another path replaces, at the time of the replacement.
         "left_us": arrays.integers(np.rint(np.concatenate(left_ns) / 1e3)),
     }
 
 
-def _delays(
-    source: Source, path: tuple[str, ...], from_ns: int, until_ns: int, most: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Times at which the delays of a path's links change, and the delays of the links at each of these times.
+def _delays(run: Run, path: tuple[str, ...], from_ns: int, until_ns: int, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Times at which the delay of any of a path's links changes, and the delays of all links at these times.
 
-    Returns at_ns: int array of shape (k,). The first time is `from_ns`. It is the only one if there would be more than
-        `most`.
-    Returns delays_ns: float array of shape (k * links,). The values of all links at the first time come first, followed
-        by those at the second.
+    Returns at_ns: int array of shape (k,). The first value is `from_ns`. If there are more than `most` times, it is the
+        only value.
+    Returns delays_ns: float array of shape (k * links,). The delays of all links at the first time come first, then
+        those at the second time, and so on.
     """
-    taken = source.tables.links_of(path)
+    taken = run.tables.links_of(path)
     instants = [np.array([from_ns])]
     for a, b in taken:
-        when = source.links.delay_instants_ns(a, b)
-        if not source.links.has_channel(a, b):
+        when = run.link_values.delay_instants_ns(a, b)
+        if not run.link_values.has_channel(a, b):
             instants.append(when[(when > from_ns) & (when < until_ns)].astype("int64"))
     at_ns = np.unique(np.concatenate(instants))
-    # Either all times are listed or one. If some were missing, delays would seem constant in between.
+    # Either all times are listed or only the first. If some times were missing, the delays would seem constant in
+    # between.
     at_ns = at_ns if len(at_ns) <= most else at_ns[:1]
     of_links = [
-        np.full(len(at_ns), _delay_ns(source, link, from_ns, from_ns, until_ns))
-        if source.links.has_channel(*link)
-        else source.links.delay_ns(*link, at_ns)
+        np.full(len(at_ns), _delay_ns(run, link, from_ns, from_ns, until_ns))
+        if run.link_values.has_channel(*link)
+        else run.link_values.delay_ns(*link, at_ns)
         for link in taken
     ]
     return at_ns, np.array(of_links).reshape(len(taken), len(at_ns)).T.ravel()
 
 
-def _delays_left(
-    source: Source, before: tuple[str, ...], after: tuple[str, ...], since_ns: int, at_ns: int
-) -> np.ndarray:
-    """Delays of a path's links at the time at which another path replaces it."""
-    links = source.tables.links_of(before)
-    # If both paths use the same links (of an access link or a mobile channel), the delays of these links already have
-    # their new values.
-    held_ns = at_ns - (links == source.tables.links_of(after))
-    return np.array([_delay_ns(source, link, held_ns, since_ns, at_ns) for link in links])
+def _delays_left(run: Run, before: tuple[str, ...], after: tuple[str, ...], since_ns: int, at_ns: int) -> np.ndarray:
+    """Delays of the links of an old path, at the time `at_ns` at which a new path replaces it."""
+    links = run.tables.links_of(before)
+    # If both paths use a link (of an access link or a mobile channel), it already has the new path's delay at this
+    # time. The delay just before is used.
+    held_ns = at_ns - (links == run.tables.links_of(after))
+    return np.array([_delay_ns(run, link, held_ns, since_ns, at_ns) for link in links])
 
 
-def _delay_ns(source: Source, link: tuple[str, str], at_ns: int, from_ns: int, until_ns: int) -> float:
-    """Delay of a link at a time. The delay of a channel varies continuously, so its minimum over a span is used."""
-    if source.links.has_channel(*link):
-        return source.links.base_delay_ns(*link, from_ns, until_ns)
-    return float(source.links.delay_ns(*link, at_ns))
+def _delay_ns(run: Run, link: tuple[str, str], at_ns: int, from_ns: int, until_ns: int) -> float:
+    """Delay of a link in ns, at the time `at_ns`. For a channel, whose delay varies continuously, the minimum from
+    `from_ns` to `until_ns`."""
+    if run.link_values.has_channel(*link):
+        return run.link_values.base_delay_ns(*link, from_ns, until_ns)
+    return float(run.link_values.delay_ns(*link, at_ns))
 
 
-def _direction(source: Source, link: tuple[str, str]) -> int:
-    """Number of a direction; -1 if the run has no such link."""
-    found = source.tables.direction_of(*link)
+def _direction(run: Run, link: tuple[str, str]) -> int:
+    """Number of a link's direction; -1 if the run has no such link."""
+    found = run.tables.direction_of(*link)
     return -1 if found is None else found
 
 
 def _drawn(plan: Plan, path: tuple[str, ...]) -> list[str]:
-    """The path as it is drawn on the globe. The hosts of an access link are at its terminal, and at the gateway and
-    PoP."""
+    """Nodes through which a path is drawn on the globe. For an access link, the host "dish" is drawn at the terminal,
+    and the host "server" at gateway and PoP."""
     if not isinstance(plan.medium, Access):
         return list(path)
     places = {"dish": ["terminal"], "server": ["gateway", "pop"]}
-    # The satellite is a node of the path, although the timeline has no links to it.
+    # The satellite is drawn as a node of the path, although the timeline has no links to it.
     drawn = [place for node in path for place in places.get(node, [node])]
     return drawn if path[0] == "dish" else [*places["server"][::-1], *drawn[2:]]
 
 
-def changes_of(source: Source, arrays: Arrays) -> dict[str, Any]:
-    """Route changes of each pair that sends data, in chronological order. Counts are those of the table of route
-    changes.
+def changes_of(run: Run, arrays: Arrays) -> dict[str, Any]:
+    """Route changes of all pairs that send data, sorted by time. The counts are those in the table of route changes.
 
-    Returns: One value per change of `t` (ticks), `pair` (index in `pairs_of`), `delay_before_us`, `delay_after_us`, and
-        of each of `CHANGE_COUNTS`; missing: unknown.
+    Returns: Arrays with one value per change: `t` (ticks), `pair` (index in `pairs_of`), `delay_before_us`,
+        `delay_after_us`, and each of `CHANGE_COUNTS`. A value is missing if it is unknown.
     """
-    pairs = flow_pairs(source.plan.flows)
-    found = route_changes(source.tables, pairs, source.end_ns, links=source.links)
-    numbers = {pair: number for number, pair in enumerate(source.pairs)}
+    pairs = flow_pairs(run.observed_plan.flows)
+    found = route_changes(run.tables, pairs, run.end_ns, links=run.link_values)
+    numbers = {pair: number for number, pair in enumerate(station_pairs(run))}
     of_pair = [numbers[pair] for pair in zip(found["source"], found["destination"], strict=True)]
     counts = {name: arrays.integers(found[name].to_numpy(dtype="float64", na_value=np.nan)) for name in CHANGE_COUNTS}
     return {
-        "t": arrays.instants(source.ticks(found["t_ns"])),
+        "t": arrays.instants(ticks(run, found["t_ns"])),
         "pair": arrays.integers(np.array(of_pair, dtype="int64")),
         "delay_before_us": arrays.integers(_us(found["delay_before_ns"])),
         "delay_after_us": arrays.integers(_us(found["delay_after_ns"])),
@@ -168,5 +166,5 @@ def changes_of(source: Source, arrays: Arrays) -> dict[str, Any]:
 
 
 def _us(column: Any) -> np.ndarray:
-    """Convert a column from ns to us. Missing values become nan."""
+    """A column of times in ns, converted to us. Missing values become nan in the result."""
     return column.to_numpy(dtype="float64", na_value=np.nan) / 1e3

@@ -2,8 +2,8 @@
 """Route changes that the study examines. The changes lead to shorter and to longer paths, in two constellations and
 between two pairs of cities.
 
-Route changes are computed from the constellation, as in a run. From the changes of the first hour, a sample is taken
-that is spread evenly over the hour.
+As in a run, route changes are computed from the constellation. From the changes of the first hour, the study takes a
+sample that is spread evenly over the hour.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from leowarp.scenario.names.examples import example_file
 SCENARIO = "one-change.toml"
 """Example scenario: a transfer, a ping and a call during one route change."""
 BEFORE_S = 30
-"""Length of a run before its change. The length is one interval between route updates, so the path until the change is
-that of the previous update. During the first `QUIET_S` nothing is sent."""
+"""Length of a run before its change. The length is one interval between route updates, so the path before the change is
+the path of the previous update. During the first `QUIET_S` seconds, no packets are sent."""
 QUIET_S = 22
 AFTER_S = 5
 HOUR_S = 3600
@@ -88,7 +88,7 @@ class Change:
     at_s : int
         Time on the constellation's clock.
     step_ns : int
-        One-way delay of the path after the change minus that of the path before, at this instant.
+        One-way delay of the path after the change minus that of the path before, both at the instant of the change.
     node_place : int
         Place of the first node on the forward path whose route changes. A place of 0 means that the sender's own
         station switches to another satellite.
@@ -112,7 +112,7 @@ class Change:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Values of the keys in `IDENTITY`. The values tell to which change a run or a row belongs."""
+        """Values of the keys in `IDENTITY`. The values identify the change to which a run or a row belongs."""
         keys = self.keys()
         return tuple(keys[key] for key in IDENTITY)
 
@@ -131,7 +131,7 @@ def hour(pair: Pair, margin: str = "0 %") -> pd.DataFrame:
     -------
     DataFrame
         Columns `t_ns, delay_ns, is_change, step_ns, node_place` of the forward path, sorted by time. `step_ns` and
-        `node_place` are as in `Change`, and null where nothing changes.
+        `node_place` are as in `Change`, and null for updates without a change.
     """
     plan = resolve(load(example_file(SCENARIO), pair.keys() | {
         "run.start": "0 s", "run.duration": f"{HOUR_S} s", "routing.margin": margin}))  # fmt: skip
@@ -166,8 +166,8 @@ def changes(each: int) -> tuple[Change, ...]:
         updates = hour(pair)
         for direction in DIRECTIONS:
             of_sign = updates[updates["step_ns"] > 0] if direction == LONGER else updates[updates["step_ns"] < 0]
-            # The first route update is at 0 and cannot be a change. Before an update at `BEFORE_S` or later there is a
-            # whole interval.
+            # The first route update is at 0 and cannot be a change. An update at `BEFORE_S` or later has a whole
+            # interval before it.
             if len(of_sign) < each:
                 raise ValueError(f"{pair.name} has {len(of_sign)} changes to a {direction} path in an hour, not {each}")
             places = np.linspace(0, len(of_sign) - 1, each).round().astype(int)

@@ -26,13 +26,13 @@ AS_MANY = 0.1
 HOLDS_WINDOW = ("cubic", "classic")
 """Names of TCPs for which `cubic_handover` is used when the sender knows the schedule."""
 BY_LOSS = ("reno", "cubic")
-"""Names of TCPs that fill a queue until it drops packets."""
+"""Names of TCPs that reduce their window only at losses, and therefore fill a queue until it drops packets."""
 
 
 # Implements claim 5.18 of cures (the first acknowledgement of a late packet).
 def ahead_is_no_better(frames: Frames) -> Outcome:
-    """Share of spurious retransmissions that a notice removes at saturation, if it is sent ahead of the change or at
-    the change.
+    """Share of spurious retransmissions that a notice avoids at saturation, if it is sent ahead of the change or at the
+    change.
 
     Returns
     -------
@@ -59,10 +59,10 @@ def ahead_is_no_better(frames: Frames) -> Outcome:
 
 # Implements claim 5.19 of cures (cubic_handover).
 def schedule_keeps_the_window(frames: Frames) -> Outcome:
-    """Payload that CUBIC with the schedule fails to deliver, compared with the oracle (`hold` with `move`), and its
-    spurious retransmissions.
+    """Payload that CUBIC with the schedule delivers less than the oracle (`hold` with `move`), and its spurious
+    retransmissions.
 
-    Results of BBR with the schedule are listed too.
+    Results of BBR with the schedule are listed, too.
 
     Returns
     -------
@@ -88,8 +88,7 @@ def schedule_keeps_the_window(frames: Frames) -> Outcome:
 
 # Implements claim 5.20 of cures (PROBE_RTT).
 def emptied_queue_is_not_overtaken(frames: Frames) -> Outcome:
-    """Numbers of a BBR whose PROBE_RTT empties the queue before the change, at saturation: late packets, and lost
-    throughput.
+    """Late packets and lost throughput of a BBR whose PROBE_RTT empties the queue before the change, at saturation.
 
     Returns
     -------
@@ -110,10 +109,10 @@ def emptied_queue_is_not_overtaken(frames: Frames) -> Outcome:
 
 # Implements claim 5.21 of cures (the queue left behind).
 def short_queue_bounds_late(frames: Frames) -> Outcome:
-    """Late packets with short queues, at changes of the sender's satellite. Late packets are compared with the queue
-    length and the delay difference of the paths.
+    """Number of late packets with short queues, at changes of the sender's satellite. This number is compared with the
+    queue length and the delay difference of the paths.
 
-    Two more packets are allowed: one that is being transmitted, and one that is sent while the delay changes.
+    Two more late packets are allowed: one that is being transmitted, and one that is sent while the delay changes.
 
     Returns
     -------
@@ -143,7 +142,7 @@ def short_queue_bounds_late(frames: Frames) -> Outcome:
 
 # Implements claim 5.22 of cures (queues that drop before they are full).
 def managed_queues_leave_little(frames: Frames) -> Outcome:
-    """Late packets with each queue management, relative to runs without a cure, over all changes and TCPs at
+    """Number of late packets with each queue management, relative to runs without a cure, over all changes and TCPs at
     saturation.
 
     Returns
@@ -199,7 +198,8 @@ def short_queues_cost(frames: Frames) -> Outcome:
 
 # Implements claim 5.24 of cures (each flow has its own queue).
 def flow_queues_spare_the_call(frames: Frames) -> Outcome:
-    """Increase of the 99th percentile of the call's one-way delay with fq_codel and cake, beside TCPs that fill queues.
+    """How much the 99th percentile of the call's one-way delay increases with fq_codel and cake, while TCPs that fill
+    queues send beside the call.
 
     Returns
     -------

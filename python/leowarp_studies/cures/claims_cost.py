@@ -19,8 +19,8 @@ def hold_lasts_as_the_queue(frames: Frames) -> Outcome:
     """Longest time that a packet is held at changes to a longer path, at saturation. Both `hold` alone and `hold` with
     `move` are evaluated.
 
-    "As long as the queue" is tested by two conditions. The median is at least 10 ms, because all senders except BBR
-    keep a standing queue. No time exceeds that of a full queue.
+    The claim's words "as long as the queue" are tested by two conditions. First, the median is at least 10 ms, because
+    all senders except BBR keep a standing queue. Second, no packet is held longer than a full queue takes to drain.
 
     Returns
     -------
@@ -91,8 +91,8 @@ def calls_are_not_delayed(frames: Frames) -> Outcome:
 
 # Implements claim 5.12 of cures (duplicates add load).
 def duplicates_cost(frames: Frames) -> Outcome:
-    """Bytes of signalling and of copies for each cure at saturation, and the number of packets that queues drop
-    relative to no cure.
+    """Bytes of signalling and of copies for each cure at saturation, and the number of packets that queues drop in
+    addition to those without a cure.
 
     Returns
     -------
@@ -116,8 +116,8 @@ def duplicates_cost(frames: Frames) -> Outcome:
 
 # Implements claim 5.16 of cures (the constellation's geometry).
 def staying_is_cheap(frames: Frames) -> Outcome:
-    """Number of changes in the first hour and mean delay, for the shortest path and for a path that is kept until it
-    breaks.
+    """Number of changes in the first hour and mean delay, for two kinds of routing: the shortest path, and a path that
+    is kept until it breaks.
 
     Number of changes and delay are computed from the routes of all four pairs, without packets.
 

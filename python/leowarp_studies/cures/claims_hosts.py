@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about senders (5.7, 5.8, 5.13 to 5.15, 5.17): the cost of reordering, the effect of notices, and that of other
-loss detection.
+"""Claims about senders (5.7, 5.8, 5.13 to 5.15, 5.17): the cost of reordering, the effect of notices, and the effect of
+other loss detection.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NINE_TENTHS = 0.9
 
 # Implements claim 5.7 of cures (RACK, DSACK and timestamps of Linux).
 def linux_loses_little(frames: Frames) -> Outcome:
-    """Payload that is missing without a cure, compared with the oracle (`hold` with `move`). The missing payload is a
+    """Payload that a sender without a cure delivers less than the oracle (`hold` with `move`). The missing payload is a
     share of the path's capacity in the 5 s after a change.
 
     Only changes to a longer path at saturation are evaluated, by TCP.
@@ -42,8 +42,8 @@ def linux_loses_little(frames: Frames) -> Outcome:
 
 # Implements claim 5.8 of cures (claim 5.6).
 def order_restores_classic(frames: Frames) -> Outcome:
-    """Payload of classic TCP that is missing with each order-preserving cure, compared with the oracle (`hold` with
-    `move`), at saturation.
+    """Payload that classic TCP with each order-preserving cure delivers less than the oracle (`hold` with `move`), at
+    saturation.
 
     Returns
     -------
@@ -65,10 +65,10 @@ def order_restores_classic(frames: Frames) -> Outcome:
 
 # Implements claim 5.13 of cures (RACK waits for a quarter of the RTT).
 def notices_in_time(frames: Frames) -> Outcome:
-    """Share of spurious retransmissions that a notice removes at saturation, for notices on time, 200 ms late, and half
-    of them lost.
+    """Share of spurious retransmissions that a notice avoids at saturation, for three cases: notices on time, notices
+    200 ms late, and notices of which half are lost.
 
-    The share is computed over all TCPs together, because a TCP without spurious retransmissions has none to remove.
+    The share is computed over all TCPs together, because a TCP without spurious retransmissions has none to avoid.
 
     Returns
     -------
@@ -90,9 +90,9 @@ def notices_in_time(frames: Frames) -> Outcome:
 
 # Implements claim 5.14 of cures (RFC 4653; TCP-PR; RR-TCP).
 def hosts_can_wait(frames: Frames) -> Outcome:
-    """Share of classic TCP's spurious retransmissions that each alternative loss detection removes, at saturation.
+    """Share of classic TCP's spurious retransmissions that each alternative loss detection avoids, at saturation.
 
-    NCR's careful form and TCP-PR decide the verdict; the other results are listed too.
+    NCR's careful form and TCP-PR decide the verdict; the results of the other methods are listed, too.
 
     Returns
     -------
@@ -114,8 +114,8 @@ def hosts_can_wait(frames: Frames) -> Outcome:
 
 # Implements claim 5.15 of cures (losses are detected later).
 def hosts_cost_nothing(frames: Frames) -> Outcome:
-    """Goodput with each alternative loss detection relative to the kernel's own, on a frozen path at saturation, by
-    TCP.
+    """Goodput with each alternative loss detection divided by goodput with the kernel's own, on a frozen path at
+    saturation, by TCP.
 
     Even without route changes, these runs contain losses: from slow start, and from a queue that overflows.
 
@@ -143,12 +143,13 @@ def hosts_cost_nothing(frames: Frames) -> Outcome:
 
 # Implements claim 5.17 of cures (torres2020, which asks for one scalar).
 def a_scalar_predicts(frames: Frames) -> Outcome:
-    """The reordering metric that has the smallest error on runs outside its fit (see `scalar`), by TCP.
+    """For each TCP, the reordering metric with the smallest prediction error on runs outside its fit (see `scalar`).
 
     Returns
     -------
     Outcome
-        Numbers: `best` and `explained_ratio` by TCP and outcome; also those of mean displacement and entropy.
+        Numbers: `best` and `explained_ratio` by TCP and outcome; also the shares that mean displacement and entropy
+            explain.
     """
     table = frames["predictors"]
     best = scalar.best(table)
@@ -170,8 +171,8 @@ def a_scalar_predicts(frames: Frames) -> Outcome:
 
 
 def _sender_text(frames: Frames, variant: str) -> str:
-    """Text for the causes of verdicts: TCP's reactions in runs where the sender's satellite changed, minus those on the
-    frozen path."""
+    """Text for the causes of verdicts: TCP's reactions in runs where the sender's satellite changed, minus its
+    reactions on the frozen path."""
     texts = []
     for tcp in TCPS:
         more = {

@@ -15,8 +15,8 @@ HUNDREDS_PKTS = 100
 
 # Implements claim 5.1 of cures (the queue left behind).
 def queue_makes_late(frames: Frames) -> Outcome:
-    """Late packets without a cure at changes to a longer path, by TCP: their median at saturation, and their sum at 50
-    % load.
+    """Number of late packets without a cure at changes to a longer path, by TCP: the median at saturation, and the sum
+    at 50 % load.
 
     The claim includes BBR, although BBR keeps its queue short.
 
@@ -46,8 +46,8 @@ def queue_makes_late(frames: Frames) -> Outcome:
 
 # Implements claim 5.2 of cures (propagation).
 def propagation_bounds_late(frames: Frames) -> Outcome:
-    """Late packets at 50 % load at changes to a shorter path. The late packets are compared with the number of packets
-    that the link sends within the delay difference.
+    """Number of late packets at 50 % load at changes to a shorter path. This number is compared with the number of
+    packets that the link sends within the delay difference.
 
     One more packet is allowed, because the delay may change between any two packets.
 
@@ -91,8 +91,8 @@ def _none_late(frames: Frames, variants: tuple[str, ...], direction: str | None)
     Returns
     -------
     Outcome
-        Numbers: `late_pkts` by variant, load and TCP, as sums over changes; `late_without_pkts`, the same without a
-            cure.
+        Numbers: `late_pkts` by variant, load and TCP, as sums over changes; `late_without_pkts`, the same sums without
+            a cure.
     """
     counts: dict[str, float] = {}
     without = 0.0

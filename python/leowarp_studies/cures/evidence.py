@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that claims, figures and tables share. A cure's effect is computed from pairs of runs around the same
-change."""
+"""Numbers that the study's claims, figures and tables share. A cure's effect is computed from pairs of runs around the
+same change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from leowarp_studies.cures.runs import SATURATED
 from leowarp_studies.cures.variants import BOTH, BY_NAME, FROZEN, TCP_LABELS, TCPS
 
 Frames = Mapping[str, Any]
-"""Data sets of the study by name. A data set is missing if its runs are."""
+"""Data sets of the study by name. A data set is missing if its runs are missing."""
 
 LINK_BPS = 100_000_000
 FRAME_BITS = 1514 * 8
@@ -24,15 +24,15 @@ QUEUE_LIMIT_NS = 500 * FRAME_BITS / LINK_BPS * 1e9
 """Values from the scenario: the rate of the links, the size of a full packet with overhead, and the time in which a
 full queue empties, 60.6 ms."""
 KEY = ["tcp", "load", "change"]
-"""Keys that have equal values in two compared runs. Such runs are identical up to the change, apart from the effects of
-cures that act before it."""
+"""Keys that have equal values in two runs that are compared. Two such runs are identical up to the change, apart from
+the effects of cures that act before it."""
 
 
 def rows(
     frames: Frames, variant: str, *, tcp: str | None = None, load: str | None = SATURATED,
     direction: str | None = None, at_sender: bool | None = None,
 ) -> pd.DataFrame:  # fmt: skip
-    """Runs of a variant, one row per TCP, load and change. A filter that is None selects all."""
+    """Runs of a variant, one row per TCP, load and change. A filter that is None selects all rows."""
     frame: pd.DataFrame = frames["around"]
     mine = frame["variant"] == variant
     given = {"tcp": tcp, "load": load, "direction": direction, "at_sender": at_sender}
@@ -60,7 +60,7 @@ def against(frames: Frames, variant: str, other: str, column: str, **which: Any)
 
 
 def added(frames: Frames, variant: str, other: str, column: str, **which: Any) -> Middle:
-    """Median over changes of the difference that a variant makes in a column, compared with another."""
+    """Median over changes of the difference in a column between a variant and another variant."""
     both = against(frames, variant, other, column, **which)
     return middle(both["one"] - both["other"])
 
@@ -84,8 +84,8 @@ def reference_of(variant: str) -> str:
     """The variant with which a variant's payload is compared: the oracle (`hold` with `move`), or the same sender on
     the frozen path.
 
-    Cures at the end host are compared with the frozen path. Their other costs, such as losses found later, are then not
-    attributed to the change.
+    Cures at the end host are compared with the frozen path. The other costs of such cures, such as losses that are
+    detected later, are then not attributed to the change.
 
     >>> reference_of("hold"), reference_of("pr")
     ('move-hold', 'frozen-pr')

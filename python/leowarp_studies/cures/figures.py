@@ -13,8 +13,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from leowarp import TraceError
-from leowarp.report import RunView, save
+from leowarp import Run, TraceError
+from leowarp.report import save
 from leowarp.report.figures.packets import packets_beside
 from leowarp.report.style import AFTER, BAD, BEFORE, OKABE_ITO, PAGE_IN, new_figure, styled
 from leowarp.study import DrawnFigure, drawing
@@ -40,7 +40,7 @@ BESIDE = (NONE, *SHOWN)
 
 
 def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
-    """Draw all figures into `folder`. If a figure's data are missing, its result has the reason."""
+    """Draw all figures into `folder`. If a figure's data are missing, its result has the reason instead."""
     return [*drawing.draw(KINDS, frames, folder, rules), *_close(frames.get("close", {}), folder)]
 
 
@@ -196,7 +196,7 @@ KINDS: Sequence[Kind[Rules]] = (
 )  # fmt: skip
 
 
-def _close(views: Mapping[str, RunView], folder: Path) -> list[DrawnFigure]:
+def _close(views: Mapping[str, Run], folder: Path) -> list[DrawnFigure]:
     """Draw all packets of one change, with each cure next to no cure."""
     drawn = []
     for name in (name for name in BY_NAME if name in views and name not in (NONE, FROZEN)):

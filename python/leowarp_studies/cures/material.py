@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from leowarp.report import RunView
-from leowarp.report.view import kernel_name
+from leowarp import Run
+from leowarp.report.rules import kernel_name
 from leowarp.study import Making, Material, Section
 from leowarp.study import parts as study_parts
 from leowarp_studies.cures import figures, results, runs, scalar, tables
@@ -101,7 +101,8 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> dict[str, Any]:
         frames["predictors"] = scalar.scores(scalar.jittered(transfers))
     kept = rows["close"][rows["close"]["status"] == "ok"]
     frames["close"] = {
-        parts_of(row["name"])[0]: RunView(folder / "close" / "runs" / row["run_id"]) for row in kept.to_dict("records")
+        parts_of(row["name"])[0]: Run(folder / "close" / "runs" / row["run_id"], complete=False)
+        for row in kept.to_dict("records")
     }
     return frames
 

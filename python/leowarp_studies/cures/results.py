@@ -44,7 +44,7 @@ COLUMNS = {
     "signals_bytes": "signals_bytes",
     "copied_bytes": "copied_bytes",
 }
-"""Columns that are taken from the study engine's data set: name here, name there."""
+"""Columns that are copied from the study engine's data set: name in this module, name in the engine's data set."""
 
 COUNTED = ("held_max_bytes", "held_longest_ns", "hold_full_pkts", "waiting_max_bytes", "waiting_longest_ns",
            "merge_longest_ns", "signals_bytes", "copied_bytes")  # fmt: skip
@@ -59,9 +59,9 @@ def around_changes(rows: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         Columns `variant, tcp, load` (as in `runs.LOADS`), `change` (its name), `pair, direction, step_ns`, `at_sender`
-        (true if the sender's own station switches satellites), and those of `COLUMNS`. Also `held_bytes`, the largest
-        number of bytes that any cure held at a node, and `held_ns`, the longest time for which one held a packet; both
-        are 0 without a cure. `signalling_bytes` counts the bytes of markers, notices and copies.
+        (true if the sender's own station switches satellites), and the columns of `COLUMNS`. Also `held_bytes`, the
+        largest number of bytes that any cure held at a node, and `held_ns`, the longest time for which any cure held a
+        packet; both are 0 without a cure. `signalling_bytes` counts the bytes of markers, notices and copies.
 
     Raises
     ------
@@ -95,13 +95,13 @@ def around_changes(rows: pd.DataFrame) -> pd.DataFrame:
     longest = ["held_longest_ns", "waiting_longest_ns", "merge_longest_ns"]
     frame["held_ns"] = frame[longest].max(axis=1).fillna(0.0)
     frame["signalling_bytes"] = frame["signals_bytes"].fillna(0.0) + frame["copied_bytes"].fillna(0.0)
-    # The payload capacity of the path in the time after the change. Lost throughput is given as a share of it.
+    # Payload capacity of the path in the time after the change. Lost throughput is stated as a share of this capacity.
     frame["room_bytes"] = frame["capacity_bps"] * AFTER_S / 8
     return frame.reset_index(drop=True)
 
 
 def complete(frame: pd.DataFrame) -> bool:
-    """Whether no run is missing: every variant and TCP has each change that occurs in the frame."""
+    """Whether no run is missing: every variant and TCP has a run for each change that occurs in the frame."""
     wanted = frame.groupby("load")["change"].nunique()
     have = frame.groupby(["load", "variant", "tcp"])["change"].nunique().reset_index()
     return bool((have["change"].to_numpy() == wanted.loc[have["load"]].to_numpy()).all())

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of the study, in four kinds: every variant under every TCP around the same changes; the same at loads without a
-queue; one change with all packets; and jittered transfers of `torres2020`, to which a scalar is fitted.
+"""Runs of the study, in four kinds: every variant under every TCP around the same changes; the same runs at loads
+without a queue; one change with all packets; and jittered transfers of `torres2020`, to which a scalar is fitted.
 
-Each group is a separate study (a scenario and parameters). The study engine makes and resumes it. The links of this
-study have no randomness. The study's samples are therefore changes, not seeds.
+Each group is a separate study (a scenario and parameters). The study engine makes and resumes these studies. The links
+of this study have no randomness. The study's samples are therefore changes, not seeds.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ RATES = {SATURATED: "unlimited", HIGH: "86 Mbit/s", HALF: "48 Mbit/s"}
 """Value of the scenario's `rate` for each load."""
 
 CHANGES, LOADED_CHANGES = 5, 3
-"""Number of changes per pair of cities and direction. At saturation there are 20 to a longer and 20 to a shorter path,
-at lower loads 12 of each."""
+"""Number of changes per pair of cities and direction. At saturation, there are 20 changes to a longer and 20 to a
+shorter path; at lower loads, there are 12 of each kind."""
 QUICK_TCPS, QUICK_LOADED_TCPS = ("cubic", "classic"), ("cubic",)
 QUICK_QUEUES = ("queue-100", "fq-codel")
 _NOT_QUICK = {f"{control}{name}" for name in QUEUES if name not in QUICK_QUEUES for control in ("", f"{FROZEN}-")}
@@ -67,7 +67,7 @@ def parts() -> tuple[Part, ...]:
 def _around_changes(
     name: str, why: str, variants: Sequence[str], each: int, loads: Sequence[str], quick_tcps: Sequence[str]
 ) -> Part:
-    """Runs of the variants with their TCPs around changes of every pair, at some loads."""
+    """Runs of some variants with their TCPs around changes of every pair, at some loads."""
     looked_at = route_changes.changes(each)
     # A quick group has only the first change of each pair and direction, over the first constellation.
     few = {change.identity for change in looked_at if change.number == 0 and change.pair.preset == PAIRS[0].preset}

@@ -3,7 +3,7 @@
 
 The data are transfers of `torres2020` over jittered paths, under four TCPs that distinguish loss from reordering in
 different ways. For each metric, a monotone curve (isotonic regression) is fitted to the runs of every second jitter,
-and tested on the others.
+and tested on the runs of the other jitters.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ RTT."""
 USUAL = ("mean displacement", "entropy")
 """Metrics against which `torres2020` plots throughput."""
 CLEAR, GOOD = 0.05, 0.80
-"""A metric is useful if it explains at least the second share of the variance, and if this share is larger than that of
-each metric in `USUAL` by at least the first number. Both thresholds were set before the first run."""
+"""A metric is useful if it meets two conditions: it explains at least the second number as a share of the variance, and
+this share exceeds that of each metric in `USUAL` by at least the first number. Both thresholds were set before the
+first run of the study."""
 
 _COLUMNS = {
     "mean_displacement_pkts": "flow0_mean_displacement_pkts",
@@ -97,8 +98,8 @@ def jittered(rows: pd.DataFrame) -> pd.DataFrame:
     frame["tcp"] = [profile_of(profile, json.loads(sysctl)) for profile, sysctl in profiles]
     for name in ("congestion_control", "distribution", "jitter_ns"):
         frame[name] = rows[name]
-    # Each transfer is compared with the same TCP without jitter, because a transfer is short and slow start is a part
-    # of each.
+    # Each transfer is compared with a transfer of the same TCP without jitter, because a transfer is short and slow
+    # start is a part of it.
     key = ["tcp", "congestion_control", "distribution"]
     still = frame[frame["jitter_ns"] == 0].groupby(key)["goodput_bps"].median().rename("still_bps").reset_index()
     frame = frame.merge(still, on=key, how="inner")
@@ -141,8 +142,8 @@ def scores(frame: pd.DataFrame) -> pd.DataFrame:
         for outcome, column in OUTCOMES.items():
             for number, name in NUMBERS.items():
                 squares, spreads, guesses, truths = [], [], [], []
-                # Each congestion control has its own curve, because the same retransmissions cost each of them a
-                # different throughput.
+                # Each congestion control has its own curve, because the same retransmissions cost each congestion
+                # control a different throughput.
                 for _, mine in of_tcp.groupby("congestion_control"):
                     train, test = halves(mine)
                     y = test[column].to_numpy()

@@ -15,13 +15,13 @@ from leowarp_studies.cures.variants import BY_NAME, FROZEN, NONE, SHOWN, TCP_LAB
 
 ROWS = (NONE, FROZEN, *SHOWN)
 GUIDE_LATE, GUIDE_SPURIOUS = ("reno", "cubic", "bbr"), ("reno", "cubic", "classic")
-"""TCPs that the guide's table shows."""
+"""TCPs that the table of the guide (docs/guides/route-changes.md) shows."""
 QUANTITIES = (
     "late_pkts", "spurious_pkts", "lost_pkts", "dip_ratio", "recovery_ns", "recoveries", "undos", "timeouts",
     "tail_loss_probes", "spike_ns", "ping_p50_ns", "ping_p99_ns", "ping_max_ns", "call_p50_ns", "call_p99_ns",
     "call_max_ns", "held_bytes", "held_ns", "signalling_bytes", "drops_pkts",
 )  # fmt: skip
-"""Columns of the table for programs."""
+"""Columns of the table that programs read."""
 
 
 def cures(frames: Mapping[str, Any]) -> str:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variants of the study (cures and controls) and its TCPs. Each consists of a few scenario keys."""
+"""Variants of the study (cures and controls) and its TCPs. Each variant and each TCP consists of a few scenario
+keys."""
 
 from __future__ import annotations
 
@@ -56,7 +57,7 @@ class Variant:
 
 
 LINKS = {"queue": "500 pkts", "queue_discipline": "fifo"}
-"""Links of the scenario, unless a variant sets others."""
+"""Values of the links' keys in the scenario, unless a variant sets others."""
 
 _FROZEN = {"interval": f"{NEVER_S} s"}
 _AT_HOSTS = {
@@ -74,8 +75,8 @@ CHANGE_S, INTERVAL_S = 30, 30
 """Time of the change in each run, and the interval of the schedule that senders know (`changes.BEFORE_S`)."""
 _SCHEDULE = {"period_ns": f"{INTERVAL_S} s", "phase_ns": f"{CHANGE_S} s"}
 # PROBE_RTT begins one round trip (some 100 ms) after the start of the scheduled window. PROBE_RTT keeps four packets in
-# flight for 200 ms plus a round trip. The path is empty from 50 ms after the beginning of PROBE_RTT until 300 ms later.
-# The change is placed in this period.
+# flight for 200 ms plus a round trip. The path is empty from 50 ms after the beginning of PROBE_RTT, for 300 ms. The
+# change is placed in this period.
 _EMPTIED = _SCHEDULE | {"phase_ns": f"{CHANGE_S * 1000 - 300} ms", "before_ns": "100 ms", "after_ns": "0 s"}
 _QUEUES: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
     "queue-50": ("queue of 50", "links hold 50 packets in place of 500", {"queue": "50 pkts"}),
@@ -87,11 +88,11 @@ _QUEUES: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
 """Queues that stay short, so that few packets are left behind at a change. The parameters of these queues are the
 kernel's."""
 _QUEUE_TCPS = {"queue-50": ("reno", "cubic")}
-"""The shortest queue is there only to show the trend, so it runs with two TCPs; this limits the study's cost."""
+"""The shortest queue only serves to show the trend, so it runs with two TCPs; this limits the study's cost."""
 
 NONE, FROZEN, BOTH = "none", "frozen", "move-hold"
 """Three variants: no cure; a path that does not change; and two cures that together keep the order with the least
-delay. The last of these, `hold` with `move`, serves as the oracle: packets in flight cannot be accelerated, so no
+delay. The third variant, `hold` with `move`, serves as the oracle: packets in flight cannot be accelerated, so no
 method keeps the order with less delay."""
 
 VARIANTS = (
@@ -180,7 +181,7 @@ TCP_LABELS = {"reno": "Reno", "cubic": "CUBIC", "bbr": "BBR", "classic": "classi
 
 
 def name_of(variant: str, tcp: str) -> str:
-    """Scenario name for a variant under a TCP. The rows of a data set are found by it.
+    """Scenario name for a variant under a TCP. The rows of a data set are found by this name.
 
     >>> name_of("move-hold", "cubic")
     'move-hold.cubic'

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims about the effects of reordering, and the conditions that increase it (1.25 to 1.30).
 
-The functions have the form described in `claims_transient`. Where the paper gives only words, the thresholds are
-leowarp's; each docstring explains the choice.
+The functions have the form described in `claims_transient`. Where the paper gives only words, leowarp chose the
+thresholds; each docstring explains the choice.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ STEPS_MBPS = tuple(sorted((*CAPACITIES_MBPS, 100)))
 def order_is_what_is_missed(sample: Sample) -> Outcome:
     """Share of the damage that remains if the network keeps the order at the same route changes.
 
-    The damage has two measures: the goodput missing relative to the run without route changes, and the falls of the
+    The damage has two measures: goodput that is missing relative to the run without route changes, and the falls of the
     sending rate after changes. A small value counts as no damage: a shortfall under 1 % is within the difference of two
     runs (claim 1.2), and a single fall may be chance.
 
@@ -89,7 +89,7 @@ def order_is_what_is_missed(sample: Sample) -> Outcome:
 # Implements claim 1.26 of frederiksen2024 (sections II, IV).
 def unnecessary_recovery(sample: Sample) -> Outcome:
     """Share of route changes after which the sender enters recovery and retransmits spuriously. Only changes with late
-    packets and without a drop count.
+    packets and without a drop are counted.
 
     A drop within 5 s (the attribution window) would make a recovery necessary, so such changes are left out.
 
@@ -137,8 +137,8 @@ def unnecessary_recovery(sample: Sample) -> Outcome:
 
 # Implements claim 1.27 of frederiksen2024 (section III).
 def stable_within_planes(sample: Sample) -> Outcome:
-    """Numbers of ISLs within and between planes on the paths of the three scenarios, compared with bins of low goodput
-    and with late packets per change.
+    """Number of ISLs within planes and between planes on the paths of the three scenarios, compared with bins of low
+    goodput and with late packets per change.
 
     Aalborg-Cape Town is compared with the other two scenarios. The comparison of nine with eighteen planes is shown but
     not tested: by the paper's own numbers (claim 1.15), nine planes have fewer links between planes and more drops.
@@ -173,11 +173,11 @@ def stable_within_planes(sample: Sample) -> Outcome:
 def capacity_makes_more_late(sample: Sample) -> Outcome:
     """Packets in flight before changes to a shorter path, and late packets per such change, by link capacity.
 
-    All capacities are evaluated at the same changes: those before the end of the shortest run. At each capacity, a
-    queue holds 500 packets.
+    All capacities are evaluated at the same changes: the changes before the end of the shortest run. At each capacity,
+    a queue holds 500 packets.
 
-    Returns: Numbers by sender, then by capacity in Mbit/s: `in_flight_pkts` (median), `late_per_change_pkts` (mean);
-        and `changes`, their number.
+    Returns: Numbers by sender, then by capacity in Mbit/s: `in_flight_pkts` (median), `late_per_change_pkts` (mean),
+        and `changes` (number of changes).
     """
     slugs = {sender: {mbps: capacity_slug(sender, mbps) for mbps in STEPS_MBPS} for sender in CAPACITY_SENDERS}
     end_ns = min(sample[slug].metrics.end_ns for by_mbps in slugs.values() for slug in by_mbps.values())
@@ -188,7 +188,7 @@ def capacity_makes_more_late(sample: Sample) -> Outcome:
         flight[sender], late[sender] = {}, {}
         for mbps, slug in by_mbps.items():
             changes = sample[slug].changes
-            # Changes whose attribution window would be cut off by the end of the shortest run are left out.
+            # Changes whose attribution window (5 s) would exceed the end of the shortest run are left out.
             near = changes["is_shorter"].fillna(False).astype(bool) & (changes["t_ns"] + 5_000_000_000 <= end_ns)
             shorter = changes[near]
             counts.append(len(shorter))
@@ -217,11 +217,12 @@ def capacity_makes_more_late(sample: Sample) -> Outcome:
 
 # Implements claim 1.29 of frederiksen2024 (section II).
 def events_are_frequent(sample: Sample) -> Outcome:
-    """Changes per minute that make packets late, and their share of all changes, for each scenario with CUBIC.
+    """Number of changes per minute that make packets late, and their share of all changes, for each scenario with
+    CUBIC.
 
     "Frequent" means two things here: one such change in two minutes (every fourth update of the routes), and a quarter
-    of the changes. Results for one per minute and for half of the changes are also listed. The baseline's number
-    (README.md) was known when the thresholds were chosen.
+    of the changes. Results for one such change per minute, and for half of the changes, are also listed. The baseline's
+    number (README.md) was known when the thresholds were chosen.
 
     Returns: Numbers by run: `events`, `events_per_minute`, `of_changes_ratio`.
     """
@@ -269,7 +270,7 @@ def cubic_performs_best(sample: Sample) -> Outcome:
 
 
 def _grows(values: dict[int, float]) -> bool:
-    """Whether the value increases with each larger capacity."""
+    """Whether the value increases from each capacity to the next larger one."""
     ordered = [values[mbps] for mbps in STEPS_MBPS]
     return all(one < other for one, other in pairwise(ordered))
 

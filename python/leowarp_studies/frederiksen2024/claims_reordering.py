@@ -19,7 +19,7 @@ from leowarp_studies.frederiksen2024.words import NONE_TO_TEST, changes_text, ea
 
 # Implements claim 1.18 of frederiksen2024 (section II).
 def reordering_by_shorter_routes(sample: Sample) -> Outcome:
-    """Share of the changes with late packets that lead to a shorter path, and numbers of late packets.
+    """Share of the changes with late packets that lead to a shorter path, and the number of late packets per change.
 
     The paper names "a lower load, and thus shorter buffers" as a second cause, in networks with load-balancing routing:
     see claim 1.24.
@@ -54,8 +54,8 @@ def reordering_by_shorter_queues(sample: Sample) -> Outcome:
 
         queue wait left behind - queue wait met  >  propagation of the new path - propagation of the old
 
-    The right side is `delay_step_ns`. A change to a longer path makes packets late if the queue outweighs this
-    difference.
+    The right side is the column `delay_step_ns`. A change to a longer path therefore makes packets late if the
+    difference of the queues exceeds the right side.
 
     Returns: Numbers: `changes`, `by_queue_alone_ratio` (changes whose new path is not shorter),
         `queue_outweighs_ratio`.
@@ -80,13 +80,14 @@ def _shorter_queues(changes: pd.DataFrame) -> tuple[str, float, float]:
     -------
     text : str
     by_queue_alone, outweighs : float
-        Shares of the changes: those to a path that is not shorter, and those where the queue outweighs the propagation.
+        Two shares of the changes: changes to a path that is not shorter, and changes at which the queue outweighs the
+            propagation.
     """
     step = changes["delay_step_ns"].astype("Float64") / 1e6
     queue = (changes["queue_left_wait_ns"] - changes["queue_met_wait_ns"]).astype("Float64") / 1e6
     # If the new path is equally long or longer, propagation alone makes no packet late.
     by_queue = ev.share(((step >= 0) & (queue > step)).fillna(False))
-    # The propagation difference may have either sign, so the queue is compared with its size.
+    # The propagation difference may have either sign, so the queue is compared with its absolute value.
     more = ev.share((queue > step.abs()).fillna(False))
     text = (
         f"{by_queue:.0%} of these changes went to a path that is not shorter, past a queue left behind on an abandoned "
@@ -123,13 +124,13 @@ def delay_steps_reorder_nothing(sample: Sample) -> Outcome:
 
 # Implements claim 1.19 of frederiksen2024 (section II).
 def raised_threshold(sample: Sample) -> Outcome:
-    """Pairs of runs with duplicate-ACK thresholds of 3 and of 300: how many spurious retransmissions the higher one
+    """Pairs of runs with duplicate-ACK thresholds of 3 and of 300: how many spurious retransmissions the threshold 300
     avoids, and how much it delays repairs.
 
-    TCP of Linux 6.12 detects losses by time (RACK, RFC 8985). This TCP uses the threshold only until it has seen
-    reordering. Whether the threshold absorbs reordering is therefore tested on classic TCP, without RACK. Whether it
-    breaks recovery can be tested only with losses. A full-rate flow has more than 300 packets in flight and still
-    detects a loss, so a thin flow is used too.
+    TCP of Linux 6.12 detects losses by time (RACK, RFC 8985). Linux's TCP uses the threshold only until it has seen
+    reordering. Whether the threshold absorbs reordering is therefore tested on classic TCP, without RACK. Whether the
+    threshold breaks recovery can be tested only with losses. A full-rate flow has more than 300 packets in flight and
+    still detects a loss, so a thin flow is used too.
 
     Returns: Numbers: `runs` (by run), `left_ratio` (spurious retransmissions at 300 divided by those at 3),
         `repair_slower_ratio` (repair time at 300 divided by that at 3). `runs` has spurious retransmissions and drops
@@ -153,22 +154,22 @@ def raised_threshold(sample: Sample) -> Outcome:
         after: rows[after]["spurious_retransmissions_pkts"] / max(rows[before]["spurious_retransmissions_pkts"], 1)
         for before, after in pairs
     }
-    # `max(..., 1)` above avoids a division by 0: without spurious retransmissions at 3 there is nothing to absorb. The
-    # test uses classic TCP only: RACK (tcp_recovery.c, tcp_rack_reo_wnd) ignores duplicate ACKs once it has seen
-    # reordering.
+    # `max(..., 1)` above avoids a division by 0: without spurious retransmissions at threshold 3, there is nothing to
+    # absorb. The test uses classic TCP only: RACK (tcp_recovery.c, tcp_rack_reo_wnd) ignores duplicate ACKs once it has
+    # seen reordering.
     absorbed = left["threshold-300-classic"] <= 0.1
     slower, broken, nearly = {}, {}, {}
     for name in ("lossy", "thin"):
         low, high = rows[f"threshold-3-{name}"], rows[f"threshold-300-{name}"]
         slower[name] = high["repair_median_ms"] / low["repair_median_ms"] if low["repair_median_ms"] else float("nan")
         broken[name] = high["timeouts"] > low["timeouts"] or slower[name] >= 2
-        # If no loss was repaired, the ratio is missing; then nothing could have broken.
+        # If no loss was repaired, the ratio is missing, and recovery cannot have been broken.
         if np.isnan(slower[name]) and not broken[name]:
             return Outcome("cannot be told", f"{name}: no loss was repaired that could be compared", {"runs": rows})
-        # The softer threshold, 1.5, is only mentioned in the text; the verdict uses 2.
+        # The softer limit, 1.5, is only mentioned in the text; the verdict uses 2.
         nearly[name] = slower[name] >= 1.5
-    # The claim: the threshold cannot absorb reordering without breaking loss recovery. So the claim fails if the
-    # threshold absorbs reordering and breaks nothing.
+    # The claim: the threshold cannot absorb reordering without breaking loss recovery. The verdict is therefore "fails"
+    # if the threshold absorbs reordering and breaks nothing.
     verdict: Verdict = "holds" if all(broken.values()) else "partly"
     if absorbed and not any(broken.values()):
         verdict = "does not hold"

@@ -3,7 +3,7 @@
 
 The functions have the form described in `claims_steady`. Claims about goodput variation are checked with goodput
 measured at both ends: data in order at the receiver, as an application gets it, and data acknowledged at the sender.
-The study samples goodput at 20 Hz and does not say at which end.
+The study samples goodput at 20 Hz, and does not say at which end.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def baseline_lowest_rtt(sample: Sample) -> Outcome:
     """
     middle = {slug: ev.srtt_ms(sample[slug], 0.5) for slug in SCENARIOS}
     base, nine, cape = (middle[slug] for slug in SCENARIOS)
-    # The difference is divided by the smaller RTT, so that the order of the two does not matter.
+    # The difference is divided by the smaller RTT, so that the order of the two scenarios does not matter.
     apart = abs(nine - cape) / min(nine, cape)
     parts = {"baseline lowest": base < min(nine, cape), "others comparable": apart <= 0.10}
     cause = ""
@@ -52,8 +52,8 @@ def cape_most_stable(sample: Sample) -> Outcome:
     """Two ranges of the smoothed RTT for each scenario: from the 5th to the 95th percentile, and from the 1st to the
     99th.
 
-    There are two ranges because the 1st and 99th percentiles depend on a few overflows, which the 5th and 95th do not
-    show.
+    Two ranges are used because the 1st and 99th percentiles depend on a few overflows, which the 5th and 95th
+    percentiles do not show.
 
     Returns: Numbers by run, in ms: `srtt_p5_p95_ms`, `srtt_p1_p99_ms`.
     """
@@ -111,13 +111,13 @@ def cape_no_variation(sample: Sample) -> Outcome:
 def significant_drops(sample: Sample) -> Outcome:
     """Share of the 50 ms bins below half the median, with 18 and with 9 planes, measured at both ends.
 
-    The paper says "about" 0.5 % and 1 %, hence a tolerance of a factor of 2. "Significantly" is taken to mean half the
-    median. Shares below 90 %, and shares on the same path without route changes, are listed too.
+    The paper says "about" 0.5 % and 1 %; the tolerance is therefore a factor of 2. "Significantly" is taken to mean
+    half the median. Shares below 90 %, and shares on the same path without route changes, are listed too.
 
     Returns: Numbers by end and run: `below_50_ratio`, `below_90_ratio`, `unchanging_below_50_ratio`.
     """
     half, most = ({name: _dips(sample, share, name) for name in READINGS} for share in (0.5, 0.9))
-    # These shares are stated in the study's text, not read from its figure.
+    # The study's shares are stated in its text, not read from its figure.
     expected = {"cubic": 0.005, "nine-planes": 0.010}
     controls = {slug: sample[control_slug(slug)] for slug in expected}
     still = {name: _dips(controls, 0.5, name) for name in READINGS}
@@ -155,8 +155,8 @@ def comparable_means(sample: Sample) -> Outcome:
     ratio = {slug: ev.mean_bps(sample[slug]) / ev.capacity_bps(sample[slug]) for slug in SCENARIOS}
     still = _of_control(sample, SCENARIOS)
     apart = max(mean.values()) / min(mean.values()) - 1
-    # "Comparable" and "almost unaffected" are two statements: the scenarios are similar, and changes hardly reduce
-    # goodput.
+    # The words "comparable" and "almost unaffected" are two statements: the scenarios are similar, and changes hardly
+    # reduce goodput.
     parts = {
         "within 5 %": apart <= 0.05,
         "over 95 % of capacity": min(ratio.values()) >= 0.95,
@@ -191,12 +191,13 @@ def bbr_unaffected(sample: Sample) -> Outcome:
 
 
 def _of_control(sample: Sample, slugs: tuple[str, ...]) -> dict[str, float]:
-    """Mean goodput of each run divided by that of the same path without route changes, by name of the run."""
+    """By name of the run: mean goodput of the run divided by the mean goodput of the same path without route
+    changes."""
     return {slug: ev.mean_bps(sample[slug]) / ev.mean_bps(sample[control_slug(slug)]) for slug in slugs}
 
 
 def _of_both(verdicts: list[Verdict]) -> Verdict:
-    """Combine the verdicts at both ends: their common verdict if they agree, else "partly"."""
+    """Combine the verdicts at both ends: their common verdict if they agree, otherwise "partly"."""
     return verdicts[0] if len(set(verdicts)) == 1 else "partly"
 
 

@@ -57,8 +57,9 @@ def path_delay_span(sample: Sample) -> Outcome:
 def reno_suffers_most(sample: Sample) -> Outcome:
     """Mean goodput of the three algorithms, with and without route changes, and the goodput missing after changes.
 
-    The mean alone does not show whether route changes or overflowing queues reduce goodput. The control without changes
-    shows this. So does the shortfall near changes, relative to the second before each change.
+    The mean alone does not show whether route changes or overflowing queues reduce goodput. The control run without
+    changes shows this cause. The shortfall near changes, relative to the second before each change, also shows this
+    cause.
 
     Returns: Numbers by run: `goodput_mean_mbps`, `unchanging_mean_mbps`, `lost_ratio` (1 minus the ratio of the first
         to the second), `shortfall_ratio` (see `evidence.shortfall_ratio`).
@@ -69,7 +70,7 @@ def reno_suffers_most(sample: Sample) -> Outcome:
     missing = {slug: ev.shortfall_ratio(sample[slug]) for slug in ALGORITHMS}
     parts = {
         "lowest mean": mean["reno"] == min(mean.values()),
-        # The tolerance is 1 %, because two runs of the same path differ by up to this much.
+        # The tolerance is 1 %, because two runs of the same path differ by up to 1 %.
         "loses most to changes": lost["reno"] == max(lost.values()) and lost["reno"] >= 0.01,
         "largest shortfall": missing["reno"] == max(missing.values()),
     }
@@ -90,8 +91,8 @@ def close_to_capacity(sample: Sample) -> Outcome:
     """Goodput of CUBIC and BBR relative to the payload rate of the links (1448 of 1514 bytes of a frame): mean and
     distribution.
 
-    "Close" means 95 % of the mean; the softer reading is 90 %. Figure 4 is a distribution, so nine of ten 50 ms bins
-    must be close to the capacity, too.
+    "Close" means that the mean is at least 95 % of the payload rate; the softer limit is 90 %. Figure 4 is a
+    distribution, so nine of ten 50 ms bins must be close to the capacity, too.
 
     Returns: Numbers by run: `capacity_ratio`, `close_bins_ratio` (share of the bins with at least 90 % of the
         capacity).
@@ -118,7 +119,8 @@ def close_to_capacity(sample: Sample) -> Outcome:
 
 # Implements claim 1.4 of frederiksen2024 (figure 5).
 def reno_rtt_lower(sample: Sample) -> Outcome:
-    """The nine deciles of the smoothed RTT, weighted by time. "Generally lower" means lower at eight of them.
+    """The nine deciles of the smoothed RTT, weighted by time. "Generally lower" means lower at eight of the nine
+    deciles.
 
     Returns: Numbers: `deciles_lower` (0 to 9), `srtt_deciles_ms` (nine values per run).
     """
@@ -153,7 +155,7 @@ def queues_full(sample: Sample) -> Outcome:
     """
     at = {limit: {slug: ev.full_queue_ratio(sample[slug], limit) for slug in ALGORITHMS} for limit in (0.9, 0.5)}
     parts = {slug: at[0.9][slug] > 0.5 for slug in ("cubic", "bbr")}
-    # A queue at half of its limit is not full, but it is a standing queue. Such a result gives the verdict "partly".
+    # A queue at half of its limit is a standing queue, but not a full one. A standing queue gives the verdict "partly".
     softer = [at[0.5][slug] > 0.5 for slug in ("cubic", "bbr")]
     verdict = holds_if(parts)
     if verdict == "does not hold" and any(softer):

@@ -78,7 +78,8 @@ def rtt_frame(before_ms, lowest_ms, highest_ms, after_ms):
 
 
 def made_up_run(**different):
-    """A run for which every claim about a single run holds. The run says nothing about claims that compare runs."""
+    """A run for which every claim about a single run holds. Claims that compare several runs do not follow from this
+    run."""
     depth_ratio, drops = different.pop("depth_ratio", 0.95), different.pop("drops", 2)
     delay_span_ms = different.pop("delay_span_ms", 2.0)
     flow = {"spurious_retransmissions_pkts": 0, "data_drops_pkts": 1, "goodput_mean_bps": 90e6, "late_pkts": 150,
@@ -168,7 +169,7 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.3", {"bbr": {"mean_bps": 0.94 * CAPACITY_BPS}}, "partly"),
         ("1.3", each(("cubic", "bbr"), mean_bps=0.91 * CAPACITY_BPS), "partly"),
         ("1.3", each(("cubic", "bbr"), mean_bps=0.89 * CAPACITY_BPS), "does not hold"),
-        # The goodput is close to the capacity on average, but every fifth bin is far below
+        # The goodput is close to the capacity on average, but every fifth bin is far below the capacity
         ("1.3", {"bbr": {"rates_bps": np.repeat([95e6, 50e6], [800, 200])}}, "partly"),
         ("1.3", each(("cubic", "bbr"), mean_bps=0.85 * CAPACITY_BPS, rates_bps=np.full(9, 80e6)), "does not hold"),
         ("1.4", {"reno": {"srtt_ms": np.linspace(100, 190, 101)}}, "partly"),
@@ -310,8 +311,8 @@ def test_bbr_held_by_its_window_has_four_parts(column, value, ratio):
 
 def test_the_sending_rate_falls_where_a_bin_sends_less_than_half(monkeypatch):
     monkeypatch.undo()
-    # 50 ms bins over 10 s. Each bin has 100 kB, except those from 5 to 5.1 s. The bin at 8 s has half of that, which
-    # does not count as a fall.
+    # A transfer in 50 ms bins over 10 s. Each bin has 100 kB, except those from 5 to 5.1 s. The bin at 8 s has half of
+    # that amount, which does not count as a fall.
     t_ns = np.arange(0, 10_000 * MS, ev.BIN_NS)
     sent_bytes = np.full(len(t_ns), 100_000)
     sent_bytes[t_ns == 8000 * MS] = 50_000
@@ -322,7 +323,7 @@ def test_the_sending_rate_falls_where_a_bin_sends_less_than_half(monkeypatch):
     )
     assert effects.sending_falls_after(run, [4000 * MS]) == 1
     assert effects.sending_falls_after(run, [2000 * MS, 7000 * MS]) == 0
-    # Neither instant has bins on both sides
+    # Neither of the two instants has bins on both sides
     assert effects.sending_falls_after(run, [500 * MS, 9000 * MS]) == 0
 
 
@@ -330,6 +331,6 @@ def test_packets_in_flight_are_those_of_the_last_sample_before(monkeypatch):
     monkeypatch.undo()
     samples = pd.DataFrame({"t_ns": [1000, 2000, 3000], "unacked_pkts": [10, 30, 50], "sacked_pkts": [0, 5, 50]})
     run = SimpleNamespace(main_flow=0, tables=SimpleNamespace(of_flow=lambda table, flow: samples))
-    # There is no sample before 1000; a sample at that exact instant counts as after it.
+    # There is no sample before 1000; a sample at exactly 1000 counts as after it.
     assert effects.in_flight_pkts(run, [500, 1000, 2000, 3000]) == (10 + 25) / 2
     assert np.isnan(effects.in_flight_pkts(run, []))

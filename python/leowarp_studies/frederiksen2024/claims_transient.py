@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp.report import RunView
+from leowarp import Run
 from leowarp.study.claim import Claim, Outcome, Sample, holds_if
 from leowarp_studies.frederiksen2024 import evidence as ev
 from leowarp_studies.frederiksen2024.evidence import NAMES
@@ -28,12 +28,13 @@ MS = 1_000_000
 def drops_after_changes(sample: Sample) -> Outcome:
     """Number of route changes after which some 50 ms bin has less than half of the mean of the second before.
 
-    In-order goodput stops whenever a packet is missing, so it falls even if a packet is merely late. SACK-aware
-    delivery does not fall then. Changes without a drop are also counted separately, to distinguish reordering from
-    loss. A run without route changes shows how often goodput falls for other reasons.
+    In-order goodput stops whenever a packet is missing, so it falls even if a packet is merely late. SACK-aware goodput
+    does not fall when a packet is merely late. Changes without a drop are also counted separately, to distinguish
+    reordering from loss. A run without route changes shows how often goodput falls for other reasons.
 
     Returns: Numbers by run: `changes`; `over_50`, `over_90`, `over_50_sack_aware`, `over_50_without_drop` (counts of
-        changes); `unchanging_ratio` (share of instants, 5 s apart, after which the control falls as far).
+        changes); `unchanging_ratio` (share of instants, 5 s apart, after which the goodput of the control falls as
+        far).
     """
     count: dict[str, dict[str, int]] = {"50 %": {}, "90 %": {}}
     series_count: dict[str, int] = {}
@@ -41,7 +42,7 @@ def drops_after_changes(sample: Sample) -> Outcome:
     changes, still = {}, {}
     for slug in ALGORITHMS:
         run = sample[slug]
-        depth = run.metrics.recoveries.loc[run.metrics.recoveries["flow"] == run.main_flow, "depth_ratio"].dropna()
+        depth = run.numbers.recoveries.loc[run.numbers.recoveries["flow"] == run.main_flow, "depth_ratio"].dropna()
         changes[slug] = len(depth)
         count["50 %"][slug] = int((depth > 0.5).sum())
         count["90 %"][slug] = int((depth > 0.9).sum())
@@ -49,12 +50,13 @@ def drops_after_changes(sample: Sample) -> Outcome:
         # In-order goodput stops for lost and late packets alike. Nothing was lost at the selected changes, so
         # reordering causes any fall.
         lossless = run.changes.loc[run.changes["lost_pkts"] == 0, "t_ns"]
-        # Both tables have the instant of the change, so they are joined on it.
-        rows = run.metrics.recoveries[run.metrics.recoveries["t_ns"].isin(lossless)]
+        # `changes` and `recoveries` both contain the instant of each change, so the tables are joined on it.
+        rows = run.numbers.recoveries[run.numbers.recoveries["t_ns"].isin(lossless)]
         without_loss[slug] = int((rows["depth_ratio"].fillna(0) > 0.5).sum())
         control = sample[control_slug(slug)]
-        instants_ns = np.arange(ev.SKIP_NS, control.metrics.end_ns - 2000 * MS, 5000 * MS)
-        # Even in a trial, a control is much longer than 15 s. Without instants there is nothing to compare with.
+        instants_ns = np.arange(ev.SKIP_NS, control.end_ns - 2000 * MS, 5000 * MS)
+        # Even in a trial, a control is much longer than 15 s. Without instants, the changes cannot be compared with
+        # anything.
         still[slug] = ev.falls_after(control, "in_order", instants_ns) / max(len(instants_ns), 1)
     parts = {}
     for slug in ALGORITHMS:
@@ -97,7 +99,7 @@ def window_growth(sample: Sample) -> Outcome:
         changes with late packets, in packets.
     """
     growth = {slug: ev.median(ev.growth_pkts_per_s(sample[slug])) for slug in ALGORITHMS}
-    # If one algorithm has no such change, the three cannot be compared.
+    # If one algorithm has no such change, the three algorithms cannot be compared.
     if any(np.isnan(value) for value in growth.values()):
         return NONE_TO_TEST
     parts = {slug: growth[slug] > growth["reno"] for slug in ("cubic", "bbr")}
@@ -162,8 +164,8 @@ def spike_after_a_second(sample: Sample) -> Outcome:
 def cubic_recovers_first(sample: Sample) -> Outcome:
     """Time from the first to the last retransmission within 5 s after a change.
 
-    The time in the kernel's recovery state is listed too (`recovery_state_ns`, from the socket's samples): a sender may
-    be in recovery without retransmitting.
+    The time in the kernel's recovery state is listed, too (`recovery_state_ns`, from the socket's samples): a sender
+    may be in recovery without retransmitting.
 
     Returns: Numbers by run, in seconds: `retransmitting_s`, `recovery_state_s`; medians over changes.
     """
@@ -205,7 +207,7 @@ def rtt_shapes(sample: Sample) -> Outcome:
     for slug, course in courses.items():
         before, after = course["before"], course["after"]
         if slug == "reno":
-            # For Reno the paper says "returns to slightly less", so after 5 s the RTT must not exceed its value before
+            # For Reno the paper says "returns to slightly less", so after 5 s the RTT must not exceed the RTT before
             # the change.
             match = (course["max"] > 1.1 * before) & (after <= before) & (course["again_pkts"] >= 10)
         else:
@@ -261,9 +263,10 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
         / 8e6
         / ev.floats(samples["snd_mss_bytes"])
     )
-    # The estimate is 0 until the first measurement, so the ratio is infinite there.
+    # Until the first measurement the estimate is 0, so the ratio is infinite.
     gain = ev.median(pd.Series(cwnd / bdp_pkts).replace([np.inf, -np.inf], np.nan))
-    # An estimate above 1 would be an overshoot of the filter. At about 1, only the window can limit the sender.
+    # An estimate above 1 would be an overshoot of the filter. If the estimate is about 1, only the window can limit the
+    # sender.
     bw = ev.median(samples["bbr_bw_bps"].astype("Float64") / capacity)
     parts = {
         # The tolerance is 1 %: the estimate is computed from the rate of ACKs, which arrive in pairs.
@@ -291,7 +294,7 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
         + f"its pacing is above the links' rate in the probing phase (gain 1.25) only, {over:.0%} of the time; "
         + f"median estimate of the smallest RTT {ev.median(samples['bbr_min_rtt_us']) / 1e3:.1f} ms, "
         + "propagation there and "
-        + f"back {2 * run.metrics.summary['path_delay_min_ns'] / 1e6:.1f} ms at least",
+        + f"back {2 * run.numbers.summary['path_delay_min_ns'] / 1e6:.1f} ms at least",
     )
 
 
@@ -300,7 +303,7 @@ def transient_length(sample: Sample) -> Outcome:
     """Time for which goodput stays below 90 % of its earlier value, over all changes with late packets of the three
     runs.
 
-    Transients longer than 5 s have no duration in the metrics. Such transients are counted separately, because the
+    Transients longer than 5 s have no duration in the metrics. These transients are counted separately, because a
     median without them is too small.
 
     Returns: Numbers: `duration_median_s`, `inside_ratio` (0.2 to 2.5 s), `inside_wider_ratio` (0.1 to 5 s),
@@ -334,7 +337,7 @@ def transient_length(sample: Sample) -> Outcome:
 # Implements claim 1.22 of frederiksen2024 (figure 8).
 def filter_overshoots(sample: Sample) -> Outcome:
     """BBR's bandwidth estimate in the 2 s after changes with late packets, relative to the capacity and to the estimate
-    before.
+    before the change.
 
     BBR's filter keeps the maximum of ten round trips (`bbr_bw_rtts` in tcp_bbr.c), which take 1 to 2 s here.
 
@@ -359,13 +362,13 @@ def filter_overshoots(sample: Sample) -> Outcome:
     )  # fmt: skip
 
 
-def _rtt_around(run: RunView) -> pd.DataFrame:
+def _rtt_around(run: Run) -> pd.DataFrame:
     """Smoothed RTT around each change with late packets.
 
     Returns: A row per change that has samples on both sides: `before` (last sample), `min` and `max` (within 2 s),
         `after` (last sample within 5 s), all in ms; `again_pkts` (retransmissions after the change).
     """
-    frame = run.metrics.srtt[run.main_flow]
+    frame = run.numbers.srtt[run.main_flow]
     t_ns, value = frame["t_ns"].to_numpy(), frame["srtt_us"].to_numpy() / 1e3
     rows = []
     changes = ev.disturbed(run)
@@ -378,13 +381,13 @@ def _rtt_around(run: RunView) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["before", "min", "max", "after", "again_pkts"])
 
 
-def _median_of(run: RunView, column: str) -> float:
+def _median_of(run: Run, column: str) -> float:
     """Median of a column of the route changes with late packets."""
     return ev.median(ev.disturbed(run)[column])
 
 
 def _gap_text(sample: Sample) -> str:
-    """Text for the causes of verdicts: the smoothed RTT. Only after one RTT does a sender learn of late packets."""
+    """Text for the causes of verdicts: the smoothed RTT. A sender learns of late packets only after one RTT."""
     srtt_ms = {slug: _median_of(sample[slug], "srtt_before_us") / 1e3 for slug in ALGORITHMS}
     return (
         f"smoothed RTT before those changes {plain(srtt_ms, 'ms')}: the sender hears of the first reordered packets "

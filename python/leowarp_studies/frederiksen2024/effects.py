@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from leowarp import Run
 from leowarp.metrics import DATA
 from leowarp.metrics.inputs.changes import pair_routes
 from leowarp.metrics.inputs.tables import floats
-from leowarp.report import RunView
 from leowarp_studies.frederiksen2024 import evidence as ev
 
 BEFORE_NS, AFTER_NS = 1_000_000_000, 2_000_000_000
 """The windows around a change are the same as in claim 1.6."""
 
 
-def sending_falls_after(run: RunView, instants_ns: Any) -> int:
+def sending_falls_after(run: Run, instants_ns: Any) -> int:
     """Number of instants after which the sending rate falls: some 50 ms bin within 2 s has less than half of the rate
     in the second before.
 
@@ -26,8 +26,9 @@ def sending_falls_after(run: RunView, instants_ns: Any) -> int:
     """
     bins = run.tables.bins
     mine = bins[(bins["flow"] == run.main_flow) & (bins["direction"] == DATA)]
-    # The table omits bins in which nothing was sent. Here those bins matter, so they are filled with 0.
-    sent_bytes = np.zeros(run.metrics.end_ns // ev.BIN_NS)
+    # The table omits bins in which nothing was sent. A fall is visible only if these bins are included, so they are
+    # filled with 0.
+    sent_bytes = np.zeros(run.end_ns // ev.BIN_NS)
     place = mine["t_ns"].to_numpy(dtype="int64") // ev.BIN_NS
     inside = place < len(sent_bytes)
     sent_bytes[place[inside]] = mine["sent_bytes"].to_numpy(dtype="float64")[inside]
@@ -36,24 +37,24 @@ def sending_falls_after(run: RunView, instants_ns: Any) -> int:
         # Only whole bins count: a bin that contains the change belongs to neither side.
         before = sent_bytes[max(-(-(at_ns - BEFORE_NS) // ev.BIN_NS), 0) : at_ns // ev.BIN_NS]
         after = sent_bytes[-(-at_ns // ev.BIN_NS) : (at_ns + AFTER_NS) // ev.BIN_NS]
-        if at_ns >= BEFORE_NS and at_ns + AFTER_NS <= run.metrics.end_ns:
+        if at_ns >= BEFORE_NS and at_ns + AFTER_NS <= run.end_ns:
             falls += bool(after.min() < 0.5 * before.mean())
     return falls
 
 
-def isls_by_kind(run: RunView) -> tuple[float, float]:
+def isls_by_kind(run: Run) -> tuple[float, float]:
     """Inter-satellite links on the main flow's path as (within a plane, between planes), means over time.
 
     The name of a satellite in a Walker constellation contains its plane and slot: `s-03-12`.
 
     Returns: (float, float). nan if the flow never had a path.
     """
-    flow = run.plan.flows[run.main_flow]
+    flow = run.observed_plan.flows[run.main_flow]
     routes = pair_routes(run.tables, (flow.source, flow.destination))
     starts_ns = [int(t_ns) for t_ns in routes["t_ns"]]
     within, between, weights = [], [], []
-    # A route is valid until the next one, and the last until the end of the run.
-    for t_ns, until_ns, path in zip(starts_ns, [*starts_ns[1:], run.metrics.end_ns], routes["path"], strict=True):
+    # A route is valid until the next route, and the last route until the end of the run.
+    for t_ns, until_ns, path in zip(starts_ns, [*starts_ns[1:], run.end_ns], routes["path"], strict=True):
         if path is None:
             continue
         planes = [node.split("-")[1] for node in path[1:-1]]
@@ -66,7 +67,7 @@ def isls_by_kind(run: RunView) -> tuple[float, float]:
     return float(np.average(within, weights=weights)), float(np.average(between, weights=weights))
 
 
-def in_flight_pkts(run: RunView, instants_ns: Any) -> float:
+def in_flight_pkts(run: Run, instants_ns: Any) -> float:
     """Median number of packets in flight just before some instants; nan without instants.
 
     A packet is in flight if it is sent, but neither acknowledged nor selectively acknowledged at the sender's last

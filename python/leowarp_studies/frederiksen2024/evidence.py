@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp import TraceError
+from leowarp import Run, TraceError
 from leowarp.metrics import CAUSES, DATA, goodput, holding_ns, path_queues, weighted_quantile
 from leowarp.metrics.inputs.changes import pair_routes, path_changes
 from leowarp.metrics.inputs.link_values import LinkValues
 from leowarp.metrics.inputs.tables import floats, truths
-from leowarp.report import RunView
 from leowarp.scenario.schema import Ground, Isl
 
 SKIP_NS = 10_000_000_000
@@ -38,7 +37,7 @@ COUNTERS = (
     "TCPLossUndo", "TCPSpuriousRTOs", "TCPSACKReorder", "TCPTSReorder", "TCPSackRecovery", "TCPRenoRecovery",
 )  # fmt: skip
 """The sender's kernel counters of losses, repairs and undone window reductions (include/uapi/linux/snmp.h). A run must
-have all of them."""
+have all these counters."""
 UNDOS = ("TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo")
 """Window reductions that the sender undid, by trigger (tcp_undo_cwnd_reduction and its callers)."""
 
@@ -47,7 +46,7 @@ QUEUE_OR_CHANCE = tuple(number for number, name in CAUSES.items() if name in ("q
 """Causes of a drop that have nothing to do with routes."""
 
 
-def rates_bps(run: RunView, series: str = "in_order") -> np.ndarray:
+def rates_bps(run: Run, series: str = "in_order") -> np.ndarray:
     """Goodput in 50 ms bins without the first 10 s.
 
     series: One of `metrics.GOODPUT_SERIES`: "in_order" (data delivered to the application), "acked" (at the sender), or
@@ -58,7 +57,7 @@ def rates_bps(run: RunView, series: str = "in_order") -> np.ndarray:
     return frame.loc[frame["t_ns"] >= SKIP_NS, "goodput_bps"].to_numpy()
 
 
-def mean_bps(run: RunView, series: str = "in_order") -> float:
+def mean_bps(run: Run, series: str = "in_order") -> float:
     """Mean goodput without the first 10 s.
 
     The parameters are those of `rates_bps`; the result is in bit/s of payload.
@@ -66,7 +65,7 @@ def mean_bps(run: RunView, series: str = "in_order") -> float:
     return float(rates_bps(run, series).mean())
 
 
-def capacity_bps(run: RunView) -> float:
+def capacity_bps(run: Run) -> float:
     """Payload rate of the path (95.64 Mbit/s with the study's links).
 
     A frame has 1514 bytes: 14 of Ethernet, 40 of IP and TCP headers, 12 of TCP timestamps (RFC 7323), and 1448 of
@@ -76,31 +75,31 @@ def capacity_bps(run: RunView) -> float:
     return run.capacity_bps
 
 
-def srtt_ms(run: RunView, q: float) -> float:
+def srtt_ms(run: Run, q: float) -> float:
     """Time-weighted quantile of the smoothed RTT, without the first 10 s.
 
     q: 0 to 1.
     Returns: The quantile; nan if the flow has no sample.
     """
-    frame = run.metrics.srtt[run.main_flow]
+    frame = run.numbers.srtt[run.main_flow]
     frame = frame[frame["t_ns"] >= SKIP_NS]
     value = weighted_quantile(frame["srtt_us"].to_numpy(), frame["held_ns"].to_numpy(), q)
     return float("nan") if value is None else value / 1e3
 
 
-def reordered(run: RunView) -> pd.DataFrame:
-    """Route changes that make a packet late: those of `disturbed` with at least one late packet."""
+def reordered(run: Run) -> pd.DataFrame:
+    """Route changes that make a packet late: the changes of `disturbed` with at least one late packet."""
     changes = disturbed(run)
     return changes[changes["late_pkts"].fillna(0) > 0]
 
 
-def disturbed(run: RunView) -> pd.DataFrame:
-    """Route changes that affected packets: at least one was late, or was lost although no queue was full.
+def disturbed(run: Run) -> pd.DataFrame:
+    """Route changes that affected packets: at least one packet was late, or was lost although no queue was full.
 
     Such losses occur while nodes switch one by one, or while a new link first resolves its neighbour's address.
 
-    Returns: A row per change: columns of the metrics' `changes` (`t_ns`, `late_pkts`, `delay_step_ns`, ...), then those
-        of `recoveries` of the main flow (`fell_after_ns`, `duration_ns`, `cwnd_min_pkts`, ...).
+    Returns: A row per change. The columns are those of the metrics' `changes` (`t_ns`, `late_pkts`, `delay_step_ns`,
+        ...), then those of `recoveries` of the main flow (`fell_after_ns`, `duration_ns`, `cwnd_min_pkts`, ...).
     """
     drops = run.tables.drops
     mine = drops[(drops["flow"] == run.main_flow) & (drops["flow_direction"] == DATA)]
@@ -110,32 +109,32 @@ def disturbed(run: RunView) -> pd.DataFrame:
     # trip before the change.
     lost = np.searchsorted(gone_ns, at_ns + 2_000_000_000) > np.searchsorted(gone_ns, at_ns - 200_000_000)
     changes = run.changes[(run.changes["late_pkts"].fillna(0) > 0).to_numpy() | lost]
-    mine = run.metrics.recoveries[run.metrics.recoveries["flow"] == run.main_flow]
+    mine = run.numbers.recoveries[run.numbers.recoveries["flow"] == run.main_flow]
     # Columns that both tables have are taken once; otherwise they would appear twice, as `_x` and `_y`.
     names = [name for name in mine.columns if name not in changes.columns or name == "t_ns"]
     return changes.merge(mine[names], on="t_ns", how="inner")
 
 
-def counters(run: RunView) -> dict[str, int]:
+def counters(run: Run) -> dict[str, int]:
     """The sender's TCP counters at the end of the run; the names are those of /proc/net/netstat.
 
     Returns: The counters in `COUNTERS` of the sending host, over the whole run.
     Raises TraceError if the run lacks one of the counters.
     """
     table = run.tables.counters
-    sender = run.plan.flows[run.main_flow].source
+    sender = run.observed_plan.flows[run.main_flow].source
     mine = table[table["host"] == run.tables.host_number(sender)]
     last = mine.sort_values("t_ns", kind="stable").groupby("counter", observed=True)["value"].last()
     # The trace writes TcpExt.TCPTimeouts, while `COUNTERS` and the kernel's source omit the group.
     known = {str(name).removeprefix("TcpExt").lstrip("."): int(value) for name, value in last.items()}
     absent = [name for name in COUNTERS if name not in known]
     if absent:
-        # Counters are recorded from the start of a run. If one is missing, this kernel gives it another name.
+        # Counters are recorded from the start of a run. If a counter is missing, this kernel gives it another name.
         raise TraceError(f"{run.path.name} has no TCP counter {', '.join(absent)}", hint="is its kernel your own?")
     return {name: known[name] for name in COUNTERS}
 
 
-def counters_text(run: RunView) -> str:
+def counters_text(run: Run) -> str:
     """The reactions of the sender's TCP as one line of text."""
     counted = counters(run)
     undone = sum(counted[name] for name in UNDOS)
@@ -145,67 +144,68 @@ def counters_text(run: RunView) -> str:
     )
 
 
-def full_queue_ratio(run: RunView, share_of_limit: float) -> float:
+def full_queue_ratio(run: Run, share_of_limit: float) -> float:
     """Share of time, after 10 s, in which the queue of some link on the current path is filled to this share of its
     limit.
 
     share_of_limit: 0 to 1, relative to the smallest limit on the path. A limit in bytes is converted to full packets.
-    Returns: A share from 0 to 1.
+    Returns: A share of time from 0 to 1.
     Raises TraceError if the run recorded no queues.
     """
-    # A path's queues may have either limit. The smaller is used, because a share of the larger might never be reached.
+    # The queues of a path may have limits in packets or in bytes, and thus different limits. The smaller limit is used,
+    # because a share of the larger limit might never be reached.
     limit_pkts = min(_limit_pkts(run, section) for section in (run.plan.isl, run.plan.ground))
-    end_ns = run.metrics.end_ns
+    end_ns = run.end_ns
     if run.plan.observe.queues_ns is None:
         raise TraceError(f"{run.path.name} recorded no queues", hint="run it again with observe.queues")
     # The share is evaluated only at the queue samples, because the queue is unknown between them.
     grid = np.arange(SKIP_NS, end_ns, run.plan.observe.queues_ns, dtype="int64")
     full = np.zeros(len(grid), dtype=bool)
-    flow = run.plan.flows[run.main_flow]
+    flow = run.observed_plan.flows[run.main_flow]
     for in_force, waiting_pkts in path_queues(run.tables, (flow.source, flow.destination), end_ns, grid):
         # Queues of links that the route has left no longer count, though packets may still wait in them.
         full |= in_force & (waiting_pkts >= share_of_limit * limit_pkts)
     return float(full.mean())
 
 
-def _limit_pkts(run: RunView, section: Isl | Ground) -> float:
+def _limit_pkts(run: Run, section: Isl | Ground) -> float:
     """A queue's limit in full packets; exactly one of the two limits is set."""
     if section.queue_pkts is not None:
         return float(section.queue_pkts)
-    return float(section.queue_bytes or 0) / (run.ip_bytes + section.overhead_bytes)
+    return float(section.queue_bytes or 0) / (run.plan.network.mtu_bytes + section.overhead_bytes)
 
 
-def isl_delay_span_ns(run: RunView) -> int:
+def isl_delay_span_ns(run: Run) -> int:
     """Largest minus smallest propagation delay of the path's ISLs, without ground links.
 
     Delays are compared over the whole run, at every instant at which link delays change.
     """
-    flow = run.plan.flows[run.main_flow]
+    flow = run.observed_plan.flows[run.main_flow]
     links = LinkValues(run.tables.timeline)
     routes = pair_routes(run.tables, (flow.source, flow.destination))
     step_ns = int(run.plan.routing.link_interval_ns)
     values = []
     for index, (t_ns, path) in enumerate(zip(routes["t_ns"], routes["path"], strict=True)):
-        # A route is valid until the next one of the same pair, and the last until the end of the run.
-        until_ns = int(routes["t_ns"].iloc[index + 1]) if index + 1 < len(routes) else run.metrics.end_ns
+        # A route is valid until the next route of the same pair, and the last route until the end of the run.
+        until_ns = int(routes["t_ns"].iloc[index + 1]) if index + 1 < len(routes) else run.end_ns
         if path is not None:
             # Delays change only at the link instants, so one evaluation at each instant covers all.
             values += [links.path_delay_ns(path[1:-1], at) for at in range(int(t_ns), until_ns, step_ns)]
     return max(values) - min(values)
 
 
-def shortfall_ratio(run: RunView, window_ns: int = 5_000_000_000) -> float:
-    """Missing goodput in the 5 s after route changes, as a share of what the rate of the second before would have
-    given.
+def shortfall_ratio(run: Run, window_ns: int = 5_000_000_000) -> float:
+    """Goodput missing in the 5 s after route changes, divided by the goodput that the rate of the second before each
+    change would have given.
 
     window_ns: Length of time after a change in which goodput is measured. Changes are 30 s apart in the study's
         scenarios, so the windows do not overlap.
-    Returns: The share. The missing share is below 0 if goodput rises after changes, and nan without any change.
+    Returns: The missing share. The share is below 0 if goodput rises after changes, and nan without any change.
     """
     missing, expected = 0.0, 0.0
     frame = goodput(run.tables, run.main_flow, "in_order", BIN_NS)
     t_ns, rate = frame["t_ns"].to_numpy(), frame["goodput_bps"].to_numpy()
-    flow = run.plan.flows[run.main_flow]
+    flow = run.observed_plan.flows[run.main_flow]
     for change in path_changes(run.tables, (flow.source, flow.destination)):
         # Goodput is compared with the second before, not with the capacity: a flow that was already slow loses nothing
         # through the change.
@@ -217,15 +217,16 @@ def shortfall_ratio(run: RunView, window_ns: int = 5_000_000_000) -> float:
     return missing / expected if expected else float("nan")
 
 
-def falls_after(run: RunView, series: str, instants_ns: Any) -> int:
+def falls_after(run: Run, series: str, instants_ns: Any) -> int:
     """Number of instants after which goodput falls: some 50 ms bin within 2 s has less than half of the goodput in the
     second before.
 
-    series: See `rates_bps`.
+    series: A goodput series, as in `rates_bps`.
     instants_ns: Route changes, or other instants.
-    Returns: The number. Only instants with bins on both sides count, so not those in the first second or at the end.
+    Returns: The number. Only instants with bins on both sides count, so instants in the first second or at the end do
+        not count.
     """
-    rate = run.metrics.goodput[run.main_flow, series]
+    rate = run.numbers.goodput[run.main_flow, series]
     t_ns, value = rate["t_ns"].to_numpy(), rate["goodput_bps"].to_numpy()
     falls = 0
     for at_ns in instants_ns:
@@ -235,11 +236,12 @@ def falls_after(run: RunView, series: str, instants_ns: Any) -> int:
     return falls
 
 
-def dips_by_cause(run: RunView, share_of_median: float) -> dict[str, int]:
+def dips_by_cause(run: Run, share_of_median: float) -> dict[str, int]:
     """Number of low in-order goodput bins ("dips") after 10 s, grouped by the event that preceded them.
 
-    There are three causes. "overflow": a data packet was dropped in the second before. "route change": otherwise, the
-    route changed in the 2 s before. "other": neither, for instance BBR's probing for the smallest RTT.
+    There are three causes. "overflow": a data packet was dropped in the second before. "route change": no packet was
+    dropped, but the route changed in the 2 s before. "other": neither happened; an example is BBR's probing for the
+    smallest RTT.
 
     share_of_median: 0 to 1. A bin is a dip if it is below this share of the median.
     Returns: Bins by cause; their sum is the number of dips.
@@ -270,7 +272,7 @@ def dips_by_cause(run: RunView, share_of_median: float) -> dict[str, int]:
     }
 
 
-def dips_text(run: RunView, share_of_median: float) -> str:
+def dips_text(run: Run, share_of_median: float) -> str:
     """`dips_by_cause` as text, for the causes of verdicts."""
     dips = dips_by_cause(run, share_of_median)
     return (
@@ -279,13 +281,13 @@ def dips_text(run: RunView, share_of_median: float) -> str:
     )
 
 
-def dips_ratio(run: RunView, share_of_median: float, series: str = "in_order") -> float:
+def dips_ratio(run: Run, share_of_median: float, series: str = "in_order") -> float:
     """Share of the 50 ms bins of goodput (see `rates_bps`) that are below a share of their median."""
     rate = rates_bps(run, series)
     return share(rate < share_of_median * median(rate))
 
 
-def growth_pkts_per_s(run: RunView, span_ns: int = 5_000_000_000) -> list[float]:
+def growth_pkts_per_s(run: Run, span_ns: int = 5_000_000_000) -> list[float]:
     """Growth of the congestion window after each change of `disturbed`. Growth is measured for 5 s, from the lowest
     sample in the first 2 s.
 
@@ -308,7 +310,7 @@ def growth_pkts_per_s(run: RunView, span_ns: int = 5_000_000_000) -> list[float]
     return slopes
 
 
-def repair_delays_ns(run: RunView) -> np.ndarray:
+def repair_delays_ns(run: Run) -> np.ndarray:
     """Repair time of each data packet truly lost: from its sending to the first retransmission of its first byte.
 
     The packet records (`drop_cause`) decide which packets are truly lost, whatever the sender assumes. A loss that was
@@ -320,13 +322,13 @@ def repair_delays_ns(run: RunView) -> np.ndarray:
     mine = packets[(packets["flow"] == run.main_flow) & (packets["direction"] == DATA)]
     lost = mine[mine["drop_cause"].notna() & ~truths(mine["is_retransmission"])]
     again = mine[truths(mine["is_retransmission"])].sort_values("sent_ns", kind="stable")
-    # Only the first retransmission counts. If this one is lost too, its own repair is a separate loss.
+    # Only the first retransmission counts. If this retransmission is lost too, its own repair is a separate loss.
     first = again.drop_duplicates("seq").set_index("seq")["sent_ns"]
     repaired = lost[lost["seq"].isin(first.index)]
     return (first.loc[repaired["seq"]].to_numpy() - repaired["sent_ns"].to_numpy()).astype("int64")
 
 
-def estimates_around(run: RunView, span_ns: int) -> pd.DataFrame:
+def estimates_around(run: Run, span_ns: int) -> pd.DataFrame:
     """BBR's highest bandwidth estimate before and after each change of `disturbed`.
 
     span_ns: Length of time examined on either side.
@@ -356,9 +358,9 @@ def busiest_minute(instants_ns: Any) -> int:
     return int((np.searchsorted(t_ns, t_ns + 60_000_000_000, side="left") - np.arange(len(t_ns))).max())
 
 
-def delay_steps(run: RunView) -> int:
+def delay_steps(run: Run) -> int:
     """Number of delay steps on the current path while the path itself stayed the same."""
-    flow = run.plan.flows[run.main_flow]
+    flow = run.observed_plan.flows[run.main_flow]
     delays = run.path_delay(flow.source, flow.destination)
     steps_ns = set(delays["t_ns"].to_numpy()[1:][np.diff(delays["delay_ns"].to_numpy(dtype="float64")) != 0])
     return len(steps_ns - set(run.changes["t_ns"]))
@@ -376,7 +378,7 @@ def median(values: Any) -> float:
     return float(np.median(array)) if len(array) else float("nan")
 
 
-def window_weights(run: RunView) -> tuple[pd.DataFrame, np.ndarray]:
+def window_weights(run: Run) -> tuple[pd.DataFrame, np.ndarray]:
     """Socket samples of the main flow after 10 s, and the time for which each is valid.
 
     Returns samples: Rows of the trace's `sockets`.
@@ -384,4 +386,4 @@ def window_weights(run: RunView) -> tuple[pd.DataFrame, np.ndarray]:
     """
     samples = run.tables.sockets[(run.tables.sockets["flow"] == run.main_flow)]
     samples = samples[samples["t_ns"] >= SKIP_NS]
-    return samples, holding_ns(samples["t_ns"].to_numpy(), run.metrics.end_ns)
+    return samples, holding_ns(samples["t_ns"].to_numpy(), run.end_ns)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from leowarp import TraceError
-from leowarp.report import FIGURES, RunView, figure, save
+from leowarp import Run, TraceError
+from leowarp.report import FIGURES, figure, save
 from leowarp.study import DrawnFigure
 from leowarp_studies.frederiksen2024.runs import ALGORITHMS, CLASSIC_TCP, EMULATOR_LINKS, SCENARIOS
 
@@ -81,19 +81,19 @@ STUDY_FIGURES = (
 """Figures in the order of the page: the study's figures 2 to 9, then those that explain causes."""
 
 
-def draw(views: Mapping[str, RunView], folder: Path) -> list[DrawnFigure]:
+def draw(views: Mapping[str, Run], folder: Path) -> list[DrawnFigure]:
     """Draw all figures whose runs exist into `folder`.
 
     views: Views of the runs, by name of the run.
     folder: Folder for the figures; created if missing.
-    Returns: One result per entry of `STUDY_FIGURES`. If a figure could not be drawn, its result has the reason.
+    Returns: One result per entry of `STUDY_FIGURES`. If a figure could not be drawn, its result has the reason instead.
     """
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
     for item in STUDY_FIGURES:
         # The caption is taken from the report, so that a figure has the same text in a study and in a run.
         caption, missing = FIGURES[item.name].caption, None
-        # A figure compares several runs. If one is missing, the figure would not show what its title says, so it is
+        # A figure compares several runs. If a run is missing, the figure would not show what its title says, so it is
         # left out.
         absent = [slug for slug in item.runs if slug not in views]
         if absent:
@@ -101,7 +101,7 @@ def draw(views: Mapping[str, RunView], folder: Path) -> list[DrawnFigure]:
         else:
             try:
                 options = dict(item.options)
-                end_s = min(views[slug].metrics.end_ns for slug in item.runs) / 1e9
+                end_s = min(views[slug].end_ns for slug in item.runs) / 1e9
                 if "end_s" in options:
                     # A trial (`--duration 60 s`) ends before the ten minutes of figure 6.
                     options["end_s"] = min(options["end_s"], end_s)

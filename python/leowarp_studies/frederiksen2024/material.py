@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from leowarp import ScenarioError
-from leowarp.report import RunView, html
+from leowarp import Run, ScenarioError
+from leowarp.report import html
+from leowarp.report.rules import rules_of
 from leowarp.study import Making, Material, Section
 from leowarp.study.directory import collect_results, make_runs, write_study
 from leowarp_studies.frederiksen2024 import figures, runs
@@ -49,19 +50,20 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
     chosen = runs.all_runs(count)
     settings = {"run.duration": duration} if duration else {}
     if duration:
-        # Controls set their own length. This length is removed here, because it would override `duration`.
+        # Controls set their own length. This length is removed here, because it would override the argument `duration`.
         chosen = tuple(replace(run, set={k: v for k, v in run.set.items() if k != "run.duration"}) for run in chosen)
     made, failures = make_runs(
         making.folder, chosen, settings=settings, at_once=making.at_once, kernel=making.kernel, force=making.force,
         progress=making.progress,
     )  # fmt: skip
-    # Without runs no claim can be checked. The first failure then says more than a page of "cannot be told".
+    # Without runs, no claim can be checked. The failure of the first run then says more than a page of "cannot be
+    # told".
     if not made:
         raise next(iter(failures.values()))
     write_study(making.folder, KEY, chosen, settings)
     collect_results(making.folder, made)
-    # All runs are read from disk. Runs that already existed and new ones are therefore checked alike.
-    views = {slug: RunView(path) for slug, path in made.items()}
+    # All runs are read from disk. Existing runs and new runs are therefore checked alike.
+    views = {slug: Run(path, complete=False) for slug, path in made.items()}
     warnings = [f"{slug}: {text}" for slug, run in views.items() for text in run.warnings]
     if duration:
         warnings.insert(0, f"every run lasts {duration} in place of the study's 1000 s: a trial, and no reproduction")
@@ -79,9 +81,9 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
     )
 
 
-def _samples(views: dict[str, RunView], count: int) -> list[tuple[str, Mapping[str, Any]]]:
-    """(name, runs by the name that claims use) for each condition. The first condition also has the runs made for
-    single claims.
+def _samples(views: dict[str, Run], count: int) -> list[tuple[str, Mapping[str, Any]]]:
+    """(name, runs by the name that claims use) for each condition. The first condition also has the runs that were made
+    for single claims.
 
     views: All runs by name, without those that failed.
     count: Number of conditions.
@@ -102,24 +104,26 @@ def _samples(views: dict[str, RunView], count: int) -> list[tuple[str, Mapping[s
     return samples
 
 
-def _cost(views: Mapping[str, RunView], duration: str | None) -> str:
+def _cost(views: Mapping[str, Run], duration: str | None) -> str:
     """Text for the terminal: the cost of the runs, and a notice if this is only a trial."""
     spent = f"{len(views)} runs, {sum(float(run.summary['cpu_s']) for run in views.values()):,.0f} CPU s"
     return spent if duration is None else f"{spent}; runs of {duration}: a trial, and no reproduction"
 
 
-def _rules_table(run: RunView) -> str:
+def _rules_table(run: Run) -> str:
     """The rules of one run as an HTML table: clock, links, kernel, TCP."""
-    return html.table("Rules of the baseline run", ["rule", "value"], run.rules(), left=frozenset((0, 1)))
+    return html.table(
+        "Rules of the baseline run", ["rule", "value"], rules_of(run.document, run.manifest), left=frozenset((0, 1))
+    )
 
 
-def _runs_table(views: Mapping[str, RunView]) -> str:
+def _runs_table(views: Mapping[str, Run]) -> str:
     """HTML table with one row per run: the link to its page, its results, and the effects of route changes."""
     rows = []
     for slug, run in views.items():
         flow = run.summary["flows"][run.main_flow]
         rows.append([
-            f'<a href="runs/{html.text(slug)}/50-report/index.html">{html.text(slug)}</a>', run.algorithm,
+            f'<a href="runs/{html.text(slug)}/50-report/index.html">{html.text(slug)}</a>', flow["congestion_control"],
             _scaled(flow["goodput_mean_bps"], 1e6), _scaled(flow["srtt_p50_us"], 1e3),
             _scaled(flow["srtt_p99_us"], 1e3),
             run.summary["route_changes"], run.summary["route_changes_with_late_pkts"], flow["late_pkts"],

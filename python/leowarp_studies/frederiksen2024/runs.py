@@ -85,12 +85,12 @@ class Condition:
     key: Prefix of the names of the condition's runs; "" for the study's own condition.
     name: Name of the condition in tables.
     slugs: Names of `CORE` that the condition includes.
-    set: Scenario keys that are added to those of each run.
+    set: Scenario keys that are added to the keys of each run.
     example: Scenario to use instead of the three example scenarios. The changes `TO_NINE_PLANES` and `TO_CAPE_TOWN`
         then derive the second and the third path from it.
     controls_of: Key of the condition whose runs without route changes serve as controls. Controls of another condition
-        have the same queues and TCP, but a path that differs by some ms. None: there are no controls, and claims that
-        need them are not checked.
+        have the same queues and the same TCP, but a path that differs by some ms. None: the condition has no controls,
+        and claims that need controls are not checked.
     is_stack: True for the three conditions (combinations of TCP and links) in which every claim is checked.
     has_ordered: True if its three algorithms also run over a network that keeps the order (`ORDERED`).
     """
@@ -177,7 +177,7 @@ CONDITIONS = (
         ALGORITHMS, STAGGERED, EMULATOR, controls_of="emulator",
     ),
 )  # fmt: skip
-"""Conditions in the order of tables. The first one decides a claim's verdict."""
+"""Conditions in the order of tables. The first condition decides a claim's verdict."""
 STACKS = sum(condition.is_stack for condition in CONDITIONS)
 
 RAISED = {"net.ipv4.tcp_reordering": "300", "net.ipv4.tcp_max_reordering": "300"}
@@ -219,7 +219,7 @@ CAPACITY_DURATION = "300 s"
 
 
 def capacity_slug(sender: str, capacity_mbps: int) -> str:
-    """Name of a sender's run over links of this capacity. At 100 Mbit/s it is the name of the study's own run.
+    """Name of a sender's run over links of this capacity. At 100 Mbit/s, the name is that of the study's own run.
 
     >>> capacity_slug("bbr", 400), capacity_slug("bbr", 100)
     ('capacity-400-bbr', 'bbr')

@@ -11,10 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from leowarp import GuestError, ScenarioError, TraceError, scenario
+from leowarp import GuestError, Run, ScenarioError, TraceError, scenario
 from leowarp.base import layout
 from leowarp.metrics import metrics, read_tables
-from leowarp.report import RunView
 from leowarp.study import Claim, Outcome, reproduce, studies
 from leowarp.study import directory as directories
 from leowarp.study.claim import holds_if, judged
@@ -29,7 +28,7 @@ from support.synthetic.run import write_synthetic_run
 def template(tmp_path_factory):
     """A synthetic run with metrics, used as a template."""
     path = write_synthetic_run(tmp_path_factory.mktemp("template") / "run")
-    view = RunView(path)
+    view = Run(path, complete=False)
     metrics(read_tables(path), view.plan).with_cost(cpu_s=1.0, wall_s=1.0).write(path)
     return path
 
@@ -60,7 +59,8 @@ def made(monkeypatch, template):
     broken: set[str] = set()
     run_many.asked, run_many.broken = asked, broken
     monkeypatch.setattr(directories, "run_many", run_many)
-    # Only one figure with several runs is drawn here: drawing all takes half a minute, and they have their own tests.
+    # Only one figure with several runs is drawn here: drawing all figures takes half a minute, and they have their own
+    # tests.
     monkeypatch.setattr(study_figures, "STUDY_FIGURES", study_figures.STUDY_FIGURES[3:4])
     return run_many
 
@@ -182,7 +182,7 @@ def test_unknown_studies_and_samples_are_refused(tmp_path):
 
 
 def test_samples_are_judged_each_and_the_first_decides(template):
-    views = {"a": RunView(template)}
+    views = {"a": Run(template, complete=False)}
     seen = []
 
     def evaluate(sample):
@@ -212,7 +212,7 @@ def test_evidence_of_the_synthetic_run(template):
     from leowarp_studies.frederiksen2024 import evidence as ev
     from support.synthetic import run as syn
 
-    run = RunView(template)
+    run = Run(template, complete=False)
     assert ev.isl_delay_span_ns(run) == (31 - 20) * syn.MS
     assert ev.repair_delays_ns(run).tolist() == [119_750_000] * 3
     assert ev.counters(run)["TCPDSACKRecv"] == syn.SPURIOUS_PKTS

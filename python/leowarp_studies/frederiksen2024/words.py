@@ -13,8 +13,8 @@ from leowarp_studies.frederiksen2024.evidence import NAMES
 from leowarp_studies.frederiksen2024.runs import SCENARIOS
 
 NONE_TO_TEST = Outcome("cannot be told", "no route change of these runs made a packet late or lost one")
-"""Outcome of a claim about reordering if none occurred: nothing was tested, and this does not count against the
-study."""
+"""Outcome of a claim about reordering if no reordering occurred: nothing was tested, and this does not count against
+the study."""
 LATE = "changes with late packets, or with packets lost otherwise than at a queue"
 """Wording that descriptions of tests share."""
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes, loads and arms. Each run has one change of the path; an arm says what else happens at the change.
+"""Routes, loads and arms. Each run has one change of the path; an arm is a condition at this change.
 
-Samples are changes at which the sender's own station switches to another satellite, because the queue of a full path is
-there. An arm differs from its control in a few keys, so that a difference in results has one cause.
+A sample is a change at which the sender's own station switches to another satellite, because the queue of a full path
+is at this station. An arm differs from its control in a few keys, so that a difference in results has one cause.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 CHANGE_S = 9
-"""Time of the change in a run, and interval between route updates. Until the change, the path of the start is in
+"""Time of the change in a run, and interval between route updates. Until the change, the path of the run's start is in
 force."""
 NEVER = "3600 s"
 RATE_BPS = 10_000_000
 QUEUE = "80 pkts"
 """The bandwidth-delay product is 76 packets of 1514 bytes, at 92 ms from Madrid to Tokyo and back."""
 GAP_MS, ACQUISITION_S = 40, 1
-"""Length of a gap, within the range of `examples/dish-lasers.toml`, and time to point a laser again; finding it anew
-would take longer."""
+"""Length of a gap, within the range of `examples/dish-lasers.toml`, and time to point a laser again; finding the other
+satellite anew would take longer."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class Route:
 
     name: Name of the route in names of runs.
     scenario: Name of the example that the runs extend.
-    changes_s: Times on the constellation's clock at which the sender's station switches to another satellite, and the
-        receiver's does not.
-    lasers_s: Times at which a path takes a link between satellites that was out of range `CHANGE_S` before; empty if
-        there are none.
+    changes_s: Times on the constellation's clock at which the sender's station switches to another satellite, but the
+        receiver's station does not.
+    lasers_s: Times at which a path begins to use a link between satellites that was out of range `CHANGE_S` seconds
+        before; empty if there are no such times.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Route:
 
 ROUTES = (
     # The instants are spread over the changes of the first half hour, with updates every 9 s. There are 19 such
-    # changes, and 10 with a new laser.
+    # changes, and 10 changes with a new laser.
     Route("madrid-tokyo", "Madrid to Tokyo", "madrid-tokyo", "Madrid", "Tokyo",
           (117, 477, 693, 1053, 1404), (189, 378, 558, 738, 918)),
     # The half hour has 16 such changes. A +Grid of one shell never has a new laser; with links by a range of 2500 km, 1
@@ -65,7 +65,7 @@ START_S = (0, 1, 2, 3, 4)
 point of a cycle, the results would not represent its other points."""
 PAGE_BEFORE_S = (0.5, 0.8, 1.1, 1.4, 1.7)
 """Time from the start of a page load to the change, by sample. A page is sent in bursts, so a gap of 40 ms may fall
-between two of them."""
+between two bursts."""
 DURATION_S = {RENO: 18, CUBIC: 18, BBR: 18, CALL: 15, PAGE: 18}
 
 FROZEN, ORDERED, MOVED, PLAIN = "frozen", "ordered", "moved", "plain"
@@ -79,11 +79,11 @@ CHANGES, LASERS, DISHES = "changes", "lasers", "dishes"
 
 @dataclass(frozen=True)
 class Arm:
-    """A condition at the change: something that happens there, or nothing.
+    """A condition at the change: an event or no event.
 
     control: Name of the arm with which this arm is compared.
     keys: Keys of a scenario, dotted, or whole sections.
-    dish: Keys of the receiver's access link; None: the receiver has none.
+    dish: Keys of the receiver's access link; None: the receiver has no access link.
     """
 
     name: str

@@ -40,7 +40,7 @@ from leowarp_studies.gaps.results import extra, values
 FRAME = "runs"
 """Name of the data set that claims use."""
 NOTHING_MS = 20
-"""Harm up to this limit counts as none; one loss more or less changes the harm by about this much."""
+"""Harm up to this limit counts as no harm, because one loss more or less changes the harm by about this much."""
 
 Extras = dict[str, Middle]
 
@@ -70,8 +70,8 @@ def _outcome(parts: dict[str, bool], measured: Sequence[tuple[str, Extras]], uni
 
 
 def _at_most(sample: Sample, arm: str, loads: Sequence[str], most_ms: float, *, within: bool = False) -> Outcome:
-    """Outcome of a claim that the median extra harm, for each route and load, is at most `most_ms`. With `within`, it
-    must also be at least `-most_ms`."""
+    """Outcome of a claim that the median extra harm, for each route and load, is at most `most_ms`. With `within`, the
+    median must also be at least `-most_ms`."""
     found = _extras(sample, arm, loads)
     parts = {name: one.median <= most_ms and (not within or one.median >= -most_ms) for name, one in found.items()}
     return _outcome(parts, [("extra", found)])
@@ -95,7 +95,8 @@ def reordering_alone(sample: Sample) -> Outcome:
 
 # Implements claim 7.3 of gaps (claims 5.1 and 5.2 of cures).
 def queue_makes_late(sample: Sample) -> Outcome:
-    """Late packets with the queue left behind, compared with those with the queue moved; sums over all samples."""
+    """Late packets with the queue left behind, compared with late packets with the queue moved; sums over all
+    samples."""
     frame = sample[FRAME]
     late = {
         f"{BY_ROUTE[route].label}, {LOADS[load]}": [
@@ -118,8 +119,8 @@ def queue_left_behind(sample: Sample) -> Outcome:
 
 # Implements claim 7.5 of gaps (a loss in a gap is real).
 def gap_outweighs(sample: Sample) -> Outcome:
-    """Extra harm of the gap compared with a change without it. This is compared with the extra harm of a change without
-    a gap, relative to no change."""
+    """Two extra harms are compared: that of a change with the gap relative to a change without it, and that of a change
+    without the gap relative to no change."""
     gap = _extras(sample, LOST, (RENO, CUBIC))
     rest = _extras(sample, PLAIN, (RENO, CUBIC), control=FROZEN)
     return _outcome(dict(_less(rest, gap)), [("gap", gap), ("all else", rest)])
@@ -127,7 +128,7 @@ def gap_outweighs(sample: Sample) -> Outcome:
 
 # Implements claim 7.6 of gaps (BBR takes no single loss for congestion).
 def bbr_suffers_less(sample: Sample) -> Outcome:
-    """Extra harm that the gap causes for BBR, compared with that for CUBIC."""
+    """Extra harm that the gap causes for BBR, compared with its extra harm for CUBIC."""
     return _bbr_below_cubic(sample, LOST)
 
 
@@ -149,13 +150,13 @@ def buffering_costs_its_length(sample: Sample) -> Outcome:
 
 # Implements claim 7.8 of gaps (the old link carries meanwhile).
 def make_before_break(sample: Sample) -> Outcome:
-    """Extra harm of a gap during which the old link carries the packets."""
+    """Extra harm of a gap during which the old link still carries the packets."""
     return _at_most(sample, OLD, TCPS, NOTHING_MS, within=True)
 
 
 # Implements claim 7.9 of gaps (30 frames a second: 40 ms meet one or two).
 def call_loses_frames(sample: Sample) -> Outcome:
-    """Number of frames that never arrived completely, minus those of a change without a gap."""
+    """Number of frames that never arrived completely, minus the same number for a change without a gap."""
     lost, buffered = (_extras(sample, arm, (CALL,), "lost_frames") for arm in (LOST, BUFFERED))
     parts = {f"{name}, lost": one.median >= 1 for name, one in lost.items()}
     parts |= {f"{name}, buffered": one.median <= 0 for name, one in buffered.items()}
@@ -170,7 +171,7 @@ def slowest_frame(sample: Sample) -> Outcome:
 
 # Implements claim 7.11 of gaps (a loss costs a round trip, a hold its length).
 def page_waits(sample: Sample) -> Outcome:
-    """Page load times with a gap, minus those with a change alone."""
+    """Page load times with a gap, minus page load times with a change alone."""
     lost, buffered = (_extras(sample, arm, (PAGE,)) for arm in (LOST, BUFFERED))
     parts = {f"{name}, lost": one.median > GAP_MS for name, one in lost.items()}
     parts |= {f"{name}, buffered": one.median <= GAP_MS for name, one in buffered.items()}

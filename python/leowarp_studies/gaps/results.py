@@ -16,11 +16,11 @@ PAYLOAD_BPS = RATE_BPS * 1448 / 1514
 """Payload rate that the link allows a transfer: each packet has 1514 bytes, of which 1448 are payload."""
 MEASURES = {"missing_ms": "ms", "slowest_ms": "ms", "lost_frames": "frames", "frozen_ms": "ms", "load_ms": "ms"}
 """Measures of the loads, with their units; larger is worse. For a transfer, the measure is the time that its missing
-data would have taken at the link's rate. Data are missing compared with a transfer at this rate from the start on; the
-delivered data come from the goodput that the sender's socket reports (SACK-aware).
+data would have taken at the link's rate. Missing data are counted relative to a transfer at this rate from the start
+on; the delivered data come from the goodput that the sender's socket reports (SACK-aware).
 In-order goodput is not used: if a packet is missing at the end of a run, all later data would count as missing. For a
-call there are three: the delay of the slowest frame, frames that never arrived completely, and freezes. For a page it
-is the load time."""
+call there are three: the delay of the slowest frame, frames that never arrived completely, and freezes. For a page
+load, the measure is the load time."""
 MAIN = {CALL: "slowest_ms", PAGE: "load_ms"}
 """The measure that the table shows for a load; for transfers it is `missing_ms`."""
 COUNTS = {
@@ -34,8 +34,8 @@ def frame_of(rows: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """All runs that succeeded.
 
     rows: Rows of the study engine, by group.
-    Returns: Columns `route, at_s, arm, load, family`, those of `MEASURES` and those of `COUNTS`. A measure or count
-        that a load does not have is null.
+    Returns: Columns `route, at_s, arm, load, family`, those of `MEASURES` and those of `COUNTS`. A measure or count is
+        null for a load that does not have it.
     """
     found: list[dict[str, Any]] = []
     for part in rows.values():
@@ -70,8 +70,8 @@ def extra(
 ) -> Middle:
     """Difference of a measure between an arm and its control around the same change, as a median over samples.
 
-    measure: Default: the load's `MAIN`.
-    control: Default: the arm's own control.
+    measure: Name of a measure; default: the load's `MAIN`.
+    control: Name of an arm; default: the arm's own control.
     """
     against = BY_NAME[arm].control if control is None else control
     return middle((values(frame, route, arm, load, measure) - values(frame, route, against, load, measure)).dropna())

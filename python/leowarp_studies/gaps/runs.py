@@ -37,7 +37,7 @@ FAMILIES = {
     DISHES: "the receiver's dish without a reconfiguration, with a hold, with a whole profile",
     LASERS: "a laser that is there at once, waited for, lost on or buffered for",
 }
-"""Families in the order in which they are made."""
+"""Families of arms, in the order in which their runs are made."""
 _SECTIONS = ("routing", "cures", "ground", "isl")
 _QUICK_LOADS, _QUICK_ARMS = (CUBIC, PAGE), (FROZEN, PLAIN, LOST)
 CALL_S = 3
@@ -61,7 +61,7 @@ def group_of(route: Route, family: str) -> str:
 
 
 def name_of(route: Route, at_s: int, arm: str, load: str) -> str:
-    """Scenario name of a run. The run's row is found by it."""
+    """Scenario name of a run. The row of a run is found by this name."""
     return f"{route.name}.{at_s}.{arm}.{load}"
 
 
@@ -111,8 +111,8 @@ def _ones(route: Route, family: str) -> Iterator[dict[str, Any]]:
 
 
 def _sections(arm: Arm) -> dict[str, dict[str, Any]]:
-    # The sender's ground link is the bottleneck, so that the queue is where the path changes. With a dish, its access
-    # link is the bottleneck.
+    # The sender's ground link is the bottleneck, so that the queue is where the path changes. With a dish, the access
+    # link of the dish is the bottleneck.
     links = {"rate": f"{RATE_BPS if arm.dish is None else 100 * RATE_BPS} bit/s", "queue": QUEUE}
     own = {section: dict(arm.keys.get(section, {})) for section in _SECTIONS}
     if arm.dish is not None:

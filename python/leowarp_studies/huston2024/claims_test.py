@@ -100,7 +100,7 @@ CUTTING = synthetic.traces() | {("cubic_handover-marks", PEAK): synthetic.traces
         ),
         ("3.13", {"sessions": synthetic.sessions({"cubic_handover": 45e6})}, "partly"),
         ("3.14", {"sessions": synthetic.sessions({"cubic_handover-marks": 45e6})}, "partly"),
-        # The window is cut at losses, as CUBIC does it.
+        # The window is cut at losses, as CUBIC cuts it.
         ("3.14", {"sessions": synthetic.sessions({"cubic_handover-marks": 45e6}), "traces": CUTTING}, "does not hold"),
         ("3.15", {"beside": synthetic.beside({"bbr": 0.4})}, "partly"),
         ("3.15", {"beside": synthetic.beside({"bbr": 0.5})}, "does not hold"),
@@ -116,7 +116,7 @@ CUTTING = synthetic.traces() | {("cubic_handover-marks", PEAK): synthetic.traces
         # The estimate follows the capacity, not the base delay.
         ("3.18", {"conditions": synthetic.conditions(("capacity",))}, "partly"),
         ("3.18", {"conditions": synthetic.conditions(("capacity",), 1.2)}, "does not hold"),
-        # BBR shares the link as CUBIC does.
+        # BBR shares the link in the same way as CUBIC.
         ("3.19", {"shared": synthetic.shared_rows(50e6)}, "partly"),
         ("3.19", {"shared": synthetic.shared_rows(50e6).assign(goodput_bps=150e6)}, "does not hold"),
         ("3.20", {"programs": synthetic.program_rows(90e6)}, "partly"),

@@ -19,7 +19,7 @@ from leowarp_studies.huston2024.traces import KINDS, NO_LOSS, Trace
 from leowarp_studies.huston2024.variants import BY_NAME
 
 Frames = Mapping[str, Any]
-"""Data sets of the study by name. A data set is missing if its runs are."""
+"""Data sets of the study by name. A data set is missing if its runs are missing."""
 
 KIND_TEXT = {
     "queue": "full queue or AQM", "handover": "link, at a handover", "isolated": "link, elsewhere", "other": "other",
@@ -35,7 +35,7 @@ def at_peak(frames: Frames) -> pd.DataFrame:
 
 
 def over_seeds(rows: pd.DataFrame, variant: str, column: str) -> Middle:
-    """Median over seeds of a variant's column, with its interval; unknown if there are no such rows.
+    """Median over seeds of a variant's column, with its interval; unknown if the variant has no rows.
 
     rows: One row per seed and variant, for one preset.
     column: A column of numbers; missing values are left out.
@@ -65,8 +65,8 @@ def used_ratio(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
 
 
 def _any_traces(frames: Frames, preset: str) -> Sequence[Trace]:
-    """Traces of some variant at a preset. Any variant will do, because capacity and reconfigurations belong to the path
-    and are equal for all variants.
+    """Traces of some variant at a preset. The variant does not matter, because capacity and reconfigurations belong to
+    the path and are equal for all variants.
     """
     for (_, hour), traces in frames["traces"].items():
         if hour == preset and traces:
@@ -91,9 +91,9 @@ def cut_counts(traces: Sequence[Trace]) -> dict[str, float]:
 
 
 def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
-    """Recovery of windows after cuts. `cuts` is their number per session, `grown_ratio` the share that recovered before
-    the next cut or the end, and `grown_p50_s` the time that these took. `apart_p50_s` is the time between cuts, and
-    `after_p50_pkts` the window after a cut.
+    """Recovery of windows after cuts. `cuts` is the number of cuts per session, `grown_ratio` the share of windows that
+    recovered before the next cut or the end, and `grown_p50_s` the time that these windows took. `apart_p50_s` is the
+    time between cuts, and `after_p50_pkts` the window after a cut.
 
     `needed_p50_s` is the time that CUBIC needs to return to its previous window, for the median window before a cut.
     The time is K = cbrt(W_max (1 - beta) / C) with beta 0.7 and C 0.4 (RFC 9438, 4.2).
@@ -146,7 +146,8 @@ def why_bbr(frames: Frames, variant: str = "bbr", preset: str = PEAK) -> str:
     traces = frames["traces"].get((variant, preset), [])
     if not traces:
         return f"{label(variant)}: no trace is kept"
-    # Samples of all bins and sessions are pooled: what matters is the estimate at any time, not how sessions differ.
+    # Samples of all bins and sessions are pooled, because the estimate at any time matters, and differences between
+    # sessions do not.
     over = middle(pd.concat([pd.Series(estimate_ratio(trace)) for trace in traces]))
     return (
         f"{label(variant)}, {preset}: lost packets a session: {_counted(loss_counts(traces))}; its estimate of the "
@@ -221,7 +222,7 @@ def slow_start_ends(traces: Sequence[Trace]) -> str:
 
 
 def after_timeouts(frames: Frames, variant: str, preset: str = PEAK) -> str:
-    """Text about the growth of windows after timeouts, and the share of time that sessions spent on repair."""
+    """Text about the growth of windows after timeouts, and about the share of time that sessions spent on repair."""
     traces = frames["traces"].get((variant, preset), [])
     if not traces:
         return f"{label(variant)}, {preset}: no trace is kept"
@@ -305,7 +306,7 @@ def estimate_moves(traces: Sequence[Trace]) -> Moves:
 def difference(frames: Frames, one: str, other: str, column: str, preset: str = PEAK) -> Middle:
     """Difference between two variants, paired by seed, as a median over seeds.
 
-    The difference is for counts that may be 0 and therefore have no ratio.
+    The difference is for counts that may be 0, for which a ratio is undefined.
     """
     rows: pd.DataFrame = frames["sessions"]
     both = paired(rows[rows["preset"] == preset], column, one, other)

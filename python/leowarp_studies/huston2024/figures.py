@@ -20,7 +20,7 @@ from leowarp_studies.huston2024.rules import Rules
 
 
 def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
-    """Draw all figures into `folder`. If a figure's data are missing, its result has the reason.
+    """Draw all figures into `folder`. If a figure's data are missing, its result has the reason instead.
 
     frames: Data sets by name.
     folder: Folder for the figures; created if missing.
@@ -35,7 +35,7 @@ _SESSION = (
 
 
 def _session(stem: str, figure: str, variant: str, preset: str, name: str) -> Kind:
-    """A figure of one session over time. If `figure` is empty, the study has no such figure."""
+    """A figure of one session over time. If `figure` is empty, the study has no figure of this session."""
     title = f"{figure}: {name}" if figure else name
 
     def drawn(frames: Mapping[str, Any], rules: Rules) -> Figure:

@@ -54,7 +54,7 @@ COLUMNS = (
 )
 """Columns of the table. The table is leowarp's own. The study has no table, and gives no numbers for its proposals."""
 PANELS = tuple(column for column in COLUMNS if column.name not in ("recovered_ratio", "jain_index"))
-"""Columns that the figure shows; the other two are only in the table."""
+"""Columns that the figure shows; `recovered_ratio` and `jain_index` are only in the table."""
 
 
 def cell_of(frames: Mapping[str, Any], column: Column, variant: str, preset: str = PEAK) -> Middle:
@@ -62,7 +62,7 @@ def cell_of(frames: Mapping[str, Any], column: Column, variant: str, preset: str
     rows: pd.DataFrame = frames[column.frame]
     if column.frame == "sessions":
         rows = rows[rows["preset"] == preset]
-    # If all runs of a group failed, it has no columns, and its cells read "unknown".
+    # A group of which all runs failed has no columns, and its cells read "unknown".
     return ev.over_seeds(rows, variant, column.name) if column.name in rows else middle([])
 
 
@@ -86,7 +86,7 @@ def everything(frames: Mapping[str, Any], rules: Rules) -> Figure:
     panels[0].set_yticks(places, [variant.label for variant in shown])
     # The first variant is on top, as in the table.
     panels[0].set_ylim(len(shown) - 0.4, -0.6)
-    # The vertical line marks the fair share of one of two flows.
+    # The vertical line marks the fair share of one of two flows, 50 %.
     panels[-1].axvline(50, color="#555555", linewidth=0.6, linestyle=":")
     panels[-1].set_xlim(0, 100)
     return drawn
@@ -124,7 +124,7 @@ def _seeds(rows: pd.DataFrame) -> str:
 
 
 _FAR = 1e6
-"""Intervals of windows that never recovered end here, outside every axis."""
+"""Intervals of windows that never recovered end at this value, outside every axis."""
 
 
 def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:

@@ -72,7 +72,7 @@ def _window(axes: Any, trace: Trace, colour: str) -> None:
             # Losses are marked above the window instead of on it, because many losses fall within one line width.
             axes.plot(lost["t_s"], np.full(len(lost), 1.08 * top), linestyle="none", markersize=3.2,
                       markeredgewidth=0.8, label=what, **KIND_STYLE[kind])  # fmt: skip
-    # The axis leaves room above the window for these marks and for the legend.
+    # The axis leaves room above the window for the marks of losses and for the legend.
     axes.set_ylim(0, 1.6 * top)
     axes.set_ylabel("window, packets")
     if len(trace.losses):
@@ -80,11 +80,11 @@ def _window(axes: Any, trace: Trace, colour: str) -> None:
 
 
 def cuts(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Window cuts per session by cause, for the loss-based variants: the study's own, its cures, and CUBIC without
-    SACK."""
+    """Window cuts per session by cause, for the loss-based variants: the study's own congestion controls, its cures,
+    and CUBIC without SACK."""
     # BBR does not change its threshold at a loss, so it has no cuts (see `traces.cuts`).
     shown = [variant.name for variant in CLEAN if not variant.name.startswith("bbr")]
-    # Bars are sorted by preset first, so that bars to be compared are adjacent.
+    # Bars are sorted by preset first, so that bars that readers compare are adjacent.
     every = [(name, preset) for preset in (PEAK, OFF_PEAK, CLEAN_PEAK) for name in shown]
     kept = [key for key in every if frames["traces"].get(key)]
     if not kept:

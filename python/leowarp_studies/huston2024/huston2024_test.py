@@ -190,7 +190,7 @@ def test_a_cut_without_a_loss_is_a_mark_and_one_that_the_next_follows_never_grew
 
 
 def test_a_threshold_that_is_put_back_while_the_window_stays_is_no_cut():
-    # This is how cubic_handover repairs a loss: the threshold equals the window during recovery, and then the old
+    # cubic_handover repairs a loss as follows: the threshold equals the window during recovery, and then the old
     # threshold returns.
     t_ns = np.arange(0, 2 * S, 20 * MS)
     cwnd = np.linspace(740.0, 760.0, len(t_ns))
@@ -309,7 +309,7 @@ def test_growth_after_a_timeout_is_by_the_round_trip_until_the_next_cut():
     assert row["growth_ratio"] == pytest.approx(0.05)
     assert (row["t_s"], row["until_s"]) == (0.4, 1.38)
     assert traces.after_timeouts(t_ns, np.zeros(len(t_ns)), window, window, np.array([])).empty
-    # The time until the cut is too short to compute a growth.
+    # The time until the cut is too short to compute a growth rate.
     assert traces.after_timeouts(t_ns, state, window, np.full(len(t_ns), 4e4), np.array([0.5])).empty
 
 
@@ -347,7 +347,7 @@ def test_all_figures_are_drawn(as_the_study_says, svg_alone, tmp_path):
 
 @pytest.fixture
 def engine(monkeypatch, as_the_study_says):
-    """Replacement for `run_study`, without a guest and without rows: this tests how `make` uses the results."""
+    """Replacement for `run_study`, without a guest and without rows: the test covers how `make` uses the results."""
     asked = {}
 
     def run_study(file, folder, *, only, scheduler, **options):

@@ -10,11 +10,10 @@ from typing import Any
 
 import pandas as pd
 
-from leowarp import HostError
+from leowarp import HostError, Run
 from leowarp.guest.building.kernel import is_built
 from leowarp.guest.building.shelf import kernel_of
-from leowarp.report import RunView
-from leowarp.report.view import kernel_name
+from leowarp.report.rules import kernel_name
 from leowarp.study import Making, Material, Section
 from leowarp.study import parts as study_parts
 from leowarp.study.parts import Part
@@ -44,7 +43,7 @@ TRACED = {
     "main": "", "cures": "", "proposals": "", "repairs": "", "bbr3": "", "clean": CLEAN_PEAK,
     "proposals-clean": CLEAN_PEAK,
 }  # fmt: skip
-"""Groups of sessions whose traces claims use. If a group has only one preset, it is given here."""
+"""Groups of sessions whose traces claims use. If a group has only one preset, the preset is given here."""
 UNTRACED = ("others",)
 KEPT = ("flood", "paced", "hystart", "conditions", *TRACED)
 """Groups whose whole run directories are kept."""
@@ -68,8 +67,8 @@ def make(
 
     quick: True for a shorter study, with fewer seeds and capacity tests (`runs.QUICK_SEEDS`, `runs.QUICK_STEP`).
     scheduler: Address of a Dask scheduler.
-    path, capacity: Files with a recording of a dish and with its capacity. If given, the sessions run over a replay of
-        them instead of the profile.
+    path, capacity: Files with a recording of a dish and with its capacity. If both are given, the sessions run over a
+        replay of the recording instead of the profile.
     Raises LeowarpError: The first failure, if no group has a successful run.
     """
     recording = None if path is None else recorded.read(path, capacity)
@@ -158,7 +157,7 @@ def _sections(
     """Other sections of the page. The rows of the tables are also written to `TABLE`."""
     sections = [Section("runs", "Runs and their cost", study_parts.cost_table(parts, rows, folder)),
                 Section("data", "Data", _data_section(parts))]  # fmt: skip
-    # This table has columns from both groups.
+    # The table of all variants has columns from both groups.
     if "sessions" in frames and "beside" in frames:
         tables.frame(frames).to_csv(folder / TABLE, index=False)
         sections.insert(0, Section("table", "All variants", tables.table(frames)))
@@ -167,13 +166,13 @@ def _sections(
     return sections
 
 
-def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
-    """Inputs of claims and figures. If all runs of a group failed, it is left out.
+def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], Run | None]:
+    """Inputs of claims and figures. A group is left out if all its runs failed.
 
     Returns frames: `flood` (sending pattern -> `Pings`), `flood_view`, `paced`; `traces`, `shown` ((variant, preset) ->
         `Trace`s), `hystart` (`Trace`s), `conditions` (condition -> `Trace`s); `sessions`, `beside`, `bbr3`, `jitter`,
         `shared`, `losses`, `phases`, `capacity` (DataFrames, see `results`).
-    Returns view: Any of the kept runs; the kernel's name is read from it.
+    Returns view: Any of the kept runs; the kernel's name is read from this run.
     """
     kept = {name: _views(rows[name], folder / name) for name in KEPT if name in rows}
     frames: dict[str, Any] = {}
@@ -196,13 +195,14 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
             # Figures show only the session of the first seed; claims use all seeds.
             if key not in shown:
                 shown[key] = trace_of(view, SHOWN_BIN_NS, "sacked")
-    # Either all three traces are included or none, because claims compare them with each other at both hours.
+    # Either all these traces are included or none, because claims compare them with each other at both hours.
     if all(traces.get((variant.name, preset)) for variant in variants.MAIN for preset in (PEAK, OFF_PEAK)):
         frames |= {"traces": traces, "shown": shown}
     frames["hystart"] = [trace_of(view) for _, view in kept.get("hystart", ())]
     frames["conditions"] = _by_condition(kept.get("conditions", []))
     frames |= _tables(rows)
-    # These data sets serve claims that need the other hour or a schedule. A recording may lack both.
+    # These data sets serve claims that need both hours or a schedule. A recording may lack the other hour and the
+    # schedule.
     sessions = frames["sessions"]
     frames["off-peak"] = sessions[sessions["preset"] == OFF_PEAK]
     frames["clean"] = sessions[sessions["preset"] == CLEAN_PEAK]
@@ -231,7 +231,7 @@ def _tables(rows: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     return found
 
 
-def _by_condition(views: list[tuple[dict[str, Any], RunView]]) -> dict[str, list[Trace]]:
+def _by_condition(views: list[tuple[dict[str, Any], Run]]) -> dict[str, list[Trace]]:
     """Traces by condition. The result is empty unless every condition has traces, because claims compare conditions."""
     traces: dict[str, list[Trace]] = {}
     for row, view in views:
@@ -239,11 +239,11 @@ def _by_condition(views: list[tuple[dict[str, Any], RunView]]) -> dict[str, list
     return traces if set(questions.conditions()) <= set(traces) else {}
 
 
-def _views(rows: pd.DataFrame, folder: Path) -> list[tuple[dict[str, Any], RunView]]:
+def _views(rows: pd.DataFrame, folder: Path) -> list[tuple[dict[str, Any], Run]]:
     """Rows of kept runs with their directories, sorted by seed."""
     # Sorting makes figures show the same session whatever the row order of the data set.
     good = rows[rows["status"] == "ok"].sort_values("seed", kind="stable")
-    return [(row, RunView(folder / "runs" / row["run_id"])) for row in good.to_dict("records")]
+    return [(row, Run(folder / "runs" / row["run_id"], complete=False)) for row in good.to_dict("records")]
 
 
 def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:

@@ -9,15 +9,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from leowarp import Run
 from leowarp.metrics import Probes, probes
-from leowarp.report import RunView
 from leowarp.timeline.recordings import Measurement, Schedule, describe
 
 S = 1_000_000_000
 MS = 1_000_000
 
 AROUND_NS = S
-"""Length of the windows around a reconfiguration. A rise of the RTT is searched after it, and losses on either side."""
+"""Length of the windows around a reconfiguration. A rise of the RTT is searched for after the reconfiguration, and
+losses are counted on either side."""
 
 GAP_BEFORE_NS, GAP_AFTER_NS = 50 * MS, 200 * MS
 """The time without replies is measured with the probes that are sent within this time before or after a
@@ -45,12 +46,12 @@ class Pings:
         return delay_ns[~np.isnan(delay_ns)] / MS
 
 
-def pings_of(run: RunView) -> Pings:
+def pings_of(run: Run) -> Pings:
     """Probes and reconfigurations of a kept run's first ping flow."""
     flow = run.probe_flows[0]
-    plan, changes = run.plan.flows[flow], run.metrics.route_changes
+    plan, changes = run.observed_plan.flows[flow], run.numbers.route_changes
     mine = changes[(changes["source"] == plan.source) & (changes["destination"] == plan.destination)]
-    end_ns = run.metrics.end_ns
+    end_ns = run.end_ns
     return Pings(
         int(run.plan.run.seed), probes(run.tables, flow, end_ns), np.sort(mine["t_ns"].to_numpy(dtype="int64")), end_ns
     )
@@ -62,7 +63,7 @@ class Handover:
 
     before_ms: Median round-trip time in the second before.
     highest_ms: Largest round-trip time in the window after the reconfiguration.
-    lost_pkts: Number of probes sent in the windows before and after it that were never answered.
+    lost_pkts: Number of probes sent in the windows before and after the reconfiguration that were never answered.
     gap_ms: Longest time between two successive arrivals of replies, among probes sent around the reconfiguration. The
         time is nan if one of these probes was lost.
     """
@@ -75,7 +76,7 @@ class Handover:
 
     @property
     def rise_ms(self) -> float:
-        """Largest round-trip time minus the one before the reconfiguration."""
+        """Largest round-trip time after the reconfiguration minus the round-trip time before it."""
         return self.highest_ms - self.before_ms
 
 
@@ -89,8 +90,9 @@ def handovers(pings: Pings, around_ns: int = AROUND_NS) -> list[Handover]:
     seen = []
     for t_ns in pings.changes_ns.tolist():
         before, after = pings.replies_ms(t_ns - S, t_ns), pings.replies_ms(t_ns, t_ns + around_ns)
-        # If the run ended within the window, the rise would look too small. If there are no replies on one side,
-        # nothing can be compared. Such losses still count in `lost_pkts` of other reconfigurations.
+        # If the run ended within the window, the rise would be underestimated. Without replies on one side, the two
+        # sides cannot be compared. Losses at a skipped reconfiguration still count in `lost_pkts` of other
+        # reconfigurations.
         if min(len(before), len(after)) == 0 or t_ns + around_ns > pings.end_ns:
             continue
         close = pings.probes.between(t_ns - GAP_BEFORE_NS, t_ns + GAP_AFTER_NS)

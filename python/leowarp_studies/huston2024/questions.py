@@ -18,8 +18,8 @@ SHARED_SEEDS = CONDITION_SEEDS = 6
 CONTROL_SEEDS = 10
 
 CUSTOMERS = (2, 4, 8)
-"""Numbers of flows by which other customers use the link. The study does not give this number. 45 of some 250 Mbit/s
-would be a fair share with 4 or 5 such flows."""
+"""Numbers of flows by which other customers use the link. The study does not state the number of customers. 45 of some
+250 Mbit/s would be a fair share with 4 or 5 such flows."""
 SHARING = ("cubic", "bbr")
 
 STILL = {

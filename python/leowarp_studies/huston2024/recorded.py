@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp import ScenarioError
+from leowarp import Run, ScenarioError
 from leowarp.base.units import TIME
-from leowarp.report import RunView
 from leowarp.study import parts as study_parts
 from leowarp.study.parts import Part
 from leowarp.timeline.recordings import Measurement, Schedule, describe, read_capacity
@@ -48,7 +47,7 @@ SPARE_NS = 2 * S
 OTHERS = ("cubic-fq_codel", "cubic-nosack", "reno-nosack", "bbr-nosack", "cubic-fq", "reno-fq")
 SESSIONS, BESIDE_GROUP, BBR3_SESSIONS, BBR3_BESIDE = "replay", "replay-beside", "replay-bbr3", "replay-bbr3-beside"
 FRAMES = ("sessions", "traces", "beside", "bbr3", "aware")
-"""Data sets that a recording provides."""
+"""Data sets that claims can use if the sessions run over a recording."""
 NOT_ASKED = "over a recording the claims about TCP are judged, and not those that need the profile or two hours of it"
 
 
@@ -56,9 +55,9 @@ NOT_ASKED = "over a recording the claims about TCP are judged, and not those tha
 class Recording:
     """A recorded path.
 
-    path, capacity: File of the delays, and file of the capacity if that is another.
+    path, capacity: File of the delays, and file of the capacity if it is a separate file.
     starts_ns: Start of each window on the recording's clock.
-    schedule: Schedule of the reconfigurations that was found in the recording; None if there is no period.
+    schedule: Schedule of the reconfigurations that was found in the recording; None if no period was found.
     """
 
     path: Path
@@ -86,7 +85,7 @@ class Recording:
 def read(path: Path | str, capacity: Path | str | None) -> Recording:
     """Read a recording, cut it into windows and look for its schedule.
 
-    Raises ScenarioError if there is no capacity, or if the recording is shorter than a session.
+    Raises ScenarioError if the recording has no capacity, or if it is shorter than a session.
     """
     path, capacity = Path(path), None if capacity is None else Path(capacity)
     found = read_delays(path)
@@ -177,9 +176,7 @@ def _part(recording: Recording, name: str, why: str, variants: Sequence[Variant]
     return Part(name, why, made, len(variants) * len(starts), lambda values, seed: values["run.start"] in few)
 
 
-def frames(
-    recording: Recording, rows: Mapping[str, pd.DataFrame], folder: Path
-) -> tuple[dict[str, Any], RunView | None]:
+def frames(recording: Recording, rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], Run | None]:
     """Data sets by the names that claims use. The column `seed` has the number of the window, and the only preset is
     called peak.
 
@@ -191,7 +188,7 @@ def frames(
     views = []
     for name in (SESSIONS, BBR3_SESSIONS):
         for row in numbered.get(name, pd.DataFrame()).to_dict("records"):
-            views.append(RunView(folder / name / "runs" / row["run_id"]))
+            views.append(Run(folder / name / "runs" / row["run_id"], complete=False))
             trace = trace_of(
                 views[-1], link=LINK, changes_ns=recording.changes_ns(int(row["start_ns"])), seed=row["seed"]
             )

@@ -37,12 +37,12 @@ BESIDE_COLUMNS = {"beside_goodput_bps": "flow1_goodput_mean_bps"}
 def sessions(rows: pd.DataFrame, preset: str = groups.PEAK) -> pd.DataFrame:
     """`variant, preset, seed, cpu_s` and `SESSION_COLUMNS`, from rows of the study engine. Failed runs are left out.
 
-    `preset`: Value for rows that have none.
+    `preset`: Value for rows that have no preset.
     `retransmitted_ratio`: Number of retransmissions divided by the number of packets sent. `recovery_p50_ns`: Infinite
         if most windows never recovered.
     """
     rows = rows[rows["status"] == "ok"]
-    # Failed runs have no scalars. If they were kept, every median would count them as missing seeds.
+    # Failed runs have no scalars. If these runs were kept, every median would count them as missing seeds.
     frame = _picked(rows, SESSION_COLUMNS)
     presets = rows["preset"] if "preset" in rows else pd.Series(preset, index=rows.index)
     frame.insert(0, "variant", rows["name"])
@@ -57,7 +57,8 @@ def sessions(rows: pd.DataFrame, preset: str = groups.PEAK) -> pd.DataFrame:
 
 
 def beside(rows: pd.DataFrame) -> pd.DataFrame:
-    """`variant, seed`, the variant's share of the sum of both flows' goodput, Jain's index, and both goodputs.
+    """`variant, seed`, the variant's share of the sum of both flows' goodput, Jain's index, and the goodputs of both
+    flows.
 
     Shares and indices are from 0 to 1, and goodputs in bit/s.
     """
@@ -83,7 +84,7 @@ def jitter(rows: pd.DataFrame) -> pd.DataFrame:
     rows = rows[rows["status"] == "ok"]
     frame = _picked(rows, {"goodput_bps": SESSION_COLUMNS["goodput_bps"]})
     frame.insert(0, "variant", rows["name"])
-    # Without isolated loss, the path is that of the group `clean`.
+    # Without isolated loss, the path is the path of the group `clean`.
     clean = rows["residual_loss_ratio"].astype("float64") == 0
     frame.insert(1, "preset", clean.map({True: groups.CLEAN_PEAK, False: groups.PEAK}))
     return frame.reset_index(drop=True)
@@ -104,13 +105,13 @@ def losses(rows: pd.DataFrame) -> pd.DataFrame:
 def phases(rows: pd.DataFrame) -> pd.DataFrame:
     """`variant, late_s` (by how much the assumed schedule is late), `seed, goodput_bps, retransmissions_pkts`.
 
-    The ratio to a plain congestion control is computed when it is drawn, from sessions with the same seeds.
+    The ratio to a plain congestion control is computed when the figure is drawn, from sessions with the same seeds.
     """
     rows = rows[rows["status"] == "ok"]
     names = ("goodput_bps", "retransmissions_pkts", "rtt_p99_ns")
     frame = _picked(rows, {name: SESSION_COLUMNS[name] for name in names})
     frame.insert(0, "variant", rows["congestion_control"])
-    # The phases of both modules vary together (`runs._phases`), so the column of either module would do.
+    # The phases of both modules vary together (`runs._phases`), so the column of either module has the phases.
     phases_s = [TIME.parse(text) / 1e9 - runs.FIRST_RECONFIGURATION_S for text in rows["phase_bbr_handover"]]
     frame.insert(1, "late_s", pd.Series(phases_s, index=rows.index, dtype="float64"))
     return frame.reset_index(drop=True)
@@ -133,7 +134,7 @@ def capacity(rows: pd.DataFrame) -> pd.DataFrame:
     for name, flows in (("down_bps", runs.DOWN_FLOWS), ("up_bps", runs.UP_FLOWS)):
         carried = sum(_column(rows, f"flow{flow}_bytes") for flow in flows)
         frame[name] = carried * 8 / runs.TEST_S
-        # All connections of a direction last equally long and share a path, so any of them will do.
+        # All connections of a direction last equally long and share a path, so the first connection represents all.
         frame[name.replace("_bps", "_link_bps")] = _column(rows, f"flow{flows[0]}_path_capacity_mean_bps")
     frame["hour"] = frame["at"].dt.hour
     return frame.reset_index(drop=True)

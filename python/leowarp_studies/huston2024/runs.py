@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of the study: its pings, capacity tests and TCP sessions, and the cures that it proposes.
 
-Each group is a separate study (a scenario, parameters and seeds). The study engine makes and resumes it.
+Each group is a separate study (a scenario, parameters and seeds). The study engine makes and resumes these studies.
 """
 
 from __future__ import annotations
@@ -42,31 +42,32 @@ SEEDS, QUICK_SEEDS = 20, 3
 """Number of seeds for the rows of the table, in full and in a quick reproduction."""
 
 NEW_SEEDS = 10
-"""Number of seeds for the study's proposals exactly as written, and for BBR version 3. With ten values, an interval
-goes from the 2nd to the 9th."""
+"""Number of seeds for the study's proposals exactly as written, and for BBR version 3. With ten values, the confidence
+interval of the median goes from the 2nd to the 9th value."""
 
 FLOOD_S, PACED_S = 380, 1800
-"""The study's flood ping lasted 380 s. Here, a run sends 1,800 pings, one per second. With a loss of 1 to 2 %, 18 to 36
-of them are lost."""
+"""The study's flood ping lasted 380 s. A run of leowarp sends 1,800 pings, one per second. With a loss of 1 to 2 %, 18
+to 36 of these pings are lost."""
 FLOOD_SEEDS, PACED_SEEDS = 3, 5
 
 REGULAR, ANSWERED = "10 ms", "none"
-"""Sending patterns of a flood ping. `ping -f` of iputils sends at least 100 per second; the study describes a ping that
-is sent only when the reply to the one before has arrived."""
+"""Sending patterns of a flood ping. `ping -f` of iputils sends at least 100 probes per second; the study describes a
+ping that sends a probe only when the reply to the previous probe has arrived."""
 
 FIRST_DAY, LAST_DAY = datetime(2023, 8, 1, tzinfo=UTC), datetime(2024, 3, 31, tzinfo=UTC)
 """The capacity tests of the study's figure 2: one every `TEST_EVERY_H` hours, 1,464 in all."""
 TEST_EVERY_H = 4
 QUICK_STEP = 24
-"""A quick reproduction makes every 24th capacity test. This is one every four days, at a different hour each time."""
+"""A quick reproduction makes every 24th capacity test. These tests are four days apart, each at a different hour of the
+day."""
 
 TEST_S = 10
 DOWN_FLOWS, UP_FLOWS = (0, 1, 2, 3), (4, 5, 6, 7)
 """A capacity test: its duration per direction, and the numbers of the scenario's flows that are its connections."""
 
 LOSSES = ("0 %", "0.001 %", "0.01 %", "0.02 %", "0.1 %", "0.4 %")
-"""Isolated loss per direction. The profile has 0.01 % at peak and 0.001 % off-peak. Among its assumptions, isolated
-loss determines the rate of loss-based congestion controls (design/starlink-profile.md)."""
+"""Isolated loss per direction. The profile has 0.01 % at peak and 0.001 % off-peak. Among the profile's assumptions,
+isolated loss determines the rate of loss-based congestion controls (design/starlink-profile.md)."""
 LOSS_SEEDS = 5
 
 # The period is 15 s. An error of 7.5 s is therefore as far as possible from every reconfiguration, and 11 s late is the
@@ -78,7 +79,7 @@ CLEAN_QUICK_SEEDS = 2
 OFF_PEAK_QUICK_SEEDS = 2
 """Number of seeds of runs that belong neither to the study itself nor to its cures."""
 FIRST_RECONFIGURATION_S = 12.0
-"""Time on the run's clock. At 0, the scenario's wall clock shows a full minute."""
+"""Time on the run's clock. At 0 on this clock, the scenario's wall clock shows a full minute."""
 
 
 def parts(*, bbr3: bool = True) -> tuple[Part, ...]:
@@ -147,7 +148,7 @@ def _sessions(
 
 
 def _clean(name: str, variants: Sequence[Variant], seeds: int) -> Part:
-    """Variants without isolated loss. At peak, this loss cuts windows so often that effects of handovers are hardly
+    """Variants without isolated loss. At peak, isolated loss cuts windows so often that effects of handovers are hardly
     visible."""
     made = content(name, TCP_SCENARIO, {}, seeds)
     made["together"] = [in_step(variants)]
@@ -194,7 +195,7 @@ def _phases() -> Part:
 
 
 def _capacity() -> Part:
-    """Each test has its own seed. Otherwise the six tests of a day would be alike."""
+    """Each test has its own seed. With one seed, the six tests of a day would be alike."""
     count = len(capacity_instants())
     made = content("capacity", CAPACITY_SCENARIO, {}, None)
     made["together"] = [
@@ -209,8 +210,8 @@ def _capacity() -> Part:
 
 
 def _in_quick_schedule(place: int) -> bool:
-    """Whether a quick reproduction makes this test: it makes one in `QUICK_STEP`, each at a later hour of the day than
-    the one before.
+    """Whether a quick reproduction makes this test: it makes one test in `QUICK_STEP`, each at a later hour of the day
+    than the test before.
 
     >>> [place for place in range(100) if _in_quick_schedule(place)]
     [0, 25, 50, 75]
@@ -229,7 +230,7 @@ def capacity_instants() -> list[datetime]:
     # The last day is included: 244 days with six tests each.
     hours = int((LAST_DAY - FIRST_DAY) / timedelta(hours=1)) + 24
     starts = [FIRST_DAY + timedelta(hours=hour) for hour in range(0, hours, TEST_EVERY_H)]
-    # 7 and 60 have no common divisor, so every second of the minute occurs in turn. Tests therefore start both near
+    # 7 and 60 have no common divisor, so every second of the minute occurs. Tests therefore start both near
     # reconfigurations (12, 27, 42, 57) and away from them.
     return [start + timedelta(seconds=7 * place % 60) for place, start in enumerate(starts)]
 

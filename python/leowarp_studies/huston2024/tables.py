@@ -18,8 +18,8 @@ from leowarp_studies.huston2024.variants import VARIANTS, Variant
 
 
 def table(frames: Mapping[str, Any]) -> str:
-    """Table with one row per variant at peak. Below it are tables for off-peak and for peak without isolated loss, and
-    an explanation of the columns."""
+    """Table with one row per variant at peak. Below the table are tables for off-peak and for peak without isolated
+    loss, and an explanation of the columns."""
     rows = []
     sessions: pd.DataFrame = frames["sessions"]
     # A variant without runs has no row; for example, its kernel may not be built.
@@ -31,8 +31,8 @@ def table(frames: Mapping[str, Any]) -> str:
     first = html.table(f"At peak; {HOW}", header, rows)
     mine = [column for column in COLUMNS if column.frame == "sessions"]
     others = []
-    # These tables are separate, because results in competition with another flow, and the full set of columns, exist
-    # only at peak.
+    # The tables of other presets are separate, because results in competition with another flow, and the full set of
+    # columns, exist only at peak.
     for preset, caption in ELSEWHERE.items():
         here = sessions[sessions["preset"] == preset]
         rows = []

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from leowarp import Run
 from leowarp.metrics import DATA, NEAR_NS, goodput, near
 from leowarp.metrics.inputs.tables import Tables, floats
 from leowarp.metrics.route_changes.recovery import RECOVERY_STATES
-from leowarp.report import RunView
 from leowarp.trace.schema.hosts import CA_CWR, CA_LOSS
 
 HANDOVER_NS = NEAR_NS
@@ -35,7 +35,7 @@ QUEUE, LOSS = 1, 2
 
 KINDS = ("queue", "handover", "isolated", "other")
 """Kinds of loss, by place: a full queue (or the AQM); the link near a reconfiguration; the link at another time; and
-other, which is a link that was down or an unknown place."""
+"other", which is a link that was down or an unknown place."""
 
 NO_LOSS = "none"
 """Kind of a cut without a preceding loss: an ECN mark caused it, or HyStart ended slow start."""
@@ -55,8 +55,8 @@ _FEWEST_TRIPS = 5
 class SlowStart:
     """End of a session's first slow start.
 
-    by: Cause of the end: "delay" or "ACK train" if HyStart counted it then; else the kind of the first preceding loss;
-        or `OPEN_ENDED`.
+    by: Cause of the end: "delay" or "ACK train" if HyStart counted it at that time; otherwise the kind of the first
+        preceding loss; or `OPEN_ENDED`.
     end_s, window_pkts: Time of the end, and the threshold that was set then.
     """
 
@@ -125,7 +125,7 @@ ACCESS = ("gateway", "terminal")
 
 
 def trace_of(
-    run: RunView,
+    run: Run,
     bin_ns: int = BIN_NS,
     series: str = "in_order",
     *,
@@ -137,9 +137,9 @@ def trace_of(
 
     bin_ns: Width of the bins of goodput and capacity.
     series: "in_order" (at the receiver) for claims, "sacked" (at the sender) for figures.
-    link: (str, str). Nodes of the link whose capacity counts as that of the path, in the flow's direction.
-    changes_ns: int64 array. Times of the reconfigurations; default: those of the path. For a replay they must be given,
-        because it has none.
+    link: (str, str). Nodes of the link whose capacity counts as the path's capacity, in the flow's direction.
+    changes_ns: int64 array. Times of the reconfigurations; default: those of the path. For a replay the times must be
+        given, because a replay has no schedule.
     seed: Number by which sessions are paired; default: the run's seed.
     """
     flow, plan = run.main_flow, run.plan
@@ -159,7 +159,7 @@ def trace_of(
     known = state[~np.isnan(state)]
     return Trace(
         seed=int(plan.run.seed if seed is None else seed),
-        end_s=run.metrics.end_ns / 1e9,
+        end_s=run.end_ns / 1e9,
         reconfigurations_s=changes_ns / 1e9,
         t_s=edges[:-1] / 1e9,
         goodput_bps=frame["goodput_bps"].to_numpy(),
@@ -177,7 +177,8 @@ def trace_of(
 
 def _hystart(tables: Tables, source: str) -> pd.DataFrame:
     """`t_ns`, `by`: The first reading of a host's counters that shows that HyStart ended slow start."""
-    # Only values above 0 are used: all counters are read each time, and the first one that is not 0 shows the cause.
+    # Only values above 0 are used: all counters are read each time, and the first counter that is not 0 shows the
+    # cause.
     mine = tables.counters[(tables.counters["host"] == tables.host_number(source)) & (tables.counters["value"] > 0)]
     rows = []
     for by, counter in (("delay", "TcpExt.TCPHystartDelayDetect"), ("ACK train", "TcpExt.TCPHystartTrainDetect")):
@@ -188,9 +189,9 @@ def _hystart(tables: Tables, source: str) -> pd.DataFrame:
 
 
 def slow_start(t_ns: np.ndarray, ssthresh_pkts: np.ndarray, hystart: pd.DataFrame, lost: pd.DataFrame) -> SlowStart:
-    """End of the first slow start. The end is when the threshold is first set.
+    """End of the first slow start. Slow start ends when the threshold is first set.
 
-    Counters are read once per second. HyStart's first count is taken as the cause only if no packet was lost before.
+    Counters are read once per second. HyStart's first count is taken as the cause only if no packet was lost before it.
 
     t_ns, ssthresh_pkts: arrays of shape (samples,)
     hystart: Result of `_hystart`.
@@ -254,7 +255,7 @@ def capacity_in_bins(tables: Tables, a: str, b: str, edges_ns: np.ndarray) -> np
     # The integral of the rate is piecewise linear between the rows' instants, so its differences over the bins are
     # exact.
     carried = np.concatenate([[0.0], np.cumsum(rate_bps[:-1] * np.diff(t_ns))])
-    # A row is valid from its instant on. This finds the row that is valid at each edge.
+    # A row is valid from its instant on. The search finds the row that is valid at each edge.
     row = np.searchsorted(t_ns, edges_ns, side="right") - 1
     return np.diff(carried[row] + rate_bps[row] * (edges_ns - t_ns[row])) / np.diff(edges_ns)
 
@@ -281,10 +282,10 @@ def cuts(
 
     A cut is a sample at which the slow-start threshold has changed and is below `CUT_RATIO` of the larger window of the
     last two samples. Every loss-based algorithm sets the threshold when it declares a packet lost; the only other
-    occasion is the end of slow start. The window must also fall below `CUT_RATIO` within `CUT_WITHIN_NS`, while this
-    threshold is valid. The reason is `cubic_handover`, which keeps its window during a recovery and then restores an
-    old threshold. Cuts less than two samples apart count as one. A cut in the state `CA_CWR` is a reaction to a mark,
-    not to a loss.
+    occasion is the end of slow start. The window must also fall below `CUT_RATIO` within `CUT_WITHIN_NS`, while the new
+    threshold is valid. This condition is needed for `cubic_handover`, which keeps its window during a recovery and then
+    restores an old threshold. Cuts less than two samples apart count as one. A cut in the state `CA_CWR` is a reaction
+    to a mark, not to a loss.
 
     t_ns, cwnd_pkts, ssthresh_pkts, state: arrays of shape (samples,). `state` is the number of `ca_state`.
     lost: Result of `losses`.
@@ -324,7 +325,7 @@ def cuts(
 
 def _grown_after_s(t_ns: np.ndarray, cwnd_pkts: np.ndarray, place: int, before_pkts: float, until: int) -> float:
     """Time from a cut to the first sample at which the window has its previous size again; nan if the next cut comes
-    before.
+    first.
 
     At the sample of the cut the window may not have fallen yet, so the search begins at its minimum.
     """

@@ -77,12 +77,12 @@ BBR3 = (
 """Variants on the kernel `BBR3_KERNEL`, which are in separate groups."""
 
 OTHERS = (
-    # This is the control for claim 3.14, because a managed queue helps by itself, with or without ECN (fq_codel: RFC
-    # 8290).
+    # This variant is the control for claim 3.14, because a managed queue helps by itself, with or without ECN
+    # (fq_codel: RFC 8290).
     Variant("cubic-fq_codel", "CUBIC, fq_codel", "cubic", _aqm("fq_codel", ecn=False), "what ECN adds to fq_codel"),
     Variant("cubic-ecn-cake", "CUBIC, ECN, cake", "cubic", _aqm("cake"), "another AQM"),
-    # PIE is defined in RFC 8033, CoDel in RFC 8289. Each AQM marks at a different time. Several are used, so that the
-    # claim does not depend on a single one.
+    # PIE is defined in RFC 8033, CoDel in RFC 8289. Each AQM marks at a different time. Several AQMs are used, so that
+    # the claim does not depend on a single one.
     Variant("cubic-ecn-pie", "CUBIC, ECN, pie", "cubic", _aqm("pie"), "another AQM"),
     Variant("cubic-ecn-red", "CUBIC, ECN, red", "cubic", _aqm("red"), "another AQM"),
     Variant("cubic-ecn-codel", "CUBIC, ECN, codel", "cubic", _aqm("codel"), "another AQM"),
@@ -114,11 +114,11 @@ BY_NAME = {variant.name: variant for variant in VARIANTS}
 BESIDE = "cubic"
 """The variant of the competing flow."""
 NEVER_BESIDE = ("cubic-nodsack", "reno-nosack", "bbr-nosack", *(variant.name for variant in (*PROPOSALS, *BBR3)))
-"""Variants that are left out of the group `beside`. Most have settings that belong to a host, so the CUBIC flow would
-also run without SACK or with marks. BBR version 3 has its own group."""
+"""Variants that are left out of the group `beside`. Most of these variants have settings that belong to a host, so the
+CUBIC flow would also run without SACK or with marks. BBR version 3 has its own group."""
 
 CLEAN = (*MAIN, *CURES, REPAIRS[0])
-"""Variants that also run without isolated loss, because this loss hides the effect of handovers at peak."""
+"""Variants that also run without isolated loss, because isolated loss hides the effect of handovers at peak."""
 
 _KEYS: dict[str, Any] = {
     "access.queue_discipline": "fifo", "access.ecn": False, "access.queue_parameters": {}, "tcp.ecn": "passive",

@@ -20,7 +20,7 @@ CALIBRATED = (
     "The isolated loss of the presets was set so that CUBIC gets about what the study saw it get at peak and off-peak "
     "(design/starlink-profile.md)"
 )
-"""Text for claims that hold only because the profile was calibrated to it."""
+"""Text for claims that hold only because the profile was calibrated to the claimed value."""
 
 
 def with_why(parts: dict[str, bool], text: str, numbers: dict[str, Any], why: str, cause: str) -> Outcome:
@@ -31,8 +31,8 @@ def with_why(parts: dict[str, bool], text: str, numbers: dict[str, Any], why: st
 
 
 def counts(frames: Frames, variant: str, preset: str) -> dict[str, Any]:
-    """Numbers of losses, cuts and recoveries of sessions with kept traces, for `claims.json`; empty if there are
-    none."""
+    """Numbers of losses, cuts and recoveries of sessions with kept traces, for `claims.json`; empty if no traces were
+    kept."""
     traces = frames["traces"].get((variant, preset), [])
     if not traces:
         return {}

@@ -23,8 +23,8 @@ from leowarp_studies.programs.ways import BY_NAME, LOADED, PLAYERS
 SECONDS = (1, 2, 5, 10, 20, 50, 100)
 """Ticks of load times on a logarithmic axis."""
 MOST_RATIO = 5
-"""Load times get a logarithmic axis if the largest is more than this many times the smallest, as over the mobile
-channel."""
+"""Load times get a logarithmic axis if the largest load time is more than this many times the smallest, as over the
+mobile channel."""
 
 
 def pages(frames: Mapping[str, Any], rules: Rules) -> Figure:
@@ -94,8 +94,8 @@ def _marks(axes: Axes, frame: pd.DataFrame, places: pd.Series, values: pd.Series
 
 
 def _seconds(axes: Axes, values: pd.Series) -> None:
-    """Make an axis for load times. The axis starts at 0, or is logarithmic if the largest is more than `MOST_RATIO`
-    times the smallest."""
+    """Make an axis for load times. The axis starts at 0, or is logarithmic if the largest load time is more than
+    `MOST_RATIO` times the smallest."""
     if values.max() <= MOST_RATIO * values.min():
         axes.set_xlim(0, 1.08 * values.max())
         return

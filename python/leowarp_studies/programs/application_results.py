@@ -27,8 +27,8 @@ def pages_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
     rows: Rows of the study engine, by group.
     Returns: `PAGE_COLUMNS`. `path`: as in `application_runs.PAGES`. `load_ns`: time from the client's first packet to
         the last byte of the last object; infinite if the load was given up. `object_mean_ns`: mean over objects of the
-        time from the load's start to the object's last byte; infinite if `load_ns` is. Then numbers of packets or
-        datagrams from the server over all connections, and `run` (directory).
+        time from the load's start to the object's last byte; infinite if `load_ns` is infinite. The further columns are
+        numbers of packets or datagrams from the server over all connections, and `run` (directory).
     """
     return _frame(rows, folder, PAGES, PAGE_COLUMNS, _page)
 
@@ -38,7 +38,7 @@ def videos_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
 
     Returns: `VIDEO_COLUMNS`. `startup_ns`: infinite if no picture was displayed. `stalls`, `stalled_ns`. `bitrate_bps`:
         mean, null if no segment arrived. `switches`. `latency_ns`: median over segments, null unless live. Numbers of
-        packets are as for pages.
+        packets are counted as for pages.
     """
     return _frame(rows, folder, VIDEOS, VIDEO_COLUMNS, _video)
 

@@ -17,8 +17,8 @@ VIDEOS = {path: f"video-{path}" for path in (CHANGES, STARLINK, MOBILE)}
 """Groups of runs by path."""
 SCENARIOS = {CHANGES: "one-change.toml", STARLINK: "starlink-tcp.toml", MOBILE: "mobile.toml"}
 PAGE_START_S = {CHANGES: BEFORE_S - 1.0, STARLINK: RECONFIGURATION_S - 0.6, MOBILE: 1.0}
-"""A page load takes some 1.5 s over the paths with route changes. A page load takes less over the access link, whose
-round trip is half as long. The starts are chosen so that the path changes in the middle of the load."""
+"""A page load takes some 1.5 s over the paths with route changes. Over the access link, a page load takes less time,
+because its round trip is half as long. The starts are chosen so that the path changes in the middle of the load."""
 PATIENCE_S = {CHANGES: 25, STARLINK: 25, MOBILE: 180}
 """Time after which a page load counts as failed. The limit is before the next route change."""
 VIDEO_START_S = {CHANGES: 24.0, STARLINK: 8.0, MOBILE: 1.0}
@@ -30,15 +30,15 @@ VIDEO_KEYS: dict[str, dict[str, Any]] = {
     STARLINK: {"access.capacity": "10 Mbit/s", "access.queue": "200 pkts"},
     MOBILE: {},
 }  # fmt: skip
-"""Films last longer than transfers, so they use half the rate. The queues of these runs hold packets for the same
-time."""
+"""Films last longer than transfers, so they use half the rate. The queues of these runs drain in the same time as those
+of transfers."""
 LADDERS_KBPS = {
     CHANGES: "1000,2000,4000,6000,8000",
     STARLINK: "1000,2000,4000,6000,8000",
     MOBILE: "250,500,1000,2000,4000,6000,8000",
 }
 """The highest bit rate of the film just fits the path's 10 Mbit/s. For the mobile channel, the lowest bit rate is below
-what any stack achieved there."""
+the rate that any stack achieved on it."""
 
 
 def parts(senders: Sequence[str], programs: Path) -> tuple[Part, ...]:

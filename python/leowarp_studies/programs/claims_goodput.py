@@ -18,8 +18,8 @@ HALF = 0.5
 
 # Implements claim 6.6 of programs (a queue of one bandwidth-delay product covers a halved window).
 def a_change_costs_little(frames: Frames) -> Outcome:
-    """Payload missing in the 3 s after a change, relative to the unchanging path, as a share of the link's capacity.
-    The worst change counts.
+    """Payload that is missing in the 3 s after a change, relative to the unchanging path, as a share of the link's
+    capacity. The worst change counts.
 
     Returns: Numbers: `missing_max_ratio` by sender.
     """

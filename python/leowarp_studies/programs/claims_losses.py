@@ -20,8 +20,8 @@ its window."""
 
 # Implements claim 6.1 of programs (packets are conserved).
 def still_paths_are_told_right(frames: Frames) -> Outcome:
-    """Share of packets spuriously declared lost where nothing changes. For each sender, the worst run of all groups
-    counts.
+    """Share of packets that were spuriously declared lost on paths that do not change. For each sender, the worst run
+    of all groups counts.
 
     Returns: Numbers: `in_vain_max_ratio` by sender.
     """
@@ -40,7 +40,8 @@ def fixed_thresholds_are_fooled(frames: Frames) -> Outcome:
 
 # Implements claim 6.3 of programs (ngtcp2, lib/ngtcp2_rtb.c: its packet threshold is half of what is in flight).
 def a_threshold_that_adapts_is_fooled_less(frames: Frames) -> Outcome:
-    """Share of late packets that ngtcp2 declared lost, compared with that of each of the other three stacks.
+    """Share of late packets that ngtcp2 declared lost, compared with the share that each of the other three stacks
+    declared lost.
 
     Returns: Numbers: `declared_ratio` by sender.
     """
@@ -81,8 +82,8 @@ def linux_is_fooled_less(frames: Frames) -> Outcome:
 
 # Implements claim 6.5 of programs (aioquic, quic/recovery.py: a window of 128 packet numbers).
 def a_receiver_forgets(frames: Frames) -> Outcome:
-    """Packets that were spuriously declared lost and never acknowledged. The number of these packets is compared with
-    that of packets that arrived beyond the receiver's window.
+    """Number of packets that were spuriously declared lost and never acknowledged. This number is compared with the
+    number of packets that arrived beyond the receiver's window.
 
     Returns: Numbers: `unheard_pkts`, `beyond_pkts`, `in_vain_pkts` by sender, as sums over changes.
     """
@@ -114,7 +115,8 @@ def a_receiver_forgets(frames: Frames) -> Outcome:
 
 # Implements claim 6.7 of programs (the profile keeps the order).
 def starlink_keeps_the_order(frames: Frames) -> Outcome:
-    """Late packets over the profile, in all runs, and the share of packets that were spuriously declared lost.
+    """Number of late packets over the profile, in all runs, and the share of packets that were spuriously declared
+    lost.
 
     Returns: Numbers: `late_pkts` by sender, `in_vain_max_ratio` by sender.
     """
@@ -137,7 +139,7 @@ def starlink_keeps_the_order(frames: Frames) -> Outcome:
 
 # Implements claim 6.10 of programs (RFC 9002, 6.1.1: 20 ms are 17 packets).
 def repairs_out_of_order_are_losses(frames: Frames) -> Outcome:
-    """The test is that of claim 6.2, over the mobile channel without resequencing.
+    """The test is the same as for claim 6.2, over the mobile channel without resequencing.
 
     Returns: Numbers: `declared_ratio` by sender, `late_pkts` by sender.
     """

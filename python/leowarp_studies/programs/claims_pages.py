@@ -37,7 +37,7 @@ def load(frames: Frames, path: str, condition: str, way: str) -> Middle:
 
 
 def longer(frames: Frames, path: str, way: str, column: str = "load_ns") -> Middle:
-    """Median over samples of a time, divided by the time of the same sender where nothing changes."""
+    """Median over samples of a time, divided by the same sender's time on the path that does not change."""
     both = loads(frames, path, MOVING, way).merge(loads(frames, path, STILL, way), on="sample", suffixes=("", "_still"))
     return middle(both[column] / both[f"{column}_still"])
 
@@ -65,7 +65,8 @@ def _labelled(parts: Mapping[str, bool]) -> dict[str, bool]:
 
 # Implements claim 6.13 of programs (claim 6.6; a page takes a few round trips).
 def a_change_hardly_delays_a_page(frames: Frames) -> Outcome:
-    """Page load time with a route change during the load, divided by the time without, as a median over changes.
+    """Page load time with a route change during the load, divided by the time without a change, as a median over
+    changes.
 
     Returns: Numbers: `longer_ratio` by protocol and stack.
     """
@@ -79,7 +80,7 @@ def a_change_hardly_delays_a_page(frames: Frames) -> Outcome:
 
 # Implements claim 6.14 of programs (RFC 9113, 1: each object costs an HTTP/1.1 connection one round trip).
 def http2_is_faster_than_http1(frames: Frames) -> Outcome:
-    """Median load times over the frozen paths; both protocols use CUBIC.
+    """Median page load times over the frozen paths; both protocols use CUBIC.
 
     Returns: Numbers: `load_ns` by protocol and stack.
     """
@@ -90,7 +91,7 @@ def http2_is_faster_than_http1(frames: Frames) -> Outcome:
 
 # Implements claim 6.15 of programs (RFC 9001: the handshake of one round trip includes TLS).
 def http3_is_as_fast_as_http2(frames: Frames) -> Outcome:
-    """Median load times where nothing changes, relative to those of HTTP/2 with CUBIC.
+    """Median page load times on paths that do not change, divided by those of HTTP/2 with CUBIC.
 
     Returns: Numbers: `load_ns` by path, protocol and stack.
     """
@@ -110,8 +111,8 @@ def http3_is_as_fast_as_http2(frames: Frames) -> Outcome:
 
 # Implements claim 6.16 of programs (RFC 9000, 2.2: a lost packet only delays its own streams).
 def a_loss_holds_up_its_own_stream(frames: Frames) -> Outcome:
-    """Mean time until an object has arrived: with a reconfiguration, divided by the time without. HTTP/3 is compared
-    with HTTP/2 over CUBIC.
+    """Mean time until an object has arrived: with a reconfiguration, divided by the time without one. HTTP/3 is
+    compared with HTTP/2 over CUBIC.
 
     Returns: Numbers: `longer_ratio` by protocol and stack.
     """
@@ -126,8 +127,8 @@ def a_loss_holds_up_its_own_stream(frames: Frames) -> Outcome:
 
 # Implements claim 6.17 of programs (losses around reconfigurations do not indicate congestion).
 def a_reconfiguration_delays_a_page(frames: Frames) -> Outcome:
-    """Page load time with a reconfiguration during the load, divided by the time without. BBR is compared with CUBIC
-    under the same protocol.
+    """Page load time with a reconfiguration during the load, divided by the time without one. BBR is compared with
+    CUBIC under the same protocol.
 
     Returns: Numbers: `longer_ratio` by protocol and stack.
     """
@@ -155,8 +156,8 @@ def six_windows_are_better_than_one(frames: Frames) -> Outcome:
 
 # Implements claim 6.19 of programs (6.10 and 6.11).
 def fixed_thresholds_make_pages_slow(frames: Frames) -> Outcome:
-    """Median load times over the mobile channel. HTTP/3 by aioquic is compared with HTTP/2 over CUBIC, and with its own
-    times with resequencing.
+    """Median load times over the mobile channel. HTTP/3 by aioquic is compared with HTTP/2 over CUBIC, and with HTTP/3
+    by aioquic with resequencing.
 
     Returns: Numbers: `load_ns` by protocol and stack, `resequenced_load_ns`.
     """

@@ -63,7 +63,7 @@ def no_player_stalls_at_a_change(frames: Frames) -> Outcome:
 
 # Implements claim 6.21 of programs (a buffer covers shorter interruptions).
 def a_short_buffer_stalls(frames: Frames) -> Outcome:
-    """Rebuffering over the profile `starlink`. A buffer of 2 s is compared with one of 6 s.
+    """Rebuffering over the profile `starlink`. A buffer of 2 s is compared with a buffer of 6 s.
 
     Returns: Numbers: `stalled_ns`, mean by player, protocol and stack.
     """

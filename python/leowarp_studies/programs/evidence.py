@@ -65,7 +65,7 @@ def outcome(
 ) -> Outcome:
     """The outcome of a claim from the truth of its parts, by sender.
 
-    is_known: Whether the data that the claim needs exist. If there are no parts, the outcome is unknown, too.
+    is_known: Whether the data that the claim needs exist. Without parts, the outcome is unknown, too.
     because: Explanation that is appended to the parts that do not hold.
     """
     if not (parts and is_known):

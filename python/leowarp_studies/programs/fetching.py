@@ -30,7 +30,7 @@ def place() -> Path:
 
 
 def missing() -> dict[str, str]:
-    """Stacks that are not available, each with the command to type; empty if none is missing."""
+    """Stacks that are not available, each with the command to type; empty if no stack is missing."""
     found = {}
     for name in QUIC:
         if name == NGTCP2:

@@ -101,7 +101,7 @@ def close(frames: Mapping[str, Any], rules: Rules) -> Figure:
         axes.set_title(BY_NAME[name].label, loc="left")
         axes.set_xlabel("after the change, ms")
     panels[0].set_ylabel("datagram, from the first one after the change")
-    # A panel without losses has no marks for lost packets, so the legend is taken from the panel with most entries.
+    # A panel without losses has no marks for lost packets, so the legend is taken from the panel with the most entries.
     fullest = max(panels, key=lambda axes: len(axes.get_legend_handles_labels()[1]))
     drawn.legend(*fullest.get_legend_handles_labels(), loc="outside upper right", ncols=4)
     return drawn
@@ -124,7 +124,7 @@ def _datagrams(run: Path) -> pd.DataFrame:
         "received_ms": (echoes["received_ns"].to_numpy(dtype="float64", na_value=np.nan) - BEFORE_S * 1e9) / 1e6,
     })  # fmt: skip
     frame["number"] = np.arange(len(frame)) - int((frame["sent_ms"] < 0).sum())
-    # A packet was overtaken if another packet that was sent later had already arrived.
+    # A packet was overtaken if another packet that was sent later arrived earlier.
     frame["is_late"] = frame["received_ms"] > frame["received_ms"][::-1].cummin()[::-1]
     shown = [frame[column].between(1e3 * CLOSE_S[0], 1e3 * CLOSE_S[1]) for column in ("sent_ms", "received_ms")]
     return frame[shown[0] | shown[1]]

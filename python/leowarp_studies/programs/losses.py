@@ -22,7 +22,8 @@ class Losses:
     """Packet counts of a sender.
 
     declared_pkts: Packets declared lost.
-    found_spurious_pkts: Packets declared lost that were acknowledged later; None if the stack does not report this.
+    found_spurious_pkts: Packets declared lost that were acknowledged later; None if the stack does not report this
+        number.
     """
 
     declared_pkts: int
@@ -55,9 +56,10 @@ def done_ns(run: Path, size_bytes: int) -> int:
 
 
 def of_run(run: Path) -> Losses:
-    """Counts of flow 0's server. The counts come from the statistics that its client printed, or else from its qlog.
+    """Counts of flow 0's server. The counts come from the statistics that the server's client printed, or from the qlog
+    if there are none.
 
-    Raises TraceError if neither exists.
+    Raises TraceError if neither the statistics nor a qlog exists.
     """
     for _, text in client_lines(run):
         if text.startswith("{"):

@@ -49,7 +49,7 @@ def make(making: Making, *, quick: bool = False, fetch: bool = False) -> Materia
 
     quick: True for a shorter study, with one change and one seed.
     fetch: True to build missing stacks from their registries.
-    Raises HostError if no QUIC stack is available, or if one cannot be built.
+    Raises HostError if no QUIC stack is available, or if a stack cannot be built.
     Raises LeowarpError: The first failure, if no run could be made.
     """
     if fetch:

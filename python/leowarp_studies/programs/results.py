@@ -52,11 +52,11 @@ def frame_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
     Returns: Columns `group, sample, condition, sender`, `size_bytes, completion_ns, goodput_bps`, `sent_pkts,
         lost_pkts, late_pkts`, and `run` (directory). `beyond_pkts`: packets late by more than `BEYOND_PKTS`.
         `declared_pkts`: packets declared lost; for TCP, retransmitted. `spurious_pkts`: packets declared lost minus
-        those really lost; for TCP, retransmissions whose original arrived too. `found_spurious_pkts`: declarations that
-        the sender itself recognised as spurious; null if it does not report them. `share_ratio`: the transfer's share
-        of the data that arrived for it and the competing transfer. `bytes`: bytes that arrived within `AFTER_S` after
-        the change. Relative to the same sender on the unchanging path: `missing_ratio` (a share of the link's
-        capacity), `dip_ratio, recovery_ns`. A column is null if it does not apply to a group.
+        packets really lost; for TCP, retransmissions whose original also arrived. `found_spurious_pkts`: declarations
+        that the sender itself recognised as spurious; null if the sender does not report them. `share_ratio`: the
+        transfer's share of the data that arrived for it and the competing transfer. `bytes`: bytes that arrived within
+        `AFTER_S` after the change. Relative to the same sender on the unchanging path: `missing_ratio` (a share of the
+        link's capacity), `dip_ratio` and `recovery_ns`. A column is null if it does not apply to a group.
     """
     found = []
     for group in rows:
@@ -123,7 +123,7 @@ def _arrived(run: Run, flow: int, from_ns: int, seconds: float) -> np.ndarray:
 
 
 def _share(run: Run, flow: int, from_ns: int) -> float | None:
-    """A transfer's share of the data that arrived for it and the competing transfer, counted while both had data to
+    """A transfer's share of the data that arrived for it and for the competing transfer, counted while both had data to
     send. None if one of the two transfers had ended before `from_ns`."""
     beside = run.summary["flows"][1]
     both = [_arrived(run, number, from_ns, 60) for number in (flow, beside["flow"])]
@@ -163,7 +163,7 @@ def dipped(mine: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
     mine, theirs: Bytes in bins of `BIN_NS`, from the change on; `theirs` is from the run without the change.
     Returns dip_ratio: Largest missing share in `DIP_BINS` consecutive bins; 0 if nothing is missing.
     Returns recovery_ns: Time until the end of the last `DIP_BINS` consecutive bins that are below `DIPPED_RATIO`; 0 if
-        there are none.
+        no such bins exist.
 
     >>> dipped(np.array([4.0, 1, 1, 4, 4, 4]), np.full(6, 4.0))
     (0.5, 500000000.0)

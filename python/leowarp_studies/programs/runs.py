@@ -2,8 +2,8 @@
 """Runs of the study: every sender over the same paths. Each run has a control in which the path does not change.
 
 Transfers have a fixed size, so that a stack ends by itself and then reports its counts. Rates are 10 to 20 Mbit/s,
-lower than in leowarp's other studies, because a QUIC stack costs some 10 us per system call. Queues hold packets for
-the same time as there.
+lower than in leowarp's other studies, because a QUIC stack costs some 10 us per system call. Queues drain in the same
+time as in these other studies.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ MOBILE_RATE = "10 Mbit/s"
 RECONFIGURATION_S = 12
 """Time of the first reconfiguration on the profile's clock."""
 NEVER = {"access.period": "1 h", "access.phase": "30 min"}
-"""A slot longer than any run, so that no reconfiguration occurs within a run: the slot at its start lasts another half
-hour."""
+"""A slot longer than any run, so that no reconfiguration occurs within a run: the slot at the run's start lasts another
+half hour."""
 FULL_PACKETS = {"mobile.data_bits": 12_000, "mobile.codeword_bits": 72_000}
 """Keys for IP packets of 1500 bytes, with codewords of the same rate, 1/6. The channel's default of 1,115 bytes could
 not carry QUIC's minimum of 1,200 (RFC 9000, 14)."""
@@ -100,7 +100,7 @@ def looked_at() -> tuple[Change, ...]:
     """Changes at which the sender's own station switches to another satellite: on a saturated path, that station has
     the queue.
 
-    For each pair of cities of `cures`, the first such change is used.
+    For each pair of cities of `cures`, the study uses the first such change.
     """
     found: dict[str, Change] = {}
     for change in route_changes.changes(each=5):

@@ -93,8 +93,8 @@ def _commands(sender: str, size_bytes: int, programs: Path) -> tuple[str, str]:
         "-out cert -days 30 -subj /CN=b 2> log; mkdir qlog; "
         "exec gtlsserver -q --qlog-dir qlog -d {run_dir} {server} {port} key cert'"
     )
-    # The server writes the end of its qlog when the connection has drained, three probe timeouts later. The client side
-    # waits for this.
+    # The server writes the end of its qlog when the connection has drained, three probe timeouts later. The client's
+    # command waits until then.
     client = (
         "sh -c 'set -e; gtlsclient -q --exit-on-all-streams-close {server} {port} https://b:4433/page; "
         f"echo {size_bytes} bytes; sleep 3'"

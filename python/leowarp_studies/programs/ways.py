@@ -42,12 +42,12 @@ WAYS = (
     Way("http3-ngtcp2", "HTTP/3, ngtcp2", "3", NGTCP2),
     Way("http3-aioquic", "HTTP/3, aioquic", "3", AIOQUIC),
 )
-"""HTTP/1.1 uses six connections, and the other versions use one. Both stacks of HTTP/3 use CUBIC here."""
+"""HTTP/1.1 uses six connections, and the other versions use one. In this study, both stacks of HTTP/3 use CUBIC."""
 BY_NAME = {way.name: way for way in WAYS}
 LOADED = ("http1-cubic", "http2-cubic", "http2-bbr", "http3-ngtcp2", "http3-aioquic")
 """Names of `WAYS` that page loads use."""
 PLAYED = ("http1-cubic", "http1-bbr", "http3-aioquic")
-"""Names of `WAYS` that DASH players use. A player fetches one segment at a time over one connection. In this case
+"""Names of `WAYS` that DASH players use. A player fetches one segment at a time over one connection. For such a player,
 HTTP/2 behaves like HTTP/1.1, so it is left out. ngtcp2 is left out because its server cannot serve the manifest of a
 live stream."""
 
@@ -68,7 +68,7 @@ class Player:
 
 
 PLAYERS = (
-    # Playback begins three segments behind the live edge, where two of them already exist.
+    # Playback begins three segments behind the live edge, when two of them already exist.
     Player(LIVE, "live, 2 s of buffer", PLAYED, "--live --segment 1", "--latency 3 --begin 2 --target 2"),
     Player(FILM, "film, 6 s of buffer", PLAYED[:2], "--media 60 --segment 2", "--target 6"),
 )

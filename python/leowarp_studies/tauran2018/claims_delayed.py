@@ -37,7 +37,7 @@ SIGNS = {
 packets."""
 
 RISING = ("srtt_us", "timeout_retransmissions_ratio")
-"""Columns of claim 4.11 that rise with delayed ACKs. Its other columns fall."""
+"""Columns of claim 4.11 that rise with delayed ACKs. The other columns of claim 4.11 fall."""
 
 
 # Implements claim 4.4 of tauran2018 (figures 3, 4).
@@ -65,8 +65,8 @@ def helps_newreno(frames: Frames) -> Outcome:
 def leaves_cubic(frames: Frames) -> Outcome:
     """The effect of delayed ACKs on CUBIC without resequencing. CUBIC's goodput should change by less than 10 %.
 
-    An interval that contains 0 does not show that goodput stays: with few seeds, every interval contains 0. The median
-    is therefore tested.
+    An interval that contains 0 is no evidence that goodput stays, because with few seeds every interval contains 0. The
+    median is therefore tested.
 
     Returns: Numbers as for `helps_newreno`, without timeouts.
     """
@@ -93,8 +93,7 @@ def leaves_cubic(frames: Frames) -> Outcome:
 
 # Implements claim 4.6 of tauran2018 (figure 5).
 def costs_with_resequencing(frames: Frames) -> Outcome:
-    """The effect of delayed ACKs on NewReno and CUBIC with resequencing, at all SNRs and at those from `HIGH_SNR_DB`
-    on.
+    """The effect of delayed ACKs on NewReno and CUBIC with resequencing, at all SNRs and at SNRs from `HIGH_SNR_DB` on.
 
     Returns: Numbers: `<name>_change`, `<name>_high_snr_change`.
     """
@@ -108,7 +107,7 @@ def costs_with_resequencing(frames: Frames) -> Outcome:
     parts |= {
         f"{ev.label(name)} greatly": cost.known and cost.median <= -GREATLY_RATIO for name, cost in all_snrs.items()
     }
-    # "Most" is taken to mean that CUBIC's median falls more than NewReno's, however much that falls.
+    # "Most" is taken to mean that CUBIC's median falls more than NewReno's median, however much NewReno's falls.
     parts["CUBIC most, at high SNR"] = high["cubic"].below(0.0) and high["cubic"].median < high["reno"].median
     text = (
         "goodput with delayed ACKs, with resequencing: "
@@ -131,8 +130,8 @@ def costs_with_resequencing(frames: Frames) -> Outcome:
 
 # Implements claim 4.7 of tauran2018 (text).
 def hybla(frames: Frames) -> Outcome:
-    """Hybla's goodput with and without delayed ACKs. Hybla's goodput is compared with the study's numbers and with the
-    two other algorithms.
+    """Hybla's goodput with and without delayed ACKs. The goodput is compared with the study's numbers and with the two
+    other algorithms.
 
     tcp_hybla.c increases the window for each ACK, whereas tcp_slow_start and tcp_cong_avoid_ai increase it for each
     acknowledged segment. Delayed ACKs therefore slow only Hybla's growth.
@@ -151,7 +150,7 @@ def hybla(frames: Frames) -> Outcome:
         "loses by delayed ACKs": ev.effect(frames, "goodput_bps", "hybla", resequencing=False).below(0.0),
         # The tolerance is half of 40 %, because the study's number is the worst of a figure's seven points.
         "up to 40 %": -0.6 <= worst <= -0.2,
-        # The claim is tested at every SNR, because the study's text refers to all of them.
+        # The claim is tested at every SNR, because the study's text refers to all SNRs.
         "above both": all(
             mine.median > other.median
             for curve in others
@@ -204,7 +203,8 @@ def slows_growth(frames: Frames) -> Outcome:
     Returns: Numbers: `<name>_ratio`, which is 1.2 if it takes 20 % longer, and infinite if the window never reaches 500
         packets.
     """
-    # The path holds 807 packets. At 500, slow start has not filled it yet, so no queue slows the growth.
+    # The path holds 807 packets. At a window of 500 packets, slow start has not filled the path yet, so no queue slows
+    # the growth.
     most = growth.GROWN_PKTS[1]
     slower = {
         name: frames["growth"][name, ON].reaches_s(most) / frames["growth"][name, OFF].reaches_s(most)
@@ -225,7 +225,7 @@ def retransmissions(frames: Frames) -> Outcome:
     """Retransmissions per session with delayed ACKs: the order of the algorithms, and the decrease with SNR.
 
     Returns: Numbers: `<name>_pkts`, a median per SNR; `<name>_change` from the lowest to the highest SNR; and
-        `<name>_steps_down` of `steps`, the number of steps between SNRs that go down.
+        `<name>_steps_down` of `steps`, the number of steps between SNRs at which the number falls.
     """
     curves = {
         name: ev.curve(frames, "retransmissions_pkts", name, resequencing=False, delayed_ack=ON)
@@ -283,7 +283,7 @@ def pairs_wait(frames: Frames) -> Outcome:
         for name in ("reno", "cubic")
     }
     parts = {name: 0.05 <= value.median <= 0.2 for name, value in shares.items()}
-    # The study has 10 % of the pairs; this range has a tolerance of a third.
+    # The study has 10 % of the pairs; the accepted range has a tolerance of a third.
     tight = all(0.07 <= value.median <= 0.13 for value in shares.values())
     text = (
         f"ACKs of two segments whose second came {WAIT_MS:g} ms or more after the first, of all such: "
@@ -302,8 +302,9 @@ def timeouts_rise(frames: Frames) -> Outcome:
 
     The study names two causes: the lower RTO, and the delay that delayed ACKs add.
 
-    Linux's RTO is never below SRTT plus 200 ms (TCP_RTO_MIN), so it does not have to follow the variation. The
-    verdict's cause gives the share of time at this minimum. A separate sample has sessions without the minimum.
+    Linux's RTO is never below SRTT plus 200 ms (TCP_RTO_MIN), so the RTO does not have to follow the variation. The
+    verdict's cause states the share of time in which the RTO is at this minimum. A separate sample has sessions without
+    the minimum.
 
     Returns: Numbers: `<name>_<column>_change`.
     """
@@ -328,8 +329,8 @@ def timeouts_rise(frames: Frames) -> Outcome:
         f"{', '.join(f'{what} {ev.percent(changes[name, column])}' for column, what in columns.items())}"
         for name in ("reno", "cubic")
     )
-    # The RTO is at least SRTT plus 200 ms, which hides changes of the variation. A decrease by 5 % is therefore
-    # substantial.
+    # The RTO is at least SRTT plus 200 ms, which hides changes of the variation. A decrease of the RTO by 5 % is
+    # therefore substantial.
     strong = all(value.median <= -0.05 for (_, column), value in changes.items() if column == "rto_us")
     cause = ""
     if not all(parts.values()) and "traces" not in frames:

@@ -26,7 +26,7 @@ OURS = tuple(itertools.product(("reno", "cubic"), (ON, OFF)))
 def residual_loss(frames: Frames) -> Outcome:
     """Share of packets that are lost on the link after all HARQ retransmissions, by SNR.
 
-    The share is of TCP's packets. A share of all codewords would differ, because TCP sends few packets while the
+    The share refers to TCP's packets. A share of all codewords would differ, because TCP sends few packets while the
     channel is bad. Both shares are listed.
 
     Returns: Numbers: `lost_<snr>_db_ratio` (median with interval), `codewords_ratio` by SNR.
@@ -54,7 +54,8 @@ def residual_loss(frames: Frames) -> Outcome:
     )
     cause = ""
     if not all(parts.values()):
-        # These shares are means over the seeds. Together with the lost share they add up to 100 %, as in the figure.
+        # The shares of decoded codewords are means over the seeds. Together with the lost share they add up to 100 %,
+        # as in the figure.
         shares = channel[channel["snr_db"] == min(lost)].mean(numeric_only=True)
         decoded = ", ".join(f"{100 * shares[f'decoded{again}_ratio']:.1f}" for again in range(4))
         cause = (
@@ -79,8 +80,8 @@ def packets_lost(frames: Frames) -> dict[float, Middle]:
 def goodput_is_low(frames: Frames) -> Outcome:
     """Goodput without resequencing at each SNR, compared with goodput on the same path without fading.
 
-    The path without fading shows that the channel is the limit. Runs over this path runs last 60 s, of which the last
-    40 s count.
+    The path without fading shows that the channel is the limit. Runs over this path last 60 s, of which the last 40 s
+    count.
 
     Returns: Numbers: `<name>_<on or off>_bps` (a median per SNR), `without_errors_bps`.
     """
@@ -89,7 +90,7 @@ def goodput_is_low(frames: Frames) -> Outcome:
         for control, delayed in OURS
     }
     highest = max(value.median for values in curves.values() for value in values)
-    # This rate is the capacity of the path, so one congestion control that reaches it is enough.
+    # This rate is the capacity of the path, so it is enough that one congestion control reaches it.
     free_bps = max(_settled_bps(frames, control) for control in ("reno", "cubic"))
     parts = {
         f"{ev.label(control)}, {delayed}": all(value.median < LINK_BPS / 10 for value in values)
@@ -121,7 +122,8 @@ def _settled_bps(frames: Frames, control: str) -> float:
 def signs_of_loss_stay(frames: Frames) -> Outcome:
     """Duplicate ACKs and spurious retransmissions per 100 packets at each SNR.
 
-    The test uses shares, because a faster session sends more packets and therefore has more of both.
+    The test uses shares, because a faster session sends more packets and therefore has more duplicate ACKs and more
+    spurious retransmissions.
 
     Returns: Numbers: `<name>_<on or off>_<column>`, a median per SNR, from 0 to 1.
     """
@@ -136,7 +138,7 @@ def signs_of_loss_stay(frames: Frames) -> Outcome:
             first, last = values[0].median, values[-1].median
             what = f"{ev.label(control)}, {delayed}, {name}"
             parts[f"{what}: high"] = all(value.median >= least for value in values)
-            # The factor is 0.8 instead of 1, because either value varies by some per cent with the seeds.
+            # The factor is 0.8 instead of 1, because both shares vary by some per cent with the seeds.
             parts[f"{what}: does not fall"] = last >= 0.8 * first
             stays_half &= last >= 0.5 * first
             lines.append(f"{what}: {ev.over_snr(values, 100, 1)}")
@@ -152,9 +154,10 @@ def signs_of_loss_stay(frames: Frames) -> Outcome:
 
 # Implements claim 4.12 of tauran2018 (text).
 def resequencing_helps(frames: Frames) -> Outcome:
-    """Goodput with resequencing divided by that without, paired by SNR and seed, so that both have the same fading.
+    """Goodput with resequencing divided by goodput without, paired by SNR and seed, so that both sessions have the same
+    fading.
 
-    The study says this of sessions with delayed ACKs. Sessions without delayed ACKs are listed too.
+    The study makes this statement about sessions with delayed ACKs. Sessions without delayed ACKs are listed too.
 
     Returns: Numbers: `<name>_<on or off>_ratio`; above 1 if resequencing helps.
     """
@@ -165,8 +168,8 @@ def resequencing_helps(frames: Frames) -> Outcome:
             ev.sessions(frames, control, resequencing=order, delayed_ack=delayed).set_index(ev.KEY)["goodput_bps"]
             for order in (True, False)
         )
-        # Both sessions of a pair have the same SNR and seed. A deep fade affects both; otherwise it would outweigh the
-        # effect of packet order.
+        # Both sessions of a pair have the same SNR and seed. A deep fade affects both sessions; without pairing, it
+        # would outweigh the effect of packet order.
         both = pd.DataFrame({"ordered": ordered, "shuffled": shuffled}).dropna()
         ratio = middle(both["ordered"] / both["shuffled"])
         if delayed == ON:

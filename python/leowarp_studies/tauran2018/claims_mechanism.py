@@ -31,7 +31,8 @@ BY_CHANCE_RATIO = 2 * NEAR_MS / (TIMER_MS - ROUND_MS / 2)
 
 # Implements claim 4.13 of tauran2018 (text).
 def waits_follow_rounds(frames: Frames) -> Outcome:
-    """Among pairs whose second packet is late, the share in which it is late by one HARQ round, with resequencing.
+    """Share of the pairs with a late second packet in which the second packet is late by one HARQ round, with
+    resequencing.
 
     Returns: Numbers: `<name>_ratio`, a median over SNRs; `by_chance_ratio`.
     """
@@ -62,7 +63,8 @@ def waits_follow_rounds(frames: Frames) -> Outcome:
 def cubic_grows_more_often(frames: Frames) -> Outcome:
     """Share of time in slow start or recovery: CUBIC's minus NewReno's, with delayed ACKs and without resequencing.
 
-    The study infers this share from retransmissions (its table 1). Here the share is read from the sender's socket.
+    The study infers this share from retransmissions (its table 1). Here, leowarp reads the share from the sender's
+    socket.
 
     Returns: Numbers: `<name>_ratio` (one value per SNR), `difference` (median over SNRs, with its interval).
     """
@@ -123,7 +125,8 @@ def fewer_duplicate_acks(frames: Frames) -> Outcome:
 
 # Implements claim 4.20 of tauran2018 (text).
 def resequencing_makes_pairs_wait(frames: Frames) -> Outcome:
-    """Share of pairs whose second packet came `WAIT_MS` or more after the first, with resequencing minus without.
+    """Share of pairs whose second packet came `WAIT_MS` or more after the first, with resequencing minus the same share
+    without.
 
     Returns: Numbers: `<name>_difference`, median over SNRs with its interval (0.1 means 10 more per 100 pairs);
         `<name>_ordered_ratio` and `<name>_shuffled_ratio`, one value per SNR.

@@ -23,8 +23,8 @@ AGGRESSIVE = ("cubic", "hybla")
 
 # Implements claim 4.16 of tauran2018 (text).
 def newreno_gains_most(frames: Frames) -> Outcome:
-    """Change of goodput that delayed ACKs cause without resequencing: NewReno's minus that of each other algorithm, by
-    SNR and seed.
+    """Change of goodput that delayed ACKs cause without resequencing: NewReno's change minus the change of each other
+    algorithm, by SNR and seed.
 
     Returns: Numbers: `<name>_change` (-0.1 means 10 % less), `<name>_behind` (NewReno's change minus that of the other
         algorithm).
@@ -33,7 +33,7 @@ def newreno_gains_most(frames: Frames) -> Outcome:
         name: ev.effects(frames, "goodput_bps", name, resequencing=False).set_index(ev.KEY)["change"]
         for name in ALGORITHMS
     }
-    # Sessions are paired by SNR and seed, so both of a pair have the same fading.
+    # Sessions are paired by SNR and seed, so both sessions of a pair have the same fading.
     behind = {name: middle((changes["reno"] - changes[name]).dropna()) for name in AGGRESSIVE}
     parts = {f"NewReno gains more than {ev.label(name)}": value.above(0.0) for name, value in behind.items()}
     text = (
@@ -87,9 +87,9 @@ def late_packets_are_taken_for_lost(frames: Frames) -> Outcome:
 
 # Implements claim 4.18 of tauran2018 (text).
 def something_counteracts(frames: Frames) -> Outcome:
-    """CUBIC's signs of loss and its goodput with delayed ACKs, compared with NewReno's, without resequencing.
+    """CUBIC's signs of loss and its goodput with delayed ACKs, compared with those of NewReno, without resequencing.
 
-    Two of the signs are those of claim 4.5. The study adds timeouts when it infers that another mechanism acts.
+    Two of the signs are the signs of claim 4.5. The study adds timeouts when it infers that another mechanism acts.
 
     Returns: Numbers: the columns of `SIGNS` for CUBIC; `cubic_change` and `reno_change` of goodput.
     """
@@ -115,7 +115,7 @@ def something_counteracts(frames: Frames) -> Outcome:
 
 # Implements claim 4.19 of tauran2018 (text).
 def losses_are_errors(frames: Frames) -> Outcome:
-    """Packets lost on the link, as a share of those lost on the link or in its queue.
+    """Packets lost on the link, as a share of the packets lost on the link or in its queue.
 
     Returns: Numbers: `<name>_<with or without>_ratio`, a median over sessions; `<name>_<with or without>_pooled_ratio`,
         the share of all lost packets together.

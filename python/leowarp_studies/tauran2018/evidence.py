@@ -17,7 +17,7 @@ from leowarp_studies.tauran2018.runs import LABELS, OFF, ON
 from leowarp_studies.tauran2018.traces import Trace
 
 Frames = Mapping[str, Any]
-"""Data sets of the study by name. A data set is missing if its runs are."""
+"""Data sets of the study by name. A data set is missing if its runs are missing."""
 
 KEY = ["snr_db", "seed"]
 """Two runs with equal values in these columns have the same fading, so they are compared."""
@@ -94,7 +94,7 @@ def effects(
     """The change in each pair of sessions: `snr_db, seed, change`.
 
     A change is based on a difference, not on a ratio, because a session of 600 s may have no timeout at all. If neither
-    session of a pair has a timeout, nothing has changed. If no session without delayed ACKs has one at this SNR, any
+    session of a pair has a timeout, the change is 0. If no session without delayed ACKs has a timeout at this SNR, any
     other change is infinite.
     """
     rows = sessions(frames, congestion_control, resequencing=resequencing)
@@ -104,7 +104,7 @@ def effects(
     both = pd.DataFrame({"on": with_them, "off": without}).dropna()
     mean = both["off"].groupby(level="snr_db").transform("mean")
     difference = (both["on"] - both["off"]).to_numpy(dtype="float64")
-    # If timeouts occur only with delayed ACKs, the change is infinite. A median can handle this.
+    # If timeouts occur only with delayed ACKs, the change is infinite. A median can handle infinite values.
     with np.errstate(divide="ignore", invalid="ignore"):
         # The change is relative to the mean at this SNR, not to the count of one session: with few timeouts, a ratio of
         # two small numbers would vary widely.
@@ -114,13 +114,13 @@ def effects(
 
 
 def by_acks(frames: Frames) -> dict[str, Any]:
-    """Data sets whose sessions are those of Reno and CUBIC with windows that grow per ACK (`BY_ACKS`). The data sets
-    replace the frames of the functions above."""
+    """Data sets whose sessions are the sessions of Reno and CUBIC with windows that grow per ACK (`BY_ACKS`). The data
+    sets replace the frames in calls of the functions above."""
     return {"sessions": frames["by_acks"]}
 
 
 def like_by_acks(frames: Frames) -> dict[str, Any]:
-    """The study's own sessions at those SNRs and seeds that were also run with windows that grow per ACK."""
+    """The study's own sessions at the SNRs and seeds at which sessions with windows that grow per ACK were run, too."""
     pairs = frames["by_acks"][KEY].drop_duplicates()
     return {"sessions": frames["sessions"].merge(pairs, on=KEY)}
 

@@ -87,8 +87,8 @@ def _grid(
         for axes, control in zip(row, algorithms, strict=True):
             for place, delayed in enumerate((ON, OFF)):
                 values = ev.curve(frames, quantity.column, control, resequencing=resequencing, delayed_ack=delayed)
-                # Points are shifted by 0.06 dB to either side. Otherwise the intervals of on and off would hide each
-                # other.
+                # Points are shifted by 0.06 dB to either side. Without the shift, the intervals of on and off would
+                # hide each other.
                 _line(axes, snrs_db + 0.06 * (2 * place - 1), values, quantity.scale, STYLES[delayed])
             axes.margins(y=0.08)
             # Axes start at 0, so that a change of some per cent looks small.

@@ -54,8 +54,8 @@ def window(frames: Mapping[str, Any], rules: Rules) -> Figure:
     controls = [name for name in ("reno", "cubic", *BY_ACKS.values()) if (name, ON) in growth and (name, OFF) in growth]
     panels = drawn.subplots(1, len(controls), sharey=True)
     adaptive = {"color": OKABE_ITO[2], "linestyle": (0, (1.2, 1.2)), "label": "adaptive, as Linux is"}
-    # The axis ends when the slowest flow has filled the path and a queue of the same length. If it never does, this
-    # time is infinite, so the next line limits it.
+    # The axis ends when the slowest flow has filled the path and a queue of the same length. If the slowest flow never
+    # fills the path, this time is infinite, so the next line limits the axis.
     until_s = max(trace.reaches_s(2 * BDP_PKTS) for trace in growth.values())
     until_s = min(1.15 * until_s, WINDOW_S, max(float(trace.t_s[-1]) for trace in growth.values()))
     for axes, control in zip(panels, controls, strict=True):
@@ -98,8 +98,8 @@ def link(frames: Mapping[str, Any], rules: Rules) -> Figure:
     left.set_ylabel("lost for good, %")
     left.set_xlabel("SNR, dB")
     left.legend(loc="lower left")
-    # All seeds have the same number of codewords, so the means of the shares add up to 100 %. Medians of the single
-    # shares would not add up to this sum.
+    # All seeds have the same number of codewords, so the means of the shares add up to 100 %. The medians of the shares
+    # would not add up to 100 %.
     shares = channel.groupby("snr_db").mean(numeric_only=True)
     columns = [*(f"decoded{again}_ratio" for again in range(4)), "lost_ratio"]
     names = ["at once", "after 1", "2", "3 retransmissions", "lost"]
@@ -223,7 +223,7 @@ def assumptions(frames: Mapping[str, Any], rules: Rules) -> Figure:
                 if what == "goodput":
                     _dot(axes, place, middle(off["goodput_bps"]), 1e-6, style)
                 else:
-                    # Sessions are paired by seed, so both of a pair have the same fading.
+                    # Sessions are paired by seed, so both sessions of a pair have the same fading.
                     both = there[there["delayed_ack"] == ON].merge(off, on="seed", suffixes=("_on", "_off"))
                     change = (both["goodput_bps_on"] / both["goodput_bps_off"] - 1) * 100
                     _dot(axes, place, middle(change), 1.0, style)
@@ -240,7 +240,7 @@ def assumptions(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _has(rows: pd.DataFrame, control: str, what: str) -> bool:
-    """Whether a panel has runs. A quick reproduction has only those of Reno without delayed ACKs."""
+    """Whether a panel has runs. A quick reproduction has only the runs of Reno without delayed ACKs."""
     changed = rows[(rows["congestion_control"] == control) & (rows["setting"] != BASE)]
     wanted = {OFF} if what == "goodput" else {ON, OFF}
     return wanted <= set(changed["delayed_ack"])

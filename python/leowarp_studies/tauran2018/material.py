@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from leowarp.report import RunView
-from leowarp.report.view import kernel_name
+from leowarp import Run
+from leowarp.report.rules import kernel_name
 from leowarp.study import Making, Material, Section
 from leowarp.study import parts as study_parts
 from leowarp_studies.tauran2018 import figures, results, runs, tables
@@ -32,7 +32,7 @@ LEAD = (
 )
 
 LINUX, NO_FLOOR, CHARGED = "Linux 6.12", "no RTO floor", "retransmissions take capacity"
-"""Names of the samples: the study's own sessions, and sessions in which something else is changed."""
+"""Names of the samples: the study's own sessions, and sessions that differ from them in one setting."""
 
 TABLE = "curves.csv"
 """File beside the page with all points of the figures, to be read by programs."""
@@ -90,13 +90,13 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
     )
 
 
-def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
+def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], Run | None]:
     """Inputs of claims and figures. An input is left out if a point that a claim needs is missing."""
     frames: dict[str, Any] = {}
-    # Only traces of seed 1 can be read, because those of other sessions are not kept.
+    # Only traces of seed 1 can be read, because the traces of other sessions are not kept.
     kept = _views(rows["first"], folder / "first")
     sessions = results.joined([results.sessions(rows[name]) for name in ("first", "main")])
-    # Claims evaluate whole curves. If a point were missing, claims would compare other SNRs than they state.
+    # Claims evaluate whole curves. If a point were missing, claims would compare other SNRs than their texts state.
     if len(sessions) and results.complete(sessions):
         frames["sessions"] = frames["timers"] = sessions
         frames["codewords"] = results.codewords(
@@ -112,7 +112,7 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
         for name in ("growth", "growth_by_acks")
         for row, view in _views(rows[name], folder / name)
     }
-    # Claim 4.8 compares four algorithms. Sessions with windows that grow per ACK are only for the cause, so they may be
+    # Claim 4.8 compares four algorithms. Sessions with windows that grow per ACK only explain the cause, so they may be
     # missing.
     if all((control, delayed) in growth for control in ("reno", "cubic") for delayed in (runs.ON, runs.OFF)):
         frames["growth"] = growth
@@ -132,11 +132,11 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
 
 
 def _other_samples(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """Sessions that differ in one thing from the study's own. Such sessions are used for the claims whose runs they
-    include.
+    """Sessions that differ in one setting from the study's own sessions. Such sessions are used for the claims whose
+    runs they include.
 
-    For sessions without the minimum of the RTO, this is only claim 4.11. For sessions whose retransmissions take
-    capacity, these are all claims that use only sessions.
+    Sessions without the minimum of the RTO are used only for claim 4.11. Sessions whose retransmissions take capacity
+    are used for all claims that use only sessions.
     """
     samples: list[tuple[str, dict[str, Any]]] = []
     if "rto_floor" in frames:
@@ -159,10 +159,10 @@ def _same(sessions: pd.DataFrame, group: str) -> pd.DataFrame:
     return sessions[sessions["snr_db"].isin(snrs_db) & (sessions["seed"] <= seeds)]
 
 
-def _views(rows: pd.DataFrame, folder: Path) -> list[tuple[dict[str, Any], RunView]]:
+def _views(rows: pd.DataFrame, folder: Path) -> list[tuple[dict[str, Any], Run]]:
     """Rows of kept runs, with their directories."""
     good = rows[rows["status"] == "ok"]
-    return [(row, RunView(folder / "runs" / row["run_id"])) for row in good.to_dict("records")]
+    return [(row, Run(folder / "runs" / row["run_id"], complete=False)) for row in good.to_dict("records")]
 
 
 def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:

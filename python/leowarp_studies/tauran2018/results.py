@@ -36,17 +36,18 @@ COLUMNS = {
     "rto_us": "flow0_rto_p50_us",
     "cwnd_pkts": "flow0_cwnd_p50_pkts",
 }
-"""Columns of a session, with their names in `summary.json`. The sender counts retransmissions. Retransmitted packets
-and spurious ones are counted from the trace."""
+"""Columns of a session, with their names in `summary.json`. The sender counts retransmissions. The trace gives the
+numbers of retransmitted packets and of spurious retransmissions."""
 
 
 def sessions(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows from the study engine, without failed runs.
 
-    Columns: `congestion_control, delayed_ack, resequencing, profile, snr_db, seed` and those of `COLUMNS`. Three more
-    are ratios: `timeouts_ratio` (per packet sent), `lost_ratio` (packets lost on the link, divided by those that it
-    transmitted), `late_ratio` (packets overtaken on their way, per packet sent). `spurious_of_retransmitted_ratio` and
-    `link_of_lost_ratio` are shares; they are nan if nothing was retransmitted or lost.
+    Columns: `congestion_control, delayed_ack, resequencing, profile, snr_db, seed` and the columns in `COLUMNS`. Three
+        more
+    are ratios: `timeouts_ratio` (per packet sent), `lost_ratio` (packets lost on the link, divided by packets that the
+    link transmitted), `late_ratio` (packets overtaken on their way, per packet sent). `spurious_of_retransmitted_ratio`
+    and `link_of_lost_ratio` are shares; they are nan if nothing was retransmitted or lost.
 
     Raises TraceError if a column is missing because an older version of leowarp made the runs.
     """
@@ -84,7 +85,7 @@ def codewords(snrs_db: Sequence[float], seeds: Sequence[int], duration: str = f"
     Columns: `snr_db, seed, lost_ratio`, and `decoded0_ratio` to `decoded3_ratio` (decoded after this number of
         retransmissions).
 
-    No run is involved, so no run's error can be raised: the channel is a function of the plan and the seed.
+    The channel is a function of the plan and the seed, so no run is needed, and no run can fail.
     """
     rows = []
     for snr_db in snrs_db:

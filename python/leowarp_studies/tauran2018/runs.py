@@ -2,7 +2,7 @@
 """Runs of the study: its own sessions, sessions on other TCPs, runs for window growth alone, and sessions with one
 changed assumption.
 
-Each group is a separate study (a scenario, parameters and seeds). The study engine makes and resumes it.
+Each group is a separate study (a scenario, parameters and seeds). The study engine makes and resumes these studies.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LABELS = {
 }  # fmt: skip
 
 ON, OFF, ADAPTIVE = "on", "off", "adaptive"
-"""Settings of delayed ACKs: an ACK after every second segment or 40 ms; none; Linux's default."""
+"""Settings of delayed ACKs: an ACK after every second segment or after 40 ms; no delay; Linux's default."""
 
 STUDY_PROFILE = "newreno"
 OTHER_TCPS = (
@@ -82,15 +82,15 @@ class Assumption:
 
 # Reasons for the defaults, and how results depend on them: design/lms-harq.md.
 ASSUMPTIONS = (
-    # The default is a car on a road between trees. At 60 km/h it moves by 1 m in the 60 ms of three retransmissions, so
-    # all of them may be within the same fade.
+    # The default is a car on a road between trees. At 60 km/h the car moves by 1 m in the 60 ms of three
+    # retransmissions, so all three may be within the same fade.
     Assumption("speed", "terminal speed", "mobile.speed", "60 km/h", ("3 km/h", "30 km/h", "120 km/h"),
                "a car; how many looks at the fading three retransmissions get hangs on it"),
     # Perez-Fontan's tables were measured in the S band. At 2.2 GHz, the multipath changes over half a wavelength, 7 cm.
     Assumption("carrier", "carrier", "mobile.carrier", "2.2 GHz", ("1.5 GHz", "4 GHz"),
                "the tables are of S band; the multipath's pace hangs on it"),
-    # Before the first transmission the channel is unknown. A half favours neither a short delay nor few symbols
-    # (design/lms-harq.md).
+    # Before the first transmission the channel is unknown. A probability of one half favours neither a short delay nor
+    # few symbols (design/lms-harq.md).
     Assumption("first_target", "first transmission decodes with", "mobile.first_target", "50 %", ("10 %", "90 %"),
                "which bits the first transmission has: in adaptive HARQ, those that decode with this probability"),
     # In a Monte Carlo simulation of the code at low rates, half of the codewords are decoded with 1.13 to 1.14 times
@@ -109,11 +109,11 @@ ASSUMPTIONS = (
     # The bandwidth-delay product is 807 packets of 1,115 bytes (40 Mbit/s x 180 ms).
     Assumption("queue", "queue before the link", "mobile.queue", "500 pkts", ("50 pkts", "5000 pkts"),
                "about half of the path's bandwidth-delay product"),
-    # The choice of satellite decides how often the route changes. The choice of satellite thereby decides how often
-    # packets overtake each other for reasons other than HARQ.
+    # The choice of satellite decides how often the route changes. The choice of satellite therefore also decides how
+    # often packets overtake each other for reasons other than HARQ.
     Assumption("satellite", "last satellite", "mobile.last_satellite", "kept", ("highest", "shortest"),
                "ns-2's terminals keep a satellite while they see it"),
-    # The study names no time. Other start times show how far results depend on these 600 s.
+    # The study names no time. Other start times show how far results depend on the chosen 600 s.
     Assumption("start", "time of the constellation", "run.start", "0 s", ("20 min", "40 min"),
                "other routes, delays and route changes"),
 )  # fmt: skip
@@ -126,8 +126,8 @@ BASE = "base"
 def parts() -> tuple[Part, ...]:
     """All groups, starting with the study's own."""
     return (
-        # Only seed 1 keeps its run directories, so it is a separate group: the directories of all seeds would take five
-        # times the space.
+        # Only seed 1 keeps its run directories, so it is a separate group: the directories of all five seeds would take
+        # five times the space.
         _sessions("first", "figures 3 to 5 and 7, table 1: seed 1, whole run directories", 1, 1, keep=True),
         _sessions("main", "the same, further seeds", 2, SEEDS - 1, keep=False),
         _growth("growth", "figure 6: no loss, no HARQ", ALGORITHMS[:2], (ON, OFF, ADAPTIVE)),
@@ -179,7 +179,7 @@ def _growth(name: str, why: str, algorithms: Sequence[str], delayed_acks: Sequen
         "tcp.profile": STUDY_PROFILE,
         "observe.packets": "none",
         "mobile.fading": False,
-        # With the sessions' queue of 500 packets, a drop would end slow start and thereby the growth.
+        # With the sessions' queue of 500 packets, a drop would end slow start and thereby the window's growth.
         "mobile.queue": DEEP,
         "run.duration": f"{GROWTH_S} s",
         # The window is sampled more often than in the sessions, because slow start doubles it every 180 ms.
@@ -187,8 +187,8 @@ def _growth(name: str, why: str, algorithms: Sequence[str], delayed_acks: Sequen
     }
     content["keep"] = {"runs": "all"}
     return Part(name, why, content, len(algorithms) * len(delayed_acks),
-                # Claims compare on with off. Linux's default is only in the figure, so a quick reproduction leaves it
-                # out.
+                # Claims compare on with off. Linux's default is shown only in the figure, so a quick reproduction
+                # leaves it out.
                 lambda values, seed: values["tcp.delayed_ack"] != ADAPTIVE)  # fmt: skip
 
 
@@ -210,8 +210,8 @@ def _profiles() -> Part:
 
 
 def _by_acks() -> Part:
-    """NewReno and CUBIC with windows that grow per ACK, at fewer SNRs. These sessions show what Linux's growth per
-    segment changes."""
+    """NewReno and CUBIC with windows that grow per ACK, at fewer SNRs. These sessions show the effect of Linux's growth
+    per segment."""
     content = _content("by_acks", FEW_SNRS_DB, tuple(BY_ACKS.values()), 1, SEEDS)
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
     return Part("by_acks", "NewReno and CUBIC with windows that grow by ACKs", content,
@@ -225,7 +225,7 @@ def _assumptions() -> Part:
     # The keys vary together, one row per setting. In each row one assumption is changed, and the others have their
     # defaults.
     settings = [(each, value) for each in ASSUMPTIONS for value in each.others]
-    # The scenario's name is varied like any key. The name becomes the column `name`, from which figures know the
+    # The scenario's name is varied like any key. The name becomes the column `name`, by which figures identify the
     # setting.
     together: dict[str, Any] = {"name": [setting(each, value) for each, value in settings]}
     for mine in ASSUMPTIONS:
@@ -271,8 +271,8 @@ def _content(
 ) -> dict[str, Any]:
     """Content of a study file that varies algorithms, resequencing on and off, SNRs and seeds.
 
-    Algorithms with windows that grow per ACK are kernel modules compiled for the guest. The others are in the guest's
-    kernel.
+    Algorithms with windows that grow per ACK are kernel modules compiled for the guest. The other algorithms are in the
+    guest's kernel.
     """
     # These modules are examples that come with leowarp. The modules are compiled for the guest when a run needs them.
     modules = [str(example_file(f"{control}.c")) for control in algorithms if control in BY_ACKS.values()]

@@ -33,14 +33,14 @@ CELLS = (
 
 
 def retransmissions(frames: Mapping[str, Any]) -> str:
-    """Table 1, with the study's numbers beside leowarp's."""
+    """Table 1 of the study, with the study's numbers beside leowarp's numbers."""
     rows = []
     for snr_db in ev.snrs_db(frames):
         mine = [
             ev.median(frames, "retransmissions_pkts", control, resequencing=False, delayed_ack=ON, snr_db=snr_db)
             for control in ALGORITHMS
         ]
-        # The study's numbers are only for comparison. Claim 4.9 is about the order of leowarp's numbers and how they
+        # The study's numbers are only for comparison. Claim 4.9 is about the order of leowarp's numbers and about their
         # change with SNR.
         theirs = STUDY_RETRANSMISSIONS.get(int(snr_db), ())
         rows.append([f"{snr_db:g}", *(value.text(1, 0) for value in mine), *theirs])

@@ -148,7 +148,7 @@ def test_codewords_are_those_of_the_runs():
     (row,) = found.to_dict("records")
     shares = [row[f"decoded{again}_ratio"] for again in range(4)]
     assert sum(shares) + row["lost_ratio"] == pytest.approx(1.0)
-    # The value is between that for one fading value per codeword and that for two independent ones
+    # The value is between the result for one fading value per codeword and the result for two independent values
     # (design/lms-harq.md).
     assert 0.024 < row["lost_ratio"] < 0.157
 
@@ -400,7 +400,7 @@ def test_a_figure_without_its_data_says_so(tmp_path):
 
 @pytest.fixture
 def engine(monkeypatch, as_the_study_says):
-    """Replacement for `run_study`, without a guest and without rows: this tests how `make` uses the results."""
+    """Replacement for `run_study`, without a guest and without rows: the test covers how `make` uses the results."""
     asked = {}
 
     def run_study(file, folder, *, only, scheduler, **options):

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from leowarp import Run
 from leowarp.metrics import goodput
 from leowarp.metrics.inputs.tables import floats
 from leowarp.metrics.per_flow.acknowledgements import ack_waits
 from leowarp.metrics.route_changes.recovery import RECOVERY_STATES
-from leowarp.report import RunView
 
 RTO_MIN_US = 200_000
 """TCP_RTO_MIN of Linux. The RTO is SRTT plus four times the RTT's variation, but at least SRTT plus this value
@@ -63,21 +63,22 @@ class Trace:
     @property
     def growing_ratio(self) -> float:
         """Share of the samples in slow start or in recovery, with or without a timeout."""
-        # A sender whose window is below its threshold is in slow start. Without a threshold, any sender is.
+        # A sender whose window is below its threshold is in slow start. A sender without a threshold is in slow start,
+        # too.
         slow_start = ~(self.cwnd_pkts >= self.ssthresh_pkts)
         return float((slow_start | np.isin(self.ca_state, RECOVERY_STATES)).mean()) if len(self.t_s) else float("nan")
 
     @property
     def acks_per_segment_ratio(self) -> float:
         """Number of ACKs divided by the number of segments that they acknowledge."""
-        # A row stands for all ACKs with the same waiting time and number of segments, so it is weighted by their
-        # number.
+        # A row stands for all ACKs with the same waiting time and number of segments, so it is weighted by the number
+        # of these ACKs.
         segments = floats(self.waits["segments_pkts"]) * floats(self.waits["acks_pkts"])
         return float(floats(self.waits["acks_pkts"]).sum() / segments.sum()) if segments.sum() else float("nan")
 
     def pair_waits(self) -> tuple[np.ndarray, np.ndarray]:
         """For ACKs of two segments: the waiting times in ms, ascending, and the number of ACKs with each."""
-        # The metrics have one row for all ACKs with the same waiting time, so the counts are used.
+        # The metrics have one row for all ACKs with the same waiting time, so the result contains the counts.
         pairs = self.waits[self.waits["segments_pkts"] == PAIR].sort_values("wait_ns")
         return floats(pairs["wait_ns"]) / 1e6, floats(pairs["acks_pkts"])
 
@@ -87,8 +88,8 @@ class Trace:
         return float(count[wait_ms >= limit_ms].sum() / count.sum()) if count.sum() else float("nan")
 
     def round_pairs_ratio(self, round_ms: float, within_ms: float, longest_ms: float) -> float:
-        """Share of the pairs that waited for a whole number of HARQ rounds, among those that waited from half a round
-        to `longest_ms`.
+        """Share of the pairs that waited for a whole number of HARQ rounds, among the pairs that waited from half a
+        round to `longest_ms`.
 
         round_ms: Time from one HARQ transmission to the next.
         within_ms: Largest difference from a whole number of rounds that still counts.
@@ -105,7 +106,7 @@ class Trace:
         return float(self.t_s[there[0]]) if len(there) else float("inf")
 
 
-def trace_of(run: RunView) -> Trace:
+def trace_of(run: Run) -> Trace:
     """Trace of the only flow of a kept run."""
     flow = run.main_flow
     samples = run.tables.of_flow("sockets", flow)

@@ -34,7 +34,8 @@ def reaches_text(frames: Frames, name: str) -> str:
 
 
 def by_acks_growth_text(frames: Frames) -> str:
-    """Text with these times for Linux's algorithms changed to grow per ACK; empty without such runs."""
+    """Text with the times at which windows reached these sizes for Linux's algorithms changed to grow per ACK; empty
+    without such runs."""
     there = [name for name in BY_ACKS.values() if all((name, delayed) in frames["growth"] for delayed in (ON, OFF))]
     if not there:
         return ""
@@ -83,7 +84,7 @@ def held_text(frames: Frames) -> str:
         # A limit in one of the two sessions is enough to invalidate the comparison of on and off.
         held |= max(held_ms) >= HELD_MS
         texts.append(f"{ev.label(name)} for {held_ms[0]:.0f} ms and {held_ms[1]:.0f} ms")
-    # Below `HELD_MS` nothing is reported, because the growth is then TCP's own.
+    # Times below `HELD_MS` are not reported, because the growth is then TCP's own.
     if not held:
         return ""
     return f". Until then the receiver's window held the sender, delayed ACKs on and off, {', '.join(texts)}"
@@ -99,7 +100,7 @@ def _growth_an_ack(frames: Frames, name: str, delayed: str) -> tuple[float, floa
         return float("nan"), float("nan")
     grown = np.ptp(trace.cwnd_pkts[grows])
     segments = np.ptp(trace.delivered_pkts[grows])
-    # The ratio is that of the whole session, as is the count of ACKs. In the group `growth` nothing is lost, so every
-    # ACK is for data in order.
+    # The ratio is the ratio of the whole session, as is the count of ACKs. In the group `growth` no packet is lost, so
+    # every ACK is for data in order.
     acks_a_segment = trace.acks_per_segment_ratio
     return float(grown / (segments * acks_a_segment)), float(grown / segments)

@@ -30,8 +30,9 @@ def sums_of_density(frames: Frames) -> Outcome:
     """Equations (3) and (4), counted in packets: each packet has exactly one displacement, and the displacements sum to
     0.
 
-    A normalised sum is always 1, so (3) is tested as a count: the packets in RD and those beyond the threshold must add
-    up to all that arrived. The mean in (4) is exactly 0 if no packet is beyond the threshold.
+    A normalised sum is always 1, so equation (3) is tested as a count: the packets in RD and the packets beyond the
+    threshold must add up to all packets that arrived. The mean in equation (4) is exactly 0 if no packet is beyond the
+    threshold.
 
     Returns: Numbers by `<distribution>_<jitter>_ms`: `counted_ratio` (packets in RD or beyond the threshold, divided by
         those received), `beyond_ratio`, `mean_pkts` (sum i RD[i]).
@@ -77,8 +78,8 @@ def percentages_mislead(frames: Frames) -> Outcome:
     and E_r.
 
     "Late": the packet arrives after a packet that was sent later (RFC 4737). "Involved": the packet overtook another,
-    or was overtaken. A third definition is the study's own displacement (equation 1). By this one, packet 4 of the
-    second sequence is in place.
+    or was overtaken. A third definition is the study's own displacement (equation 1). By the study's definition, packet
+    4 of the second sequence is in place.
 
     Returns: Numbers, each with one value per sequence: `late_ratio`, `involved_ratio`, `displaced_ratio`,
         `mean_displacement_pkts`, `entropy_nats`.
@@ -90,8 +91,8 @@ def percentages_mislead(frames: Frames) -> Outcome:
     parts = {
         "late: 16.6 % and 33.3 %": bool(np.allclose(late, LATE_RATIO)),
         "3, 4 and 5: 50 % in both": bool(np.allclose(involved, INVOLVED_RATIO)),
-        # By one definition the two sequences are equal; by the other, one sequence is twice as bad. A percentage
-        # therefore misses the difference.
+        # By one definition the two sequences are equal; by the other definition, one sequence is twice as bad. A
+        # percentage therefore misses the difference.
         "readings disagree": bool(np.isclose(involved[0], involved[1])) and not np.isclose(late[0], late[1]),
     }
     return Outcome(
@@ -118,7 +119,7 @@ def entropy_at_two_jitters(frames: Frames) -> Outcome:
         mine = probes[(probes["distribution"] == "normal") & (probes["jitter_ns"] == round(jitter_ms * 1e6))]
         found[f"{jitter_ms:g} ms"] = float(mine["entropy_nats"].iloc[0]) if len(mine) else float("nan")
     off = {key: value - STUDY_ENTROPY_NATS[float(key.split()[0])] for key, value in found.items()}
-    # The study gives "approximately" with two digits; the tolerance is one unit of the first decimal.
+    # The study states "approximately" with two digits; the tolerance is one unit of the first decimal.
     parts = {key: abs(value) <= 0.1 for key, value in off.items()}
     tight = all(abs(value) <= 0.05 for value in off.values())
     cause = "" if all(parts.values()) else "; ".join(

@@ -63,8 +63,8 @@ def worked_example(frames: Frames) -> Outcome:
 
 # Implements claim 2.2 of torres2020 (figures 2, 3).
 def shape_mirrors(frames: Frames) -> Outcome:
-    """Kolmogorov distance between RD and each distribution of delay. Displacements are divided by the packet rate for
-    this.
+    """Kolmogorov distance between RD and each distribution of delay. For this comparison, displacements are divided by
+    the packet rate.
 
     If variances are equal, the distance between uniform and normal is 0.057, between uniform and exponential 0.21, and
     between normal and exponential 0.16. A small distance is therefore not enough: no other distribution may be nearer
@@ -83,7 +83,7 @@ def shape_mirrors(frames: Frames) -> Outcome:
         measured = np.cumsum(share)
         distance[name] = {other: float(np.abs(measured - simulation.cdf(other, x)).max()) for other in DISTRIBUTIONS}
     nearest = {name: min(row, key=lambda other: row[other]) == name for name, row in distance.items()}
-    # 0.06 is about the distance between uniform and normal. For these two, only the second condition (nearest
+    # 0.06 is about the distance between uniform and normal. For uniform and normal, only the second condition (nearest
     # distribution) decides.
     close = {name: distance[name][name] <= 0.06 for name in DISTRIBUTIONS}
     parts = {name: nearest[name] and close[name] for name in DISTRIBUTIONS}
@@ -106,10 +106,10 @@ def shape_mirrors(frames: Frames) -> Outcome:
 
 # Implements claim 2.3 of torres2020 (figure 4).
 def displacement_grows(frames: Frames) -> Outcome:
-    """MD over jitter for each distribution: its value at 1 ms, how far it deviates from a line through 0, and the order
-    of the distributions.
+    """MD over jitter for each distribution: its value at 1 ms, its deviation from a line through 0, and the order of
+    the distributions.
 
-    Linearity is tested where the closed form predicts it (`STRAIGHT_MS`). Deviations over all jitters are listed too.
+    Linearity is tested where the closed form predicts it (`STRAIGHT_MS`). Deviations over all jitters are listed, too.
 
     Returns: Numbers by distribution: `at_1_ms_pkts`, `off_ratio`, `per_ms_pkts`, `bent_ratio`, `bent_whole_ratio`; and
         `ordered_from_ms`.
@@ -128,8 +128,8 @@ def displacement_grows(frames: Frames) -> Outcome:
     # values count as a violation.
     order_from_ms = ev.ordered_from_ms(jittered, MD_ORDER)
     parts = {f"{name} at 1 ms": abs(value) <= 0.03 for name, value in off.items()}
-    # Only jitters from 0.6 to 4 ms count. Below, displacements are small whole numbers; above, tails exceed the
-    # threshold of 200 packets.
+    # Only jitters from 0.6 to 4 ms count. Below 0.6 ms, displacements are small whole numbers; above 4 ms, tails exceed
+    # the threshold of 200 packets.
     parts |= {f"{name} linear": value <= 0.05 for name, value in bent.items()}
     parts["order"] = order_from_ms == float(jittered.index[0])
     return Outcome(
@@ -146,7 +146,8 @@ def displacement_grows(frames: Frames) -> Outcome:
 
 # Implements claim 2.4 of torres2020 (figure 5).
 def entropy_grows(frames: Frames) -> Outcome:
-    """E_r over the logarithm of jitter for each distribution: is it linear, and what is the order of the distributions?
+    """Checks whether E_r is linear in the logarithm of jitter for each distribution, and in what order the
+    distributions are.
 
     If a delay is multiplied by c, the entropy of its continuous distribution increases by ln(c). This rule does not
     hold for a jitter up to the spacing of packets: displacements are then small whole numbers.
@@ -195,8 +196,8 @@ def _bent(table: pd.DataFrame, name: str, per_ms: float) -> float:
 
 
 def _displacement_cause(at_one: dict[str, float], jittered: pd.DataFrame, order_from_ms: float | None) -> str:
-    """Text that says why claim 2.3 does not fully hold: how the study's value at 1 ms may have arisen, and up to where
-    the order is violated."""
+    """Text that explains why claim 2.3 does not fully hold: how the study's value at 1 ms may have arisen, and up to
+    which jitter the order is violated."""
     causes = []
     if abs(at_one["exponential"] / STUDY_MD_PKTS["exponential"] - 1) > 0.03:
         closed = simulation.closed_form_pkts("exponential", 1e-3)

@@ -55,8 +55,8 @@ def entropy_follows_displacements(frames: Frames) -> Outcome:
     """Whether the distributions have the same order by displacement of packets and by E_r, at one jitter.
 
     All values come from the same probes. "Larger displacements" refers to the tail, so two values are used: the
-    displacement that 1 % of the packets exceed, and the largest one. By mean displacement the order is different (claim
-    2.3); it is listed too.
+    displacement that 1 % of the packets exceed, and the largest displacement. By mean displacement the order is
+    different (claim 2.3); this order is listed, too.
 
     Returns: Numbers by distribution: `entropy_nats`, `percentile_99_pkts`, `largest_pkts`, `mean_displacement_pkts`.
     """
@@ -131,10 +131,10 @@ def entropy_early(frames: Frames) -> Outcome:
 
 def _separation(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
     """For each axis: the places at which the algorithms fall below 50 %, as shares of the axis, and the largest
-    distance between these places.
+    distance between two of these places.
 
     An axis ends at the largest measured value. An algorithm's place is its first point below 50 %. All algorithms have
-    the same jitters, so this is a fair comparison.
+    the same jitters, so the places can be compared.
     """
     places: dict[str, dict[str, float]] = {column: {} for column in AXES}
     for (_, algorithm), line in lines.items():
@@ -149,14 +149,14 @@ def _separation(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
     apart = {column: max(values.values()) - min(values.values()) for column, values in places.items()}
     numbers = {"place": places, "apart_ratio": apart}
     if not any(apart.values()):
-        # The collapses may differ nevertheless; this would need more jitters between the points.
+        # The collapses may differ nevertheless; more jitters between the points would show this.
         (at, *_) = places["jitter_ms"].values()
         return {}, f"all that fall below 50 % do at one point of the grid, {at:.1%} of the jitter axis", numbers
     parts = {
         "clear on the E_r axis": apart["entropy_nats"] >= CLEAR,
         # The limit is a fifth of the 10 ms, as in claim 2.5.
         "little jitter": apart["jitter_ms"] <= 0.2,
-        # The paper calls it "more significant ... due to its logarithmic scale" than MD, which grows in proportion to
+        # The paper calls E_r "more significant ... due to its logarithmic scale" than MD, which grows in proportion to
         # the jitter.
         "twice as clear as on the MD axis": apart["entropy_nats"] >= 2 * apart["mean_displacement_pkts"],
     }
@@ -174,8 +174,8 @@ def _edges(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
     """For each curve that collapses: whether it never rises again, and the share of each axis over which it falls from
     90 % to 50 %.
 
-    The curves are those of bic for each distribution, and of all algorithms for the normal one. A rise of less than 5 %
-    of the undisturbed throughput is ignored.
+    The curves are those of bic for each distribution, and those of all algorithms for the normal distribution. A rise
+    of less than 5 % of the undisturbed throughput is ignored.
     """
     lines = {key: line for key, line in lines.items() if key[1] == "bic" or key[0] == "normal"}
     texts, rises, widths = [], {}, {}

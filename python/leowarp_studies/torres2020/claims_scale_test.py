@@ -58,7 +58,7 @@ def test_a_throughput_without_an_edge_or_that_rises_again_shows_no_largest_entro
     row = outcome("2.13", synthetic.frames(slope))
     assert row["verdict"] == "partly"
     assert row["numbers"]["edge_axis_ratio"]["BIC, normal"]["entropy_nats"] > 0.25
-    # If all algorithms behave identically, the metric cannot compare them either.
+    # If all algorithms behave identically, no metric can distinguish them.
     assert row["numbers"]["apart_ratio"]["entropy_nats"] == pytest.approx(0)
 
     def rises(distribution, algorithm, profile, jitter_ms):
@@ -85,7 +85,7 @@ def test_entropy_follows_displacements_where_all_are_as_even(as_the_study_says):
     assert row["verdict"] == "holds", row["measured"]
     assert not row["cause"]
     assert row["numbers"]["entropy_nats"]["normal"] == pytest.approx(np.log(61))
-    # One packet in a thousand is far away. This changes the largest displacement, but not the 99th percentile.
+    # One packet in a thousand is far away. This packet changes the largest displacement, but not the 99th percentile.
     tail = np.concatenate([even["exponential"].share * 0.999, [0.001]])
     far = results.Shape(np.append(even["exponential"].displacement_pkts, 90), tail, None, None)
     row = outcome("2.14", as_the_study_says | {"shapes": even | {"exponential": far}})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about the effect of reordering on TCP (2.5 to 2.8). For each, runs show which TCP mechanism decides the
+"""Claims about the effect of reordering on TCP (2.5 to 2.8). For each claim, runs show which TCP mechanism decides the
 result."""
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ Test = Callable[[Lines], tuple[dict[str, bool], str, dict[str, Any]]]
 def as_measured(frames: Frames, test: Test, distributions: Sequence[str], algorithms: Sequence[str]) -> Outcome:
     """The outcome for one TCP: default Linux 6.12, or the TCP that the sample names in `profile`.
 
-    The cause of the first sample also says what the same test gives on every other TCP.
+    The cause of the first sample also states the result of the same test on every other TCP.
     """
     profile = frames.get("profile", PROFILES[0])
-    # One group has the study's 16,740 runs, and another the fourth algorithm of figure 8. Together they are the study's
-    # transfers.
+    # One group has the study's 16,740 runs, and another the fourth algorithm of figure 8. Both groups together are the
+    # study's transfers.
     every = pd.concat([frames["transfers"], frames["yeah"]], ignore_index=True)
     parts, text, numbers = test(_lines(every, frames["path"], distributions, algorithms, profile))
     verdict = _verdict(parts)
@@ -100,15 +100,16 @@ def _lines(
 
 
 def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """For each curve: whether it falls below half, at which MD, and over which range of jitter.
+    """For each curve: whether it falls below half of the undisturbed throughput, at which MD, and over which range of
+    jitter.
 
-    A curve collapses at its first point below half. The range begins at the last point that is at 90 % or above.
+    A curve collapses at its first point below half. The range begins at the last point with at least 90 %.
     """
     texts, at, span, half = [], {}, {}, {}
     for (name, _), line in lines.items():
         well, collapsed = ev.last_at_or_above(line, WELL), ev.first_below(line, COLLAPSED)
-        # Three points describe a curve: the last one at 90 % or more, the first one below 90 %, and the first one below
-        # half.
+        # Three points describe a curve: the last point at 90 % or more, the first point below 90 %, and the first point
+        # below half.
         dip = ev.first_below(line, WELL)
         texts.append(f"{name}: " + _fall_text(line))
         if dip is not None:
@@ -118,8 +119,8 @@ def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
             span[name] = float(collapsed["jitter_ms"] - well["jitter_ms"])
     parts = {
         "collapses in all": len(half) == len(lines),
-        # "Quite different" is taken to mean a factor of 1.5. This factor is much more than the MDs of the distributions
-        # differ at equal jitter (0.87 to 0.74).
+        # "Quite different" is taken to mean a factor of 1.5. At equal jitter, the MDs of the distributions differ much
+        # less than by this factor (0.87 to 0.74).
         "at MD 1.5 times apart": len(half) == len(lines) and max(half.values()) >= 1.5 * min(half.values()),
         # "A small range of jitter" is taken to mean a fifth of the 10 ms that the study covers.
         "within 2 ms": len(span) == len(lines) and max(span.values()) <= 2.0,
@@ -131,7 +132,7 @@ def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
 
 def _collapse_entropy(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
     """For each curve: where it collapses on the axes of E_r and MD, and its throughput at E_r 3.8, for which the study
-    has two numbers.
+    states two numbers.
 
     The two axes have no common scale, so places are given as shares of the largest measured value.
     """
@@ -146,7 +147,8 @@ def _collapse_entropy(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any
                 shares[name] = float(collapsed[column] / line[column].max())
         texts.append(f"{name}: {_fall_text(line)}, {at_same[name]:.0%} at E_r {SAME_ENTROPY:g}")
     entropy, displacement = place["entropy_nats"], place["mean_displacement_pkts"]
-    # A curve that never collapses has no place on the axis. The claim is about all three curves, so it then fails.
+    # A curve that never collapses has no place on the axis. The claim is about all three curves, so the claim then
+    # fails.
     whole = len(entropy) == len(lines)
     parts = {
         "in the middle half of the E_r axis": whole and all(0.25 <= value <= 0.75 for value in entropy.values()),
@@ -160,8 +162,8 @@ def _collapse_entropy(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any
 
 
 def _collapse_by_algorithm(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """For each algorithm, whether the study's E_r of collapse is between the last point at 90 % and the first point
-    below it.
+    """For each algorithm: whether the study's E_r of collapse is between the last point at 90 % and the first point
+    below 90 %.
 
     The collapse is only known to be between two of leowarp's jitters. The study's value must be in this interval,
     extended by 0.3 on either side.
@@ -170,7 +172,7 @@ def _collapse_by_algorithm(lines: Lines) -> tuple[dict[str, bool], str, dict[str
     for (_, algorithm), line in lines.items():
         well, dip = ev.last_at_or_above(line, WELL), ev.first_below(line, WELL)
         holds_to[algorithm] = float(well["entropy_nats"])
-        # The collapse is somewhere between these two points.
+        # The collapse is somewhere between `held` and `dip`.
         parts[algorithm] = dip is not None and (
             holds_to[algorithm] - 0.3 <= STUDY_ENTROPY[algorithm] <= float(dip["entropy_nats"]) + 0.3
         )
@@ -182,8 +184,8 @@ def _collapse_by_algorithm(lines: Lines) -> tuple[dict[str, bool], str, dict[str
         for algorithm, value in half.items()
         if value is not None and abs(value - STUDY_ENTROPY[algorithm]) <= 0.6
     ]
-    # Algorithms are ordered by the last point at 90 %. The first point below would give the same order, because all
-    # have the same jitters.
+    # Algorithms are ordered by the last point at 90 %. The first point below 90 % would give the same order, because
+    # all algorithms have the same jitters.
     parts["westwood first"] = all(holds_to["westwood"] < holds_to[name] for name in holds_to if name != "westwood")
     text = "; ".join(texts) + f"; below 50 % within 0.6 of the study's E_r: {', '.join(wide) or 'none'}"
     return parts, text, {"holds_to_entropy_nats": holds_to, "below_50_entropy_nats": half}
@@ -252,8 +254,8 @@ def _did(mechanisms: pd.DataFrame, profiles: Sequence[str], algorithm: str) -> s
 
 def _falls(lines: Lines) -> str:
     """Text with the jitters from which each curve is below 90 % and below 50 %."""
-    # A curve is named after the property that differs: the algorithm in claim 2.7, and the distribution in the other
-    # claims.
+    # A curve is named after the property in which curves differ: the algorithm in claim 2.7, and the distribution in
+    # the other claims.
     several_algorithms = len({algorithm for _, algorithm in lines}) > 1
     texts = []
     for (distribution, algorithm), line in lines.items():

@@ -17,10 +17,10 @@ NAMES = {"bic": "BIC", "highspeed": "HighSpeed", "westwood": "Westwood", "yeah":
 """Names of congestion controls in texts."""
 
 Frames = Mapping[str, Any]
-"""Data sets of the study by name (`material._frames`). A data set is missing if its runs are.
+"""Data sets of the study by name (`material._frames`). A data set is missing if its runs are missing.
 
-`path` has the same content as `probes`. Claims about TCP use it, because samples of other TCPs have the path, but no
-probes."""
+`path` has the same content as `probes`. Claims about TCP use `path`, because samples of other TCPs have `path` but no
+`probes`."""
 
 
 def curve(
@@ -30,7 +30,7 @@ def curve(
 
     Columns: `jitter_ms, runs, unfinished, mean_bps, median_bps, q1_bps, q3_bps`. `ratio` is the mean divided by the
     mean without jitter; `q1_ratio, median_ratio, q3_ratio` are divided by the same value. `mean_displacement_pkts,
-    entropy_nats` are those of the probe with this jitter.
+    entropy_nats` are the values of the probe with this jitter.
 
     transfers, probes: Tables from `results.transfers` and `results.probes`.
     distribution, congestion_control, profile: Values that select the transfers of the curve.
@@ -43,7 +43,8 @@ def curve(
         & (transfers["congestion_control"] == congestion_control)
         & (transfers["profile"] == profile)
     ]
-    # Rows are sorted by jitter. The first row has no jitter, and the others are divided by it.
+    # Rows are sorted by jitter. The first row has no jitter, and the throughputs of the other rows are divided by its
+    # throughput.
     grouped = mine.groupby("jitter_ns", sort=True)
     rate = grouped["throughput_bps"]
     frame = pd.DataFrame(
@@ -73,7 +74,7 @@ def curve(
 
 
 def first_below(line: pd.DataFrame, ratio: float) -> pd.Series | None:
-    """The first point of a curve that is below a share of the undisturbed throughput; None if no point is.
+    """The first point of a curve that is below a share of the undisturbed throughput; None if no point is below it.
 
     line: A result of `curve`.
     ratio: The share, 0 to 1.
@@ -83,7 +84,7 @@ def first_below(line: pd.DataFrame, ratio: float) -> pd.Series | None:
 
 
 def last_at_or_above(line: pd.DataFrame, ratio: float) -> pd.Series:
-    """The last point before the first one that is below the share; if no point is below it, the last point of the
+    """The last point before the first point below the share; if no point is below the share, the last point of the
     curve.
 
     A curve may rise again after its first fall, but its useful range ends at this fall.
@@ -117,7 +118,7 @@ def spread_between(lines: Mapping[str, pd.DataFrame], column: str, points: int =
     there. Only the range that all curves have in common is evaluated.
 
     lines: Curves by name.
-    column: Column whose values are made equal.
+    column: The curves are compared at equal values of this column.
     points: Number of values at which the curves are compared.
     """
     low = max(float(line[column].min()) for line in lines.values())
@@ -212,6 +213,6 @@ def profiles_of(mechanisms: pd.DataFrame) -> list[str]:
 
 
 def telling_jitter_ns(mechanisms: pd.DataFrame) -> int:
-    """The jitter at which the study's own transfers collapse, or the nearest one that was run."""
+    """The jitter at which the study's own transfers collapse, or the nearest jitter that was run."""
     # At 0.8585 ms, the study's bic, highspeed and yeah collapse (figure 8).
     return int(min(mechanisms["jitter_ns"].unique(), key=lambda jitter_ns: abs(int(jitter_ns) - 858_500)))

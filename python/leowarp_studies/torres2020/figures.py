@@ -58,13 +58,13 @@ class Rules:
 
 
 def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
-    """Draw all figures into `folder`. If a figure's data are missing, its result has the reason."""
+    """Draw all figures into `folder`. If a figure's data are missing, its result has the reason instead."""
     return drawing.draw(KINDS, frames, folder, rules)
 
 
 def pdfs(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 2: distributions of one-way delays at `SHAPE_US`. Filled areas are without the shaper, and outlines are
-    behind it."""
+    """Figure 2: distributions of one-way delays at `SHAPE_US`. Filled areas show the delays without the shaper, and
+    outlines the delays behind it."""
     figure = new_figure(COLUMN_IN, 2.6, rules.footer(PATH_RULES, PROBE_RULES))
     axes = figure.subplots()
     sigma_ms = SHAPE_US / 1e3
@@ -100,7 +100,8 @@ def densities(frames: Mapping[str, Any], rules: Rules) -> Figure:
         Shares(frames["shapes"][name].displacement_pkts, frames["shapes"][name].share, name) for name in DISTRIBUTIONS
     ]
     draw_density(axes, shares, y_scale="linear")
-    # The range of the axis is the study's. A few packets of the exponential tail are beyond it; the data contain them.
+    # The range of the axis is the study's. A few packets of the exponential tail are beyond this axis range; the data
+    # contain them.
     axes.set_xlim(-45, 65)
     axes.legend(title=f"sigma = {SHAPE_US / 1e3:g} ms", title_fontsize=6.5)
     return figure
@@ -229,8 +230,8 @@ def _by_metric(frames: Mapping[str, Any], rules: Rules, column: str, label: str)
 
 def _throughput(axes: Axes, line: pd.DataFrame, column: str, label: str, place: int) -> None:
     style = line_style(place)
-    # Points are sorted by the metric instead of by jitter. Otherwise a line would run backwards where the metric does
-    # not grow.
+    # Points are sorted by the metric instead of by jitter. With points in order of jitter, a line would run backwards
+    # where the metric does not grow.
     line = line.sort_values(column, kind="stable")
     x = line[column]
     axes.fill_between(x, line["q1_bps"] / 1e6, line["q3_bps"] / 1e6, color=style["color"], alpha=0.2, linewidth=0)

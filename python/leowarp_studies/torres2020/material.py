@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp.report import RunView, html
-from leowarp.report.view import kernel_name
+from leowarp import Run
+from leowarp.report import html
+from leowarp.report.rules import kernel_name
 from leowarp.study import Making, Material, Section
 from leowarp.study import parts as study_parts
 from leowarp_studies.torres2020 import evidence as ev
@@ -85,8 +86,8 @@ CLAIM_PARTS = {
 """Data sets that claims name in `Claim.runs`, with the groups of runs from which each is built."""
 
 
-def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
-    """Inputs of claims and figures. If all runs of a group failed, it is left out.
+def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], Run | None]:
+    """Inputs of claims and figures. A group is left out if all its runs failed.
 
     Returns frames: `transfers`, `yeah`, `mechanisms`, `probes` and `path` (DataFrames), `shapes` (`Shape` by
         distribution), `counted` (`Counted` by (distribution, jitter in ms)).
@@ -100,12 +101,12 @@ def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str,
     if _some_ok(tables["probes"]):
         frames["probes"] = frames["path"] = results.probes(tables["probes"])
     views = {
-        (row.distribution, row.rate): RunView(folder / "shapes" / "runs" / row.run_id)
+        (row.distribution, row.rate): Run(folder / "shapes" / "runs" / row.run_id, complete=False)
         for row in tables["shapes"].itertuples()
         if row.status == "ok"
     }
     beyond = {
-        row.distribution: RunView(folder / "beyond" / "runs" / row.run_id)
+        row.distribution: Run(folder / "beyond" / "runs" / row.run_id, complete=False)
         for row in tables["beyond"].itertuples()
         if row.status == "ok"
     }
@@ -129,15 +130,16 @@ def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str,
 
 
 def _other_tcps(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """A sample for each TCP except the study's own. The same claims are checked on its transfers, which have fewer
-    jitters."""
+    """A sample for each TCP except the study's own TCP. The same claims are checked on the sample's transfers, which
+    have fewer jitters."""
     if "mechanisms" not in frames or "path" not in frames:
         return []
     mechanisms: pd.DataFrame = frames["mechanisms"]
     samples = []
     for profile in ev.profiles_of(mechanisms):
         mine = mechanisms[mechanisms["profile"] == profile]
-        # A curve needs a transfer without jitter. If one is missing because its runs failed, the TCP has no sample.
+        # A curve needs a transfer without jitter. If such a transfer is missing because its runs failed, the TCP has no
+        # sample.
         points = mine[mine["jitter_ns"] == 0].groupby(["distribution", "congestion_control"]).ngroups
         if profile == runs.PROFILES[0] or points < len(DISTRIBUTIONS) + len(runs.ALGORITHMS):
             continue
@@ -211,7 +213,7 @@ _MECHANISM_COLUMNS = {
     "own E_r": ("own_entropy_nats", 1),
     "own extent, packets": ("own_extent_pkts", 1),
 }
-"""Columns of this table: the heading, and then the column of the data set with a factor for its values."""
+"""Columns of the table of mechanisms: the heading, and then the column of the data set with a factor for its values."""
 
 
 def _data_section() -> str:

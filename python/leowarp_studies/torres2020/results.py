@@ -18,8 +18,9 @@ TRANSFER_COLUMNS = (
     "distribution", "jitter_ns", "congestion_control", "profile", "seed", "bytes", "finished", "duration_s",
     "throughput_bps",
 )  # fmt: skip
-"""`throughput_bps` is the number of received bytes divided by the time that they took. If a transfer was not complete
-at the end of its run (`finished` is false), this is the delivered bytes divided by the whole run."""
+"""`throughput_bps` is the number of received bytes divided by the duration of the transfer. If a transfer was not
+complete at the end of its run (`finished` is false), `throughput_bps` is the delivered bytes divided by the whole
+run."""
 
 WHOLE_RUN, DENSITY = 0, 0
 """Numbers of scope and kind that select rows of the table `densities` (design/interfaces.md, section 10)."""
@@ -70,8 +71,8 @@ class Counted:
 
     displacement_pkts, pkts: int64 arrays of shape (n,). Displacements (late packets positive), and the number of
         packets with each.
-    received_pkts, beyond_pkts: Number of packets that arrived, and number of these that are displaced by more than the
-        threshold.
+    received_pkts, beyond_pkts: Number of packets that arrived, and number of these packets that are displaced by more
+        than the threshold.
     """
 
     displacement_pkts: np.ndarray

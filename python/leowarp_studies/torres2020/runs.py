@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of the study: its transfers and probes, the fourth algorithm of figure 8, and runs that separate TCP mechanisms.
 
-Each group is a separate study (a scenario, parameters and seeds). The study engine makes and resumes it.
+Each group is a separate study (a scenario, parameters and seeds). The study engine makes and resumes these studies.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SCENARIO = "jittered-transfer.toml"
 PROBE_SCENARIO = "jittered-probe.toml"
 
 ALGORITHMS = ("bic", "highspeed", "westwood")
-"""Algorithms that are run with all three distributions. These are the study's 16,740 runs."""
+"""Algorithms that are run with all three distributions. The runs of these algorithms are the study's 16,740 runs."""
 
 FOURTH = "yeah"
 """Algorithm that figure 8 shows for the normal distribution only."""
@@ -29,36 +29,36 @@ runs."""
 QUICK_SEEDS = 3
 """Number of seeds of a quick reproduction."""
 MECHANISM_SEEDS = 3
-"""Number of seeds of the transfers on other TCPs. These explain causes and do not affect the verdict."""
+"""Number of seeds of the transfers on other TCPs. These transfers explain causes and do not affect the verdict."""
 QUICK_STEP = 8
 """A quick reproduction uses every eighth jitter."""
 
 NAMED_US = (0, 75, 858.5, 1000, 1247.5, 10_000)
-"""Jitters that the study's text names: both ends of the range, the collapse of westwood and of the others (figure 8),
-MD in figure 4, and figures 2 and 3."""
+"""Jitters that the study's text names: both ends of the range, the collapse of westwood and of the other algorithms
+(figure 8), MD in figure 4, and figures 2 and 3."""
 
 JITTERS_US = (
     # Below a tenth of a ms, jitter is less than the packet spacing of 0.121 ms, but it already reorders TCP's bursts.
     *(12.5 * step for step in range(9)),  # 0 to 0.1 ms, where westwood collapses
     *range(125, 501, 25),  # to 0.5 ms
-    *(550, 600, 650, 700, 750, 800, 858.5, 900, 950, 1000),  # to 1 ms, where the others collapse
+    *(550, 600, 650, 700, 750, 800, 858.5, 900, 950, 1000),  # to 1 ms, where the other algorithms collapse
     *(1100, 1247.5, 1400, 1500, 1600, 1800, 2000),  # to 2 ms
     *(2250, 2500, 2750, 3000, 3250, 3500, 3750, 4000, 4500, 5000),  # to 5 ms
     *(5500, 6000, 6500, 7000, 7500, 8000, 8500, 9000, 9500, 10_000),  # to 10 ms
 )
-"""62 jitters from 0 to 10 ms. The study gives this number and six of the values. The other values are an assumption.
-The jitters are closer together near the study's collapses, and where E_r, a logarithm, changes fast."""
+"""62 jitters from 0 to 10 ms. The study gives this number and six of the values. leowarp assumes the other values. The
+jitters are closer together near the study's collapses, and where E_r, a logarithm, changes fast."""
 
 QUICK_US = tuple(jitter for place, jitter in enumerate(JITTERS_US) if place % QUICK_STEP == 0 or jitter in NAMED_US)
 """Every eighth jitter, and the jitters that the study names."""
 
 MECHANISM_US = (0, 75, 300, 600, 858.5, 1247.5, 1800, 3750, 7500, 10_000)
 QUICK_MECHANISM_US = (0, 75, 300, 858.5, 1800, 10_000)
-"""Fewer jitters for the runs on other TCPs; all of them are also jitters of the probes."""
+"""Fewer jitters for the runs on other TCPs; all these jitters are also jitters of the probes."""
 
 EARLY_RACK_US = (0, 75, 300, 600, 858.5, 1000, 1247.5, 1500, 1800, 2500, 3750, 5000, 7500, 10_000)
 QUICK_EARLY_RACK_US = (0, 75, 300, 858.5, 1247.5, 1800, 10_000)
-"""The same jitters and some more around RACK's first window of 1 ms."""
+"""The same jitters as for the other TCPs, and some more around RACK's first window of 1 ms."""
 
 SHAPE_US = 1247.5
 """Jitter of figures 2 and 3."""
@@ -66,11 +66,11 @@ BEYOND_US = 10_000
 """At this jitter, two of the three distributions displace packets by more than the threshold of 200 packets."""
 
 SHAPED, UNSHAPED = "100 Mbit/s", "unshaped"
-"""Rates of the path. With the second one, the delays are those of netem alone."""
+"""Rates of the path. With the second rate, the delays are those of netem alone."""
 
 PROFILES = ("linux", "dupthresh", "norack", "classic", "rack-draft", "rack-4.14")
 """Names of TCPs that differ in how they distinguish loss from reordering; see `PROFILE_TEXT`. The study's transfers use
-the first one."""
+the TCP `linux`."""
 EARLY_RACK = ("rack-draft", "rack-4.14")
 """TCPs with RACK as it was in the years of the study (docs/concepts/loss-detection.md)."""
 
@@ -124,7 +124,7 @@ def _transfers(name: str, why: str, distributions: Sequence[str], algorithms: Se
     """The study's transfers on default Linux, with all jitters.
 
     name, why: Name of the group, and reason for it.
-    distributions, algorithms: The group has all combinations of these with `JITTERS_US` and the seeds.
+    distributions, algorithms: The group has all combinations of them with `JITTERS_US` and the seeds.
     """
     content = _content(name, SCENARIO, distributions, JITTERS_US, SEEDS)
     content["parameters"] |= _algorithms(algorithms)
@@ -163,7 +163,7 @@ def _on_profiles(
     content["parameters"] |= _algorithms(algorithms)
     # Only these runs record every packet, because the mechanisms can be seen only in packets.
     content["set"] |= {"observe.sockets": "100 ms", "observe.truth": True}
-    # A profile is a pair of keys that vary together here. `profile_of` recovers its name from the results.
+    # A profile is a pair of keys that vary together in these groups. `profile_of` recovers its name from the results.
     settings = [PROFILE_TCP[profile] for profile in profiles]
     content["together"] = [
         {
@@ -207,8 +207,8 @@ def _content(
     return {
         "name": name,
         "scenario": scenario,
-        # A run needs 60 MiB. More would cost time, because a kernel spends 1.5 % of its memory, and 15 ms per GiB, on
-        # bookkeeping.
+        # A run needs 60 MiB. More memory would cost time, because a kernel spends 1.5 % of its memory, and 15 ms per
+        # GiB, on bookkeeping.
         "set": {"guest.memory": GUEST_MEMORY},
         # Each label is the name of a column of the results, which `results` reads.
         "parameters": {

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calculated results of a probe over a jittered path, without the kernel, netem or leowarp's library.
 
-Packet k leaves at k / R and has an independent delay. Packets arrive in the order of the sums of both. The metrics are
-computed slowly and literally, as RFC 5236 describes them. The calculation serves as reference for jitters whose mean
-displacement has no closed form. These are jitters below some 0.6 ms, at which packets are displaced by few whole
-places, and above some 4 ms, at which tails exceed the threshold.
+Packet k leaves at k / R and has an independent delay. Packets arrive in the order of the sums of sending time and
+delay. The metrics are computed slowly and literally, as RFC 5236 describes them. The calculation serves as reference
+for jitters whose mean displacement has no closed form. Such jitters are below some 0.6 ms, at which packets are
+displaced by few whole places, and above some 4 ms, at which tails exceed the threshold.
 
 Closed form. If a packet's delay is x above the mean, the packets that overtake it outnumber those that it overtakes by
 R x. Hence MD = R E|x|, where R is the packet rate. E|x| is sqrt(3)/2 times sigma for the uniform distribution,
@@ -35,8 +35,8 @@ MEAN_DEVIATION = MappingProxyType({"uniform": np.sqrt(3) / 2, "normal": np.sqrt(
 
 
 def closed_form_pkts(distribution: str, sigma_s: float, rate_pkts_per_s: float = PROBE_RATE_PKTS_PER_S) -> float:
-    """Mean displacement in packets, by the closed form. For the study's probe it is accurate to 3 % if sigma is 0.6 to
-    4 ms.
+    """Mean displacement in packets, by the closed form. For the study's probe, the closed form is accurate to 3 % if
+    sigma is 0.6 to 4 ms.
 
     distribution: One of `DISTRIBUTIONS`.
     sigma_s: Standard deviation of the delay, seconds.
@@ -104,7 +104,7 @@ def stand_in_pkts(name: str, sigma_s: float, seed: int = 1) -> float:
     """
     rng = np.random.default_rng(seed)
     if name == "kept":
-        # This is the inverse of the distribution truncated at 4. The inverse gives the same result as discarding larger
+        # The code inverts the distribution truncated at 4. The inverse gives the same result as discarding larger
         # random numbers.
         draws = -np.log1p(rng.random(PROBE_PKTS) * np.expm1(-4.0))
     else:
@@ -142,8 +142,8 @@ def density(arrivals: np.ndarray, threshold_pkts: int = THRESHOLD_PKTS) -> dict[
     """
     place = np.empty(len(arrivals), dtype=np.int64)
     place[arrivals] = np.arange(len(arrivals))
-    # RFC 5236's displacement is the receive index minus the sequence number; it is positive for late packets. Here
-    # nothing is lost or duplicated.
+    # RFC 5236's displacement is the receive index minus the sequence number; it is positive for late packets. In this
+    # simulation, no packet is lost or duplicated.
     displaced = place - np.arange(len(arrivals))
     # The slow computation is needed only if a displacement exceeds the threshold.
     if np.abs(displaced).max(initial=0) > threshold_pkts:
@@ -166,7 +166,7 @@ def mean_displacement_pkts(rd: Mapping[int, float]) -> float:
 def entropy_nats(rd: Mapping[int, float]) -> float:
     """Reordering entropy: E_r = -sum RD[i] ln RD[i].
 
-    This sum is the Shannon entropy of RD in nats, as section 3 of the study defines it.
+    The entropy is the Shannon entropy of RD in nats, as section 3 of the study defines it.
 
     >>> round(entropy_nats({-4: 0.25, 0: 0.25, 2: 0.5}), 2)
     1.04
@@ -184,8 +184,8 @@ def _stay_back(arrivals: list[int], threshold_pkts: int) -> list[int]:
     """Displacements of the packets that count. Receive indexes are assigned with a look-ahead of up to `threshold_pkts`
     arrivals.
 
-    This follows RFC 5236, 7.1, with one exception: a late packet beyond the threshold advances the index, because its
-    number has already served as an index. By the RFC's text the index would not advance, and would stay behind
+    The rule follows RFC 5236, 7.1, with one exception: a late packet beyond the threshold advances the index, because
+    its number has already served as an index. By the RFC's text, the index would not advance, and would stay behind
     permanently.
     """
     coming = iter(arrivals)

@@ -174,7 +174,7 @@ def test_the_worked_example_is_told_apart_from_a_library_that_errs(as_the_study_
 # Tests claim 2.9 of torres2020.
 def test_the_sums_of_density_fail_where_packets_are_missing_from_them(as_the_study_says):
     rds = as_the_study_says["counted"]
-    # The same probes, counted with the study's threshold as the library does it.
+    # The same probes are counted with the study's threshold, as the library does it.
     with_threshold = {}
     for (name, jitter_ms), full in rds.items():
         rd = reordering.density(simulation.probe(name, jitter_ms / 1e3, 1, 5_000), threshold_pkts=200)
@@ -293,7 +293,7 @@ def test_the_cause_says_on_which_tcp_the_claim_would_hold():
 
 @pytest.mark.parametrize("number", ["2.5", "2.6", "2.7", "2.8", "2.12", "2.13"])
 def test_each_tcp_has_a_verdict_of_its_own(number):
-    """In these synthetic results, only the RACK of the study's years collapses where the study says."""
+    """In these synthetic results, only the TCPs with the RACK of the study's years collapse where the study says."""
 
     def only_early_rack_falls(distribution, algorithm, profile, jitter_ms):
         of_the_study = synthetic.as_the_study_says(distribution, algorithm, profile, jitter_ms)
@@ -398,8 +398,8 @@ def engine(monkeypatch, made_up):
 
     run_study.asked, run_study.changes = asked, {}
     monkeypatch.setattr(study_parts, "run_study", run_study)
-    # This object stands for the whole run directories of the three shapes, whose tables are not tested here.
-    monkeypatch.setattr(material, "RunView", lambda path: SimpleNamespace(manifest={}, tables=path.name.split("-")[0]))
+    # This object stands for the run directories of the three shapes, whose tables are not tested here.
+    monkeypatch.setattr(material, "Run", lambda path: SimpleNamespace(manifest={}, tables=path.name.split("-")[0]))
     made = synthetic.shapes()
     monkeypatch.setattr(results, "shape", lambda shaped, unshaped: made[shaped])
     rds = iter(synthetic.counted().values())
@@ -425,7 +425,8 @@ def test_a_reproduction_leaves_everything_behind(engine, tmp_path):
     assert done.cost.startswith(f"{1674 + 186 + 186 + 6 + 160 + 80 + 112 + 56 + 3:,} runs")
     (row,) = (row for row in claims["claims"] if row["number"] == "2.7")
     assert [sample["sample"] for sample in row["samples"]] == [material.LINUX, *runs.PROFILES[1:]]
-    # Only these claims have a verdict on each TCP; claims about the path, and calculated ones, have one verdict.
+    # Only these claims have a verdict on each TCP; claims about the path, and claims that are only calculated, have one
+    # verdict.
     apart = [row["number"] for row in claims["claims"] if len(row["samples"]) > 1]
     assert apart == ["2.5", "2.6", "2.7", "2.8", "2.12", "2.13"]
     assert "CPU s a run" in done.cost

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run that tests damage, and a file that no test may change."""
+"""Fixtures: a run that a test may damage, and a file that no test may change."""
 
 import shutil
 from pathlib import Path
@@ -13,7 +13,7 @@ from support.synthetic.whole import complete
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A complete run with invented packets. It has all files except a report."""
+    """A complete run with invented packets. The run has every file that a run can have, except a report."""
     path = tmp_path_factory.mktemp("made") / "run"
     write_synthetic_run(path)
     return complete(path)
@@ -27,7 +27,7 @@ def run(made, tmp_path):
 
 @pytest.fixture
 def precious(tmp_path):
-    """A file of the user, which no test may change."""
+    """A file outside of the run, which no command may change."""
     path = tmp_path / "precious"
     path.write_text(BELOW)
     yield path

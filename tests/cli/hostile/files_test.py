@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged summaries, manifests and tables of strangers give errors with a clear message."""
+"""If summaries, manifests or tables of strangers are damaged, the error message is clear."""
 
 import json
 import re
@@ -170,7 +170,7 @@ def test_a_table_of_other_columns_is_an_error(leowarp, run, name, how):
 
 def test_metadata_of_another_shape_are_an_error(leowarp, run):
     spoilt(run / "30-trace" / "links.parquet", "metadata")
-    # Otherwise the sha256 would reveal the change.
+    # The manifest is forged, because the sha256 of the file would otherwise reveal the change.
     forge(run)
     assert refused(leowarp("show", run, "--again"), "they are of different runs")
     assert refused(leowarp("report", run), "they are of different runs")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every verb refuses a network that is too large, in the same words and before it makes anything."""
+"""Every verb refuses a network that is too large, with the same message and before it writes anything."""
 
 import os
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Study directories of strangers cannot reach files outside of them, and run no program."""
+"""With study directories of strangers, leowarp reads no files outside of them and runs no program."""
 
 import shutil
 from pathlib import Path
@@ -17,7 +17,7 @@ from support.sweep.maker import FakeMaker, let_workers_import
 
 @pytest.fixture(scope="module")
 def made_study(tmp_path_factory):
-    """The directory of a study with invented runs."""
+    """The directory of a study whose runs are invented."""
     folder = tmp_path_factory.mktemp("study")
     (folder / "study.toml").write_text(f'name = "s"\nscenario = "{CHAIN}"\n[seeds]\ncount = 2\n')
     with pytest.MonkeyPatch.context() as patch:
@@ -33,7 +33,7 @@ def study(made_study, tmp_path):
 
 
 def rewritten(study, **changed):
-    """The table of plans with other columns, as a stranger could write it."""
+    """Writes the study's table of plans with other columns, as a stranger could."""
     path = study / "plans.parquet"
     table = pq.read_table(path)
     for name, value in changed.items():

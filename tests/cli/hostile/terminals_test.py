@@ -65,7 +65,7 @@ def test_verbs_print_by_one_function():
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
-                # The only exception is the bar that redraws its own line.
+                # Only a progress bar that redraws its own line may write to the terminal without say().
                 assert "\\r" in ast.unparse(node), f"{path.name}:{node.lineno}: use say()"
 
 

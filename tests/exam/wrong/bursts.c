@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Wrong on purpose: the window alternates between two packets and thousands. */
+/* Wrong on purpose: the window alternates between two packets and thousands of packets. */
 #include <linux/module.h>
 #include <net/tcp.h>
 
@@ -10,7 +10,7 @@ static u32 bursts_ssthresh(struct sock *sk)
 
 static void bursts_control(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
 {
-	/* One second with almost nothing, then one second with everything */
+	/* Two packets in one second, thousands in the next */
 	tcp_snd_cwnd_set(tcp_sk(sk), (tcp_jiffies32 / HZ) & 1 ? 2 : 16384);
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Wrong on purpose: the window grows with every acknowledgement and never shrinks, and timers do not back off. */
+/*
+ * Wrong on purpose: the window grows with every acknowledgement and never shrinks, and the retransmission timer does
+ * not back off.
+ */
 #include <linux/module.h>
 #include <net/tcp.h>
 
@@ -20,7 +23,10 @@ static void keeps_growing_control(struct sock *sk, u32 ack, int flag, const stru
 	tcp_snd_cwnd_set(tp, *most_pkts);
 }
 
-/* Called at every expiry of the timer, before it is doubled (tcp_enter_loss, tcp_retransmit_timer) */
+/*
+ * Called at every expiry of the retransmission timer, before the kernel doubles it (tcp_enter_loss,
+ * tcp_retransmit_timer)
+ */
 static void keeps_growing_set_state(struct sock *sk, u8 new_state)
 {
 	if (new_state == TCP_CA_Loss)

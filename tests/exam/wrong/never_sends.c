@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Wrong on purpose: a window of no packets from the beginning. */
+/* Wrong on purpose: the window is 0 from the beginning. */
 #include <linux/module.h>
 #include <net/tcp.h>
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Invented results of the study, which tests check and draw. No number is measured."""
+"""Invented results of the study, for tests of claims and figures. They were not measured."""
 
 from __future__ import annotations
 
@@ -18,23 +18,24 @@ from leowarp_studies.huston2024.traces import SlowStart, Trace, after_timeouts, 
 SEEDS = 7
 PATH_BPS = 250e6
 SLOTS_BPS = (250e6, 350e6, 200e6, 250e6, 250e6)
-"""BBR's rate in each slot."""
+"""Rate of BBR in each slot."""
 
 GOODPUT_BPS = {
     "reno": 30e6, "cubic": 45e6, "bbr": 220e6, "bbr_handover": 240e6, "cubic_handover": 90e6,
     "bbr_handover-defer": 240e6, "cubic_handover-marks": 200e6, "dctcp-ecn-fq_codel": 100e6,
     "cubic-ecn-fq_codel": 45e6, "cubic-nosack": 15e6, "cubic-fq_codel": 40e6, "bbr3": 215e6, "bbr3_handover": 225e6,
 }  # fmt: skip
-"""Goodput at peak as the study reports or proposes. Algorithms that it does not name get CUBIC's goodput."""
+"""Goodput at peak hours, as the study reports or proposes it. An algorithm that the study does not name has CUBIC's
+goodput."""
 
 OFF_PEAK_BPS = {"reno": 120e6, "cubic": 165e6, "bbr": 225e6, "reno-fq": 121e6, "cubic-fq": 166e6}
 
 CUBIC_BESIDE = {"bbr": 0.08, "reno": 0.6, "bbr3": 0.3, "bbr3_handover": 0.3}
-"""CUBIC's share of the total goodput of both flows."""
+"""CUBIC's share of the sum of both flows' goodput."""
 
 
 def frames(**changed: Any) -> dict[str, Any]:
-    """All data sets, as the study reports them; `changed` replaces some."""
+    """All data sets, as the study reports them; `changed` replaces some of them."""
     made = {
         "flood": {runs.REGULAR: [pings(seed, 10 * MS) for seed in (1, 2)],
                   runs.ANSWERED: [pings(seed, 27 * MS) for seed in (1, 2)]},
@@ -57,7 +58,7 @@ def frames(**changed: Any) -> dict[str, Any]:
 
 
 def parts_of(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Data sets that are subsets of the sessions."""
+    """Data sets that consist of some of the sessions."""
     return {
         "off-peak": rows[rows["preset"] == OFF_PEAK],
         "clean": rows[rows["preset"] == CLEAN_PEAK],
@@ -70,14 +71,15 @@ def pings(
     seed: int, spacing_ns: int, *, seconds: int = 380, loses: range = range(0, 5), rise_ms: float = 40.0,
     jitter_ms: float = 10.05,
 ) -> Pings:  # fmt: skip
-    """Replies every `spacing_ns`; a reconfiguration every 15 s from 12 s on, after which nothing passes for `rise_ms`.
+    """Echoes every `spacing_ns`. Reconfigurations occur every 15 s from 12 s on, and nothing passes for `rise_ms` after
+    each.
 
-    `loses`: which of every seven reconfigurations lose the first probe sent after them. Within a slot the round-trip
-    time is its base plus one of three values up to `jitter_ms`. Successive values differ by two thirds of `jitter_ms`
-    on average.
+    `loses`: of every seven reconfigurations, those after which the first probe is lost. Within a slot, the round-trip
+    time is the slot's base plus one of three values up to `jitter_ms`. Successive values differ by two thirds of
+    `jitter_ms` on average.
     """
     random = np.random.default_rng(seed)
-    # Before each reconfiguration the base is about 30 ms and steps by 3 ms at least.
+    # The base is about 30 ms, and changes by at least 3 ms at each reconfiguration.
     changes_ns = np.arange(12 * S, seconds * S, 15 * S)
     base_ms = np.resize([28.0, 32.0, 25.0, 30.0], len(changes_ns) + 1)
     sent_ns = np.arange(0, seconds * S, spacing_ns, dtype="int64")
@@ -90,14 +92,15 @@ def pings(
     for number, t_ns in enumerate(changes_ns.tolist()):
         if number % 7 in loses:
             lost[np.searchsorted(sent_ns, t_ns + spacing_ns * (spacing_ns < S // 2))] = True
-    # One reconfiguration of the study's worst kind.
+    # One of the reconfigurations is of the worst kind in the study.
     worst = (slot == 5) & (since_ns < spacing_ns)
     rtt_ms = np.where(worst, 80.0, rtt_ms)
     return Pings(seed, Probes(sent_ns, np.where(lost, np.nan, rtt_ms * MS)), changes_ns, seconds * S)
 
 
 def capacity(down_bps: float = 120e6, up_bps: float = 15e6) -> pd.DataFrame:
-    """Every tenth test; medians as given, from 10 to 370 and from 5 to 50 Mbit/s."""
+    """Every tenth test of capacity. The medians are those given, and the values range from 10 to 370 Mbit/s (down) and
+    from 5 to 50 Mbit/s (up)."""
     at = pd.to_datetime(runs.capacity_instants()[::10], utc=True)
     half = len(at) // 2
     frame = pd.DataFrame({"test": np.arange(len(at)) + 1, "at": at})
@@ -110,7 +113,7 @@ def capacity(down_bps: float = 120e6, up_bps: float = 15e6) -> pd.DataFrame:
 
 
 def sessions(goodput_bps: dict[str, float] | None = None) -> pd.DataFrame:
-    """Rows in the form of `results.sessions`. Seeds differ by 1 % each, in the same way for all variants."""
+    """Rows as `results.sessions` returns them. Two seeds differ by 1 %, for all variants alike."""
     peak = GOODPUT_BPS | (goodput_bps or {})
     rows = []
     cells = [(variant.name, PEAK, peak.get(variant.name, peak["cubic"])) for variant in variants.VARIANTS]
@@ -133,7 +136,7 @@ def sessions(goodput_bps: dict[str, float] | None = None) -> pd.DataFrame:
 
 
 def traces() -> dict[tuple[str, str], list[Trace]]:
-    """Traces of the main variants, the cures, the proposals, BBR of version 3, and CUBIC without SACK."""
+    """Traces of the main variants, of the cures, of the proposals, of BBR version 3, and of CUBIC without SACK."""
     keys = [(variant.name, preset) for variant in variants.MAIN for preset in (PEAK, OFF_PEAK)]
     keys += [("cubic-nosack", PEAK)]
     keys += [(variant.name, PEAK) for variant in (*variants.CURES, *variants.PROPOSALS, *variants.BBR3)]
@@ -142,13 +145,15 @@ def traces() -> dict[tuple[str, str], list[Trace]]:
 
 @cache
 def trace(variant: str, preset: str, seed: int, *, slots_bps: tuple[float, ...] = SLOTS_BPS) -> Trace:
-    """BBR: a rate for each slot, 250, then 350, then 200, and an estimate 4 % above it.
+    """In each slot, BBR has another rate: 250, then 350, then 200 Mbit/s. Its estimate of the bandwidth is 4 % above
+    this rate.
 
-    Others: 240 Mbit/s at first, 50 within the next second, and then their own rate. They cut the window at each
-    reconfiguration, except at the first two of four, where isolated losses cause the cuts.
+    Other congestion controls begin with 240 Mbit/s, fall to 50 Mbit/s within a second, and then have a rate of their
+    own. They reduce the window at each reconfiguration. At the first two of four, isolated losses cause the reduction
+    instead.
 
-    Off-peak there is neither that fall nor a loss. CUBIC with SACK loses two more packets, each alone, which cause no
-    cut; its rate rises after each cut.
+    Off-peak, a session has neither the fall at the beginning nor a loss. CUBIC with SACK loses two more packets, one at
+    a time, without a reduction; its rate rises after each reduction.
     """
     t_s = np.arange(0, 60, 0.5)
     changes_ns = np.array([12, 27, 42, 57]) * S
@@ -165,7 +170,8 @@ def trace(variant: str, preset: str, seed: int, *, slots_bps: tuple[float, ...] 
     sampled_ns = np.arange(0, 60 * S, 50 * MS)
     estimate_bps = 1.04 * np.array(slots_bps)[np.searchsorted(changes_ns, sampled_ns, side="right")]
     uncut = variant.startswith("bbr") or preset == OFF_PEAK
-    # A sender that responds only to marks cuts its window after a drop at the queue, but after no loss on the link.
+    # A sender that responds only to marks reduces its window after a drop at the queue, but not after a loss on the
+    # link.
     cut_s = [] if uncut else [2.0] if variant == "cubic_handover-marks" else [2.0, 8.0, 27.05, 42.05]
     cause = {2.0: 1, 8.0: 2, 27.05: 2, 42.05: 2}
     drops = pd.DataFrame(
@@ -189,7 +195,8 @@ def trace(variant: str, preset: str, seed: int, *, slots_bps: tuple[float, ...] 
 
 
 def climbing_bps(t_s: np.ndarray) -> np.ndarray:
-    """From 50 Mbit/s at 3 s on, 4 Mbit/s more each second; at 8, 27 and 42 s it falls to 0.6 of what it was."""
+    """Goodput is 50 Mbit/s at 3 s and rises by 4 Mbit/s per second. At 8, 27 and 42 s it falls to 0.6 times its
+    value."""
     rate_bps, found = 50e6, []
     for at_s in t_s.tolist():
         if at_s in (8.0, 27.0, 42.0):
@@ -200,8 +207,8 @@ def climbing_bps(t_s: np.ndarray) -> np.ndarray:
 
 
 def window_pkts(t_s: np.ndarray, cut_s: list[float]) -> tuple[np.ndarray, np.ndarray]:
-    """(window, slow-start threshold): 1000 packets, cut to 0.7 at each instant. The window then grows by 100 packets
-    per second to 10 above its last maximum."""
+    """(window, slow-start threshold): the window is 1000 packets, and is multiplied by 0.7 at each instant of `cut_s`.
+    After each reduction it grows by 100 packets per second, up to 10 packets above its last maximum."""
     top = 1000.0
     cwnd, ssthresh = np.full(len(t_s), 1000.0), np.full(len(t_s), 2.0**31 - 1)
     for place in range(1, len(t_s)):
@@ -214,7 +221,7 @@ def window_pkts(t_s: np.ndarray, cut_s: list[float]) -> tuple[np.ndarray, np.nda
 
 
 def beside(cubic: dict[str, float] | None = None) -> pd.DataFrame:
-    """Each variant beside CUBIC; `cubic` sets CUBIC's goodput beside some of them."""
+    """Rows for each variant that competes with CUBIC; `cubic` sets CUBIC's goodput against some variants."""
     left = CUBIC_BESIDE | (cubic or {})
     rows = []
     for variant in variants.VARIANTS:
@@ -230,7 +237,8 @@ def beside(cubic: dict[str, float] | None = None) -> pd.DataFrame:
 
 
 def loss_rows() -> pd.DataFrame:
-    """Goodput that falls with the square root of loss for CUBIC and Reno, and stays for BBR."""
+    """Rows in which the goodput of CUBIC and Reno falls with the square root of the loss, whereas BBR's does not
+    change."""
     rows = []
     for variant in variants.MAIN:
         for text in runs.LOSSES:
@@ -243,7 +251,8 @@ def loss_rows() -> pd.DataFrame:
 
 
 def phase_rows() -> pd.DataFrame:
-    """The right schedule brings all of the gain, and one that is 4 s late or more brings none."""
+    """Rows for schedules with an error: without error, the handover-aware variant keeps its whole gain; from 4 s on,
+    nothing of the gain remains."""
     rows = []
     for name, base in (("bbr_handover", "bbr"), ("cubic_handover", "cubic")):
         for late_s in runs.PHASE_ERRORS_S:
@@ -257,9 +266,9 @@ def phase_rows() -> pd.DataFrame:
 def conditions(
     moving: tuple[str, ...] = ("base", "jitter"), used_without_jitter: float = 1.0
 ) -> dict[str, list[Trace]]:
-    """BBR's traces by condition: its estimate moves if any of `moving` moves.
+    """Traces of BBR by condition: if a condition in `moving` holds, BBR's estimate moves.
 
-    `used_without_jitter`: goodput relative to that with jitter.
+    `used_without_jitter`: goodput without jitter, divided by the goodput with jitter.
     """
     found = {}
     for name, still in questions.conditions().items():
@@ -271,7 +280,8 @@ def conditions(
 
 
 def jitter_rows(no_jitter_bps: float = 90e6, mean_kept_bps: float = 60e6) -> pd.DataFrame:
-    """CUBIC without jitter is faster than with it (45 Mbit/s), also if the mean delay is kept."""
+    """Rows in which CUBIC is faster without jitter than with jitter (45 Mbit/s), also if the mean delay stays the
+    same."""
     rows = []
     for preset in (PEAK, CLEAN_PEAK):
         for name, rate_bps in ((questions.NO_JITTER, no_jitter_bps), (questions.MEAN_KEPT, mean_kept_bps)):
@@ -281,7 +291,7 @@ def jitter_rows(no_jitter_bps: float = 90e6, mean_kept_bps: float = 60e6) -> pd.
 
 
 def shared_rows(bbr_bps: float = 200e6) -> pd.DataFrame:
-    """CUBIC shares with others; BBR takes its full rate."""
+    """Rows in which CUBIC shares its rate with other flows, and BBR has its full rate."""
     rows = []
     for customers in questions.CUSTOMERS:
         for name, rate_bps in (("cubic", 220e6 / (customers + 1)), ("bbr", bbr_bps)):
@@ -291,7 +301,7 @@ def shared_rows(bbr_bps: float = 200e6) -> pd.DataFrame:
 
 
 def program_rows(ngtcp2_bps: float = 40e6) -> pd.DataFrame:
-    """Transfers of the study `programs` over the profile: three stacks with CUBIC."""
+    """Rows of the study `programs` over the profile: transfers by three stacks with CUBIC."""
     rates_bps = {"cubic": 40e6, "ngtcp2": ngtcp2_bps, "quinn": 42e6}
     return pd.DataFrame(
         [{"group": "starlink", "sender": name, "goodput_bps": rate} for name, rate in rates_bps.items()]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Invented results of the study in the study engine's form, which tests check and draw.
+"""Invented results of the study, in the form of the study engine, for tests of claims and figures.
 
-Reordering is by closed forms, smooth down to no jitter; throughput is a curve that a test chooses.
+Reordering follows closed forms that are smooth down to a jitter of 0, and throughput is a curve that a test chooses.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from leowarp_studies.torres2020.simulation import DISTRIBUTIONS
 UNDISTURBED_BPS = 90e6
 
 Ratio = Callable[[str, str, str, float], float]
-"""(distribution, algorithm, profile, jitter in ms) -> share of the undisturbed throughput."""
+"""Maps (distribution, algorithm, profile, jitter in ms) to the throughput, as a share of the throughput without
+jitter."""
 
 _DIFFERENTIAL_ENTROPY = {
     "uniform": np.log(2 * np.sqrt(3)),
@@ -30,11 +31,11 @@ _DIFFERENTIAL_ENTROPY = {
 
 
 def entropy_nats(distribution: str, jitter_ms: float) -> float:
-    """E_r is 0 without jitter, has the study's values 0.75 and 3.3 at its two jitters, and grows logarithmically
-    beyond.
+    """E_r is 0 without jitter, has the study's values 0.75 and 3.3 at the study's two jitters, and grows
+    logarithmically with more jitter.
 
-    ln(1 + f (jitter / 0.8585 ms)^p). For the normal distribution, p and f follow from the two values. The other
-    distributions differ by their differential entropies.
+    The formula is ln(1 + f (jitter / 0.8585 ms)^p). For the normal distribution, p and f follow from these two values.
+    The curves of the other distributions differ from it by their differential entropies.
     """
     at_two = [math.expm1(nats) for nats in (0.75, 3.3)]
     power = math.log(at_two[1] / at_two[0]) / math.log(0.8585 / 0.075)
@@ -43,23 +44,23 @@ def entropy_nats(distribution: str, jitter_ms: float) -> float:
 
 
 def collapse_at(at_ms: float, steepness: float = 8.0) -> Callable[[float], float]:
-    """A throughput that falls to half at a given jitter."""
+    """A throughput that falls to half its value at the jitter `at_ms`."""
     return lambda jitter_ms: 1 / (1 + (jitter_ms / at_ms) ** steepness)
 
 
 def as_the_study_says(distribution: str, algorithm: str, profile: str, jitter_ms: float) -> float:
-    """The curves that figures 6 to 8 describe."""
+    """The curves as the study describes them for its figures 6 to 8."""
     at_ms = {"uniform": 2.2, "normal": 1.15, "exponential": 1.9}[distribution]
     return collapse_at(0.06 if algorithm == "westwood" else at_ms)(jitter_ms)
 
 
 def undisturbed(distribution: str, algorithm: str, profile: str, jitter_ms: float) -> float:
-    """A TCP that reordering does not affect."""
+    """The curves of a TCP that reordering does not affect."""
     return 1.0
 
 
 def only_old_tcp_falls(distribution: str, algorithm: str, profile: str, jitter_ms: float) -> float:
-    """Linux does not react to reordering; the other profiles behave as the study describes."""
+    """The curves if reordering does not affect Linux, and affects the other profiles as the study describes."""
     return 1.0 if profile == "linux" else as_the_study_says(distribution, algorithm, profile, jitter_ms)
 
 
@@ -80,7 +81,7 @@ def probe_rows(
 
 
 def shape_rows() -> pd.DataFrame:
-    """Rows of the group `shapes`; their whole runs are not made up."""
+    """Rows of the group `shapes`; the complete runs of this group are not invented."""
     rates = (runs.SHAPED, runs.UNSHAPED)
     return pd.concat([probe_rows((runs.SHAPE_US,)).assign(rate=rate) for rate in rates], ignore_index=True)
 
@@ -89,7 +90,7 @@ def transfer_rows(
     ratio: Ratio, algorithms: Iterable[str], *, distributions: Iterable[str] = DISTRIBUTIONS,
     jitters_us: Iterable[float] = runs.JITTERS_US, seeds: int = 3, profiles: Iterable[str] | None = None,
 ) -> pd.DataFrame:  # fmt: skip
-    """Rows of a group of transfers; `profiles` are the groups that separate mechanisms."""
+    """Rows of a group of transfers; `profiles` are the groups that test single mechanisms."""
     rows = []
     for distribution in distributions:
         for algorithm in algorithms:
@@ -107,7 +108,7 @@ def transfer_rows(
 
 
 def shapes(sigma_s: float = runs.SHAPE_US / 1e6) -> dict[str, results.Shape]:
-    """Probes of figures 2 and 3, simulated."""
+    """The probes of the study's figures 2 and 3, from a simulation."""
     found = {}
     for name in DISTRIBUTIONS:
         delays_s = 0.1 + sigma_s * simulation.deviations(name, 20_000, np.random.default_rng(1))
@@ -120,7 +121,7 @@ def shapes(sigma_s: float = runs.SHAPE_US / 1e6) -> dict[str, results.Shape]:
 
 
 def counted() -> dict[tuple[str, float], results.Counted]:
-    """RD in packets of short probes. The threshold excludes nothing, as in the study's equation (4)."""
+    """RD of short probes, as numbers of packets. The threshold excludes no packet, as in the study's equation (4)."""
     found = {}
     for name in DISTRIBUTIONS:
         for jitter_us in (runs.SHAPE_US, runs.BEYOND_US):
@@ -133,7 +134,7 @@ def counted() -> dict[tuple[str, float], results.Counted]:
 
 
 def frames(ratio: Ratio, jitters_us: Iterable[float] = runs.JITTERS_US, **probes: Any) -> dict[str, Any]:
-    """All data sets, in the form that claims and figures take."""
+    """All data sets, in the form that claims and figures expect."""
     mechanism: dict[str, Any] = {"jitters_us": runs.EARLY_RACK_US, "seeds": 1, "profiles": runs.PROFILES}
     measured = results.probes(probe_rows(jitters_us, **probes))
     return {
@@ -167,7 +168,7 @@ def _row(distribution: str, jitter_us: float, seed: int) -> dict[str, Any]:
 
 
 def _transfer(rate_bps: float) -> dict[str, Any]:
-    """A transfer at a given rate, cut off after 1000 s."""
+    """A transfer with a given rate, which is cut off after 1000 s."""
     took_s = 120e6 * 8 / rate_bps
     if took_s > 1000:
         return {"flow0_bytes": round(rate_bps * 1000 / 8), "flow0_completion_ns": None, "virtual_s": 1000.0}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workers without processes, and a disk that simulates kills, for tests of the data that survive a kill."""
+"""Workers without processes, and a disk on which kills can be simulated, for tests of which data survive a kill."""
 
 import json
 import os
@@ -11,11 +11,11 @@ from leowarp.study.sweep.batch import Batch, results_of
 
 
 class Kill(BaseException):
-    """Stands for SIGKILL: nothing may catch it."""
+    """Stands for SIGKILL: no code may catch it."""
 
 
 class InProcess:
-    """One worker that makes one run at each wait."""
+    """A worker that makes one run each time the engine waits."""
 
     size = 1
 
@@ -39,7 +39,7 @@ class InProcess:
         return [self._made(batch, place)]
 
     def end(self):
-        """The other runs of the batch."""
+        """The runs of the batch that are not made yet."""
         batch = self._batch
         return [] if batch is None else [self._made(batch, place) for place in range(self._place, len(batch.orders))]
 
@@ -57,7 +57,7 @@ def lose_worker():
 
 
 class InThisProcess:
-    """Two workers that make a whole batch at each wait, as `results_of` does."""
+    """Two workers that make a whole batch each time the engine waits, as `results_of` does."""
 
     size = 2
 
@@ -71,7 +71,7 @@ class InThisProcess:
         return self.size - len(self._batches)
 
     def give(self, batch):
-        # The result passes through pickle, as through a pipe.
+        # The result is pickled and unpickled, as it is when it passes through a pipe.
         self._batches.append(Batch.decode(json.loads(json.dumps(batch.encode()))))
         self.sizes.append(len(batch.orders))
 
@@ -92,22 +92,22 @@ class InThisProcess:
 
 
 def result(place):
-    """Data of a run. The columns differ, so that the data set must sometimes be rewritten."""
+    """The results of a run. Their columns differ between runs, so that the data set sometimes has to be rewritten."""
     flow = {"flow": 0, "goodput_mean_bps": 1.5 if place % 2 else 7, "srtt_p50_us": None if place % 3 else 1.0}
     return {"summary": {"flows": [flow]}, "costs": {"cpu_s": 0.1}, "warnings": [], "error": None}
 
 
 class Unsynced:
-    """`os` without fsync. Without syncs, a simulated kill loses nothing from the kernel's memory, and tests are
-    faster."""
+    """A module like `os`, without fsync. Without fsync, tests are faster, and a simulated kill loses nothing, because
+    the kernel's memory survives it."""
 
     def __getattr__(self, name):
         return (lambda descriptor: None) if name in ("fsync", "fdatasync") else getattr(os, name)
 
 
 class Disk(Unsynced):
-    """`os` for `disk`, with a kill at the n-th modifying call: before it, after it, or half-way. A Ctrl-C before the
-    call can also be simulated."""
+    """Replaces `os` in `disk`. It simulates a kill at the n-th call that changes something: before the call, after it,
+    or half-way through it. It can also simulate a Ctrl-C before the call."""
 
     CHANGES = ("write", "fsync", "fdatasync", "replace", "rename", "ftruncate")
 
@@ -135,6 +135,6 @@ class Disk(Unsynced):
 
 
 def made_so_far(folder: Path) -> int:
-    """Lines that the stand-in maker has written."""
+    """The lines that the stand-in maker has written so far."""
     log = folder / "made"
     return len(log.read_text().splitlines()) if log.exists() else 0

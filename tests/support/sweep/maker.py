@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes runs that boot no guest, records them, and behaves as their seed says.
+"""A maker of runs without a guest: it records each run, and then behaves as the run's seed demands.
 
-A file `seed-<N>` in the maker's folder sets the behaviour of the run with that seed: `fail`, `host`, `raise`, `kill` or
-`kill-once`. A file `most` holds the last line number of `made` whose run continues. Later runs wait until it grows.
+A file `seed-<N>` in the maker's folder sets how the run with seed N behaves: `fail`, `host`, `raise`, `kill` or
+`kill-once`. The runs up contains a number: in `made` file `most`, the the number on the line with this number is the
+last that goes on. Later runs wait until this number grows.
 """
 
 import os
@@ -21,7 +22,8 @@ TESTS = Path(__file__).parents[2]
 
 
 def let_workers_import(monkeypatch):
-    """Workers get the maker pickled, and must find its class: they inherit the environment, not pytest's path."""
+    """A worker gets the maker pickled, so it must be able to import the maker's class. It inherits the environment, but
+    not the path that pytest has set."""
     paths = [str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
 
@@ -41,10 +43,11 @@ class Made:
 
 @dataclass(frozen=True)
 class FakeMaker:
-    """A `leowarp.study.sweep.maker.Maker`.
+    """A stand-in for `leowarp.study.sweep.maker.Maker`.
 
-    folder: Its file `made` gets a line for each started run. It may hold the files that control runs.
-    die: Function by which a run kills its worker. Another function is needed if the worker is the test process itself.
+    folder: For each run that starts, the maker adds a line to the file `made` in this folder. The folder may contain
+        the files that control runs.
+    die: Function that is called to kill the worker. If the worker is the test process itself, it must be replaced.
     """
 
     folder: Path
@@ -57,7 +60,7 @@ class FakeMaker:
             yield self._made(index, plan, out[index])
 
     def image_sha256(self, kernel, on_message=None, on_progress=None):
-        # Workers call this without a text for the display.
+        # Only workers call the maker without a function for messages.
         in_worker = on_message is None and (self.folder / "worker-image").exists()
         image = self.folder / ("worker-image" if in_worker else "image")
         return ("k" * 64, image.read_text() if image.exists() else "a" * 64)

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A synthetic run over an access link, in which every number is known: for tests and for figures.
+"""A synthetic run over an access link, of which every number is known; for tests and for figures.
 
-The run lasts 60 s; the path changes at 12, 27, 42 and 57 s. Every true value is a constant in this file or follows from
-these lines:
+The run lasts 60 s, and its path changes at 12, 27, 42 and 57 s. Every true value is a constant in this file, or follows
+from these properties:
 
-- Down (gateway to terminal) the base delay is 15, 22, 16, 20 and 18 ms, slot by slot. Every other millisecond has 1 ms
-  more. For 100 ms from each change on, the delay is 60 ms. Up it is 10 ms. Capacity down is 40 Mbit/s, and 20 from 27 s
-  on.
-- Flow 0 is a ping from the dish every 100 ms. Its round trip is the delay up, the base delay down and the spike,
-  without jitter (probes leave at even milliseconds). Lost probes: the probe at each change, the probe after the change
-  at 27 s, and one at 35 s.
-- Flows 1 and 2 are TCP from the server. One sends a packet of 1448 bytes every 2 ms from 0 s on. The other sends one
-  every 6 ms from 10 s to 40 s, when it ends. Each packet is acknowledged when it arrives; ACKs take 10 ms. On the link,
-  flow 1 loses the packet sent 100 ms after each change except the last. At a full queue it loses two packets in a row
-  at 50 s. Each lost packet is sent again 200 ms later.
+- Down (from the gateway to the terminal), the base delay in the five slots is 15, 22, 16, 20 and 18 ms. In every other
+  millisecond, it is 1 ms longer. For 100 ms after each change, the delay is 60 ms instead. Up, the delay is always 10
+  ms. Down, the capacity is 40 Mbit/s, and 20 Mbit/s from 27 s on.
+- Flow 0 is a ping from the dish every 100 ms. Its round trip is the delay up plus the delay down, with its spike but
+  without the additional millisecond, because probes leave at even milliseconds. The lost probes are: the probe at each
+  change, the probe after that at 27 s, and a probe at 35 s.
+- Flows 1 and 2 are TCP from the server. Flow 1 sends a packet of 1448 bytes every 2 ms from 0 s on. Flow sends a
+  packet every 6 ms from 10 s to 40 s. Each packet is acknowledged when it arrives, and its ACK takes 10 ms. Flow 1
+  loses a packet on the link 100 ms after each change except the last. At 50 s, it loses two successive packets at a
+  full queue. Each lost packet is retransmitted after 200 ms.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ CAPACITY_BPS = ((0, 40_000_000), (27 * S, 20_000_000))
 PAYLOAD_BYTES, FRAME_BYTES = 1448, 1514
 LINKS = (("host:dish", "terminal", "wire"), ("terminal", "gateway", "gsl"), ("gateway", "host:server", "wire"))
 UP, DOWN = 2, 3
-"""Numbers of the directions terminal > gateway and back."""
+"""Number of the direction from the terminal to the gateway, and of the opposite direction."""
 PING_LOST_NS = (12 * S, 27 * S, 27 * S + 100 * MS, 35 * S, 42 * S, 57 * S)
 INTERVALS_NS = {1: 2 * MS, 2: 6 * MS}
 SPANS_NS = {1: (0, END_NS), 2: (10 * S, 40 * S)}
@@ -91,9 +91,9 @@ stop = "40 s"
 
 
 def write_synthetic_access(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
-    """Writes the run described at the top of this file, without metrics and report; returns its directory.
+    """Writes the run that is described at the top of this file, without metrics and report, and returns its directory.
 
-    `toml` is the scenario of its plan. It does not affect the tables.
+    `toml` is the scenario from which its plan is made. The tables do not depend on it.
     """
     run_dir = Path(run_dir)
     trace = run_dir / layout.TRACE
@@ -139,12 +139,12 @@ def write_synthetic_access(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
 
 
 def slot(t_ns: Any) -> Any:
-    """Number of the slot that holds an instant."""
+    """Number of the slot to which an instant belongs."""
     return np.searchsorted(CHANGES_NS, t_ns, side="right")
 
 
 def down_ns(sent_ns: np.ndarray) -> np.ndarray:
-    """One-way delay of the download by sending time; packets keep their order."""
+    """One-way delay down of packets with these sending times; packets stay in order."""
     sent_ns = np.asarray(sent_ns, dtype="int64")
     number = slot(sent_ns)
     base = np.array(BASE_NS)[number] + JITTER_NS * (sent_ns // MS % 2)
@@ -153,7 +153,7 @@ def down_ns(sent_ns: np.ndarray) -> np.ndarray:
 
 
 def routes() -> pa.Table:
-    """`10-routes.parquet`: one path per slot and direction."""
+    """`10-routes.parquet`, with one path per slot and direction."""
     rows = []
     for number, t_ns in enumerate((0, *CHANGES_NS)):
         for source, destination in (("dish", "server"), ("server", "dish")):
@@ -164,7 +164,8 @@ def routes() -> pa.Table:
 
 
 def timeline() -> pa.Table:
-    """`20-timeline.parquet` as far as metrics read it: links, tables of capacity and channel, routes, paths."""
+    """`20-timeline.parquet`, with those events that metrics read: links, tables of capacity and channel, routes,
+    paths."""
     rows: list[dict[str, Any]] = [
         {"t_ns": 0, "event": "link", "a": a, "b": b, "kind": kind, "up": True, "overhead_bytes": 14}
         for a, b, kind in LINKS
@@ -190,10 +191,10 @@ def timeline() -> pa.Table:
 
 
 def echoes() -> pd.DataFrame:
-    """The pings: requests travel up, replies travel down."""
+    """The pings, whose requests go up and whose replies go down."""
     sent = np.arange(0, END_NS, 100 * MS)
     there = pd.Series(sent + UP_NS, dtype="Int64")
-    # The reply gets the delay of its own sending time, so a probe at a change gets the spike.
+    # The delay of a reply depends on when the reply is sent, so a probe at a change gets the spike.
     reply = there + down_ns(sent + UP_NS)
     lost = np.isin(sent, PING_LOST_NS)
     return pd.DataFrame({"flow": 0, "index": np.arange(len(sent)), "sent_ns": sent, "received_ns": there.where(~lost),
@@ -201,14 +202,14 @@ def echoes() -> pd.DataFrame:
 
 
 def data_packets(flow: int) -> pd.DataFrame:
-    """Every data packet of a TCP flow, by sending time."""
+    """All data packets of a TCP flow, in order of sending."""
     sent = np.arange(*SPANS_NS[flow], INTERVALS_NS[flow])
     lost_ns = (*CHANNEL_LOST_NS, *QUEUE_LOST_NS) if flow == 1 else ()
     frame = pd.DataFrame({"number": np.arange(len(sent)), "sent_ns": sent, "is_retransmission": False})
     frame["drop_cause"] = np.select([np.isin(sent, [t for t in lost_ns if t in CHANNEL_LOST_NS]),
                                      np.isin(sent, [t for t in lost_ns if t in QUEUE_LOST_NS])], [2, 1], 0)  # fmt: skip
     again = frame[frame["drop_cause"] > 0].assign(is_retransmission=True, drop_cause=0)
-    # Half a millisecond is added, so that no two packets leave at one instant.
+    # Half a millisecond is added, so that no two packets leave at the same instant.
     again["sent_ns"] += RESENT_AFTER_NS + 500_000
     frame = pd.concat([frame, again]).sort_values("sent_ns", kind="stable", ignore_index=True)
     received = np.maximum.accumulate(frame["sent_ns"].to_numpy() + down_ns(frame["sent_ns"].to_numpy()))
@@ -218,7 +219,7 @@ def data_packets(flow: int) -> pd.DataFrame:
 
 
 def ack_packets(data: pd.DataFrame) -> pd.DataFrame:
-    """An acknowledgement at every arrival."""
+    """One acknowledgement per packet that arrives."""
     sent = np.sort(data["received_ns"].dropna().to_numpy(dtype="int64"))
     received = pd.Series(sent + UP_NS, dtype="Int64")
     return pd.DataFrame({
@@ -229,7 +230,7 @@ def ack_packets(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def in_order_at(data: pd.DataFrame) -> np.ndarray:
-    """The time by which each packet and all earlier ones had arrived, in increasing order."""
+    """For each packet, the time at which it and all earlier packets have arrived; times increase."""
     first = data.dropna(subset="received_ns").groupby("number")["received_ns"].min().astype("int64")
     complete = first.reindex(range(int(data["number"].max()) + 1))
     missing = complete.isna().to_numpy()
@@ -238,7 +239,7 @@ def in_order_at(data: pd.DataFrame) -> np.ndarray:
 
 
 def sockets(flow: int, data: pd.DataFrame) -> pd.DataFrame:
-    """A sample every 50 ms of the flow's life."""
+    """Samples of the socket, every 50 ms during the flow's lifetime."""
     start_ns, stop_ns = SPANS_NS[flow]
     t_ns = np.arange(start_ns, stop_ns + 1, 50 * MS)
     complete = in_order_at(data)
@@ -252,8 +253,8 @@ def sockets(flow: int, data: pd.DataFrame) -> pd.DataFrame:
 
 
 def stored(flow: int, direction: int, frame: pd.DataFrame) -> pd.DataFrame:
-    """The packets that `packets = "changes"` stores: from 1 s before to 3 s after each change, and all lost packets and
-    retransmissions."""
+    """The packets that are stored with `packets = "changes"`: those from 1 s before to 3 s after each change, and all
+    lost packets and retransmissions."""
     sent = frame["sent_ns"].to_numpy()
     window = np.zeros(len(frame), dtype=bool)
     for t_ns in CHANGES_NS:
@@ -273,7 +274,7 @@ def stored(flow: int, direction: int, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def bins(flow: int, direction: int, frame: pd.DataFrame) -> pd.DataFrame:
-    """Counts in bins of 50 ms by sending time."""
+    """Counts in bins of 50 ms, by the packets' sending times."""
     owd = (frame["received_ns"] - frame["sent_ns"]).astype("Int64")
     start = frame["sent_ns"] // (50 * MS) * (50 * MS)
     each = pd.DataFrame({
@@ -288,7 +289,7 @@ def bins(flow: int, direction: int, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def drop_rows(flows: dict[int, pd.DataFrame]) -> pd.DataFrame:
-    """Every lost packet: those of the TCP flows, and requests of the pings."""
+    """All lost packets: of the TCP flows, and the requests of the pings."""
     pieces = [
         pd.DataFrame({"t_ns": lost["sent_ns"], "direction": DOWN, "cause": lost["drop_cause"], "flow": flow,
                       "flow_direction": DATA})
@@ -300,7 +301,7 @@ def drop_rows(flows: dict[int, pd.DataFrame]) -> pd.DataFrame:
 
 
 def totals(flows: dict[int, pd.DataFrame], acks: dict[int, pd.DataFrame]) -> pd.DataFrame:
-    """Packet and byte counts of both directions of the access link."""
+    """Counts of packets and bytes in both directions of the access link."""
     rows = []
     data, back, pings = pd.concat(flows.values()), pd.concat(acks.values()), echoes()
     answered = pings[~np.isin(pings["sent_ns"], PING_LOST_NS)]

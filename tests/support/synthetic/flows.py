@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The synthetic run with many flows, or over another medium. It copies the flow in the tables of `run.py` for each flow
-of the plan, and uses the names of the plan's stations.
+"""The synthetic run with many flows, or over another medium. For each flow of the plan, this module copies the one flow
+in the tables of `run.py`, with the names of the plan's stations.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from leowarp.base import layout
 from support.synthetic.run import STATIONS
 
 WINDOW = 1
-"""Bit of `stored_because`: near a change. Copies keep late packets, losses and retransmissions, as every run must."""
+"""Bit of `stored_because` that means "near a change". The copies contain late packets, losses and retransmissions in
+any case, as every run must."""
 
 ALL_COUNTED = ("offered", "delivered", "dropped_queue", "dropped_loss", "dropped_down", "held")
 
 
 def constellation_toml(count: int, pairs: list[tuple[str, str]], controls: tuple[str, ...] = ("cubic", "bbr")) -> str:
-    """A scenario with this number of TCP flows, which cycle through the pairs and the congestion controls."""
+    """A scenario with `count` TCP flows. The flows use the pairs and the congestion controls in turn."""
     names = dict.fromkeys(name for pair in pairs for name in pair)
     stations = "".join(f'[[stations]]\nname = "{name}"\n' for name in names)
     flows = "".join(
@@ -41,10 +42,10 @@ def constellation_toml(count: int, pairs: list[tuple[str, str]], controls: tuple
 
 
 def write_synthetic_flows(one: Path, path: Path, toml: str) -> Path:
-    """Writes a run of a scenario's TCP flows into a directory; returns it.
+    """Writes a run of a scenario's TCP flows into a directory, and returns the directory.
 
-    one: The run of `write_synthetic_run`, of which the tables are copied.
-    toml: The scenario. Flow k gets the share (k % 3 + 1) / 3 of the original's bytes.
+    one: The run of `write_synthetic_run`, whose tables are copied.
+    toml: The scenario. Flow k has (k % 3 + 1) / 3 of the bytes of the copied flow.
     """
     (path / layout.TRACE).mkdir(parents=True)
     text = path / "scenario.toml"
@@ -106,8 +107,8 @@ def _of_flow(table: str, frame: pd.DataFrame, number: int) -> pd.DataFrame:
 
 
 def _stations(metadata: dict[bytes, bytes], pairs: Sequence[tuple[str, str]]) -> dict[bytes, bytes]:
-    """Names of links and hosts, in the tables' metadata, with the stations of the first pair. Hosts of all other pairs
-    follow."""
+    """Metadata of a table, in which names of links and hosts contain the stations of the first pair. The hosts of all
+    other pairs are appended."""
     names = dict(zip(STATIONS, pairs[0], strict=True))
     for key, value in metadata.items():
         if key in (b"directions", b"hosts"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reordering of the synthetic run's packets, computed directly from the definitions of RFC 4737 and RFC 5236.
+"""Reordering of the synthetic run's packets, computed from the definitions in RFC 4737 and RFC 5236.
 
-Independent of the crate that measures in the guest, so that the two can be compared.
+This module shares no code with the crate that measures reordering in the guest, so that the two can be compared.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ def reordering_tables(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The tables `reordering` and `densities` of flow 0.
 
-    data: `number`, `sent_ns`, `received_ns` (missing = never arrived), `is_retransmission`.
-    scopes: iterable of (scope, number, t_ns, end_ns). Sending times from t_ns up to and without end_ns.
+    data: `number`, `sent_ns`, `received_ns` (missing if the packet never arrived), `is_retransmission`.
+    scopes: iterable of (scope, number, t_ns, end_ns). A scope contains packets whose sending time is at least t_ns and
+        below end_ns.
     """
     first = data[~data["is_retransmission"].astype(bool)].sort_values("sent_ns", kind="stable")
     rows, bars = [], []
@@ -45,21 +46,24 @@ def reordering_tables(
 def measured(
     sent_ns: np.ndarray, received_ns: np.ndarray, payload_bytes: int, threshold_pkts: int = THRESHOLD_PKTS
 ) -> tuple[dict[str, Any], dict[int, Counter[int]]]:
-    """Scalars and histograms of one sequence of packets, numbered by sending; received_ns is nan for the lost.
+    """Scalars and histograms of one sequence of packets, which are numbered in order of sending; received_ns is nan for
+    lost packets.
 
-    Valid only if no packet is displaced by more than the threshold. Such a packet counts as lost and shifts all others,
-    which only the RFC's algorithm handles.
+    The results are valid only if no packet is displaced by more than the threshold. A packet would count as lost,
+    and would change the displacements of all other packets, which needs the RFC's algorithm.
     """
     arrived = np.flatnonzero(~np.isnan(received_ns))
     arrivals = arrived[np.argsort(received_ns[arrived], kind="stable")]
     when_ns = received_ns[arrivals].astype("int64")
     late = _late(arrivals)
     extents = {place: place - first for place, first in late.items()}
-    # Each late packet ends a run of packets in order. The last, unfinished run counts only in `a` (RFC 4737, 4.6).
+    # Each late packet ends a run of packets in order. The last run, which no late packet ends, counts only in `a`, the
+    # number of packets in order (RFC 4737, 4.6).
     runs, in_order = np.diff([-1, *sorted(late)]) - 1, len(arrivals) - len(late)
     breaks = sorted(set(late.values()))
     ns = [int(when_ns[place]) for place in breaks]
-    # RI: the numbers that arrived at all, in order; displacement is RI minus the number (RFC 5236, 3.3).
+    # The receive indices are the numbers that arrived, sorted; the displacement is the receive index minus the number
+    # (RFC 5236, 3.3).
     displaced = np.sort(arrivals) - arrivals
     counted = displaced[np.abs(displaced) <= threshold_pkts]
     density = Counter(int(d) for d in counted)
@@ -88,7 +92,7 @@ def measured(
 
 
 def run_scalars(answer: dict[str, Any]) -> dict[str, float | None]:
-    """Renames the output of `leowarp reorder --json` to the scalars of a run's flow."""
+    """Converts the output of `leowarp reorder --json` to the names that scalars have in a run."""
     extent, gaps, runs = answer["extent"], answer["gaps"], answer["runs"]
     same = ("reordered_ratio", "mean_displacement_pkts", "entropy_nats", "buffer_mean_pkts")
     return {
@@ -104,16 +108,16 @@ def run_scalars(answer: dict[str, Any]) -> dict[str, float | None]:
 
 
 def buffer_occupancy(arrivals: Iterable[int], threshold_pkts: int) -> list[int]:
-    """Number of packets in the buffer after each arrival that it accepts (RFC 5236, 7.2). Packets are numbered in order
-    of sending."""
+    """Number of packets in the buffer after each arrival that counts (RFC 5236, 7.2). Packets are numbered in order of
+    sending."""
     expected, occupancy = 0, []
     held: set[int] = set()
     for number in arrivals:
         if number < expected:
-            # This packet was given up earlier and no longer counts.
+            # A packet that was given up before it arrived no longer counts.
             continue
         if number > expected and len(held) == threshold_pkts:
-            # The buffer is full: the expected packets are given up, up to the first one present.
+            # The buffer is full, so packets are given up until the first packet that has arrived.
             expected = min(*held, number)
         held.add(number)
         while expected in held:
@@ -124,7 +128,7 @@ def buffer_occupancy(arrivals: Iterable[int], threshold_pkts: int) -> list[int]:
 
 
 def _late(arrivals: np.ndarray) -> dict[int, int]:
-    """Positions of late packets in the order of arrival, each with the position of the first packet that overtook
+    """For each late packet, its position in the order of arrival, and the position of the first packet that overtook
     it."""
     highest = np.maximum.accumulate(arrivals) if len(arrivals) else arrivals
     places = np.flatnonzero(arrivals < highest)
@@ -132,7 +136,7 @@ def _late(arrivals: np.ndarray) -> dict[int, int]:
 
 
 def _n_of(arrivals: np.ndarray, place: int) -> int:
-    """Number of packets directly before this one that were all sent later (RFC 4737, 5.3)."""
+    """Number of packets that arrived directly before this packet and were all sent later (RFC 4737, 5.3)."""
     n = 0
     while n < place and arrivals[place - 1 - n] > arrivals[place]:
         n += 1

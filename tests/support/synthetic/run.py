@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A synthetic run directory in which every number is known: for tests and for trying out figures.
+"""A synthetic run directory of which every number is known; for tests and for trying out figures.
 
-One sender sends a packet of 1448 bytes every millisecond for 60 s, from Madrid to Tokyo. Every true value is a constant
-in this file:
+From Madrid to Tokyo, a sender sends a packet of 1448 bytes every millisecond for 60 s. Every true value is a constant
+in this file, or follows from these events:
 
-- 0 s: the flow uses path 0, which takes 40 ms. From 10 s on, one of its links is 1 ms longer (41 ms).
-- 19.5 s: a queue of 15 packets stands on the link s-00-00>s-01-00 and delays each packet by 15.25 ms.
-- 20 s: the flow switches to path 1, which takes only 30 ms, and that queue is left behind. The packets sent at 19.9745
-  s to 19.9995 s (26 of them) arrive after newer ones, with extents 1, 3, 5 ... 51. From 20.08 s on, ten spurious
-  retransmissions leave, and ten DSACKs arrive.
-- 40 s: the flow switches to path 2, which takes 45 ms. It is longer, and nothing is late.
-- 50 s: three packets are dropped at a full queue. From 50.12 s on they are retransmitted, which is needed.
+- 0 s: the flow takes path 0, with a delay of 40 ms. From 10 s on, the delay is 41 ms, because one link is 1 ms longer.
+- 19.5 s: on the link s-00-00>s-01-00, 15 packets wait, and delay each packet by 15.25 ms.
+- 20 s: the flow switches to path 1, with a delay of only 30 ms, and leaves the queue of path 0 behind. The 26 packets
+  that were sent from 19.9745 s to 19.9995 s arrive after newer packets, with the extents 1, 3, 5 ... 51. From 20.08 s
+  on, ten spurious retransmissions are sent, and ten DSACKs arrive.
+- 40 s: the flow switches to path 2, with a delay of 45 ms. This path is longer than path 1, so no packet is late.
+- 50 s: three packets are dropped at a full queue. From 50.12 s on, these packets are retransmitted; the retransmissions
+  are needed.
 """
 
 from __future__ import annotations
@@ -90,9 +91,9 @@ congestion_control = "cubic"
 
 
 def write_synthetic_run(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
-    """Writes the run described at the top of this file, without metrics and report; returns its directory.
+    """Writes the run that is described at the top of this file, without metrics and report, and returns its directory.
 
-    `toml` is the scenario of its plan. It does not affect the tables.
+    `toml` is the scenario from which its plan is made. The tables do not depend on it.
     """
     run_dir = Path(run_dir)
     trace = run_dir / layout.TRACE
@@ -136,13 +137,14 @@ def write_synthetic_run(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
 
 
 def stations_of(plan: Plan) -> list[str]:
-    """The stations of the tables, then all further ends of the plan's flows."""
+    """The stations in the tables, followed by all further ends of the plan's flows."""
     ends = [end for flow in plan.flows for end in (flow.source, flow.destination)]
     return list(dict.fromkeys((*STATIONS, *ends)))
 
 
 def scopes() -> list[tuple[int, int, int, int]]:
-    """The scopes of reordering: the run, windows of 10 s, and from 1 s before to 3 s after each change."""
+    """The scopes in which reordering is measured: the run, windows of 10 s, and from 1 s before to 3 s after each
+    change."""
     borders = [0, *range(WINDOW_NS // 2, END_NS, WINDOW_NS), END_NS]
     windows = [(WINDOW, k, *span) for k, span in enumerate(itertools.pairwise(borders))]
     changes = [(CHANGE, k, t_ns - S, t_ns + 3 * S) for k, t_ns in enumerate(CHANGES_NS)]
@@ -150,12 +152,12 @@ def scopes() -> list[tuple[int, int, int, int]]:
 
 
 def kind(a: str, b: str) -> str:
-    """Kind of a link by its ends."""
+    """Kind of a link, from the names of its ends."""
     return "isl" if a.startswith("s-") and b.startswith("s-") else "gsl"
 
 
 def routes() -> pa.Table:
-    """`10-routes.parquet`: an update every 10 s in both directions."""
+    """`10-routes.parquet`, with an update every 10 s in both directions."""
     rows = []
     for t_ns in range(0, END_NS, 10 * S):
         number = path_number(t_ns)
@@ -172,7 +174,7 @@ def routes() -> pa.Table:
 
 
 def timeline() -> pa.Table:
-    """`20-timeline.parquet` as far as metrics read it: links, rates, delays, paths."""
+    """`20-timeline.parquet`, with those events that metrics read: links, rates, delays, paths."""
     rows: list[dict[str, Any]] = []
     for a, b in LINKS:
         rows.append({"t_ns": 0, "event": "link", "a": a, "b": b, "kind": kind(a, b), "up": True})
@@ -192,12 +194,12 @@ def timeline() -> pa.Table:
 
 
 def path_number(t_ns: int) -> int:
-    """Path in force."""
+    """Number of the path that is in force at an instant."""
     return sum(t_ns >= change for change in CHANGES_NS)
 
 
 def delays_ns(sent_ns: np.ndarray, *, data: bool) -> np.ndarray:
-    """One-way delay of a packet by its sending time; only data packets meet the queue."""
+    """One-way delay of packets with these sending times; only data packets wait in the queue."""
     delay = np.select(
         [sent_ns < 10 * S, sent_ns < CHANGES_NS[0], sent_ns < CHANGES_NS[1]], [40 * MS, 41 * MS, 30 * MS], 45 * MS
     )
@@ -207,7 +209,7 @@ def delays_ns(sent_ns: np.ndarray, *, data: bool) -> np.ndarray:
 
 
 def data_packets() -> pd.DataFrame:
-    """Every data packet with its whole truth, by sending time."""
+    """All data packets, with all columns of packet truth, in order of sending."""
     number = np.arange(60_000)
     sent = number * MS + MS // 2
     frame = pd.DataFrame({"number": number, "sent_ns": sent, "is_retransmission": False, "is_spurious": None})
@@ -225,7 +227,7 @@ def data_packets() -> pd.DataFrame:
 
 
 def ack_packets(data: pd.DataFrame) -> pd.DataFrame:
-    """An acknowledgement for every second arrival, over the mirrored path."""
+    """One acknowledgement for every second arrival, over the same path in the opposite direction."""
     arrived = data[data["received_ns"].notna()].sort_values("received_ns", kind="stable")
     when = arrived["received_ns"].to_numpy(dtype="int64")
     in_order = in_order_at(data)
@@ -241,14 +243,15 @@ def ack_packets(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def judged(frame: pd.DataFrame) -> pd.DataFrame:
-    """Adds `is_late` and `extent_pkts` by the guest's definitions: among all packets, and never for a
+    """Adds `is_late` and `extent_pkts` as the guest defines them: relative to all packets, and never for a
     retransmission."""
     frame["is_late"] = pd.Series(pd.NA, index=frame.index, dtype="boolean")
     frame["extent_pkts"] = pd.Series(pd.NA, index=frame.index, dtype="Int64")
     came = frame[frame["received_ns"].notna()].sort_values("received_ns", kind="stable")
     highest = np.maximum.accumulate(came["sent_ns"].to_numpy())
     late = (came["sent_ns"].to_numpy() < highest) & ~came["is_retransmission"].to_numpy(dtype=bool)
-    # i - j for the smallest j with s[j] > s[i]: the first place where the running maximum exceeds s[i].
+    # The extent is i - j for the smallest j with s[j] > s[i], which is the first position where the running maximum
+    # exceeds s[i].
     extent = np.arange(len(came)) - np.searchsorted(highest, came["sent_ns"].to_numpy(), side="right")
     frame.loc[came.index, "is_late"] = late
     frame.loc[came.index[late], "extent_pkts"] = extent[late]
@@ -256,7 +259,7 @@ def judged(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def in_order_at(data: pd.DataFrame) -> np.ndarray:
-    """The time by which each packet and all earlier ones had arrived, in increasing order."""
+    """For each packet, the time at which it and all earlier packets have arrived; times increase."""
     first = data[data["received_ns"].notna()].groupby("number")["received_ns"].min().astype("int64")
     complete = first.reindex(range(60_000)).astype("Int64")
     missing = complete.isna().to_numpy()
@@ -265,7 +268,7 @@ def in_order_at(data: pd.DataFrame) -> np.ndarray:
 
 
 def counters() -> pd.DataFrame:
-    """The sender's TCP counters: all 0 at the start, and the DSACKs."""
+    """The sender's TCP counters: all of them are 0 at first, and later DSACKs are counted."""
     zero = ("TCPFastRetrans", "TCPTimeouts", "TCPLossProbes", "TCPDSACKRecv", "TCPDSACKUndo", "TCPFullUndo",
             "TCPPartialUndo", "TCPLossUndo", "TCPSpuriousRTOs", "TCPSACKReorder", "TCPTSReorder", "TCPSackRecovery",
             "TCPRenoRecovery")  # fmt: skip
@@ -275,7 +278,7 @@ def counters() -> pd.DataFrame:
 
 
 def sockets(data: pd.DataFrame, acks: pd.DataFrame) -> pd.DataFrame:
-    """A sample every 50 ms; the window falls from 1000 to 700 at 20.1 s and grows back by 22 s."""
+    """Samples every 50 ms; the window falls from 1000 to 700 packets at 20.1 s, and has grown back at 22 s."""
     t_ns = np.arange(0, END_NS + 1, 50 * MS)
     received = np.searchsorted(in_order_at(data), t_ns, side="right") * PAYLOAD_BYTES
     back = acks[acks["received_ns"].notna()].sort_values("received_ns", kind="stable")
@@ -297,8 +300,8 @@ def sockets(data: pd.DataFrame, acks: pd.DataFrame) -> pd.DataFrame:
 
 
 def stored(data: pd.DataFrame, acks: pd.DataFrame) -> pd.DataFrame:
-    """The packets that `packets = "changes"` stores: from 1 s before to 3 s after each change, and all late packets,
-    losses and retransmissions."""
+    """The packets that are stored with `packets = "changes"`: those from 1 s before to 3 s after each change, and all
+    late packets, losses and retransmissions."""
     pieces = []
     for direction, frame in ((DATA, data), (ACK, acks)):
         window = np.zeros(len(frame), dtype=bool)
@@ -321,7 +324,7 @@ def stored(data: pd.DataFrame, acks: pd.DataFrame) -> pd.DataFrame:
 
 
 def bins(data: pd.DataFrame, acks: pd.DataFrame) -> pd.DataFrame:
-    """Counts in bins of 50 ms by sending time."""
+    """Counts in bins of 50 ms, by the packets' sending times."""
     pieces = []
     for direction, frame in ((DATA, data), (ACK, acks)):
         payload = PAYLOAD_BYTES if direction == DATA else 0
@@ -344,7 +347,7 @@ def bins(data: pd.DataFrame, acks: pd.DataFrame) -> pd.DataFrame:
 
 
 def queue_rows() -> pd.DataFrame:
-    """The queue on s-00-00>s-01-00: 15 packets from 19.5 s until it has drained after the change."""
+    """The queue on s-00-00>s-01-00, with 15 packets from 19.5 s until it drains after the change."""
     direction = 2 * LINKS.index(("s-00-00", "s-01-00"))
     return pd.DataFrame({
         "t_ns": [19 * S + 500 * MS, 20 * S + 50 * MS], "direction": direction,
@@ -354,7 +357,7 @@ def queue_rows() -> pd.DataFrame:
 
 
 def drops(data: pd.DataFrame) -> pd.DataFrame:
-    """The three packets dropped at 50 s."""
+    """The three packets that are dropped at 50 s."""
     lost = data[data["drop_cause"].notna()]
     return pd.DataFrame({
         "t_ns": lost["sent_ns"], "direction": 2 * LINKS.index(("Madrid", "s-03-00")), "cause": 1, "flow": 0,
@@ -363,8 +366,9 @@ def drops(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def totals(data: pd.DataFrame, acks: pd.DataFrame) -> pd.DataFrame:
-    """Packet and byte counts of each direction. The path's last link holds the packets in flight at the end."""
-    count = np.zeros((2 * len(LINKS), 4), dtype="int64")  # offered, delivered, dropped, held; data bytes are frames
+    """Counts of packets and bytes in each direction of each link. The packets in flight at the end are on the path's
+    last link."""
+    count = np.zeros((2 * len(LINKS), 4), dtype="int64")  # columns: offered, delivered, dropped, held
     for frame, backwards in ((data, False), (acks, True)):
         for number, path in enumerate(PATHS):
             mine = frame[[path_number(t) == number for t in frame["sent_ns"]]]

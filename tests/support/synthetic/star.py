@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Synthetic runs of transfers over a star of links. Every number of a run is a sum over known packets.
+"""Synthetic runs of transfers over a star of links. Every number in such a run is a sum over known packets.
 
-Each station has a link to the hub, with a rate both ways. A transfer from A to B takes A > hub and hub > B, first come,
-first served. Its acknowledgements come back `BACK_NS` after each arrival and meet no queue. A packet lost at the hub is
-retransmitted `AGAIN_NS` later. No window limits a sender: packets sent faster than a link's rate wait.
+Each station has a link to the hub, with the same rate in both directions. A transfer from A to B uses the directions A
+> hub and hub > B, each of which serves packets in order of arrival. The acknowledgement of a packet reaches the sender
+`BACK_NS` after the packet's arrival, and waits in no queue. If a packet is lost at the hub, it is retransmitted
+`AGAIN_NS` later. Senders have no window, so packets wait if they are sent faster than a link can carry them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from support.plans import plan as planned
 MS = 1_000_000
 S = 1_000_000_000
 PAYLOAD_BYTES, HEADERS_BYTES = 1448, 66
-"""The payload of a full packet, and its headers on a link: Ethernet, IP, TCP and its timestamps."""
+"""Payload of a full packet, and length of its headers on a link: Ethernet, IP, and TCP with timestamps."""
 DELAY_NS = 5 * MS
 BACK_NS = 2 * DELAY_NS
 AGAIN_NS = 200 * MS
@@ -35,11 +36,11 @@ HUB = "hub"
 
 @dataclass(frozen=True)
 class Transfer:
-    """A TCP flow, or a connection of a program.
+    """A TCP flow of the plan, or a connection of a program.
 
-    size_bytes: Bytes to transfer; None for as many as possible until `stop_ns`.
-    gap_ns: Time from one packet to the next.
-    lost: frozenset of int. Numbers of the packets that are lost once.
+    size_bytes: Bytes to transfer; None if it sends as much as possible until `stop_ns`.
+    gap_ns: Time between the sending of two packets.
+    lost: frozenset of int. Numbers of the packets whose first transmission is lost.
     """
 
     source: str
@@ -53,11 +54,11 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Star:
-    """A run.
+    """A synthetic run.
 
-    plan: Its flows are the transfers and, if there are connections, the program that owns them.
-    data: Every data packet, also those that arrive after the end: `flow`, `number`, `len_bytes`, `sent_ns`,
-        `received_ns` (missing: lost), `is_retransmission`.
+    plan: Its flows are the transfers and, if there are connections, the program flow to which these belong.
+    data: All data packets, including those that arrive after the run's end: `flow`, `number`, `len_bytes`, `sent_ns`,
+        `received_ns` (missing if the packet is lost), `is_retransmission`.
     """
 
     plan: Plan
@@ -67,10 +68,10 @@ class Star:
 
 
 def star(transfers: Sequence[Transfer], rate_bps: int, end_ns: int, *, connections: Sequence[Transfer] = ()) -> Star:
-    """A run over links of one rate.
+    """A run over links that all have the rate `rate_bps`.
 
-    connections: Connections of one program. The program's flow follows the transfers, and the connections' flows follow
-        it.
+    connections: Connections of one program. In the order of flows, the program's flow comes after the transfers, and
+        the connections' flows come after the program's.
     """
     program = len(transfers)
     numbered = dict(enumerate(transfers)) | {program + 1 + k: each for k, each in enumerate(connections)}
@@ -107,7 +108,7 @@ def _planned(each: Transfer, end_ns: int) -> Flow:
 
 
 def _packets(numbered: Mapping[int, Transfer], rate_bps: int, end_ns: int) -> pd.DataFrame:
-    """Every data packet with its sending time, arrival and fate."""
+    """All data packets with their times of sending and arrival, and whether they were lost."""
     frame = pd.concat([_sent(number, each, end_ns) for number, each in numbered.items()], ignore_index=True)
     source, destination = (
         [getattr(numbered[flow], name) for flow in frame["flow"]] for name in ("source", "destination")
@@ -115,7 +116,7 @@ def _packets(numbered: Mapping[int, Transfer], rate_bps: int, end_ns: int) -> pd
     arrived = frame["sent_ns"].to_numpy()
     took_ns = np.rint((frame["len_bytes"].to_numpy() + HEADERS_BYTES) * 8e9 / rate_bps).astype("int64")
     arrived = _served(arrived, took_ns, source, np.full(len(frame), True))
-    # A packet lost at the hub never reaches the second link.
+    # A packet that is lost at the hub does not reach the second link.
     kept = ~frame["is_lost"].to_numpy()
     arrived = _served(arrived, took_ns, destination, kept)
     frame["received_ns"] = pd.Series(arrived, dtype="Int64").where(kept)
@@ -123,8 +124,8 @@ def _packets(numbered: Mapping[int, Transfer], rate_bps: int, end_ns: int) -> pd
 
 
 def _sent(number: int, each: Transfer, end_ns: int) -> pd.DataFrame:
-    """Sending times of a flow's packets. The first leaves one round trip after the flow's start, and lost packets are
-    sent twice."""
+    """Sending times of the packets of a flow. The first packet leaves one round trip after the flow's start, and a lost
+    packet is sent a second time."""
     first_ns = each.start_ns + 2 * BACK_NS
     until_ns = min(each.stop_ns, end_ns)
     count = max(0, -(-(until_ns - first_ns) // each.gap_ns))
@@ -143,7 +144,7 @@ def _sent(number: int, each: Transfer, end_ns: int) -> pd.DataFrame:
 
 
 def _served(arrived_ns: np.ndarray, took_ns: np.ndarray, link: Sequence[str], comes: np.ndarray) -> np.ndarray:
-    """Arrival times behind links that serve packets in order of arrival and add `DELAY_NS`."""
+    """Arrival times of packets after links that serve packets in order of arrival, and that add `DELAY_NS`."""
     free_ns: dict[str, int] = {}
     left = arrived_ns.copy()
     for place in np.argsort(arrived_ns, kind="stable"):
@@ -154,7 +155,7 @@ def _served(arrived_ns: np.ndarray, took_ns: np.ndarray, link: Sequence[str], co
 
 
 def _acks(data: pd.DataFrame) -> pd.DataFrame:
-    """An acknowledgement at every arrival."""
+    """One acknowledgement per packet that arrives."""
     came = data[data["received_ns"].notna()]
     order = np.lexsort((came["received_ns"].to_numpy(dtype="int64"), came["flow"].to_numpy()))
     came = came.iloc[order]
@@ -167,10 +168,10 @@ def _acks(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def in_order_bytes(data: pd.DataFrame, t_ns: np.ndarray) -> np.ndarray:
-    """Payload of one flow that had arrived in order at given instants, computed packet by packet."""
+    """Payload of one flow that has arrived in order at these instants, computed packet by packet."""
     numbers = data["number"].to_numpy(dtype="int64")
     first_ns, length = (np.full(numbers.max(initial=-1) + 2, value) for value in (np.inf, 0))
-    # A sentinel that never arrives ends the sequence.
+    # The last element stands for a packet that never arrives, so that the sequence has an end.
     np.minimum.at(first_ns, numbers, data["received_ns"].to_numpy(dtype="float64", na_value=np.inf))
     length[numbers] = data["len_bytes"]
     carried = np.concatenate([[0], np.cumsum(length)])
@@ -178,8 +179,8 @@ def in_order_bytes(data: pd.DataFrame, t_ns: np.ndarray) -> np.ndarray:
 
 
 def _sockets(numbered: Mapping[int, Transfer], data: pd.DataFrame, acks: pd.DataFrame, end_ns: int) -> pd.DataFrame:
-    """A sample every 50 ms. The last one is taken when everything is acknowledged or the flow stops. SYN and FIN count
-    as a byte each."""
+    """Samples of the sockets every 50 ms. The last sample of a flow is taken when all its data are acknowledged, or
+    when it is stopped. SYN and FIN count as one byte each."""
     pieces = []
     sent, answered = (rows_by(frame["flow"].to_numpy()) for frame in (data, acks))
     for number, each in numbered.items():
@@ -191,7 +192,7 @@ def _sockets(numbered: Mapping[int, Transfer], data: pd.DataFrame, acks: pd.Data
         highest = np.concatenate([[0], np.maximum.accumulate(back["ack"].to_numpy(dtype="int64"))])
         acked = highest[np.searchsorted(come, t_ns, side="right")]
         is_done = acked == each.size_bytes
-        # One further sample follows after everything is acknowledged.
+        # One more sample follows after all data are acknowledged.
         kept = np.concatenate([[True], ~is_done[:-1]])
         columns = (t_ns, np.full(len(t_ns), number), received + (received == each.size_bytes),
                    acked + (t_ns >= each.start_ns + BACK_NS) + is_done)  # fmt: skip
@@ -213,7 +214,7 @@ def _stored(frame: pd.DataFrame, direction: int) -> pd.DataFrame:
 
 
 def _bins(frame: pd.DataFrame, direction: int) -> pd.DataFrame:
-    """Counts in bins of 50 ms by sending time."""
+    """Counts in bins of 50 ms, by the packets' sending times."""
     came = frame["received_ns"].notna()
     owd = (frame["received_ns"] - frame["sent_ns"]).astype("Int64")
     each = pd.DataFrame({
@@ -231,7 +232,7 @@ def _bins(frame: pd.DataFrame, direction: int) -> pd.DataFrame:
 def _totals(
     numbered: Mapping[int, Transfer], data: pd.DataFrame, acks: pd.DataFrame, directions: list[list[str]]
 ) -> pd.DataFrame:
-    """Totals of each direction. No link holds packets at the end, because all of them arrive."""
+    """Totals of each direction of each link. No link holds packets at the end, because all packets have arrived."""
     place = {(a, b): number for number, (a, b, _) in enumerate(directions)}
     counts = np.zeros((len(directions), 4), dtype="int64")
     for frame, back in ((data, False), (acks, True)):
@@ -272,7 +273,7 @@ def _ends(numbered: Mapping[int, Transfer], data: pd.DataFrame) -> pd.DataFrame:
         received = mine["received_ns"].to_numpy(dtype="float64", na_value=np.nan)[came]
         _, first = np.unique(mine["number"].to_numpy()[came], return_index=True)
         carried = int(mine["len_bytes"].to_numpy()[came][first].sum())
-        # Arrival of the last new payload.
+        # Time at which the last new payload arrived.
         last_ns = int(received[first].max()) if len(first) else None
         is_done = carried == each.size_bytes
         took_ns = last_ns - each.start_ns if is_done and last_ns is not None else None
@@ -284,7 +285,7 @@ def _ends(numbered: Mapping[int, Transfer], data: pd.DataFrame) -> pd.DataFrame:
 def _connection(
     data: pd.DataFrame, acks: pd.DataFrame, number: int, each: Transfer, program: int, end_ns: int
 ) -> dict[str, Any]:
-    """A connection in the form of `end.json`: its life is from its first packet to its last."""
+    """A connection as in `end.json`; it lasts from its first packet to its last."""
     seen = pd.concat([frame.loc[frame["flow"] == number, "received_ns"] for frame in (data, acks)]).dropna()
     last_ns = int(seen.max()) if len(seen) else each.start_ns
     return {"flow": number, "program": program, "kind": "tcp", "source_port": number, "destination_port": 5201,

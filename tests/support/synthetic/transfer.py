@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transfers with retransmissions that hypothesis invents, as tables of a run and as the receiver's capture."""
+"""Transfers with retransmissions, which Hypothesis invents, as tables of a run and as the receiver's capture."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from support.synthetic.reordering import RUN, reordering_tables
 from support.synthetic.run import MS, PAYLOAD_BYTES, bins, judged, stored
 
 AGAIN_MS = 20
-"""A packet leaves each millisecond. Its retransmission, if any, leaves this much later."""
+"""The sender sends a packet every millisecond. It sends a retransmission this long after the original."""
 _PROMPT_MS = st.integers(1, AGAIN_MS - 1)
 _ANY_MS = st.integers(1, 3 * AGAIN_MS)
 _PROMPT = st.tuples(_PROMPT_MS, st.none() | _ANY_MS)
@@ -26,14 +26,14 @@ _LOST = st.tuples(st.none(), st.none() | _ANY_MS)
 
 
 def transfers(*, is_told: bool) -> st.SearchStrategy[pd.DataFrame]:
-    """Packets of a transfer in order of sending; at least one first transmission arrives.
+    """Packets of a transfer, in order of sending; at least one first transmission arrives.
 
-    is_told: Whether the receiver's capture can distinguish retransmissions from overtaken originals. Then no
-        retransmission overtakes its original, and the packet after a lost one arrives before the retransmission.
-        Otherwise any packet may overtake any other.
-    Returns: strategy of DataFrame. `number`, `sent_ns`, `received_ns` (missing: lost), `is_retransmission`,
-        `is_spurious`, `is_late`, `extent_pkts`, `drop_cause`; late packets and extents as the guest counts them, among
-        all packets.
+    is_told: Whether the receiver's capture allows to distinguish a retransmission from an overtaken original. If it
+        does, no retransmission overtakes its original, and the packet after a lost one arrives before the
+        retransmission. If it does not, any packet may overtake any other packet.
+    Returns: strategy of DataFrame. `number`, `sent_ns`, `received_ns` (missing if lost), `is_retransmission`,
+        `is_spurious`, `is_late`, `extent_pkts`, `drop_cause`. Late packets and extents are relative to all packets, as
+        in the guest.
     """
     if is_told:
         lost = st.tuples(_LOST, _PROMPT).map(list)
@@ -45,7 +45,8 @@ def transfers(*, is_told: bool) -> st.SearchStrategy[pd.DataFrame]:
 
 
 def packets_of(fates: list[tuple[int | None, int | None]]) -> pd.DataFrame:
-    """Fates of packets (delay in ms of the original and of its repetition; None: lost, or never sent) as a frame."""
+    """Converts the fates of packets to a DataFrame. A fate is a pair: the delay in ms of the original and of its
+    retransmission (None if lost, or never sent)."""
     rows = list(_packets(fates))
     frame = pd.DataFrame(rows, columns=["number", "sent_ns", "received_ns", "is_retransmission", "is_spurious"])
     frame = frame.astype({"received_ns": "Int64", "is_spurious": object})
@@ -58,13 +59,13 @@ def _packets(fates: list[tuple[int | None, int | None]]) -> Iterator[tuple[int, 
         sent_ns = number * MS
         yield number, sent_ns, None if delay_ms is None else sent_ns + delay_ms * MS, False, None
         if again_ms is not None:
-            # Retransmissions are half a millisecond off, so no two packets leave at once.
+            # Retransmissions are sent half a millisecond later, so that no two packets leave at the same instant.
             sent_ns += AGAIN_MS * MS + MS // 2
             yield number, sent_ns, sent_ns + again_ms * MS, True, delay_ms is not None
 
 
 def tables_of_run(frame: pd.DataFrame) -> dict[str, pa.Table]:
-    """Trace tables with such a transfer as flow 0: packets, bins, and reordering of the whole run."""
+    """Trace tables in which flow 0 is this transfer: packets, bins, and reordering of the whole run."""
     end_ns = 1_000 * MS
     nothing = frame.iloc[:0].assign(ack=None)
     reordering, densities = reordering_tables(frame, [(RUN, 0, 0, end_ns)], PAYLOAD_BYTES)
@@ -82,12 +83,14 @@ def _table(name: str, frame: pd.DataFrame, end_ns: int) -> pa.Table:
 
 
 def arrivals(frame: pd.DataFrame) -> pd.DataFrame:
-    """Packets in order of arrival; if two arrive at once, the earlier sent one is first."""
+    """Packets in order of arrival; of two packets that arrive at the same time, the one that was sent earlier is
+    first."""
     return frame[frame["received_ns"].notna()].sort_values("received_ns", kind="stable")
 
 
 def capture(path: Path, frame: pd.DataFrame) -> Path:
-    """The receiver's capture of the transfer: TCP whose timestamps are the sending times in half milliseconds."""
+    """The capture of this transfer at the receiver: TCP segments whose timestamps are their sending times in half
+    milliseconds."""
     came = arrivals(frame)
     packets = [segment(0, 0, is_syn=True)]
     packets += [
@@ -98,7 +101,8 @@ def capture(path: Path, frame: pd.DataFrame) -> Path:
 
 
 def by_definition(numbers: np.ndarray) -> dict[int, int]:
-    """Extent of each reordered packet by its number: i - j for the smallest j with s[j] > s[i] (RFC 4737, 4.2.3)."""
+    """For each reordered packet, by its number, the extent: i - j for the smallest j with s[j] > s[i] (RFC 4737,
+    4.2.3)."""
     return {
         int(number): i - next(j for j in range(i) if numbers[j] > number)
         for i, number in enumerate(numbers)

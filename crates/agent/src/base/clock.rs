@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The guest's virtual clock. Reading the clock costs a process 256 ns of virtual time. The agent therefore reads it
-//! only where a result depends on it. Sleeps end at absolute times.
+//! The guest's virtual clock. Reading the clock costs a process 256 ns of virtual time. The agent therefore reads the
+//! clock only where a result depends on the time. Sleeps end at absolute times.
 
 use crate::base::error::{Error, Result};
 
-/// The network is up at least this long before the run's time 0. Timers that start at this instant, such as those of
-/// the capture rings, start at the same instant in every run.
+/// The network has been up for at least this long at time 0 of the run. Timers that start when the network is up, such
+/// as those of the capture rings, therefore start at the same instant in every run.
 pub const LEAD_NS: i64 = 1_000_000_000;
 
 /// Time 0 of the run on the guest's clocks.
@@ -13,19 +13,20 @@ pub const LEAD_NS: i64 = 1_000_000_000;
 pub struct Clock {
     /// Monotonic clock at time 0 of the run.
     pub start_ns: i64,
-    /// The real-time clock minus the monotonic clock. The guest's clock is never set or slewed.
+    /// The real-time clock minus the monotonic clock. The difference is constant, because the guest's real-time clock
+    /// is never set or slewed.
     real_less_monotonic_ns: i64,
 }
 
 impl Clock {
-    /// Sets time 0 to 10 s after boot. If building the network takes longer, time 0 is whole seconds later.
+    /// Sets time 0 to 10 s after boot. If building the network takes longer, time 0 is a whole number of seconds later.
     pub fn begin() -> Self {
         const FIRST_NS: i64 = 10_000_000_000;
         const STEP_NS: i64 = 1_000_000_000;
         let before = read(libc::CLOCK_MONOTONIC);
         let real = read(libc::CLOCK_REALTIME);
         let after = read(libc::CLOCK_MONOTONIC);
-        // each reading of the clock takes 256 ns, so the true value lies in the middle
+        // each reading takes 256 ns, so `real` was read halfway between `before` and `after`
         let start_ns = FIRST_NS.max(((after + LEAD_NS) / STEP_NS + 1) * STEP_NS);
         Self { start_ns, real_less_monotonic_ns: real - (before + after) / 2 }
     }
@@ -81,8 +82,8 @@ pub fn sleep(duration_ns: i64) -> Result<()> {
     Clock { start_ns: read(libc::CLOCK_MONOTONIC), real_less_monotonic_ns: 0 }.sleep_until(duration_ns).map(|_| ())
 }
 
-/// Removes the slack of timers. The default of 50 us would delay the end of sleeps. Threads that are created later
-/// inherit this setting.
+/// Removes the slack of the calling thread's timers. With the default slack of 50 us, sleeps would end late. Threads
+/// that are created later inherit this setting.
 pub fn disable_timer_slack() -> Result<()> {
     // SAFETY: this is a plain system call.
     crate::base::error::check(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) }, "set the timer slack")

@@ -12,7 +12,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Context<'a> {
     pub setup: &'a Setup,
-    /// All events of the timeline, including those at the start.
+    /// All events of the timeline, including those at time 0.
     pub events: &'a [Event],
     pub clock: Clock,
     pub ending: Arc<Ending>,
@@ -38,14 +38,14 @@ impl<'a> Context<'a> {
 
 fn header(setup: &Setup) -> Map<String, Value> {
     let mut header = Map::new();
-    // null = not known when the table is opened; end.json will contain the duration
+    // null if the duration is not known when the table is opened; end.json will contain it
     let duration_ns = (setup.ends == Ends::Duration).then_some(setup.duration_ns);
     header.insert("duration_ns".into(), duration_ns.into());
     header.insert("directions".into(), setup.links.iter().flat_map(|link| directions(setup, link)).collect());
     header
 }
 
-/// For both directions of a link: the sending node, the receiving node and the kind of link.
+/// For each of a link's two directions: the sending node, the receiving node and the kind of link.
 fn directions(setup: &Setup, link: &Link) -> [Value; 2] {
     let (a, b) = (&setup.nodes[link.a].name, &setup.nodes[link.b].name);
     let kind = format!("{:?}", link.kind).to_lowercase();

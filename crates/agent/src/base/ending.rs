@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The end of the run, which may not be known in advance, and the bell that flows ring when they end.
+//! The end of the run, which may not be known in advance, and a bell that flows ring when they end.
 //!
-//! The bell is a futex, because a thread that waits for it must also wake at an instant of the virtual clock. A
+//! The bell is a futex, because a thread that waits for the bell must also wake at an instant of the virtual clock. A
 //! condition variable of the standard library would read the virtual clock, and reading advances that clock.
 
 use crate::base::clock::Clock;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicI64, AtomicU32, Ordering::SeqCst};
 pub struct Ending {
     end_ns: AtomicI64,
     rung: AtomicU32,
-    /// Whether the ends of flows are recorded. Recording an end costs one reading of the clock.
+    /// Whether flows record when they end. Recording an end costs one reading of the clock.
     is_watched: bool,
 }
 
@@ -23,22 +23,22 @@ impl Ending {
         Self { end_ns: AtomicI64::new(duration_ns), rung: AtomicU32::new(0), is_watched }
     }
 
-    /// End of the run, as far as it is known at present.
+    /// End of the run, as far as it is known at this moment.
     pub fn end_ns(&self) -> i64 {
         self.end_ns.load(SeqCst)
     }
 
-    /// Ends the run at the run time `t_ns`. Sleeping threads notice this only after [`Ending::ring`].
+    /// Ends the run at the run time `t_ns`. Threads that sleep notice the new end only after [`Ending::ring`].
     pub fn set_end_ns(&self, t_ns: i64) {
         self.end_ns.store(t_ns, SeqCst);
     }
 
-    /// Whether a flow should record the time of its end, and then ring.
+    /// Whether a flow that ends should record the time, and then ring the bell.
     pub fn is_watched(&self) -> bool {
         self.is_watched
     }
 
-    /// Number of rings so far.
+    /// Number of times that the bell has rung so far.
     pub fn rung(&self) -> u32 {
         self.rung.load(SeqCst)
     }
@@ -50,8 +50,8 @@ impl Ending {
         unsafe { libc::syscall(libc::SYS_futex, self.rung.as_ptr(), WAKE, i32::MAX) };
     }
 
-    /// Sleeps until a run time, or until the bell has rung more than `rung` times since the start. Returns false in the
-    /// latter case.
+    /// Sleeps until a run time, or until the bell has rung more than `rung` times since the run's start. Returns false
+    /// if the bell ended the sleep.
     pub fn sleep_until(&self, clock: Clock, t_ns: i64, rung: u32) -> Result<bool> {
         let when = clock.monotonic(t_ns);
         let nobody = std::ptr::null::<u32>();

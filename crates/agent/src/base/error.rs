@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Errors. Each is printed once on the guest's standard output, as `leowarp: {"error": ..., "hint": ...}`.
+//! Errors of the agent. Each error is printed once on the guest's standard output, as `leowarp: {"error": ..., "hint":
+//! ...}`.
 
 use std::io;
 
-/// Errors are grouped by what the reader can do about them.
+/// Kinds of errors, by what the user can do about them.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The input is inconsistent because the host wrote it wrongly.
+    /// The input is inconsistent, which is a mistake of the host's part of leowarp.
     #[error("{0}")]
     Input(String),
     /// The kernel refused an operation.
@@ -15,13 +16,13 @@ pub enum Error {
     /// The guest kernel lacks a feature that the scenario needs.
     #[error("{what}")]
     Lacks { what: String, hint: String },
-    /// A user program behaved in a manner that the scenario does not expect, or cannot run.
+    /// A user program behaved in a manner that the scenario does not expect, or it cannot run.
     #[error("{what}")]
     Program { what: String, hint: String },
     /// A file in the host's directory could not be written.
     #[error("write {file}: {source}")]
     Output { file: String, source: io::Error },
-    /// The run's own results contradict each other.
+    /// Results of the run contradict each other.
     #[error("{0}")]
     Broken(String),
 }

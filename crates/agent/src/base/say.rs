@@ -7,11 +7,11 @@ use std::io::Write;
 /// Prints one line in the format that the host expects.
 pub fn line(value: &serde_json::Value) {
     let text = format!("leowarp: {value}\n");
-    // If standard output cannot be written, there is no other channel for the error.
+    // If this write fails, no other channel is left on which to report the error.
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
-/// Prints the error and shuts down the guest. After such an error there is no end.json.
+/// Prints the error and shuts down the guest. The run then has no end.json.
 pub fn fail(error: &Error) -> ! {
     line(&serde_json::json!({"error": error.to_string(), "hint": error.hint()}));
     power_off()
@@ -24,11 +24,11 @@ pub fn power_off() -> ! {
         libc::sync();
         libc::reboot(libc::RB_POWER_OFF);
     }
-    // If the calls return, this process is not the init of a guest but a test on a host.
+    // The system calls return only if this process is a test on a host, and not the init of a guest.
     std::process::exit(1)
 }
 
-/// Reports panics as errors. They are bugs in the agent.
+/// Reports panics as errors. A panic is a bug in the agent.
 pub fn hook_panics() {
     std::panic::set_hook(Box::new(|info| {
         fail(&Error::Broken(format!("the agent broke: {info}")));

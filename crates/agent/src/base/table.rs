@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Files of the output directory, which is the agent's working directory. Only `write` reports that the host's disk is
-//! full (hostfs). Each write is therefore checked, and nothing is left to `close`.
+//! Files of the output directory, which is the agent's working directory. If the host's disk is full, only `write`
+//! reports this (hostfs); `close` does not. Each write is therefore checked, and all data are written before `close`.
 
 use crate::base::error::{Error, Result};
 use leowarp_timeline::record::{header, Record};
@@ -8,7 +8,8 @@ use std::fs::File;
 use std::io::Write;
 use std::marker::PhantomData;
 
-/// Size of a buffer. A write costs 10 us, and the first touch of the 16 pages of a buffer costs 160 us.
+/// Size of a buffer. The size balances two costs: a write costs 10 us, and the first touch of the 16 pages of a buffer
+/// costs 160 us.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// A file that is written sequentially.
@@ -26,7 +27,7 @@ impl Output {
         Ok(Self { name: name.into(), file, buffer: Vec::with_capacity(BUFFER_BYTES + 4096) })
     }
 
-    /// Buffer to which callers append the next bytes. They must call [`Output::relieve`] afterwards.
+    /// Buffer to which callers append the next bytes. After appending, callers must call [`Output::relieve`].
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }
@@ -58,20 +59,20 @@ pub struct Rows<R: Record> {
 }
 
 impl<R: Record> Rows<R> {
-    /// Creates the table. The fields of `extra` are added to the header.
+    /// Creates the table. The fields of `extra` are added to the table's header.
     pub fn create(extra: &serde_json::Map<String, serde_json::Value>) -> Result<Self> {
         let mut output = Output::create(&format!("{}.rec", R::TABLE.table))?;
         output.buffer().extend(header(&R::TABLE, extra));
         Ok(Self { output, kind: PhantomData })
     }
 
-    /// Adds a record, which is written as soon as the buffer is full.
+    /// Adds a record, which is written when the buffer is full.
     pub fn push(&mut self, record: &R) -> Result<()> {
         record.put(self.output.buffer());
         self.output.relieve()
     }
 
-    /// Writes the rest of the buffer.
+    /// Writes the buffered records.
     pub fn flush(&mut self) -> Result<()> {
         self.output.flush()
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A flood of pings. The next request is sent when the previous one is answered or when a fixed time has passed,
-//! whichever comes first (`ping -f` of iputils). An answer also counts for all earlier requests. A lost request
-//! therefore does not delay later ones. A separate thread waits for the answers.
+//! whichever comes first (as `ping -f` of iputils). An answer counts as the answer to all earlier requests as well. If
+//! a request is lost, later requests are therefore not delayed. A separate thread waits for the answers.
 
 use super::probe::Probe;
 use super::socket;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
 use std::sync::Arc;
 
 const STACK_BYTES: usize = 256 * 1024;
-/// Size of an IP header of at most 60 bytes and of an ICMP header.
+/// Size of an IP header, at most 60 bytes, and of an ICMP header.
 const REPLY_BYTES: usize = 60 + 8;
 const ICMP_ECHOREPLY: u8 = 0;
 const ICMPV6_ECHO_REPLY: u8 = 129;
@@ -27,7 +27,7 @@ pub struct Flood {
     socket: OwnedFd,
     /// Run time at which the flood ended. i64::MIN = the flood has not ended, or ends are not recorded.
     end_ns: Arc<AtomicI64>,
-    /// The flood's thread takes the sender when it starts.
+    /// Sender of the requests, until the flood's thread takes it.
     sender: Option<Sender>,
 }
 
@@ -39,7 +39,7 @@ struct Sender {
     start_ns: i64,
     stop_ns: i64,
     packets: u64,
-    /// If there is no answer, time from a request to the next one.
+    /// Time from a request to the next request if no answer arrives.
     silence_ns: i64,
 }
 
@@ -83,7 +83,8 @@ impl Flood {
         Some(self.end_ns.load(SeqCst)).filter(|&t_ns| t_ns != i64::MIN)
     }
 
-    /// Marks packets sent from now on. With `in_flight = "source"`, the mark selects their path.
+    /// Sets the TOS field of the packets that are sent from now on. With `in_flight = "source"`, this field selects
+    /// their path.
     pub fn set_tos(&self, tos: u8) -> Result<()> {
         socket::set_tos(self.socket.as_raw_fd(), tos)
     }
@@ -151,7 +152,8 @@ impl Sender {
     }
 }
 
-/// Flow and number of the request that a packet answers. `packet` has no IP header if the socket is one of IPv6.
+/// The flow to which an answer belongs, and the number of the request that it answers. If the socket is an IPv6 socket,
+/// `packet` has no IP header.
 fn answers(packet: &[u8], is_ipv6: bool) -> Option<(u16, u16)> {
     let head_bytes = if is_ipv6 { 0 } else { 4 * usize::from(packet.first()? & 15) };
     let icmp = packet.get(head_bytes..)?;

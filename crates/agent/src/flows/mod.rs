@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The flows of the workload. Each bulk transfer ([`tcp`]), each [`flood`] of pings and each user [`program`] has
-//! threads of its own. The timeline's player sends [`probe`]s.
+//! The flows of the workload, as the agent runs them. Each bulk transfer ([`tcp`]), each [`flood`] of pings and each
+//! user [`program`] has threads of its own. The timeline's player sends [`probe`]s.
 
 pub mod flood;
 pub mod probe;
@@ -33,7 +33,7 @@ impl Flows {
         let mut flows = Self { transfers: vec![], probes: vec![], floods: vec![], programs: vec![] };
         for (i, flow) in setup.flows.iter().enumerate() {
             match flow.kind {
-                // The kernel opens further subflows by itself
+                // The agent opens no socket, because the kernel opens further subflows by itself
                 FlowKind::Tcp if flow.subflow_of.is_some() => {}
                 FlowKind::Tcp => flows.transfers.push(Transfer::open(network, setup, i)?),
                 FlowKind::Ping if flow.flood => flows.floods.push(Flood::open(network, setup, i)?),
@@ -57,7 +57,7 @@ impl Flows {
         self.programs.iter().try_for_each(|program| program.start(context.clock, &context.ending))
     }
 
-    /// Makes the sockets of the affected flows mark later packets with the tag of the new path.
+    /// Makes the sockets of flows whose path changes mark later packets with the new path's tag.
     pub fn mark(&self, setup: &Setup, changes: &[PathChange]) -> Result<()> {
         for change in changes {
             let ends = (change.source, change.destination);
@@ -80,7 +80,7 @@ impl Flows {
         Ok(())
     }
 
-    /// Number and end of each finished flow that has threads of its own.
+    /// Number and end time of each finished flow that has threads of its own.
     pub fn ends_ns(&self) -> impl Iterator<Item = (usize, i64)> + '_ {
         let transfers = self.transfers.iter().filter_map(|t| Some((t.flow, t.end_ns()?)));
         let floods = self.floods.iter().filter_map(|f| Some((f.flow, f.end_ns()?)));

@@ -16,11 +16,11 @@ const ICMP_FILTER: i32 = 1;
 const SOL_RAW: i32 = 255;
 const ECHO: u8 = 8;
 const ECHO_IPV6: u8 = 128;
-/// Masks of the ICMP types that a socket does not receive, one bit per type. `NOTHING` blocks all types; `ANSWERS`
-/// blocks all types except answers to an echo.
+/// Masks of the ICMP types that a socket does not receive, one bit per type. `NOTHING` lets no type pass; `ANSWERS`
+/// lets only the answer to an echo pass.
 const NOTHING: [u32; 8] = [u32::MAX; 8];
 const ANSWERS: u32 = !1;
-/// Blocks all types except 129, the answer to an echo.
+/// Lets only type 129 pass, the answer to an echo.
 const ANSWERS_IPV6: [u32; 8] = [u32::MAX, u32::MAX, u32::MAX, u32::MAX, !2, u32::MAX, u32::MAX, u32::MAX];
 
 /// A flow of probes that is ready to start.
@@ -29,11 +29,12 @@ pub struct Probe {
     pub flow: usize,
     kind: FlowKind,
     socket: OwnedFd,
-    /// Socket at the destination. It keeps the port open.
+    /// Socket at the destination. It keeps the destination port open, so that the destination does not answer with ICMP
+    /// errors.
     _sink: Option<OwnedFd>,
     packet: Vec<u8>,
-    /// For a ping: the sum of the packet's 16-bit words, without its checksum and its number. None = over IPv6, where
-    /// the kernel writes the checksum (RFC 3542, 3.1).
+    /// For a ping: the sum of the packet's 16-bit words, except for its checksum and its number. None = over IPv6,
+    /// where the kernel writes the checksum (RFC 3542, 3.1).
     word_sum: Option<u32>,
     start_ns: i64,
     stop_ns: i64,
@@ -93,7 +94,7 @@ impl Probe {
                 let fd = network.inside(from.node, || {
                     let protocol = if is_ipv6 { libc::IPPROTO_ICMPV6 } else { libc::IPPROTO_ICMP };
                     let fd = socket::open(from.address, libc::SOCK_RAW, protocol)?;
-                    // the socket receives no packets, except the answers of a flood
+                    // the socket must receive no packets, except for the answers of a flood
                     let attempt = "filter a ping's socket";
                     if is_ipv6 {
                         let unwanted = if spec.flood { ANSWERS_IPV6 } else { NOTHING };
@@ -103,7 +104,8 @@ impl Probe {
                         socket::set(fd.as_raw_fd(), SOL_RAW, ICMP_FILTER, &unwanted, attempt)?;
                     }
                     if from.joins.is_some() {
-                        // else it would leave with the address, and by the wire, of the host that this one joins
+                        // without this bind, packets of a joining host would leave with the address of the host that it
+                        // joins, and over that host's wire
                         socket::bind(&fd, &socket::address(from.address, 0))?;
                     }
                     Ok(fd)
@@ -153,7 +155,7 @@ impl Probe {
         })
     }
 
-    /// Time at which packet `index` is due. None = the flow has no such packet.
+    /// Time at which packet `index` is due. None = packet `index` does not exist or is due after the flow's end.
     pub fn due_ns(&self, index: u64) -> Option<i64> {
         let due_ns = || self.start_ns.saturating_add(self.pace.offset_ns(index));
         (index < self.packets).then(due_ns).filter(|&t| t < self.stop_ns)
@@ -182,18 +184,19 @@ impl Probe {
         self.socket.try_clone().map_err(failed)
     }
 
-    /// Descriptor of the socket, which stays its owner.
+    /// Descriptor of the socket. The socket still owns the descriptor.
     pub fn raw(&self) -> i32 {
         self.socket.as_raw_fd()
     }
 
-    /// Marks packets sent from now on. With `in_flight = "source"`, the mark selects their path.
+    /// Sets the TOS field of the packets that are sent from now on. With `in_flight = "source"`, this field selects
+    /// their path.
     pub fn set_tos(&self, tos: u8) -> Result<()> {
         socket::set_tos(self.socket.as_raw_fd(), tos)
     }
 }
 
-/// Sum of a packet's 16-bit words. If the last byte is odd, it is the upper half of a word.
+/// Sum of a packet's 16-bit words. If the number of bytes is odd, the last byte is the upper half of a word.
 fn word_sum(packet: &[u8]) -> u32 {
     packet.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0))).sum()
 }

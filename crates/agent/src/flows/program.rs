@@ -22,14 +22,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// After SIGTERM, a program has this long to end before it receives SIGKILL.
 pub const GRACE_NS: i64 = 1_000_000_000;
-/// If the programs have more processes and threads than this, one of them is assumed to fork without end. The agent
-/// itself has three threads per flow. Each process of the guest is also a process on the machine that runs the guest,
-/// and that machine's kernel would refuse many more.
+/// If all programs together have more processes and threads than this number, the run fails: some program is assumed to
+/// fork without end. The agent itself has three threads per flow. Each process of the guest is a process on the user's
+/// machine as well, whose kernel would refuse many more.
 const PROCESSES_MAX: usize = 500;
 const PROCESSES_REFUSED: usize = 520;
 const PIECE_BYTES: usize = 64 * 1024;
-/// Delay after a program's end. In this time, the thread that reads the program's output runs before virtual time
-/// advances.
+/// Delay between a program's end and the handling of its end. During this delay, the thread that reads the program's
+/// output runs before virtual time advances.
 const LISTENERS_NS: i64 = 1000;
 const LAST_LINES: usize = 6;
 const LONGEST_LINE: usize = 300;
@@ -41,7 +41,7 @@ pub struct Program {
     roles: Vec<Arc<Role>>,
 }
 
-/// The client or the server of a flow.
+/// The client program or the server program of a flow.
 struct Role {
     flow: usize,
     name: &'static str,
@@ -50,7 +50,7 @@ struct Role {
     environment: BTreeMap<String, String>,
     place: Place,
     storage_bytes: u64,
-    /// Required exit code. None = the program may exit with any code, or not at all.
+    /// Required exit code. None = every exit code is accepted, and the program need not exit.
     expect_exit: Option<i32>,
     state: Mutex<State>,
 }
@@ -59,12 +59,12 @@ struct Role {
 struct State {
     pid: Option<i32>,
     end: Option<(i64, ExitStatus)>,
-    /// The agent has sent the program the signal to end.
+    /// Whether the agent has told the program to end (by SIGTERM or SIGKILL).
     is_stopped: bool,
 }
 
 impl Program {
-    /// Prepares the files that the programs will see. Starts nothing.
+    /// Prepares the files that the programs will see, without starting the programs.
     pub fn open(network: &Network, setup: &Setup, flow: usize) -> Result<Self> {
         let spec = &setup.flows[flow];
         let Some(program) = &spec.program else {
@@ -120,8 +120,8 @@ impl Program {
         client.state().end.map(|(t_ns, _)| t_ns)
     }
 
-    /// Stops the flow: programs that still run receive the signal to end. Returns an error if the client should have
-    /// ended by itself.
+    /// Stops the flow: sends SIGTERM to programs that still run. Returns an error if the client should have ended by
+    /// itself.
     pub fn stop(&self, t_ns: i64) -> Result<()> {
         for role in &self.roles {
             let mut state = role.state();
@@ -152,8 +152,8 @@ impl Program {
     }
 }
 
-/// Ends all programs of the run and their child processes. Returns how each program ended. The run is over at `end_ns`.
-/// Afterwards the programs' files are in the output.
+/// Ends all programs of the run and their child processes, and returns how each program ended. Copies the programs'
+/// files to the output. `end_ns` is the run time at which the run was over.
 pub fn end_all(end_ns: i64, programs: &[Program]) -> Result<Vec<Value>> {
     if programs.is_empty() {
         return Ok(Vec::new());
@@ -161,13 +161,14 @@ pub fn end_all(end_ns: i64, programs: &[Program]) -> Result<Vec<Value>> {
     for role in programs.iter().flat_map(|p| &p.roles) {
         role.state().is_stopped = true;
     }
-    // SAFETY: this is a plain system call. The signal does not reach the agent, because the agent is the guest's init.
+    // SAFETY: this is a plain system call. The signal does not reach the agent, because the agent is the guest's init
+    // process.
     unsafe { libc::kill(-1, libc::SIGKILL) };
     clock::sleep(LISTENERS_NS)?;
     programs.iter().flat_map(|p| &p.roles).map(|role| role.described_end(end_ns)).collect()
 }
 
-/// Fails if there are more processes and threads than any sensible program has.
+/// Fails if there are more processes and threads than PROCESSES_MAX.
 pub fn refuse_many_processes() -> Result<()> {
     // SAFETY: a zeroed value is valid, and it outlives the call.
     let count = unsafe {
@@ -235,7 +236,7 @@ impl Role {
             state.is_stopped
         };
         if !is_stopped && self.expect_exit.is_some_and(|code| status.code() != Some(code)) {
-            // The program may have failed because it could not create more processes.
+            // If there are too many processes, that is the more likely cause of the exit code.
             refuse_many_processes()?;
             clock::sleep(LISTENERS_NS)?;
             return Err(self.unexpected(t_ns, status));
@@ -252,7 +253,7 @@ impl Role {
         command.spawn().map_err(|source| place::not_started(&self.described(), &source))
     }
 
-    /// Stores the program's output twice: unchanged, and line by line with the virtual time at which each line was
+    /// Stores the program's output twice: as it is, and line by line, with the virtual time at which each line was
     /// written.
     fn listen(&self, clock: Clock, stream: &str, mut pipe: File, transcript: &Mutex<File>) -> Result<()> {
         let mut raw = File::create(self.output().join(stream)).map_err(|e| self.cannot_write(e))?;
@@ -358,9 +359,10 @@ impl Role {
 }
 
 /// Sends a signal to a program and to its child processes. Child processes that started a session of their own do not
-/// receive it.
+/// receive the signal.
 fn signal_group(pid: i32, signal: i32) {
-    // SAFETY: this is a plain system call. ESRCH means that all processes of the group have ended.
+    // SAFETY: this is a plain system call. The call fails with ESRCH if all processes of the group have ended, which is
+    // not an error here.
     unsafe { libc::kill(-pid, signal) };
 }
 

@@ -18,7 +18,7 @@ pub enum Address {
 }
 
 impl Address {
-    /// Pointer to the address, and the address's length. The pointer is valid as long as the borrow.
+    /// Pointer to the address, and the length of the address. The pointer is valid as long as `self` is borrowed.
     fn raw(&self) -> (*const libc::sockaddr, u32) {
         match self {
             Self::V4(a) => ((&raw const *a).cast(), size_of::<libc::sockaddr_in>() as u32),
@@ -51,8 +51,8 @@ pub fn address_v4(ip: Ipv4Addr, port: u16) -> libc::sockaddr_in {
     }
 }
 
-/// Opens a socket for the family of the address `of`, in the calling thread's namespace. The socket is closed when a
-/// program is executed.
+/// Opens a socket in the calling thread's namespace, for the address family of `of`. Programs that the agent executes
+/// do not inherit the socket (SOCK_CLOEXEC).
 pub fn open(of: IpAddr, kind: i32, protocol: i32) -> Result<OwnedFd> {
     let family = if of.is_ipv6() { libc::AF_INET6 } else { libc::AF_INET };
     // SAFETY: this is a plain system call; the descriptor is owned afterwards.
@@ -78,22 +78,22 @@ pub fn connect(fd: i32, to: &Address) -> std::result::Result<(), i32> {
     }
 }
 
-/// Sets a socket option whose value is a plain value.
+/// Sets a socket option to the bytes of `value`.
 pub fn set<T>(fd: i32, level: i32, option: i32, value: &T, attempt: &str) -> Result<()> {
     // SAFETY: the value outlives the call and has the size that is passed.
     let result = unsafe { libc::setsockopt(fd, level, option, (&raw const *value).cast(), size_of::<T>() as u32) };
     check(result, attempt).map(|_| ())
 }
 
-/// Trait of C structs for which all bytes are valid values.
+/// Trait of C structs for which every sequence of bytes is a valid value.
 ///
 /// # Safety
 ///
 /// The struct consists of integers, without padding.
 pub unsafe trait Plain: Copy {}
 
-/// Reads a socket option that is a struct. Also returns the number of bytes that the kernel wrote. In all other bytes
-/// every bit is set. On failure, returns the errno.
+/// Reads a socket option that is a struct. Also returns the number of bytes that the kernel has written. Every bit is
+/// set in the bytes that the kernel did not write. On failure, returns the errno.
 pub fn get<T: Plain>(fd: i32, level: i32, option: i32) -> std::result::Result<(T, usize), i32> {
     let mut value = MaybeUninit::<T>::uninit();
     let mut size = size_of::<T>() as u32;
@@ -119,7 +119,7 @@ pub fn plain<T: Plain>(bytes: &[u8]) -> T {
     }
 }
 
-/// Marks packets that the socket sends from now on. TCP keeps the ECN bits.
+/// Sets the TOS field of packets that the socket sends from now on. TCP keeps the ECN bits of the field.
 pub fn set_tos(fd: i32, tos: u8) -> Result<()> {
     set(fd, libc::IPPROTO_IP, libc::IP_TOS, &i32::from(tos), "set the path of a flow")
 }
@@ -147,7 +147,7 @@ pub fn set_congestion_control(fd: &OwnedFd, name: &str) -> Result<()> {
     })
 }
 
-/// Makes the socket wake its reader only when this many bytes can be read. On failure, returns false.
+/// Makes the socket wake its reader only when at least `bytes` bytes can be read. On failure, returns false.
 pub fn set_low_water(fd: i32, bytes: u32) -> bool {
     set(fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, &(bytes as i32), "set SO_RCVLOWAT").is_ok()
 }
@@ -170,7 +170,7 @@ pub fn require_delack() -> Result<()> {
     })
 }
 
-/// Errno of this thread's last system call. Callers must read it before they make another call.
+/// Errno of this thread's last system call. Callers must read it before they make another system call.
 pub fn errno() -> i32 {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }

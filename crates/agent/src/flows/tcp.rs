@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A bulk transfer with one writing and one reading thread. In a single system call, each thread blocks until a
-//! gigabyte is written or read. A system call costs as much as the stack's work on ten packets.
+//! A bulk transfer with two threads: one writes, and one reads. In each system call, a thread blocks until a gigabyte
+//! is written or read. Large calls are used because a system call costs as much as the stack's work on ten packets.
 //!
-//! The reader discards data while reading (MSG_TRUNC). The reader wakes when 1/32 of the receiver's window, but at most
-//! 64 KiB, can be read. Unread data therefore reduces the advertised window very little. The kernel's measurement of
-//! the program's reading rate (`tcp_rcv_space_adjust`) is then the same as if the program read everything immediately.
+//! The reader discards data while reading (MSG_TRUNC). The reader wakes when 1/32 of the receiver's window can be read,
+//! but at the latest at 64 KiB. Unread data then reduce the advertised window by very little. The kernel measures how
+//! fast the program reads (`tcp_rcv_space_adjust`); the result is the same as if the program read all data immediately.
 //! The receiver still sends one ACK per two segments (`__tcp_ack_snd_check` looks at SO_RCVLOWAT).
 //!
-//! If the receiver delays its acknowledgements, the reader wakes only for every quarter of the window. If the reader
-//! read all data, it would immediately acknowledge a short last segment (`tcp_cleanup_rbuf`), which must wait for its
-//! timer.
+//! If the receiver delays its acknowledgements, the reader instead wakes only when a quarter of the window can be read.
+//! The reason is that reading all data would immediately acknowledge a short last segment (`tcp_cleanup_rbuf`), whereas
+//! this acknowledgement must wait for its timer.
 //!
-//! The sender is the kernel's TCP itself, so the stream is real TCP.
+//! The sender is the kernel's own TCP.
 //! Implements RFC 4737, 5 (resemblance to TCP).
 //! Implements RFC 4737, 6 (TCP-like streams).
 
@@ -30,20 +30,23 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering::S
 use std::sync::Arc;
 
 const MOST_LOW_WATER_BYTES: u32 = 64 * 1024;
-/// The receiver's window divided by the amount of data that wakes the reader: without delayed acknowledgements, then
-/// with them.
+/// The reader wakes when this fraction of the receiver's window can be read: the first constant is the divisor without
+/// delayed acknowledgements, the second with them.
 const WINDOW_PER_LOW_WATER: u32 = 32;
 const WINDOW_PER_DELAYED_LOW_WATER: u32 = 4;
-/// Number of times that one system call writes the same piece. The piece is small enough for the processor's cache.
+/// Number of pieces that one system call writes, all from the same memory. A piece is small enough for the processor's
+/// cache.
 const PIECES: usize = 1024;
 const PIECE_BYTES: usize = 16 * 1024;
 static ZEROS: [u8; PIECE_BYTES] = [0; PIECE_BYTES];
-/// Number of bytes read per system call: while the window may still grow, then afterwards.
+/// Number of bytes that the reader requests per system call: the first constant while the window may still grow, the
+/// second afterwards.
 const READ_BYTES: usize = 256 * 1024;
 const READ_MUCH_BYTES: usize = 1 << 30;
-/// If an application has a rate, it writes at this interval. If one segment takes longer, it writes segment by segment.
+/// An application with a rate limit writes at this interval. If the transmission of one segment takes longer than this
+/// interval, it writes one segment at a time.
 const RATE_INTERVAL_NS: i64 = 10_000_000;
-/// Size of TCP's header, and of its timestamps.
+/// Size of the TCP header and of its timestamp option.
 const HEADERS_BYTES: u32 = 20 + 12;
 const STACK_BYTES: usize = 256 * 1024;
 
@@ -54,11 +57,12 @@ struct Shared {
     listener: OwnedFd,
     /// The accepted socket; -1 = not accepted yet.
     receiver: AtomicI32,
-    /// The connection is of Multipath TCP: the sockets have several subflows below them.
+    /// Whether the connection uses Multipath TCP, with subflows below its sockets.
     is_mptcp: bool,
-    /// Payload that the receiver of Multipath TCP had in order when the transfer was stopped; u64::MAX = not stopped yet.
+    /// For Multipath TCP: payload that the receiver had in order when the transfer was stopped; u64::MAX = not stopped
+    /// yet.
     connection_bytes: AtomicU64,
-    /// The receiver delays its acknowledgements from the first segment on.
+    /// Whether the receiver delays its acknowledgements from the first segment on.
     delays_acks: bool,
     /// Payload of a full segment.
     segment_bytes: u64,
@@ -67,7 +71,7 @@ struct Shared {
     /// Error that ended the transfer early; 0 = none.
     error: AtomicI32,
     stop: AtomicBool,
-    /// The sending thread has stopped using the socket.
+    /// Whether the sending thread has stopped using the socket.
     ended: AtomicBool,
     writer: AtomicU64,
     /// Bytes read by the receiver.
@@ -91,7 +95,8 @@ impl Transfer {
         let spec = &setup.flows[flow];
         let name = spec.congestion_control.as_deref().unwrap_or_default();
         let at = |host: usize, port: u16| match setup.hosts[host].address {
-            // subflows arrive at other addresses of the host, too
+            // the listener of a Multipath TCP connection accepts every address of the host, because subflows arrive at
+            // other addresses
             ip if spec.is_mptcp && host == spec.destination => socket::address(any(ip), port + flow as u16),
             ip => socket::address(ip, port + flow as u16),
         };
@@ -185,17 +190,17 @@ impl Transfer {
         self.shared.error.load(SeqCst)
     }
 
-    /// Ends the transfer immediately. Data that is queued at the sender is never sent.
+    /// Ends the transfer immediately, and discards data that are queued at the sender.
     pub fn stop(&self) {
         if self.shared.stop.swap(true, SeqCst) || self.shared.ended.load(SeqCst) {
             return;
         }
-        // When the writer is interrupted, it resets the connection. SAFETY: the thread still exists, because it sets
-        // `ended` before it ends.
+        // The signal interrupts the writer, which then resets the connection. SAFETY: the thread still exists, because
+        // it sets `ended` before it ends.
         unsafe { libc::pthread_kill(self.shared.writer.load(SeqCst), libc::SIGUSR1) };
     }
 
-    /// Whether the transfer was cut off, so that nothing is left to sample.
+    /// Whether `stop` has cut off the transfer. Its sockets then have no state left to sample.
     pub fn is_stopped(&self) -> bool {
         self.shared.stop.load(SeqCst)
     }
@@ -211,17 +216,18 @@ impl Transfer {
         if self.complete_ns().is_some() {
             return Ok(read_bytes);
         }
-        // The reader may be inside a system call that reads a gigabyte.
+        // The reader may be inside a system call that reads up to a gigabyte, so the kernel's count is used.
         let told = if self.shared.is_mptcp { tcp_info::received_by_mptcp_bytes } else { tcp_info::received_bytes };
         self.receiver().map_or(Ok(0), told)
     }
 
-    /// Whether the connection is of Multipath TCP.
+    /// Whether the connection uses Multipath TCP.
     pub fn is_mptcp(&self) -> bool {
         self.shared.is_mptcp
     }
 
-    /// Keeps what the receiver of Multipath TCP has in order now, before the transfer is stopped.
+    /// For Multipath TCP: stores the payload that the receiver has in order now. Must be called before the transfer is
+    /// stopped.
     pub fn note_connection(&self) -> Result<()> {
         if self.shared.is_mptcp && self.connection_bytes().is_none() {
             self.shared.connection_bytes.store(self.received_bytes()?, SeqCst);
@@ -229,12 +235,13 @@ impl Transfer {
         Ok(())
     }
 
-    /// Payload of a connection of Multipath TCP that the receiver had in order when the transfer was stopped.
+    /// For Multipath TCP: payload that the receiver had in order when the transfer was stopped.
     pub fn connection_bytes(&self) -> Option<u64> {
         Some(self.shared.connection_bytes.load(SeqCst)).filter(|&bytes| bytes != u64::MAX)
     }
 
-    /// Marks packets of one end. These are the data packets if `data` is set, else the acknowledgements.
+    /// Sets the TOS field of packets of one end of the connection. With `data`, this end is the source, which sends the
+    /// data; without, it is the destination, which sends the acknowledgements.
     pub fn set_tos(&self, data: bool, tos: u8) -> Result<()> {
         if data {
             return if self.shared.ended.load(SeqCst) {
@@ -248,7 +255,7 @@ impl Transfer {
     }
 }
 
-/// The address that stands for all of a host, of the same family.
+/// The wildcard address of the same family as `ip`, which stands for all addresses of a host.
 fn any(ip: IpAddr) -> IpAddr {
     if ip.is_ipv6() {
         Ipv6Addr::UNSPECIFIED.into()
@@ -257,20 +264,20 @@ fn any(ip: IpAddr) -> IpAddr {
     }
 }
 
-/// Converts a cell in which i64::MIN means that there is no time yet.
+/// Converts a cell to a run time; i64::MIN in the cell means that there is no time yet.
 fn instant(cell: &AtomicI64) -> Option<i64> {
     Some(cell.load(SeqCst)).filter(|&t_ns| t_ns != i64::MIN)
 }
 
-/// Makes the kernel skip copying the payload of transfers. The payload is still copied if something may look at it:
-/// captures into files, programs, a shell, user modules.
+/// Makes the kernel skip copying the payload of transfers, unless something may read the payload: captures into files,
+/// programs, a shell or user modules.
 pub fn prepare_payload(setup: &Setup) -> Result<()> {
     let has_visitors = setup.shell.is_some() || setup.live.is_some();
     let is_seen = setup.observe.pcap != Pcap::None || setup.has_programs() || has_visitors || !setup.modules.is_empty();
     leolink::set_payload(if is_seen { &[] } else { &ZEROS })
 }
 
-/// Installs a signal handler. The signal's only effect is to interrupt a system call.
+/// Installs a signal handler. The handler does nothing, because the signal serves only to interrupt a system call.
 pub fn prepare_signal() -> Result<()> {
     extern "C" fn nothing(_: i32) {}
     // SAFETY: the handler does nothing. SA_RESTART is not set, so interrupted system calls return.
@@ -299,8 +306,8 @@ fn read(shared: &Shared, clock: Clock, ending: &Ending) {
         if fd < 0 {
             return;
         }
-        // Computing takes no virtual time. There are therefore no data yet, unless some arrived at the very instant at
-        // which the handshake ended.
+        // Computing takes no virtual time, so only data that arrived at the very instant at which the handshake ended
+        // can be here already.
         if shared.delays_acks && !socket::delay_acks(fd) {
             shared.error.store(socket::errno(), SeqCst);
         }
@@ -327,10 +334,12 @@ fn read(shared: &Shared, clock: Clock, ending: &Ending) {
             shared.note_end(clock, ending);
             shared.complete_ns.store(shared.end_ns.load(SeqCst), SeqCst);
         } else if n == 0 && shared.is_mptcp {
-            // Packets of a subflow do not say when the connection's data are complete
+            // For Multipath TCP, only the reader knows when all data of the connection have arrived; packets of a
+            // single subflow do not show it
             shared.complete_ns.store(clock.now_ns(), SeqCst);
         }
-        // The stream ended or was reset. In both cases the sender is done. The socket stays open for its last sample.
+        // The stream has ended or was reset, so the sender has finished. The socket stays open, so that its state can
+        // be sampled once more.
         libc::shutdown(fd, libc::SHUT_WR);
     }
 }
@@ -339,7 +348,7 @@ fn write(shared: &Shared, clock: Clock, spec: &Flow, destination: &Address) {
     let result = transfer(shared, clock, spec, destination);
     if shared.stop.load(SeqCst) {
         // SAFETY: these are plain system calls. Closing with a linger time of 0 resets the connection and discards
-        // queued data. The descriptor is replaced, not closed, so that no other file gets its number.
+        // queued data. The descriptor is replaced and not closed, so that no other file can get its number.
         unsafe {
             let linger = libc::linger { l_onoff: 1, l_linger: 0 };
             let (fd, size) = (shared.sender.as_raw_fd(), size_of::<libc::linger>() as u32);
@@ -365,7 +374,7 @@ fn transfer(shared: &Shared, clock: Clock, spec: &Flow, destination: &Address) -
     shared.connect_ns.store(clock.now_ns(), SeqCst);
     let mut left = spec.size_bytes.unwrap_or(u64::MAX);
     if let Some(rate_bps) = spec.rate_bps {
-        // time of one segment: its bits divided by the rate in bits per second
+        // transmission time of one segment at the application's rate
         let segment_ns = (shared.segment_bytes * 8 * 1_000_000_000).div_ceil(rate_bps) as i64;
         let interval_ns = segment_ns.max(RATE_INTERVAL_NS);
         let at = |k: i64| (i128::from(rate_bps) * i128::from(interval_ns) * i128::from(k) / 8_000_000_000) as u64;
@@ -382,8 +391,8 @@ fn transfer(shared: &Shared, clock: Clock, spec: &Flow, destination: &Address) -
     } else {
         send(shared, fd, left)?;
     }
-    // SAFETY: these are plain system calls. The receiver closes after it has read everything, so this call ends when
-    // all data has arrived.
+    // SAFETY: these are plain system calls. The receiver closes the connection after it has read everything, so this
+    // call returns when all data have arrived.
     unsafe {
         libc::shutdown(fd, libc::SHUT_WR);
         let mut byte = 0u8;
@@ -394,7 +403,7 @@ fn transfer(shared: &Shared, clock: Clock, spec: &Flow, destination: &Address) -
     Ok(())
 }
 
-/// Sends `left` bytes. Blocks until all are written.
+/// Sends `left` bytes. Blocks until all of them are written.
 fn send(shared: &Shared, fd: i32, mut left: u64) -> std::result::Result<(), i32> {
     let piece = libc::iovec { iov_base: ZEROS.as_ptr().cast_mut().cast(), iov_len: PIECE_BYTES };
     let mut pieces = [piece; PIECES];

@@ -9,10 +9,10 @@ use std::mem::offset_of;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-/// `struct tcp_info` of Linux 6.12 (include/uapi/linux/tcp.h), with the kernel's names. libc's struct lacks the byte
-/// with `tcpi_delivery_rate_app_limited`. New versions only append fields, so an older kernel fills the beginning of
-/// the struct. If the kernel does not know a field, every bit of the field is set. This is the missing value of the
-/// field's column. Comments name the kernel version that added each part.
+/// `struct tcp_info` of Linux 6.12 (include/uapi/linux/tcp.h), with the kernel's names. libc's struct is not used,
+/// because it lacks the byte with `tcpi_delivery_rate_app_limited`. Newer kernels only append fields, so an older
+/// kernel fills only the beginning of the struct. In fields that the kernel does not know, every bit is set. A table
+/// shows such a value as missing. Comments below name the kernel version that added the fields that follow.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct TcpInfo {
@@ -93,7 +93,7 @@ pub struct TcpInfo {
 // SAFETY: the struct consists of integers, without padding (the test below adds up their sizes).
 unsafe impl Plain for TcpInfo {}
 
-/// `struct tcp_bbr_info` of include/uapi/linux/inet_diag.h, which is BBR's answer to TCP_CC_INFO.
+/// `struct tcp_bbr_info` of include/uapi/linux/inet_diag.h, with which BBR answers TCP_CC_INFO.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct BbrInfo {
@@ -107,7 +107,7 @@ pub struct BbrInfo {
 // SAFETY: the struct consists of integers, without padding.
 unsafe impl Plain for BbrInfo {}
 
-/// Size of the fields that every supported kernel has, beginning with Linux 5.4.
+/// Size of the fields that every supported kernel has: those up to Linux 5.4.
 const LEAST_BYTES: usize = offset_of!(TcpInfo, tcpi_rcv_wnd);
 const ESTABLISHED: u8 = 1;
 
@@ -121,7 +121,7 @@ impl TcpInfo {
         }
     }
 
-    /// Parses an answer of sock_diag(7). None = the kernel reports too few fields about a socket.
+    /// Parses an answer of sock_diag(7). None = the answer is too short, because the kernel reports too few fields.
     pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
         (bytes.len() >= LEAST_BYTES).then(|| socket::plain(bytes))
     }
@@ -139,9 +139,9 @@ impl TcpInfo {
 }
 
 impl BbrInfo {
-    /// BBR's report on one socket. None = the socket has another congestion control. Any answer of this length comes
-    /// from a version of BBR, whatever its name. Vegas, DCTCP and similar congestion controls answer 16 bytes, and
-    /// others answer nothing.
+    /// BBR's report on one socket. None = the socket has another congestion control. An answer of exactly this length
+    /// always comes from a version of BBR, whatever its name. Vegas, DCTCP and similar congestion controls answer 16
+    /// bytes, and others answer nothing.
     pub fn read(fd: i32) -> Result<Option<Self>> {
         match socket::get(fd, libc::IPPROTO_TCP, libc::TCP_CC_INFO) {
             Ok((info, n)) => Ok((n == size_of::<Self>()).then_some(info)),
@@ -160,15 +160,15 @@ impl BbrInfo {
     }
 }
 
-/// Reads reports on many sockets in one system call (guest/tcp/sockets.c). On a custom kernel, this takes one or two
-/// calls per socket.
+/// Reads the reports on many sockets in one system call (guest/tcp/sockets.c). On a custom kernel, one or two calls per
+/// socket are needed.
 pub struct Infos {
     file: Option<File>,
-    /// Sockets on which the kernel reports at present.
+    /// Sockets that the kernel was last told to report on.
     told: Vec<i32>,
     buffer: Vec<u8>,
-    /// Positions in `buffer` of the answers and of the links. Both were read at the end of a sleep, and are valid until
-    /// virtual time advances.
+    /// Positions in `buffer` of the answers, and of the content of /proc/leolink/links. Both were read at the end of a
+    /// sleep, and stay valid until virtual time advances.
     of_this_instant: Option<(Range<usize>, Range<usize>)>,
 }
 
@@ -200,17 +200,17 @@ impl Infos {
         answers_of(fds, &self.buffer[..n])
     }
 
-    /// Sleeps until `monotonic_ns` on the monotonic clock. The system call that ends the sleep also reads the reports
-    /// on the sockets and the state of all links. `links` returns the latter. Returns false if the call may have
-    /// returned without sleeping.
+    /// Sleeps until `monotonic_ns` on the monotonic clock. The same system call also reads the reports on the sockets
+    /// and the state of all links. Afterwards, `links` returns the state of the links. Returns false if the call may
+    /// have returned without sleeping; the caller must then sleep itself.
     pub fn sleep_until(&mut self, monotonic_ns: i64, fds: &[i32], links_bytes: usize) -> Result<bool> {
         if !self.tell(fds, links_bytes)? {
             return Ok(false);
         }
         let Some(file) = &self.file else { return Ok(false) };
         let n = match file.read_at(&mut self.buffer, monotonic_ns as u64) {
-            // A signal interrupted the sleep, or a socket was closed meanwhile. The caller then sleeps and reads in
-            // separate calls, which give the same result.
+            // A signal interrupted the sleep, or a socket was closed during it. The caller then sleeps and reads in
+            // separate calls, with the same result.
             Err(e) if matches!(e.raw_os_error(), Some(libc::EINTR | libc::EBADF)) => return Ok(false),
             read => read.map_err(failed)?,
         };
@@ -221,7 +221,7 @@ impl Infos {
         Ok(true)
     }
 
-    /// Content of /proc/leolink/links at the end of the last sleep. None = it was not read.
+    /// Content of /proc/leolink/links at the end of the last sleep. None = the links were not read in that sleep.
     pub fn links(&self) -> Option<&[u8]> {
         self.of_this_instant.as_ref().map(|(_, links)| &self.buffer[links.clone()])
     }
@@ -231,8 +231,8 @@ impl Infos {
         self.of_this_instant = None;
     }
 
-    /// Selects the sockets to report on. Reserves room for their reports and for `more_bytes` further bytes. Returns
-    /// false if this kernel lacks /proc/leolink/sockets.
+    /// Selects the sockets to report on. Reserves room in the buffer for these reports and for `more_bytes` further
+    /// bytes. Returns false if this kernel lacks /proc/leolink/sockets.
     fn tell(&mut self, fds: &[i32], more_bytes: usize) -> Result<bool> {
         self.forget();
         let Some(file) = &self.file else { return Ok(false) };
@@ -283,7 +283,7 @@ pub fn received_bytes(fd: i32) -> Result<u64> {
     TcpInfo::read(fd).map(|info| info.tcpi_bytes_received)
 }
 
-/// `struct mptcp_info` of Linux 6.12 (include/uapi/linux/mptcp.h) up to its end, of which the agent reads one field.
+/// `struct mptcp_info` of Linux 6.12 (include/uapi/linux/mptcp.h), of which the agent reads only one field.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 struct MptcpInfo {
@@ -292,10 +292,10 @@ struct MptcpInfo {
     after: [u64; 3],
 }
 
-// SAFETY: integers alone, without padding.
+// SAFETY: the struct consists of integers, without padding.
 unsafe impl Plain for MptcpInfo {}
 
-/// Payload that the receiving socket of a connection of Multipath TCP has in order, over all subflows.
+/// For Multipath TCP: payload that the receiving socket of the connection has in order, over all subflows.
 pub fn received_by_mptcp_bytes(fd: i32) -> Result<u64> {
     const SOL_MPTCP: i32 = 284;
     const MPTCP_INFO: i32 = 1;
@@ -316,8 +316,8 @@ pub fn receive_window_bytes(fd: i32) -> u32 {
 mod tests {
     use super::*;
 
-    /// Offsets in `struct tcp_info` of Linux 6.12, including the last field of each kernel version. A compiler compares
-    /// every field with the header of the built kernel in tests/guest/tcp_info_test.py.
+    /// Offsets in `struct tcp_info` of Linux 6.12, including the last field of each kernel version.
+    /// tests/guest/tcp_info_test.py compares every field with the built kernel's header, by a compiler.
     #[test]
     fn fields_are_where_the_kernel_has_them() {
         for (name, ours, theirs) in [

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Messages about connections between agent and host. They are frames of 16 bytes in little-endian order: `kind u32,
-//! number u32, value i64` (design/interfaces.md, section 4). A connection has two streams: stream 2n is at the end that
-//! opened connection n, and stream 2n + 1 at the end that accepted it.
+//! Messages between agent and host about live connections. Each message is a frame of 16 bytes in little-endian order:
+//! `kind u32, number u32, value i64` (design/interfaces.md, section 4). A connection has two streams: connection n has
+//! stream 2n at the end that opened it, and stream 2n + 1 at the end that accepted it.
 
 use crate::base::error::{Error, Result};
 
@@ -11,35 +11,36 @@ pub const FRAME_BYTES: usize = 16;
 /// Messages from the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Told {
-    /// An outside program requests a connection. `is_answered`: a program at the far end accepts it.
+    /// An outside program requests a connection. `is_answered`: whether a program outside accepts the connection at its
+    /// far end.
     Open { connection: u32, is_answered: bool },
     /// The next file of data belongs to this stream and has this size.
     Data { stream: u32, bytes: u64 },
-    /// This stream may send this many further bytes.
+    /// The guest may send this many further bytes of this stream to the host.
     Credit { stream: u32, bytes: u64 },
     /// The host has no more data for this stream.
     End { stream: u32 },
     /// The outside program has closed its end.
     Reset { stream: u32 },
-    /// The guest need not wait for the host at the next `steps` steps.
+    /// The guest need not wait for the host at the next `steps` steps of virtual time.
     Spare { steps: u64 },
 }
 
 /// Messages to the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tell {
-    /// A connection is established at the end that opened it. `took_ns` is the time since the connection's first
-    /// segment.
+    /// The end that opened a connection has completed the handshake. `took_ns` is the time since the connection's first
+    /// segment was sent.
     Connected { connection: u32, took_ns: i64 },
-    /// A connection failed.
+    /// A connection could not be established.
     Failed { connection: u32, errno: i32 },
-    /// A connection is established at its far end.
+    /// The far end has accepted a connection.
     Accepted { connection: u32 },
-    /// This many bytes of this stream follow.
+    /// The data that follow the frame are this many bytes of the stream.
     Data { stream: u32, bytes: usize },
-    /// This number of bytes of this stream have been passed to TCP.
+    /// TCP has taken this many bytes of the stream, so the host may send as many more.
     Credit { stream: u32, bytes: usize },
-    /// This stream has no more data for the host.
+    /// The guest has no more data of this stream for the host.
     End { stream: u32 },
     /// A stream was aborted.
     Reset { stream: u32, errno: i32 },
@@ -84,7 +85,7 @@ mod tests {
 
     #[test]
     fn frames_are_read_as_the_host_writes_them() {
-        // The frame equals the result of struct.pack("<IIq", ...) in python/leowarp/guest/live_frames.py.
+        // The expected bytes are those of struct.pack("<IIq", ...) in python/leowarp/guest/live_frames.py.
         let mut frame = [0; FRAME_BYTES];
         frame[..9].copy_from_slice(&[2, 0, 0, 0, 7, 0, 0, 0, 1]);
         frame[12] = 2;

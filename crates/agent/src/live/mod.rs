@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `leowarp live`: connections of programs on the user's machine run over TCP between two hosts of the guest. The
-//! programs' data come from the machine and return to it. Virtual time follows real time. Nothing of the run is
-//! recorded.
+//! `leowarp live`: connections between programs on the user's machine run over TCP between two hosts of the guest. The
+//! guest gets the programs' data from the machine and returns them to it. Virtual time follows real time, and the run
+//! records nothing.
 //!
 //! The host's half of this module is `python/leowarp/guest/live.py`.
 
@@ -19,7 +19,8 @@ use relay::Relay;
 use serde_json::json;
 use std::path::Path;
 
-/// Console for frames in both directions, and console for the gate at which the guest waits for real time.
+/// Numbers of the guest's consoles: one for frames in both directions, and one for the gate at which the guest waits
+/// for real time.
 const CONSOLE: u32 = 1;
 const GATE: u32 = 2;
 

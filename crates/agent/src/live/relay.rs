@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Carries data between the host's frames and sockets in the guest. Waits for the host at each step of virtual time.
+//! Carries data between the host's frames and sockets in the guest, and waits for the host at each step of virtual
+//! time.
 //!
-//! Data from the host arrive in files of the boot's `in/live/`, one file per frame. A console would be too slow,
-//! because it is read byte by byte (arch/um/drivers/chan_kern.c, `chan_interrupt`). The host writes a file first, and
-//! then sends the frame that announces it. Each file has a new name. If a name were used again, the guest would see its
-//! cached copy of the previous file.
+//! Data from the host arrive as files in `in/live/` of the guest's boot directory, one file per frame. A console would
+//! be too slow for data, because it is read byte by byte (arch/um/drivers/chan_kern.c, `chan_interrupt`). The host
+//! writes a file first, and then sends the frame that announces it. Each file has a new name, because the guest would
+//! otherwise see its cached copy of an earlier file with the same name.
 
 use super::frame::{self, Tell, Told, FRAME_BYTES};
 use super::stream::{Outcome, Stream};
@@ -24,7 +25,7 @@ use std::path::{Path, PathBuf};
 
 const BUFFER_BYTES: usize = 64 * 1024;
 const PIECES: &str = "live";
-/// Indices of the entries that are passed to poll(2).
+/// Indexes of the entries in the list that is passed to poll(2).
 const CONSOLE: usize = 0;
 const LISTENER: usize = 1;
 const TICKS: usize = 2;
@@ -39,26 +40,27 @@ struct Opening {
     began_ns: i64,
 }
 
-/// All connections, and what is needed to serve them.
+/// All live connections, and the state needed to serve them.
 pub struct Relay {
     spec: setup::Live,
     console: File,
     pieces: PathBuf,
     pieces_read: u64,
-    /// Beginning of a frame that has not arrived completely.
+    /// Beginning of a frame of which not all bytes have arrived.
     partial: Vec<u8>,
-    /// Namespace in which connections begin.
+    /// Namespace of the host at which connections begin.
     home: OwnedFd,
     from: IpAddr,
     to: IpAddr,
     listener: OwnedFd,
     listener_port: u16,
-    /// A bound socket that does not listen. A connection to it is refused, as by a machine on which no program listens.
+    /// A bound socket that does not listen. Connections to a port on which no outside program listens go to this
+    /// socket. The guest's TCP then refuses them, as a machine would on which no program listens.
     _closed: OwnedFd,
     closed_port: u16,
-    /// Whether an end delays its acknowledgements: the end that opens connections, then the end that accepts them.
+    /// Whether each end delays its acknowledgements; the end that opens connections is first.
     delays_acks: [bool; 2],
-    /// Number of steps at which the guest still need not wait for the host.
+    /// Number of further steps at which the guest need not wait for the host.
     spare_steps: u64,
     openings: BTreeMap<u32, Opening>,
     /// Number of the connection that uses each source port.
@@ -111,11 +113,12 @@ impl Relay {
         })
     }
 
-    /// Runs until the guest ends, and handles the host's frames as soon as they arrive. At time 0 of the run and at
-    /// every later step, passes on available data. Then waits at `gate`, unless the host has waived the wait.
+    /// Runs until the guest ends. Handles the host's frames as soon as they arrive. At time 0 of the run and at every
+    /// later step, passes on all data that are available. Then waits for the host at `gate`, unless the host has said
+    /// that this is not needed.
     ///
-    /// Streams are checked once per step, because a whole step is computed at one moment of real time. More checks
-    /// would cost system calls, but would not deliver data to the host earlier.
+    /// Streams are checked only once per step, because the guest computes a step at one moment of real time. More
+    /// checks would cost system calls, and the host would not get the data earlier.
     pub fn run(&mut self, gate: &mut Gate, step_ns: i64, clock: Clock) -> Result<()> {
         netns::enter(self.home.as_raw_fd())?;
         let ticks = ticks(clock, step_ns)?;
@@ -147,7 +150,7 @@ impl Relay {
         }
     }
 
-    /// Events that end a wait. Handshakes that are not complete come last.
+    /// Entries for poll(2): what the thread waits for. Connections whose handshake is not complete come last.
     fn awaited(&self, ticks: &File) -> Vec<libc::pollfd> {
         let mut all = vec![entry(0, 0); FIRST_OPENING];
         all[CONSOLE] = entry(self.console.as_raw_fd(), libc::POLLIN);
@@ -157,7 +160,7 @@ impl Relay {
         all
     }
 
-    /// Serves every stream that can be written or read now.
+    /// Serves every stream that can be written or read at this moment.
     fn serve_all(&mut self, buffer: &mut [u8]) -> Result<()> {
         let waiting = self.streams.iter().filter(|(_, stream)| stream.awaited() != 0);
         let (numbers, mut ends): (Vec<u32>, Vec<_>) = waiting.map(|(&n, s)| (n, entry(s.raw(), s.awaited()))).unzip();
@@ -185,7 +188,7 @@ impl Relay {
         Ok(())
     }
 
-    /// Carries out one message. It may name a stream that has ended meanwhile.
+    /// Carries out one message. The message may concern a stream that has ended in the meantime.
     fn obey_one(&mut self, told: Told, buffer: &mut [u8], clock: Clock) -> Result<()> {
         match told {
             Told::Open { connection, is_answered } => self.connect(connection, is_answered, clock),
@@ -206,10 +209,9 @@ impl Relay {
                 self.serve(stream, buffer)
             }
             Told::Reset { stream } => {
-                // This aborts a connection whose handshake is not complete.
+                // If the connection's handshake is not complete, removing it aborts the handshake.
                 if let (0, Some(opening)) = (stream % 2, self.openings.remove(&(stream / 2))) {
-                    // Without the reset, the far end would mistake the next connection from this port of the host for
-                    // this one.
+                    // Without this reset, the far end would take the next connection from the same port for this one.
                     self.by_port.remove(&port_of(&opening.fd)?);
                 }
                 self.streams.remove(&stream).map_or(Ok(()), Stream::cut)
@@ -249,7 +251,7 @@ impl Relay {
         }
     }
 
-    /// Handles the end of a handshake, which succeeded or failed.
+    /// Handles a handshake that has succeeded or failed.
     fn connected(&mut self, connection: u32, clock: Clock) -> Result<()> {
         let Some(Opening { fd, began_ns }) = self.openings.remove(&connection) else { return Ok(()) };
         match error_of(&fd)? {
@@ -281,8 +283,8 @@ impl Relay {
         }
         // SAFETY: the descriptor is valid and is owned from here on.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        // The port alone does not identify a connection: another program in the guest may use the same port. Programs
-        // of flows must not reach these connections.
+        // The port alone does not identify a live connection, because another program in the guest may use the same
+        // port. Such programs must not reach live connections.
         let is_ours = IpAddr::from(Ipv4Addr::from(u32::from_be(from.sin_addr.s_addr))) == self.from;
         match is_ours.then(|| self.by_port.remove(&u16::from_be(from.sin_port))).flatten() {
             Some(connection) => {
@@ -296,13 +298,13 @@ impl Relay {
 
     fn begin(&mut self, stream: u32, fd: OwnedFd) {
         if self.delays_acks[stream as usize % 2] {
-            // This fails if the connection is already gone.
+            // This call fails if the connection is already gone, which the next read will report.
             socket::delay_acks(fd.as_raw_fd());
         }
         self.streams.insert(stream, Stream::new(fd, self.spec.window_bytes));
     }
 
-    /// Writes and reads as much as possible, and reports to the host what was moved.
+    /// Writes and reads as much as possible, and reports to the host how many bytes were moved.
     fn serve(&mut self, number: u32, buffer: &mut [u8]) -> Result<()> {
         let Some(stream) = self.streams.get_mut(&number) else { return Ok(()) };
         match stream.write() {
@@ -310,7 +312,8 @@ impl Relay {
             Outcome::Failed(errno) => return self.cut_off(number, errno),
             Outcome::Waits | Outcome::Ended => {}
         }
-        // The loop reads until the stream's end, so that an answer and the close after it are passed on together.
+        // The loop continues until the end of the stream, so that an answer and the close after it are passed on
+        // together.
         while let Some(stream) = self.streams.get_mut(&number) {
             match stream.read(buffer) {
                 Outcome::Moved(bytes) => self.tell(Tell::Data { stream: number, bytes }, &buffer[..bytes])?,
@@ -367,14 +370,15 @@ fn poll(entries: &mut [libc::pollfd], timeout_ms: i32) -> Result<()> {
     }
 }
 
-/// Numbers of the entries for which poll(2) reported events, in the order of the entries.
+/// Numbers of the entries for which poll(2) has reported events, in the order of the entries.
 fn changed<'a>(entries: &[libc::pollfd], numbers: impl Iterator<Item = &'a u32>) -> Vec<u32> {
     entries.iter().zip(numbers).filter(|(entry, _)| entry.revents != 0).map(|(_, &number)| number).collect()
 }
 
-/// Sets the options of both ends of a connection. Accepted sockets inherit them from the listener.
+/// Sets the options of a socket at either end of a live connection. Accepted sockets inherit the options from the
+/// listener.
 fn prepare(fd: &OwnedFd, spec: &setup::Live) -> Result<()> {
-    // Nagle's algorithm is off, because the agent cannot know whether the outside program would use it.
+    // Nagle's algorithm is off, because the agent cannot know whether the outside program uses it.
     socket::set(fd.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY, &1i32, "set TCP_NODELAY")?;
     spec.congestion_control.as_deref().map_or(Ok(()), |name| socket::set_congestion_control(fd, name))
 }

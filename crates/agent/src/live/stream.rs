@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One end of a connection in the guest: its socket, the data that wait to be written, and the number of bytes that the
-//! host will still accept.
+//! One end of a live connection in the guest: its socket, the data from the host that wait to be written, and the
+//! number of bytes that the host will still accept.
 //!
-//! Neither side buffers more than one window of data for the other. An outside program must therefore wait for TCP in
-//! the guest. If the guest's socket accepts no more data, the host stops reading from the program. If the program reads
-//! no more data, they stay in the guest's socket.
+//! Neither host nor guest buffers more than one window of data for the other. An outside program must therefore wait
+//! for TCP in the guest, as it would wait for its own TCP. If the guest's socket accepts no more data, the host stops
+//! reading from the program. If an outside program stops reading, its data stay in the guest's socket.
 
 use crate::base::error::{Error, Result};
 use crate::flows::socket;
@@ -14,21 +14,21 @@ use std::os::fd::{AsRawFd, OwnedFd};
 /// Result of writing to a stream or reading from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Number of bytes that were transferred.
+    /// Bytes were transferred; this is their number.
     Moved(usize),
     /// Nothing can be transferred now.
     Waits,
     /// The other end has closed its stream.
     Ended,
-    /// The stream was aborted, with this errno.
+    /// The stream was aborted with this errno.
     Failed(i32),
 }
 
-/// A non-blocking socket.
+/// The stream's end: a non-blocking socket with its buffers.
 #[derive(Debug)]
 pub struct Stream {
     fd: OwnedFd,
-    /// Data from the host that wait for TCP. `written` is an offset in the first piece.
+    /// Data from the host that wait for TCP. `written` is the number of bytes of the first piece that TCP has taken.
     pieces: VecDeque<Vec<u8>>,
     written: usize,
     waiting_bytes: usize,
@@ -58,8 +58,8 @@ impl Stream {
         }
     }
 
-    /// Events to request from poll(2). If the result is 0, the socket must not be polled, because poll(2) would always
-    /// report that both ends have hung up.
+    /// Events that poll(2) should report for this stream. If the result is 0, the caller must not poll the socket,
+    /// because poll(2) would report at once that both ends have hung up.
     pub fn awaited(&self) -> i16 {
         let reads = if self.credit_bytes > 0 && !self.has_ended { libc::POLLIN } else { 0 };
         reads | if self.pieces.is_empty() { 0 } else { libc::POLLOUT }
@@ -85,12 +85,12 @@ impl Stream {
         Ok(())
     }
 
-    /// Allows `bytes` further bytes to be sent to the host.
+    /// Allows the guest to send `bytes` further bytes to the host.
     pub fn grant(&mut self, bytes: u64) {
         self.credit_bytes += bytes;
     }
 
-    /// Notes that the host will send no more data. The socket is shut down once everything is written.
+    /// Records that the host will send no more data. The socket is shut down when all data are written.
     pub fn finish(&mut self) {
         self.is_last = true;
     }
@@ -124,7 +124,7 @@ impl Stream {
         }
         self.waiting_bytes -= moved;
         if self.pieces.is_empty() && self.is_last && !self.is_shut {
-            // SAFETY: this is a plain system call. If the connection is already gone, the next read reports that.
+            // SAFETY: this is a plain system call. If the connection is already gone, the next read reports the error.
             unsafe { libc::shutdown(self.raw(), libc::SHUT_WR) };
             self.is_shut = true;
         }
@@ -135,7 +135,7 @@ impl Stream {
         }
     }
 
-    /// Reads as much as the host accepts, but at most one buffer.
+    /// Reads as many bytes as the host accepts, but at most one buffer.
     pub fn read(&mut self, buffer: &mut [u8]) -> Outcome {
         let most = self.credit_bytes.min(buffer.len() as u64) as usize;
         if most == 0 || self.has_ended {
@@ -158,7 +158,7 @@ impl Stream {
         }
     }
 
-    /// Closes the socket in such a manner that the other end sees a reset.
+    /// Closes the socket so that the other end sees a reset.
     pub fn cut(self) -> Result<()> {
         let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
         socket::set(self.raw(), libc::SOL_SOCKET, libc::SO_LINGER, &at_once, "reset a connection")

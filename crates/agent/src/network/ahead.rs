@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Notices that are sent before the change (`cures.notify_delay` below 0). Routes are computed from the constellation,
-//! so future changes are known.
+//! Notices that are sent before the route change (`cures.notify_delay` below 0). Such notices are possible because
+//! routes are computed from the constellation, so a node can know future changes.
 
 use super::switches::{What, When};
 use super::{Before, Network};
@@ -11,9 +11,9 @@ use leowarp_timeline::event::Change;
 use leowarp_timeline::Event;
 
 impl Network<'_> {
-    /// Instants at which routes change, from the event `first` on. Each has the index of the instant's first event and
-    /// the time of its notice. Without a lead time the list is empty. If a change is too near the run's start, it has
-    /// no notice.
+    /// Instants from the event `first` on at which routes change. Each element is a pair: the index of the instant's
+    /// first event, and the time at which the notice is sent. If `delay_ns` is not below 0, the list is empty. If a
+    /// change comes too soon after the run's start, the list does not contain it.
     pub fn told_ahead(events: &[Event], first: usize, delay_ns: i64) -> Vec<(usize, i64)> {
         let mut out: Vec<(usize, i64)> = Vec::new();
         if delay_ns >= 0 {
@@ -33,13 +33,15 @@ impl Network<'_> {
         out
     }
 
-    /// Notifies hosts of the changes at a future instant. To find the new paths, it applies two groups of events to a
-    /// copy: those until that instant (`until`), and those of that instant (`change`).
+    /// Notifies hosts of the route changes at a future instant. To find the new paths, this function applies two groups
+    /// of events to a copy of the routes: `until`, the events before that instant, and `change`, the events of that
+    /// instant.
     pub fn tell_ahead(&mut self, t_ns: i64, until: &[Event], change: &[Event]) -> Result<()> {
         let Some(first) = change.first() else { return Ok(()) };
         let present = (self.routes.clone(), self.directions.clone());
         self.foresee(until);
-        // a link that goes down before that instant has already lost its packets by then
+        // only links that go down at that instant count as losing packets now; links that go down earlier have lost
+        // theirs by then
         self.say.fill(None);
         let before = self.foresee(change);
         let mut told = self.notices(&before, When::Before);
@@ -57,7 +59,7 @@ impl Network<'_> {
         self.flush(t_ns)
     }
 
-    /// Applies the effect of events on routes and on packet delays to this copy, not to the kernel.
+    /// Applies the effect of events on routes and packet delays to the copy, and not to the kernel.
     fn foresee(&mut self, events: &[Event]) -> Before {
         let mut before = Before::default();
         for event in events {
@@ -88,11 +90,12 @@ impl Network<'_> {
     }
 }
 
-/// Changes a notice so that the leolink of the old direction can send it. The leolink of the new direction may not
-/// exist yet.
+/// Changes a notice so that the leolink of the old direction can send it, because the leolink of the new direction may
+/// not exist yet.
 ///
-/// The node uses its present queue length. The leolink adds the delay of the old direction, so the delay of the rest of
-/// the new path is corrected by the difference. Both are added modulo 2^64.
+/// leolink uses the length of the node's present queue. leolink adds the delay of the direction that sends, which is
+/// now the old direction. The rest of the new path is therefore corrected by the difference between both delays. All
+/// sums are modulo 2^64.
 fn ahead(cause: NoticeCause, (old_ns, new_ns): (u64, u64), lead_ns: u64) -> NoticeCause {
     let NoticeCause::Change { from, rests_ns, answer_ns } = cause else { return cause };
     let rests_ns = rests_ns.map(|(from_ns, to_ns)| (from_ns, to_ns.wrapping_add(new_ns).wrapping_sub(old_ns)));
@@ -128,7 +131,7 @@ mod tests {
             panic!("it is of a change");
         };
         assert_eq!((from, from_ns, answer_ns), (6, 900, 1995));
-        // the sum is computed as in leolink, which itself adds the delay of the old direction
+        // the sum is computed as in leolink, which adds the delay of the old direction
         assert_eq!(300_u64.wrapping_add(to_ns), 50 + 100);
         let lost = NoticeCause::Change { from: 6, rests_ns: None, answer_ns: 0 };
         assert_eq!(ahead(lost, (300, 50), 2), NoticeCause::Change { from: 6, rests_ns: None, answer_ns: 2 });

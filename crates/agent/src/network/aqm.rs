@@ -2,20 +2,22 @@
 //! Netlink messages for the kernel's queueing disciplines that replace a leolink's fifo, and for `fq` on a host's wire
 //! (include/uapi/linux/pkt_sched.h of Linux 6.12).
 //!
-//! If a scenario omits a parameter, the kernel's default applies. Limits are the exception. The limit of the queue
-//! replaces the kernel's limits (1,000 or 10,240 packets, 32 MiB). For disciplines that count packets, a limit in bytes
-//! is converted to a number of full frames. A limit in packets is converted to the bytes of that many full frames for
-//! `red`, and to their memory for `cake`.
+//! If a scenario does not set a parameter, the kernel's default applies. Limits are an exception: leowarp always
+//! replaces the kernel's limits (1,000 or 10,240 packets, 32 MiB) by the queue's limit. Queueing disciplines have their
+//! limits in different units. If a discipline counts packets, a limit in bytes is converted to a number of full frames.
+//! For `red`, a limit in packets is converted to the bytes of that many full frames; for `cake`, to the guest's memory
+//! for that many full frames.
 
 use crate::base::error::{Error, Result};
 use crate::network::netlink::{Batch, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_NEWQDISC};
 use crate::network::tc::{tcmsg, tcmsg_at, CHILD_HANDLE, CHILD_PARENT, TCA_KIND, TCA_OPTIONS};
 use leowarp_timeline::setup::{Queue, QueueKind};
 
-/// Limit of a queue for which none is configured.
+/// Limit of a queue for which the scenario sets none.
 const UNLIMITED_PKTS: u32 = 1 << 30;
-/// Memory in the guest of a waiting frame of 1,514 bytes. This is the frame's truesize, which cake, fq_codel and fq_pie
-/// count. The value is for a datagram. A TCP segment, and any shorter packet, needs slightly less.
+/// Memory of the guest that one waiting frame of 1,514 bytes occupies. The kernel calls this memory the frame's
+/// truesize; cake, fq_codel and fq_pie count it. The value is for a UDP datagram. A TCP segment, and any shorter
+/// packet, needs slightly less.
 const FRAME_MEMORY_BYTES: u32 = 2304;
 /// The kernel's own memory limit of fq_codel and fq_pie.
 const MEMORY_BYTES: u32 = 32 << 20;
@@ -30,7 +32,7 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// The queue's limit or, if it has none, the limit of its link.
+    /// The queue's limit. If it has none, the limit of its link.
     pub fn of(queue: &Queue, link: Limit) -> Self {
         match (queue.limit_pkts, queue.limit_bytes) {
             (None, None) => link,
@@ -53,9 +55,9 @@ impl Limit {
     }
 }
 
-/// Makes the discipline of a queue the child of a newly created leolink.
+/// Attaches a queue's discipline to a newly created leolink, as its child.
 ///
-/// `rate_bps` is the highest rate at which the queue is drained. None = unknown.
+/// `rate_bps` is the link's highest rate. None = unknown.
 pub fn child(batch: &mut Batch, ifindex: u32, queue: &Queue, limit: Limit, rate_bps: Option<u64>) -> Result<()> {
     if queue.kind == QueueKind::Fifo {
         return Ok(());
@@ -92,8 +94,8 @@ pub fn child(batch: &mut Batch, ifindex: u32, queue: &Queue, limit: Limit, rate_
             batch.u32(CAKE_DIFFSERV_MODE, CAKE_BESTEFFORT);
             given(batch, queue, &[("flow_mode", 5), ("rtt_ns", 7), ("ack_filter", 16)]);
             if let Some(rtt_us) = parameter(queue, "rtt_ns") {
-                // tc(8) would also compute the target from the rtt. Without this attribute, the kernel would keep the
-                // target for its default rtt
+                // tc(8) computes the target from the rtt as well. Without this attribute, the kernel would keep the
+                // target that belongs to its default rtt
                 batch.u32(CAKE_TARGET_US, (rtt_us / 20).max(1));
             }
             batch.u32(10, parameter(queue, "memory_limit_bytes").unwrap_or(limit.in_memory_bytes()));
@@ -112,8 +114,8 @@ const CAKE_DIFFSERV_MODE: u16 = 3;
 const CAKE_BESTEFFORT: u32 = 3;
 const CAKE_TARGET_US: u16 = 8;
 
-/// Writes those parameters that the queue sets as netlink attributes with the given numbers. All disciplines measure
-/// time in us.
+/// Writes those parameters that the queue sets, as netlink attributes with the numbers in `attributes`. All disciplines
+/// measure time in us.
 fn given(batch: &mut Batch, queue: &Queue, attributes: &[(&str, u16)]) {
     for &(name, number) in attributes {
         if let Some(value) = parameter(queue, name) {
@@ -129,7 +131,7 @@ fn parameter(queue: &Queue, name: &str) -> Option<u32> {
     Some(u32::try_from(value).unwrap_or(u32::MAX))
 }
 
-/// Parameters of `red` as tc(8) computes them (tc/tc_red.c of iproute2). Limits are in bytes. The weight of the moving
+/// Parameters of `red`, computed as by tc(8) (tc/tc_red.c of iproute2). Limits are in bytes. The weight of the moving
 /// average follows from the permitted burst, (2 min + max) / 3. A table states how the average decays while the queue
 /// is empty.
 #[derive(Debug, PartialEq)]
@@ -195,7 +197,8 @@ impl Red {
     }
 }
 
-/// Smallest weight 2^-k with which an average that starts at 0 stays below `min` during a burst (tc_red_eval_ewma).
+/// Smallest k for which an average with weight 2^-k, starting at 0, stays below `min` during a burst
+/// (tc_red_eval_ewma).
 fn average_weight_log(min_pkts: f64, burst_pkts: f64) -> u8 {
     let room = burst_pkts + 1.0 - min_pkts;
     let passes = |k: &u8| {
@@ -205,15 +208,16 @@ fn average_weight_log(min_pkts: f64, burst_pkts: f64) -> u8 {
     (1..31).find(passes).unwrap_or(31)
 }
 
-/// -log2 of a quotient: the probability divided by the range of the average (tc_red_eval_P).
+/// k with 2^-k = the probability divided by the range of the average, rounded (tc_red_eval_P).
 fn probability_log(probability: f64, range_bytes: u32) -> u8 {
     let step = probability / f64::from(range_bytes);
     (0..32).find(|&k| step * 2f64.powi(k) > 1.0).unwrap_or(32) as u8
 }
 
-/// Shifts by which the average decays after an idle time of `i << cell_log` us. A frame takes `frame_us`, and 2^-shift
-/// = (1 - weight)^frames. tc_red_eval_idle_damping has the same purpose, but uses the natural logarithm and ticks of 64
-/// ns. The kernel, however, shifts and indexes the table by us.
+/// For each i, the number of bits by which the average is shifted after an idle time of `i << cell_log` us. The
+/// transmission of a frame takes `frame_us`, and 2^-shift = (1 - weight)^frames. tc_red_eval_idle_damping of tc(8) has
+/// the same purpose, but uses the natural logarithm and ticks of 64 ns. The kernel, however, shifts bits and indexes
+/// the table by us, so this function computes with base 2 and us.
 fn idle_damping(weight_log: u8, frame_us: f64) -> (u8, [u8; 256]) {
     let per_us = -(1.0 - 0.5f64.powi(weight_log.into())).log2().max(-1e9) / frame_us;
     let longest_us = 31.0 / per_us;
@@ -230,9 +234,9 @@ const FQ_FLOW_PLIMIT: u16 = 2;
 const FQ_HORIZON_DROP: u16 = 15;
 const FQ_PRIOMAP: u16 = 16;
 
-/// Makes `fq` send a host's packets. Each socket sends at its pacing rate, with any congestion control. `fq` drops
-/// nothing, so the packets that leave the sockets are the captured ones. All packets have one class, because the tags
-/// of source routing do not select classes.
+/// Makes the discipline `fq` send a host's packets. `fq` sends the packets of each socket at the socket's pacing rate,
+/// with any congestion control. `fq` drops no packet, so a capture contains all packets that leave the sockets. All
+/// packets have one class, because the tags of source routing do not select classes.
 pub fn pacing(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, &tcmsg(ifindex)).text(TCA_KIND, "fq");
     let options = batch.nest(TCA_OPTIONS | NLA_F_NESTED, &[]);
@@ -254,7 +258,7 @@ mod tests {
         Queue { kind, ecn: true, parameters, limit_pkts: None, limit_bytes: None }
     }
 
-    /// Kind of the discipline, and its options of 4 bytes as numbers.
+    /// Kind of the discipline, and its options with 4 bytes, as pairs of attribute and value.
     fn made(queue: &Queue, limit: Limit) -> (String, Vec<(u16, u32)>) {
         let mut batch = Batch::default();
         child(&mut batch, 7, queue, limit, Some(100_000_000)).unwrap();
@@ -320,7 +324,7 @@ mod tests {
         assert_eq!((red.limit_bytes, red.min_bytes, red.max_bytes), (757_000, 63_083, 189_250));
         assert_eq!((red.weight_log, red.probability_log, red.flags), (5, 23, RED_ECN));
         assert_eq!(red.max_p, 85_899_345);
-        // n missing frames of 121 us each multiply the average by (1 - 2^-5)^n = 2^-shift
+        // an idle time of n frames, 121 us each, multiplies the average by (1 - 2^-5)^n = 2^-shift
         let frames = |shift: f64| shift / -(1.0 - 1.0f64 / 32.0).log2();
         let cell = |shift: f64| (frames(shift) * 121.12) as usize >> red.cell_log;
         assert_eq!((red.idle[cell(9.0)], red.idle[cell(9.0) + 1], red.idle[255]), (8, 9, 31));

@@ -46,38 +46,38 @@ const FORWARDING: &str = "/proc/leolink/forwarding";
 const NAMESPACES: &str = "/proc/leolink/namespaces";
 const PAYLOAD: &str = "/proc/leolink/payload";
 
-/// The length of a netlink attribute has 16 bits, which limits the size of a piece.
+/// Maximum size of a piece of a table: the length of a netlink attribute has only 16 bits.
 const PIECE_BYTES: usize = 2048 * tables::RECORD_BYTES;
 
-/// Selects how nodes forward packets in later runs (guest/links/leolink_direct.c).
+/// Selects whether nodes forward packets directly or by the kernel's IP stack (guest/links/leolink_direct.c).
 pub fn set_forwarding(forwarding: Forwarding) -> error::Result<()> {
     let word = match forwarding {
         Forwarding::Direct => "direct",
         Forwarding::Kernel => "kernel",
     };
-    // the function returns false on a custom kernel without leolink; there all packets go through the IP stack
+    // on a custom kernel without leolink, this setting is missing, and all packets go through the IP stack
     tell(FORWARDING, word).map(|_| ())
 }
 
-/// Registers the links of the calling thread's namespace to which no leolink leads. These are links by netem, and
-/// wires.
+/// Registers those links of the calling thread's namespace whose other end has no leolink. These links are wires, and
+/// links that netem models.
 pub fn forward_here() -> error::Result<()> {
-    // the function returns false as in `set_forwarding`
+    // on a custom kernel without leolink, this setting is missing, and nothing needs to be registered
     tell(FORWARDING, "here").map(|_| ())
 }
 
-/// Selects what kind of namespace is created from now on. With `of_routers`, namespaces are for nodes that only forward
-/// packets, and have no directories in /proc/sys and /sys (guest/netns/routers.c). Returns false if this kernel has
-/// only one kind.
+/// Selects the kind of the namespaces that are created from now on. With `of_routers`, they are for nodes that only
+/// forward packets, and have no directories in /proc/sys and /sys (guest/netns/routers.c). Returns false if this kernel
+/// has only ordinary namespaces.
 pub fn set_namespaces(of_routers: bool) -> error::Result<bool> {
     tell(NAMESPACES, if of_routers { "router" } else { "host" })
 }
 
-/// Tells the kernel which bytes of this process nobody reads after they are sent. The kernel need not copy those bytes
-/// (guest/tcp/payload.c).
+/// Tells the kernel which bytes of this process no program reads after they are sent. The kernel then does not copy
+/// these bytes (guest/tcp/payload.c).
 pub fn set_payload(nobody_looks_at: &'static [u8]) -> error::Result<()> {
     let range = [nobody_looks_at.as_ptr() as u64, nobody_looks_at.len() as u64];
-    // the function returns false on a custom kernel, which copies everything
+    // on a custom kernel, this file is missing, and the kernel copies all payload
     tell(PAYLOAD, range.map(u64::to_ne_bytes).concat()).map(|_| ())
 }
 
@@ -90,7 +90,7 @@ pub fn open(file: &str, options: &OpenOptions) -> error::Result<Option<File>> {
     }
 }
 
-/// Writes to a file that only leowarp's guest kernel has. Returns false if the file does not exist.
+/// Writes `what` to the file `file`, which only leowarp's guest kernel has. Returns false if the file does not exist.
 fn tell(file: &str, what: impl AsRef<[u8]>) -> error::Result<bool> {
     match std::fs::write(file, &what) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(false),
@@ -152,27 +152,30 @@ fn order_bytes(order: Order) -> [u8; 16] {
     bytes
 }
 
-/// A change of a node's entry for a host from one of the node's directions to another.
+/// At a node, the route to a host changes from one of the node's directions to another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Switch {
     pub from: usize,
     pub destination: Ipv4Addr,
-    /// Time that the last packet on the old direction takes from the far end of that direction to the host.
+    /// Rest of the old path: the time that the last packet on the old direction takes from that direction's far end to
+    /// the host.
     pub rest_from_ns: u64,
-    /// Minimum time that the first packet on the new direction takes from the far end of that direction to the host.
+    /// Rest of the new path: the minimum time that the first packet on the new direction takes from that direction's
+    /// far end to the host.
     pub rest_to_ns: u64,
-    /// Whether packets that wait at the old direction move to the new one.
+    /// Whether packets that wait at the old direction are moved to the new one.
     pub moves: bool,
-    /// Packets for the new direction are held in a buffer of this many bytes. `HoldFull` applies when the buffer is
-    /// full.
+    /// If set, packets for the new direction are held in a buffer of this many bytes. The `HoldFull` says what happens
+    /// when the buffer is full.
     pub hold: Option<(u32, HoldFull)>,
-    /// The last packet on the old direction is a marker with this number, and packets of the new direction wait for the
-    /// marker at a known place. `Refused` = the reason why there is no marker. None = the cure sends no markers.
+    /// If set, the last packet on the old direction is a marker with this number. Packets on the new direction wait for
+    /// the marker at the node where both paths meet. `Refused` = the reason why the cure sends no marker here. None =
+    /// the cure never sends markers.
     pub marker: Option<Result<Merge, Refused>>,
-    /// Time for which packets on the new direction are also copied to the old one. `Refused` = the reason why there are
-    /// no copies. None = the cure sends no copies.
+    /// Time for which packets on the new direction are copied, and the copies are sent on the old direction. `Refused`
+    /// = the reason why the cure sends no copies here. None = the cure never sends copies.
     pub copies_ns: Option<Result<u64, Refused>>,
-    /// Time for which packets on the new direction are marked as rerouted if they may overtake others.
+    /// Time for which packets on the new direction are marked as rerouted; set only if they may overtake others.
     pub new_way_ns: Option<u64>,
 }
 
@@ -183,23 +186,22 @@ pub enum Refused {
     NoOldWay = 1,
     /// The old link leads back to the node.
     SameWay = 2,
-    /// The paths meet after a link without delay and rate. leolink registers no arrivals on such a link.
+    /// The paths meet after a link without delay and rate. On such a link, leolink does not notice arrivals.
     NoTime = 3,
 }
 
-/// The node where the old and the new path of a switch meet, and what happens there.
+/// The node where the old and the new path of a switch meet, and the handling of packets at that node.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Merge {
     /// Number of the marker. Numbers begin at 1.
     pub marker: u32,
-    /// Directions on which the old and the new path enter the node.
+    /// Direction on which the old path enters the node, and direction on which the new path does.
     pub from: usize,
     pub to: usize,
     pub end_marker: EndMarker,
 }
 
-/// Sends the place of the merge (`struct leolink_merge`) to the leolink of the direction on which the new path enters
-/// the node.
+/// Announces the merge (`struct leolink_merge`) to the leolink of the direction on which the new path enters the node.
 pub fn merge(batch: &mut Batch, ifindex: u32, destination: Ipv4Addr, m: &Merge) {
     let mut bytes = [0; 32];
     bytes[..4].copy_from_slice(&m.marker.to_ne_bytes());
@@ -214,7 +216,7 @@ pub fn merge(batch: &mut Batch, ifindex: u32, destination: Ipv4Addr, m: &Merge) 
     batch.end(&options);
 }
 
-/// A notice to a host that its packets to another host take another path (`struct leolink_notice`).
+/// A notice to a host: its packets to another host now take another path (`struct leolink_notice`).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Notice {
     /// Number of the notice. Numbers begin at 1.
@@ -232,11 +234,12 @@ pub struct Notice {
 /// Kind of change that the notice reports.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NoticeCause {
-    /// A change from one direction of the node to the direction that receives this message. `answer_ns` is the time
-    /// from the destination back to the host, minus the notice's own travel time. `rests_ns` holds the rests as in
-    /// [`Switch`]; None = packets that were sent before do not arrive.
+    /// The node's route changes from the direction `from` to the direction whose leolink receives this message.
+    /// `answer_ns` is the time from the destination back to the host, minus the notice's own travel time. `rests_ns`
+    /// contains the rests of both paths, as in [`Switch`]; None = packets that were sent before the change do not
+    /// arrive.
     Change { from: usize, rests_ns: Option<(u64, u64)>, answer_ns: i64 },
-    /// A false notice: nothing changed.
+    /// A false notice: it announces a change that does not happen.
     False { wait_ns: u64 },
 }
 
@@ -271,7 +274,7 @@ pub fn notice(batch: &mut Batch, ifindex: u32, n: &Notice) {
     batch.end(&options);
 }
 
-/// Tells the leolink of a direction that markers may arrive on this direction.
+/// Tells a direction's leolink that markers may arrive.
 pub fn expect_markers(batch: &mut Batch, ifindex: u32) {
     let options = begin(batch, ifindex, 0);
     batch.attribute(LEOLINK_MARKERS, &[]);
@@ -291,7 +294,7 @@ pub fn switch(batch: &mut Batch, ifindex: u32, s: &Switch) {
         bytes[28..32].copy_from_slice(&limit_bytes.to_ne_bytes());
     }
     let marker = s.marker.map_or(0, |marker| marker.map_or(0, |merge| merge.marker));
-    // markers and copies are never used together
+    // the agent never uses markers and copies together, so there is at most one reason
     let refused = [s.marker.and_then(Result::err), s.copies_ns.and_then(Result::err)];
     let refused = refused.into_iter().flatten().next().map_or(0, |refused| refused as u32);
     bytes[32..36].copy_from_slice(&marker.to_ne_bytes());
@@ -304,8 +307,8 @@ pub fn switch(batch: &mut Batch, ifindex: u32, s: &Switch) {
     batch.end(&options);
 }
 
-/// Sends a leolink the tables of its direction (`leowarp_timeline::tables`). The times in the tables count from
-/// `origin_ns` on the kernel's monotonic clock. Each batch holds one message. The batches must be sent in order.
+/// Sends the tables of a direction (`leowarp_timeline::tables`) to its leolink. The times in the tables are relative to
+/// `origin_ns` on the kernel's monotonic clock. Each batch contains one message, and the batches must be sent in order.
 pub fn tables<'a>(
     ifindex: u32,
     origin_ns: i64,

@@ -40,7 +40,8 @@ const FRA_SRC: u16 = 2;
 const FRA_PRIORITY: u16 = 6;
 const FRA_TABLE: u16 = 15;
 const FR_ACT_TO_TBL: u8 = 1;
-/// Before the rules of the kernel's own tables, 32766 and 32767.
+/// Priority of leowarp's rules. They come before the rules of the kernel's own tables, which have the priorities 32766
+/// and 32767.
 const PRIORITY: u32 = 1000;
 
 /// One end of a link.
@@ -49,7 +50,8 @@ pub struct Interface {
     pub name: String,
     pub mac: [u8; 6],
     pub arp: bool,
-    /// Without this flag, IPv6 does not report the groups that it joins by itself to routers (net/ipv6/mcast.c).
+    /// Without this flag, the kernel does not report the multicast groups that IPv6 joins by itself to routers
+    /// (net/ipv6/mcast.c).
     pub multicast: bool,
     pub mtu_bytes: u32,
 }
@@ -58,7 +60,7 @@ pub struct Interface {
 #[derive(Debug, Clone, Copy)]
 pub struct Hop {
     pub ifindex: u32,
-    /// Address of the next hop. None = the far end accepts every packet.
+    /// Address of the next hop. None = no gateway, because the far end of the link accepts every packet.
     pub gateway: Option<IpAddr>,
     /// Whether TCP on this route immediately acknowledges each segment that it receives.
     pub quickack: bool,
@@ -72,11 +74,12 @@ fn ifinfomsg(ifindex: u32, flags: u32, change: u32) -> [u8; 16] {
     out
 }
 
-/// Creates a veth pair between the namespace that receives the message and the namespace of `there_fd`. The end in this
-/// namespace is also set up. The far end cannot be set up before both ends exist (veth_open).
+/// Creates a veth pair between the namespace that receives the message and the namespace of `there_fd`. This function
+/// also sets up the end in the receiving namespace. The far end cannot be set up in the same message, because both ends
+/// must exist first (veth_open).
 pub fn make_pair(batch: &mut Batch, here: &Interface, there: &Interface, there_fd: i32) {
     let noarp = |i: &Interface| if i.arp { 0 } else { IFF_NOARP };
-    // flags that the message changes; all others stay as they are
+    // flags that the message changes; all other flags keep their values
     let changed = |i: &Interface| if i.multicast { IFF_NOARP } else { IFF_NOARP | IFF_MULTICAST };
     let describe = |batch: &mut Batch, i: &Interface| {
         batch.text(IFLA_IFNAME, &i.name).attribute(IFLA_ADDRESS, &i.mac).u32(IFLA_MTU, i.mtu_bytes);
@@ -100,17 +103,18 @@ pub fn up(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, IFF_UP, IFF_UP));
 }
 
-/// Sets an interface down and then up again. In a new veth pair, the end that is set up first has no carrier until the
-/// other end is up. The kernel sets the carrier with a delay: net/core/link_watch.c handles 100 devices at a time, and
-/// the rest up to a second later. Until then the queueing discipline is noop, which discards packets without a report.
-/// If an end is set up while the other end is up, it works immediately.
+/// Sets an interface down and then up again, so that it can send immediately. In a new veth pair, the end that is set
+/// up first has no carrier until the other end is up as well. The kernel then sets the carrier with a delay:
+/// net/core/link_watch.c handles 100 devices at once, and further devices up to a second later. Until then, the
+/// interface has the queueing discipline noop, which discards packets without a report. If an end is set up while the
+/// other end is already up, it has a carrier immediately.
 pub fn up_again(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, 0, IFF_UP));
     up(batch, ifindex);
 }
 
-/// Clears an interface's neighbour table. The interface loses its entries when ARP is disabled for a moment
-/// (arp_netdev_event).
+/// Clears an interface's neighbour table, by disabling ARP for a moment. The kernel removes an interface's entries when
+/// ARP is disabled (arp_netdev_event).
 pub fn forget_neighbours(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, IFF_NOARP, IFF_NOARP));
     batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, 0, IFF_NOARP));
@@ -153,7 +157,8 @@ pub fn whole_prefix(address: IpAddr) -> u8 {
     }
 }
 
-/// Sets the route to a host for packets with a TOS value. The value 0 means packets without a more specific route.
+/// Sets the route to a host for packets with the TOS value `tos`. With the value 0, the route is for all packets
+/// without a more specific route.
 pub fn route(batch: &mut Batch, destination: IpAddr, tos: u8, hop: Hop) {
     let scope = if hop.gateway.is_some() { RT_SCOPE_UNIVERSE } else { RT_SCOPE_LINK };
     let head = rtmsg(family(destination), whole_prefix(destination), tos, scope, RTN_UNICAST);
@@ -180,8 +185,8 @@ pub fn no_route(batch: &mut Batch, destination: IpAddr, tos: u8) {
     with_address(batch.message(RTM_DELROUTE, 0, &head), RTA_DST, destination);
 }
 
-/// Makes packets without a more specific route leave through the interface of a hop without a gateway, with the source
-/// address `source`.
+/// Makes packets without a more specific route leave through the interface of `hop`, which has no gateway. The packets
+/// get the source address `source`.
 pub fn default_route(batch: &mut Batch, source: IpAddr, hop: Hop) {
     let head = rtmsg(family(source), 0, 0, RT_SCOPE_LINK, RTN_UNICAST);
     batch.message(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &head);
@@ -189,9 +194,9 @@ pub fn default_route(batch: &mut Batch, source: IpAddr, hop: Hop) {
     quickack(batch, hop.quickack);
 }
 
-/// The same for packets from `source` alone, by a table of their own.
+/// Same as `default_route`, but only for packets from `source`, which get a routing table of their own.
 pub fn default_route_of(batch: &mut Batch, table: u32, source: IpAddr, hop: Hop) {
-    // struct fib_rule_hdr begins as rtmsg does, with the length of the source's prefix at 2
+    // struct fib_rule_hdr begins like struct rtmsg, with the prefix length of the source at offset 2
     let rule = [family(source), 0, whole_prefix(source), 0, 0, 0, 0, FR_ACT_TO_TBL, 0, 0, 0, 0];
     batch.message(RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL, &rule);
     with_address(batch, FRA_SRC, source).u32(FRA_TABLE, table).u32(FRA_PRIORITY, PRIORITY);
@@ -199,7 +204,7 @@ pub fn default_route_of(batch: &mut Batch, table: u32, source: IpAddr, hop: Hop)
     batch.u32(RTA_TABLE, table);
 }
 
-/// Makes the kernel discard packets without another route, without an ICMP answer.
+/// Makes the kernel discard packets for which there is no other route, without an ICMP answer.
 pub fn discard_by_default(batch: &mut Batch, is_ipv6: bool) {
     let family = if is_ipv6 { AF_INET6 } else { AF_INET };
     let head = rtmsg(family, 0, 0, RT_SCOPE_UNIVERSE, RTN_BLACKHOLE);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Target state of the network, and the netlink batches that bring the kernel to that state.
+//! The network that the run should have, and the netlink batches that bring the kernel to this state.
 //!
 //! A node is a network namespace; a link is a veth pair between two namespaces. Both ends of a link have the same MAC
-//! address and do not use ARP. A route is therefore `destination dev interface`, and no neighbour needs to be resolved.
+//! address and do not use ARP. A route is therefore `destination dev interface`, and the kernel resolves no neighbour.
 //! (Links with `arp` have addresses at both ends, and routes through the address of the far end.) The queueing
-//! discipline of a direction is on its sending side. Interfaces stay up. If a link is down, its discipline refuses
-//! packets.
+//! discipline of a direction is on its sending side. Interfaces stay up. If a link is down, its queueing disciplines
+//! refuse packets.
 //!
-//! All events of an instant are converted to rounds of batches. In each round, each namespace receives one message
-//! batch in one system call. The rounds create the first ends of new links, then their second ends, then set the first
-//! ends up again (message::up_again); the last round does the rest.
+//! All events of an instant are converted to rounds of batches. In each round, each namespace gets one batch of
+//! messages in one system call. Three rounds create new links: the first creates a link's first end, the second creates
+//! its second end, and the third sets the first end up again (message::up_again). The last round contains all other
+//! messages.
 
 mod ahead;
 pub mod aqm;
@@ -41,10 +42,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// Table of the default route of host 0; that of host h has this number plus h. Only hosts that join another have one.
+/// Number of the routing table with the default route of host 0; the table of host h has this number plus h. Only a
+/// host that joins another host has such a table.
 const FIRST_TABLE: u32 = 1000;
 
-/// A change of the TOS value that packets from one host to another carry from now on.
+/// From now on, packets from one host to another carry another TOS value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PathChange {
     pub source: usize,
@@ -54,12 +56,12 @@ pub struct PathChange {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct LinkState {
-    /// Interface numbers at the ends a and b. 0 = the interface does not exist yet.
+    /// Interface numbers at the link's ends a and b. 0 = the interface does not exist yet.
     ifindex: [u32; 2],
 }
 
-/// State before an instant: the directions of those node and host pairs whose entry changed or was removed, and the
-/// delays that changed.
+/// State before an instant. For each pair of node and host whose route changed or was removed, the previous direction;
+/// and the previous value of each delay that changed.
 #[derive(Default)]
 struct Before {
     routes: BTreeMap<(usize, usize), usize>,
@@ -70,26 +72,27 @@ struct Before {
 pub struct Network<'a> {
     setup: &'a Setup,
     tables: &'a Tables,
-    /// Time 0 of the run on the kernel's monotonic clock, once it is known.
+    /// Time 0 of the run on the kernel's monotonic clock; None = not known yet.
     origin_ns: Option<i64>,
     home: Namespace,
     spaces: Vec<Namespace>,
     watch: OwnedFd,
-    /// Next interface number of each namespace, by the node in `homes`.
+    /// Next free interface number in each namespace, indexed by the node in `homes`.
     next_ifindex: Vec<u32>,
-    /// Node whose namespace each node has: its own, or that of the host that its host joins.
+    /// For each node, the node whose namespace it uses. If the node's host joins another host, this is the other host's
+    /// node; otherwise it is the node itself.
     homes: Vec<usize>,
     links: Vec<LinkState>,
     directions: Vec<Direction>,
     /// For jittered directions, the values that were last sent to the kernel.
     told: Vec<Option<Direction>>,
-    /// For each direction, the extent of the settings to send at the end of the instant.
+    /// For each direction, which settings are to be sent at the end of this instant; None = nothing.
     say: Vec<Option<Say>>,
     to_say: Vec<usize>,
-    /// For each pair (node, host), the direction on which the node sends packets without a tag to the host.
+    /// For each pair (node, host), the direction on which the node sends untagged packets to the host.
     routes: BTreeMap<(usize, usize), usize>,
-    /// With source routing: for each path (host, number), the direction on which each node sends. If a path has no tag,
-    /// its routes are kept, so that it can get a tag again.
+    /// With source routing: for each path (host, number), the direction on which each node sends. If a path loses its
+    /// tag, its routes are kept here, for the case that it gets a tag again.
     path_routes: BTreeMap<(usize, u32), BTreeMap<usize, usize>>,
     tags: Vec<Tags>,
     making: Vec<Batch>,
@@ -97,15 +100,15 @@ pub struct Network<'a> {
     waking: Vec<Batch>,
     changing: Vec<Batch>,
     touched: BTreeSet<usize>,
-    /// With cures: the changes of the present instant.
+    /// With cures: the changes of the current instant.
     before: Before,
-    /// With cures: the number of end markers so far, and of notices.
+    /// With cures: the number of end markers so far, and the number of notices so far.
     markers: u32,
     notices: u32,
     host_of_node: Vec<Option<usize>>,
-    /// Whether the kernel has IPv6. The run itself may use IPv4.
+    /// Whether the kernel has IPv6, even if the run uses IPv4.
     has_ipv6: bool,
-    /// Nodes without hosts that have a link by netem.
+    /// Nodes without hosts that have at least one link by netem.
     netem_routers: BTreeSet<usize>,
     /// Nodes of `netem_routers` whose links were created at this instant.
     widened: BTreeSet<usize>,
@@ -128,7 +131,7 @@ impl<'a> Network<'a> {
             spaces.push(space);
         }
         for host in &setup.hosts {
-            // The host's own namespace goes, with all that it would have
+            // The joining host's own namespace is removed, with everything in it
             if let Some(other) = host.joins {
                 spaces[setup.hosts[other].node].enter()?;
                 spaces[host.node] = Namespace::current()?;
@@ -174,10 +177,10 @@ impl<'a> Network<'a> {
         for (i, node) in setup.nodes.iter().enumerate() {
             match node.kind {
                 NodeKind::Host => message::up(network.changing(i), 1),
-                // IPv6 counts packets without a route (sample::no_route_pkts), and a node without an address answers
-                // nothing
+                // nothing to do: IPv6 counts packets without a route (sample::no_route_pkts), and a node without an
+                // address sends no ICMP answer
                 _ if setup.is_ipv6() && setup.shell.is_none() => {}
-                // packets without a route are discarded without an ICMP answer, and the guest's in_no_route counts them
+                // packets without a route are discarded without an ICMP answer, and counted in in_no_route of the guest
                 _ => message::discard_by_default(network.changing(i), setup.is_ipv6()),
             }
             if setup.shell.is_some() && node.kind != NodeKind::Host {
@@ -191,7 +194,8 @@ impl<'a> Network<'a> {
         Ok(network)
     }
 
-    /// Sets the run's time 0. Existing links get their tables now, and later links when they are created.
+    /// Sets the run's time 0. Links that exist get their tables now, and links that are created later get them at their
+    /// creation.
     pub fn begin(&mut self, origin_ns: i64) -> Result<()> {
         self.origin_ns = Some(origin_ns);
         let made: Vec<usize> = (0..self.directions.len()).filter(|&d| self.sending_side(d).is_some()).collect();
@@ -234,14 +238,15 @@ impl<'a> Network<'a> {
         (ifindex != 0).then_some((if side == 0 { link.a } else { link.b }, ifindex))
     }
 
-    /// Applies all events of one instant. The clock is not read during this call, so in the guest all events happen at
-    /// the same time.
+    /// Applies all events of one instant. This call does not read the clock, so all events happen at the same virtual
+    /// time.
     pub fn apply(&mut self, events: &[Event]) -> Result<Vec<PathChange>> {
         let mut paths = Vec::new();
         for event in events {
             match event.change {
                 Change::Up { link } => self.bring_up(link),
-                // the link refuses new packets; with `lose` it loses the packets that it holds, otherwise they arrive
+                // the link refuses new packets; with `lose`, it also drops the packets that it holds, which otherwise
+                // arrive
                 Change::Down { link, lose } => {
                     for d in [2 * link, 2 * link + 1] {
                         self.directions[d].down = true;
@@ -359,7 +364,7 @@ impl<'a> Network<'a> {
                     let batch = self.changing(ends[side]);
                     message::address(batch, interfaces[side].ifindex, address, message::whole_prefix(address));
                     if joins {
-                        // what has this address goes out of its own wire
+                        // packets with this source address leave over the host's own wire
                         message::default_route_of(batch, FIRST_TABLE + host as u32, address, out);
                     } else {
                         message::default_route(batch, address, out);
@@ -402,7 +407,7 @@ impl<'a> Network<'a> {
         let mut to_say = std::mem::take(&mut self.to_say);
         let told = self.told();
         if !told.is_empty() {
-            // the state of a link that goes down must be read before the link loses its packets
+            // a link that goes down is handled last, because its state must be read before it loses its packets
             to_say.sort_by_key(|&d| self.say[d] == Some(Say::Flush));
         }
         let mut told = Some(told);
@@ -463,8 +468,8 @@ impl<'a> Network<'a> {
         Ok(())
     }
 
-    /// Fails if the kernel refused anything. The kernel answers only requests that it refuses, so one check of all
-    /// sockets is enough.
+    /// Fails if the kernel has refused any message. The kernel answers only messages that it refuses, so one check of
+    /// all sockets is enough.
     fn errors(&self, t_ns: i64) -> Result<()> {
         let mut event = libc::epoll_event { events: 0, u64: 0 };
         // SAFETY: `event` outlives the call and has room for the one event that is requested.
@@ -491,7 +496,7 @@ impl<'a> Network<'a> {
     }
 }
 
-/// Nodes without hosts that have a link by netem.
+/// Nodes without hosts that have at least one link by netem.
 fn netem_routers(setup: &Setup, host_of_node: &[Option<usize>]) -> BTreeSet<usize> {
     let by_netem = setup.links.iter().filter(|l| l.is_by_netem());
     by_netem.flat_map(|l| [l.a, l.b]).filter(|&node| host_of_node[node].is_none()).collect()
@@ -508,7 +513,7 @@ fn watched(watch: &OwnedFd, node: usize, space: &Namespace) -> Result<()> {
     .map(|_| ())
 }
 
-/// Node whose namespace each node has.
+/// For each node, the node whose namespace it uses (`Network::homes`).
 fn homes(setup: &Setup) -> Vec<usize> {
     let mut homes: Vec<usize> = (0..setup.nodes.len()).collect();
     for (host, spec) in setup.hosts.iter().enumerate() {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Endpoints of the kernel's path manager of Multipath TCP (Documentation/netlink/specs/mptcp_pm.yaml of the kernel).
+//! Addresses (endpoints) for the kernel's path manager of Multipath TCP (Documentation/netlink/specs/mptcp_pm.yaml of
+//! the kernel).
 //!
-//! A host of a connection's source opens a subflow from each address of a host that joins it. A host of a connection's
-//! destination announces each such address (ADD_ADDR), and the source opens a subflow to it.
+//! In leowarp, a host has further addresses if other hosts join it. If it is the source of a connection, it opens a
+//! subflow from each further address. If it is the destination, it announces each further address (ADD_ADDR), and the
+//! source opens a subflow to it.
 
 use crate::base::error::{Error, Result};
 use crate::network::netlink::{attributes, Batch, Socket, NLA_F_NESTED};
@@ -30,10 +32,10 @@ const LIMIT_OF_ANNOUNCED: u16 = 2;
 const LIMIT_OF_SUBFLOWS: u16 = 3;
 const SIGNAL: u32 = 1;
 const SUBFLOW: u32 = 2;
-/// The most that the kernel takes (MPTCP_PM_ADDR_MAX, net/mptcp/protocol.h).
+/// Maximum number of endpoints that the kernel accepts (MPTCP_PM_ADDR_MAX, net/mptcp/protocol.h).
 const MOST: u32 = 8;
 
-/// Tells the path manager of every host with flows of Multipath TCP which further addresses its connections use.
+/// Gives the path manager of every host with flows of Multipath TCP the host's further addresses.
 ///
 /// # Errors
 /// [`Error::Lacks`] if the kernel has no Multipath TCP.
@@ -50,7 +52,7 @@ pub fn open(network: &Network, setup: &Setup) -> Result<()> {
     let whole = setup.flows.iter().filter(|f| f.is_mptcp && f.subflow_of.is_none());
     let hosts: BTreeSet<usize> = whole.flat_map(|f| [f.source, f.destination]).collect();
     for host in hosts {
-        // of a source, or announced by a destination; a host may be both
+        // a source opens subflows from an address, and a destination announces it; a host may do both
         let joining = |flags: u32, of: fn(&leowarp_timeline::setup::Flow) -> usize| {
             let mine = setup.flows.iter().filter(|f| f.subflow_of.is_some()).map(of);
             let mine: BTreeSet<usize> = mine.filter(|&i| setup.hosts[i].joins == Some(host)).collect();

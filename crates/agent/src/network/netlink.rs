@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Route netlink. Messages are assembled in one buffer, and one system call sends them.
+//! Route netlink. Messages are collected in one buffer, and one system call sends them all.
 //!
-//! A system call costs 10 us here, and a change inside a batch 0.4 to 1 us. All changes of one instant to a namespace
-//! are therefore sent together. The kernel executes the changes before send returns, and answers only those that
-//! failed.
+//! A system call costs 10 us in the guest, and each change in a batch costs 0.4 to 1 us. All changes of one instant to
+//! a namespace are therefore sent together. The kernel executes the changes before `send` returns, and answers only
+//! messages that it refuses.
 
 use crate::base::error::{check, Error, Result};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -28,10 +28,11 @@ pub const NLM_F_CREATE: u16 = 0x400;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 const NLMSGERR_ATTR_MSG: u16 = 1;
-/// Nested attributes carry this flag, which parsers since 2019 require.
+/// Flag that marks nested attributes; the kernel's strict parsers since 2019 require it.
 pub const NLA_F_NESTED: u16 = 0x8000;
 const HEADER_BYTES: usize = 16;
-/// Maximum size of one send. It is well below the size of the socket's send buffer (208 KiB).
+/// Maximum number of bytes in one call of send. The limit is well below the size of the socket's send buffer, which is
+/// 208 KiB.
 const BATCH_BYTES: usize = 96 * 1024;
 
 /// Messages under construction.
@@ -51,13 +52,13 @@ impl Batch {
         self.starts.is_empty()
     }
 
-    /// Removes all messages. The memory is kept for later messages.
+    /// Removes all messages. The buffer's memory is kept for later messages.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.starts.clear();
     }
 
-    /// Begins a message. All attributes that are added before the next `message` belong to it.
+    /// Begins a message. Attributes that are added before the next call of `message` belong to this message.
     pub fn message(&mut self, kind: u16, flags: u16, body: &[u8]) -> &mut Self {
         let start = self.bytes.len();
         self.starts.push(start);
@@ -97,14 +98,14 @@ impl Batch {
         self.attribute(kind, &bytes)
     }
 
-    /// Begins a nested attribute, after `body`.
+    /// Begins a nested attribute in the message, after appending `body`.
     pub fn nest(&mut self, kind: u16, body: &[u8]) -> Nest {
         let start = self.bytes.len();
         self.attribute(kind, body);
         Nest(start)
     }
 
-    /// Ends a nested attribute. Its length covers everything since [`Batch::nest`].
+    /// Ends a nested attribute. Its length then covers everything since [`Batch::nest`].
     pub fn end(&mut self, nest: &Nest) {
         let length = (self.bytes.len() - nest.0) as u16;
         self.bytes[nest.0..nest.0 + 2].copy_from_slice(&length.to_ne_bytes());
@@ -126,7 +127,7 @@ impl Batch {
     }
 }
 
-/// A netlink socket. It always belongs to the namespace in which it was opened.
+/// A netlink socket. A socket always belongs to the namespace in which it was opened.
 #[derive(Debug)]
 pub struct Socket {
     fd: OwnedFd,
@@ -141,18 +142,18 @@ impl Socket {
         Self::open_family(libc::NETLINK_ROUTE)
     }
 
-    /// Opens a socket that lists sockets (sock_diag(7)) of the calling thread's network namespace.
+    /// Opens a socket that lists the sockets of the calling thread's network namespace (sock_diag(7)).
     ///
     /// # Errors
-    /// As [`Socket::open`].
+    /// Same as [`Socket::open`].
     pub fn open_diag() -> Result<Self> {
         Self::open_family(libc::NETLINK_SOCK_DIAG)
     }
 
-    /// Opens a socket for families with a name (genetlink) of the calling thread's network namespace.
+    /// Opens a generic netlink socket, for families with a name, in the calling thread's network namespace.
     ///
     /// # Errors
-    /// As [`Socket::open`].
+    /// Same as [`Socket::open`].
     pub fn open_generic() -> Result<Self> {
         Self::open_family(libc::NETLINK_GENERIC)
     }
@@ -164,7 +165,8 @@ impl Socket {
             OwnedFd::from_raw_fd(check(fd, "open a netlink socket")?)
         };
         let one: libc::c_int = 1;
-        // With these options, an error's answer contains the kernel's text, and only the head of the refused message.
+        // With these options, the answer to a refused message contains the kernel's error text, and only the head of
+        // the message.
         for option in [libc::NETLINK_CAP_ACK, libc::NETLINK_EXT_ACK] {
             // SAFETY: the option's value is an int.
             let result =
@@ -174,12 +176,12 @@ impl Socket {
         Ok(Self { fd })
     }
 
-    /// Descriptor of the socket, which stays its owner.
+    /// Descriptor of the socket. The socket still owns the descriptor.
     pub fn raw(&self) -> i32 {
         self.fd.as_raw_fd()
     }
 
-    /// Makes the kernel execute a batch. The socket receives reports of failures: see [`Socket::refusals`].
+    /// Makes the kernel execute a batch. The kernel reports failures to the socket: see [`Socket::refusals`].
     pub fn send(&self, batch: &Batch) -> Result<()> {
         let mut from = 0;
         for (i, _) in batch.starts.iter().enumerate() {
@@ -198,7 +200,7 @@ impl Socket {
         Ok(())
     }
 
-    /// Refusals that the kernel has reported since the last call.
+    /// Messages that the kernel has refused since the last call.
     pub fn refusals(&self) -> Result<Vec<Refusal>> {
         let mut out = Vec::new();
         let mut buffer = [0u8; 8192];
@@ -224,7 +226,7 @@ impl Socket {
         }
     }
 
-    /// Requests a list, and calls `each` with the body of each answer.
+    /// Requests a list from the kernel, and calls `each` with the body of each answer.
     pub fn dump(&self, kind: u16, body: &[u8], mut each: impl FnMut(&[u8])) -> Result<()> {
         let mut batch = Batch::default();
         batch.message(kind, NLM_F_DUMP, body);
@@ -257,7 +259,7 @@ pub struct Refusal {
     pub text: Option<String>,
 }
 
-/// Kind of the refused message. The body of the error contains the head of that message.
+/// Kind of the refused message, whose head is in the body of the error.
 fn kind(body: &[u8]) -> u16 {
     u16::from_ne_bytes([*body.get(8).unwrap_or(&0), *body.get(9).unwrap_or(&0)])
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Network namespaces. A socket always belongs to the namespace in which it was opened. Threads therefore enter a
-//! namespace only to open sockets and files.
+//! namespace only to open sockets and files there.
 
 use crate::base::error::{check, Error, Result};
 use crate::network::leolink;
@@ -37,19 +37,20 @@ impl Namespace {
         enter(self.raw())
     }
 
-    /// Descriptor of the namespace, which stays its owner.
+    /// Descriptor of the namespace. The namespace still owns the descriptor.
     pub fn raw(&self) -> i32 {
         self.handle.as_raw_fd()
     }
 }
 
-/// Moves the calling thread into the namespace that a descriptor refers to.
+/// Moves the calling thread into the namespace to which the descriptor `namespace` refers.
 pub fn enter(namespace: i32) -> Result<()> {
     // SAFETY: this is a plain system call.
     check(unsafe { libc::setns(namespace, libc::CLONE_NEWNET) }, "enter a network namespace").map(|_| ())
 }
 
-/// Sets a kernel parameter by its dotted name. It applies to the calling thread's namespace or to the whole guest.
+/// Sets a kernel parameter, given by its dotted name. Depending on the parameter, the value applies to the calling
+/// thread's namespace or to the whole guest.
 pub fn set_sysctl(name: &str, value: &str) -> Result<()> {
     let path = format!("/proc/sys/{}", name.replace('.', "/"));
     std::fs::write(&path, value).map_err(|e| match e.kind() {
@@ -65,7 +66,7 @@ pub fn set_sysctl(name: &str, value: &str) -> Result<()> {
     })
 }
 
-/// Reads a kernel parameter by its dotted name.
+/// Value of a kernel parameter, given by its dotted name.
 pub fn sysctl(name: &str) -> Result<String> {
     let path = format!("/proc/sys/{}", name.replace('.', "/"));
     match std::fs::read_to_string(&path) {
@@ -74,16 +75,18 @@ pub fn sysctl(name: &str) -> Result<String> {
     }
 }
 
-/// Makes every frame of an interface in the calling thread's namespace leave as a separate packet. The stack still
-/// passes large segments down, as on any host. They are split before they reach the wire and the capture.
+/// Makes TCP segments leave an interface in the calling thread's namespace as separate packets. TCP still builds
+/// segments that are larger than a packet, as on any host. The kernel splits them before they reach the wire and the
+/// capture.
 pub fn disable_segmentation_offload(interface: &str) -> Result<()> {
     const ETHTOOL_STSO: u32 = 0x1f;
     let mut value = [ETHTOOL_STSO, 0];
     ethtool(interface, value.as_mut_ptr().cast(), "switch segmentation offload off")
 }
 
-/// Makes every datagram leave as a separate packet, too. Otherwise QUIC stacks send datagrams in batches (UDP_SEGMENT,
-/// udp(7)). Captured datagrams then contain their checksum, which distinguishes datagrams of equal length.
+/// Makes datagrams leave an interface as separate packets. Without this setting, QUIC stacks would send several
+/// datagrams as one packet (UDP_SEGMENT, udp(7)). As separate packets, captured datagrams
+/// contain their checksum, which distinguishes datagrams of equal length.
 pub fn disable_datagram_offload(interface: &str) -> Result<()> {
     const ETHTOOL_SFEATURES: u32 = 0x3b;
     let names = features(interface)?;
@@ -117,7 +120,7 @@ fn features(interface: &str) -> Result<Vec<String>> {
     Ok(bytes.chunks_exact(NAME_BYTES).take((strings[2] as usize).min(MOST)).map(name).collect())
 }
 
-/// Sends a request to an interface of the calling thread's namespace. `value` is the argument of SIOCETHTOOL.
+/// Sends an ethtool request to an interface of the calling thread's namespace. `value` is the argument of SIOCETHTOOL.
 fn ethtool(interface: &str, value: *mut libc::c_void, attempt: &str) -> Result<()> {
     const SIOCETHTOOL: u64 = 0x8946;
     #[repr(C)]
@@ -144,12 +147,12 @@ fn ethtool(interface: &str, value: *mut libc::c_void, attempt: &str) -> Result<(
 /// Creates the namespace of a node and moves the calling thread into it.
 pub fn of_node(setup: &Setup, node: usize) -> Result<Namespace> {
     let is_router = setup.nodes[node].kind != NodeKind::Host;
-    // if the run has a shell, users expect a router's directories in a router's namespace
+    // in a run with a shell, users expect the usual directories in a router's namespace
     let wants_bare = is_router && setup.shell.is_none();
     let is_bare = leolink::set_namespaces(wants_bare)? && wants_bare;
     let space = Namespace::create()?;
     if is_router && !is_bare {
-        // without this setting, the kernel would look for a local socket for each forwarded packet
+        // without this setting, the kernel would search a local socket for each forwarded packet
         set_sysctl("net.ipv4.ip_early_demux", "0")?;
     }
     Ok(space)

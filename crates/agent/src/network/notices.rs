@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Notices to hosts that their packets take another path: which hosts receive one, and what it contains
+//! Notices that tell hosts that their packets take another path: which hosts get one, and what it contains
 //! (design/cures.md, "Notice").
 
 use super::switches::{Told, What, When};
@@ -16,8 +16,8 @@ impl Network<'_> {
         self.setup.cures.notify.as_ref().map(|n| n.delay_ns)
     }
 
-    /// Notices for the changes of an instant. A host gets a notice if its packets to another host reach a node whose
-    /// entry changed.
+    /// Notices for the changes of an instant. A host gets a notice if its packets to another host pass a node whose
+    /// route to that host has changed.
     pub(super) fn notices(&mut self, before: &Before, when: When) -> Vec<Told> {
         let delay_ns = if let When::After { delay_ns } = when { delay_ns } else { 0 };
         let pairs: BTreeSet<(usize, usize)> =
@@ -57,8 +57,8 @@ impl Network<'_> {
         }
     }
 
-    /// First change on the previous path from a host to another. Returns the node's new and old direction, and the
-    /// delays of the whole path before and after the change.
+    /// First node on the previous path from a host to another at which the route has changed. Returns the node's new
+    /// and old direction, and the delay of the whole path before and after the change.
     fn change(
         &self,
         before: &Before,
@@ -90,7 +90,7 @@ impl Network<'_> {
             When::After { .. } => self.delay_ns(node, told),
             When::Before => self.way_from(node, told, |at| then(at, told)).map(|way| way.iter().map(former_ns).sum()),
         };
-        // without a return path there are no acknowledgements; without a path to the host there is no notice
+        // without a return path, no acknowledgements can arrive; without a path to the host, the notice cannot arrive
         let answer_ns = back.zip(notice).map(|(back_ns, notice_ns)| back_ns as i64 - notice_ns as i64);
         let cause = NoticeCause::Change {
             from,
@@ -100,13 +100,14 @@ impl Network<'_> {
         Some((to, cause, old_delay_ns, new_delay_ns))
     }
 
-    /// Sends a host a false notice from the host's own station. `place` is the index of the notice in the setup's list.
+    /// Sends a false notice to a host, from the host's own station. `place` is the index of the false notice in the
+    /// setup's list.
     pub fn tell_falsely(&mut self, place: usize) -> Result<()> {
         let Some(&(t_ns, told, destination)) = self.setup.cures.notify.as_ref().and_then(|n| n.r#false.get(place))
         else {
             return Ok(());
         };
-        // if there is no route, nobody can know of a change
+        // a station without a route sends no notice, because it has no route that could change
         let known = self.station_of(told).and_then(|station| {
             let there_ns = self.delay_ns(station, destination)?;
             let back_ns = self.delay_ns(self.station_of(destination)?, told)?;
@@ -141,13 +142,14 @@ impl Network<'_> {
     }
 }
 
-/// Whether the notice `number` is lost if it leaves on the direction `to`. If only the number decided, the first notice
-/// of every run with this seed would have the same fate.
+/// Whether the notice `number` is lost if it leaves on the direction `to`; the result depends on the seed, the number
+/// and the direction. If it depended only on seed and number, the first notice of every run with the same seed would be
+/// lost, or none.
 fn is_lost(seed: u64, number: u32, to: usize, loss_ratio: f64) -> bool {
     uniform(substream(seed, "cures.notices", u64::from(number) << 32 | to as u64)) < loss_ratio
 }
 
-/// Converts a seed to a value between 0 and 1. The finalizer of splitmix64 makes the values of neighbouring seeds
+/// Converts a seed to a number between 0 and 1. The final step of splitmix64 makes the results for neighbouring seeds
 /// dissimilar.
 fn uniform(seed: u64) -> f64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);

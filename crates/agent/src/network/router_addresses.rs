@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Addresses and names of satellites, stations and routers. They exist only in runs with a shell. A node without an
-//! address cannot answer traceroute (net/ipv4/icmp.c, `icmp_route_lookup`). Nothing else needs an address.
+//! Addresses and names of satellites, stations and routers. Routers have addresses only in runs with a shell, so that
+//! they can answer traceroute (net/ipv4/icmp.c, `icmp_route_lookup`). Nothing else needs the address of a router.
 
 use crate::network::message;
 use crate::network::netlink::Batch;
@@ -25,14 +25,15 @@ pub fn set(batch: &mut Batch, node: usize, is_ipv6: bool) {
     message::address(batch, LOOPBACK, address, message::whole_prefix(address));
 }
 
-/// Lines of /etc/hosts. A router has its own name; a station's antenna is `ground-` plus the station's name.
+/// Lines of /etc/hosts, one per host and per router. A router has its own name, and a station's antenna has the name
+/// `ground-` plus the station's name.
 pub fn names(setup: &Setup) -> String {
     if setup.shell.is_none() {
         return String::new();
     }
     let routers = setup.nodes.iter().enumerate().filter(|(_, node)| node.kind != NodeKind::Host);
     let lines = routers.map(|(number, node)| {
-        // The station's plain name belongs to its host.
+        // The station's plain name is the name of its host.
         let prefix = if node.kind == NodeKind::Ground { "ground-" } else { "" };
         format!(
             "{} {prefix}{}\n",

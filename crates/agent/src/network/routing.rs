@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Routes of nodes to hosts, and routes of single paths. Packets follow a path by their TOS value.
+//! Routes of nodes to hosts; with source routing, one route per path. With source routing, packets follow a path by
+//! their TOS value.
 
 use super::{end_address, Network};
 use crate::base::error::{Error, Result};
@@ -19,7 +20,8 @@ impl Network<'_> {
             return Err(Error::Input(format!("host {host} has a route to itself in events.bin")));
         }
         if self.homes[node] != node {
-            // In the namespace that it shares, these would be routes of the other host; its own table has a default route
+            // A host that joins another host uses the other host's namespace. There, these routes would belong to the
+            // other host, so the joining host has a routing table of its own with a default route
             return Ok(());
         }
         let path = path.filter(|_| self.setup.source_routing);
@@ -46,7 +48,7 @@ impl Network<'_> {
         Ok(())
     }
 
-    /// Next hop of a node through an interface and a gateway.
+    /// Next hop of a node's route, through an interface and, if given, a gateway.
     pub(super) fn hop(&self, node: usize, ifindex: u32, gateway: Option<IpAddr>) -> Hop {
         let quickack = self.host_of_node[node].is_some_and(|h| self.setup.hosts[h].delayed_ack == DelayedAck::Off);
         Hop { ifindex, gateway, quickack }
@@ -60,8 +62,8 @@ impl Network<'_> {
         message::route(self.changing(node), address, tos, hop);
     }
 
-    /// Removes a path's route. Also removes the route for untagged packets if both are the same. If `path` is None,
-    /// removes only the route for untagged packets.
+    /// Removes a path's route. If it is also the route for untagged packets, removes that route as well. If `path` is
+    /// None, removes only the route for untagged packets.
     pub(super) fn remove_route(&mut self, node: usize, host: usize, path: Option<u32>) {
         let address = self.setup.hosts[host].address;
         let untagged = self.routes.get(&(node, host)).copied();
@@ -74,7 +76,7 @@ impl Network<'_> {
             }
         }
         if goes {
-            // the previous path used this direction, even if the node has another direction now
+            // the direction of the removed path, even if the node now uses another direction
             let before = self.routes.remove(&(node, host));
             if let Some(before) = before.filter(|_| self.setup.cures.at_switches()) {
                 self.before.routes.entry((node, host)).or_insert(before);
@@ -83,7 +85,7 @@ impl Network<'_> {
         }
     }
 
-    /// TOS value of a path to a host. If the value was assigned just now, the path's routes are added.
+    /// TOS value of a path to a host. If the path got this value in this call, also adds the path's routes.
     pub(super) fn tag(&mut self, host: usize, path: u32) -> u8 {
         let (tos, fresh) = self.tags[host].tos(path);
         if fresh {

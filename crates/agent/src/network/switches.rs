@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Actions that cures require of nodes when routes change at an instant.
+//! Actions that the cures require of nodes when routes change.
 
 use super::{Before, Network};
 use crate::network::directions::is_modelled;
@@ -8,7 +8,7 @@ use crate::network::tc::Say;
 use leowarp_timeline::setup::{Discipline, EndMarker, MoveQueue};
 use std::net::Ipv4Addr;
 
-/// A message to the leolink of a node's new direction.
+/// A message of a cure to the leolink of a node's new direction.
 pub(super) struct Told {
     pub to: usize,
     pub what: What,
@@ -25,12 +25,12 @@ pub(super) enum When {
     After {
         delay_ns: u64,
     },
-    /// Before the change. Paths are computed with the routes in force until then.
+    /// Before the change. The paths that the notices take are those in force until the change.
     Before,
 }
 
-/// The paths to a host before and after an instant, and their delays. The paths begin at the far ends of a node's old
-/// and new direction.
+/// The rests of the old and the new path of a switch, with their delays. A rest leads from the far end of a node's
+/// direction to the host.
 pub(super) struct Rests {
     old: Vec<usize>,
     new: Vec<usize>,
@@ -39,7 +39,7 @@ pub(super) struct Rests {
 }
 
 impl Network<'_> {
-    /// Messages that the cures send to nodes because of this instant's route changes.
+    /// Messages that the cures send to nodes because of the route changes of this instant.
     pub(super) fn told(&mut self) -> Vec<Told> {
         let before = std::mem::take(&mut self.before);
         let mut told = self.switches(&before);
@@ -49,13 +49,14 @@ impl Network<'_> {
         told
     }
 
-    /// Rests of the paths of a switch, from the far ends of `from` and `to` to the host. Contains the maximum time on
-    /// the old path, the minimum time on the new path, and both paths. None = packets on the old direction do not
-    /// arrive.
+    /// Rests of the old and the new path of a switch, from the far ends of `from` and `to` to the host. The result
+    /// contains the maximum time on the rest of the old path, the minimum time on the rest of the new path, and the
+    /// directions of both. None = packets on the old direction do not arrive.
     ///
-    /// For the old path the longest time of a packet counts, for the new path the shortest. If a delay falls at this
-    /// instant, earlier packets still have the old delay. Later packets wait for them at the far end of the link. If
-    /// the path is full, the last packet therefore takes as long as if the delay had not fallen.
+    /// The time on the old path is that of the slowest packet, and the time on the new path is that of the fastest. If
+    /// a link's delay falls at this instant, packets sent before it still have the old delay. At the far end of the
+    /// link, later packets wait for these earlier packets, because a link keeps their order. On a busy path, the last
+    /// packet therefore arrives as late as if the delay had not fallen.
     pub(super) fn rests(&self, before: &Before, host: usize, from: usize, to: usize) -> Option<Rests> {
         if self.say[from] == Some(Say::Flush) {
             return None;
@@ -85,7 +86,7 @@ impl Network<'_> {
                 Some(MoveQueue::Lost) => !is_gone,
                 None => false,
             };
-            // if no earlier packet arrives, packets have nothing to wait for
+            // if no packet arrives on the old path, packets of the new path need not wait
             let rests = self.rests(before, host, from, to);
             let hold = cures.hold.filter(|_| rests.is_some()).map(|hold| (hold.buffer_bytes, hold.full));
             let open = rests.as_ref().filter(|_| !self.directions[from].down).ok_or(Refused::NoOldWay);
@@ -114,13 +115,14 @@ impl Network<'_> {
         out
     }
 
-    /// Directions that a packet to a host takes on the present routes, beginning at the far end of `direction`. None =
-    /// the packet does not arrive.
+    /// Directions that a packet to a host takes on the present routes, from the far end of `direction` on. None = the
+    /// packet does not reach the host.
     fn way(&self, direction: usize, host: usize) -> Option<Vec<usize>> {
         self.way_from(self.receiving_node(direction), host, |at| self.routes.get(&(at, host)).copied())
     }
 
-    /// Directions from a node to a host. `next` returns the direction on which a node sends.
+    /// Directions from a node to a host. `next` returns the direction on which a node sends packets to the host; None =
+    /// the node has no route.
     pub(super) fn way_from(
         &self,
         node: usize,
@@ -128,7 +130,7 @@ impl Network<'_> {
         next: impl Fn(usize) -> Option<usize>,
     ) -> Option<Vec<usize>> {
         let (mut at, mut way) = (node, Vec::new());
-        // if a path has more hops than there are nodes, it is a loop
+        // a path with more hops than there are nodes is a loop
         while way.len() <= self.setup.nodes.len() {
             if at == self.setup.hosts[host].node {
                 return Some(way);
@@ -139,8 +141,8 @@ impl Network<'_> {
         None
     }
 
-    /// The node where the old and the new path of a switch meet. Each path is given by the node's direction and by its
-    /// rest.
+    /// The node at which the old and the new path of a switch meet. Each path is given by the switching node's
+    /// direction and the directions after it.
     fn merge(
         &self,
         (from, old): (usize, &[usize]),
@@ -154,7 +156,7 @@ impl Network<'_> {
             let by_old = enters(from, old, self.receiving_node(d))?;
             Some((by_old, d))
         });
-        // both paths lead to the host, so they meet behind the host's wire at the latest
+        // both paths lead to the host, so they meet at the host's own wire at the latest
         let (by_old, by_new) = met.ok_or(Refused::NoOldWay)?;
         if !self.takes_time(by_old) || !self.takes_time(by_new) {
             return Err(Refused::NoTime);
@@ -162,8 +164,8 @@ impl Network<'_> {
         Ok(Merge { marker: self.markers + 1, from: by_old, to: by_new, end_marker })
     }
 
-    /// Whether packets on a direction arrive later than they leave. On other directions leolink passes packets on
-    /// immediately.
+    /// Whether packets on a direction arrive later than they are sent. If a direction takes no time, leolink passes
+    /// packets on immediately.
     fn takes_time(&self, direction: usize) -> bool {
         let d = &self.directions[direction];
         let is_leolink = self.setup.links[direction / 2].discipline == Some(Discipline::Leolink);

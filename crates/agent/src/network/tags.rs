@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Path tags for source routing. A packet carries its path's tag in the TOS field, and routers have one route per tag.
 
-/// IPv4 routes of Linux 6.12 use three bits of the field (`IPTOS_TOS_MASK`, include/net/ip_fib.h), where 0 means "any".
-/// Seven paths to a destination can therefore be distinguished at the same time.
+/// IPv4 routes of Linux 6.12 use three bits of this field (`IPTOS_TOS_MASK`, include/net/ip_fib.h), and the value 0
+/// means "any". Seven paths to a destination can therefore have a tag at the same time.
 const TAGS: usize = 7;
 
-/// Paths to one destination that have a tag. The least recently used path comes first.
+/// Paths to one destination that have a tag, the least recently used path first.
 #[derive(Debug, Clone, Default)]
 pub struct Tags {
     recent: Vec<(u32, u8)>,
 }
 
 impl Tags {
-    /// TOS value of a path, and whether it was assigned just now. If the path has no tag, it takes the tag of the least
-    /// recently used path. The path then needs all its routes again.
+    /// TOS value of a path, and whether the path got this value in this call. A path without a tag gets the tag of the
+    /// least recently used path. The caller must then set the path's routes.
     pub fn tos(&mut self, path: u32) -> (u8, bool) {
         let (tag, fresh) = match self.recent.iter().position(|&(p, _)| p == path) {
             Some(i) => (self.recent.remove(i).1, false),

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Netlink messages for queueing disciplines: for the kernel's `netem`, and for `jitter`, which is a netem below the
-//! kernel's `tbf`. (`leolink` is leowarp's own discipline; `aqm` has the disciplines below a leolink.)
+//! Netlink messages for two queueing disciplines: the kernel's `netem`, and `jitter`, which is a netem as the child of
+//! the kernel's `tbf`. The module `leolink` has those for leowarp's own discipline, and `aqm` has those for its
+//! children.
 //!
-//! Before working on `jitter` read net/sched/sch_netem.c (netem_enqueue, tabledist, netem_change) and sch_tbf.c. If a
-//! netem has no rate, it sends each packet at the packet's own random time, so packets overtake each other. If it had a
-//! rate, it would keep the packets' order. The rate is therefore in tbf, which takes packets as they leave the delay
-//! line. Packets that are due but must wait for tbf stay in netem's queue. netem's limit therefore counts both waiting
-//! packets and packets in flight.
+//! Before working on `jitter` read net/sched/sch_netem.c (netem_enqueue, tabledist, netem_change) and sch_tbf.c. A
+//! netem without a rate sends each packet after the packet's own random delay, so packets overtake each other. A netem
+//! with a rate would keep the packets in order. The rate is therefore set in tbf, which takes packets when they leave
+//! netem's delay line. Packets that have left the delay line but must wait for tbf stay in netem's queue. netem's limit
+//! therefore counts waiting packets and packets in flight.
 
 use crate::network::netlink::{Batch, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_DELQDISC, RTM_NEWQDISC};
 use leowarp_timeline::setup::{QueueCounts, Resequence};
@@ -17,7 +18,7 @@ pub const TCA_OPTIONS: u16 = 2;
 const TC_H_ROOT: u32 = 0xffff_ffff;
 /// Handle of the root discipline, 1:0.
 const HANDLE: u32 = 0x0001_0000;
-/// The only class of tbf and of leolink is 1:1, and the discipline on it is 2:0.
+/// tbf and leolink have one class, 1:1; the discipline attached to it is 2:0.
 pub const CHILD_PARENT: u32 = 0x0001_0001;
 pub const CHILD_HANDLE: u32 = 0x0002_0000;
 
@@ -36,12 +37,12 @@ const TCA_NETEM_JITTER64: u16 = 11;
 const TCA_NETEM_PRNG_SEED: u16 = 14;
 /// Size of a frame's header.
 pub const ETHERNET_BYTES: u32 = 14;
-/// Without a rate, netem sorts packets by time. A falling delay would then reorder packets within the link. At this
-/// rate (2^40 byte/s) a frame takes 1 ns.
+/// A netem without a rate sorts packets by time, so a falling delay would reorder packets within the link. At this rate
+/// (2^40 byte/s), a frame takes 1 ns, and netem keeps the packets in order.
 const NETEM_UNSHAPED_BYTES_PER_S: u64 = 1 << 40;
 const NETEM_UNLIMITED_PKTS: u32 = 1 << 30;
 
-/// Target state of one direction of a link.
+/// Settings that one direction of a link should have.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Direction {
     /// `2 * link` from a to b, and `2 * link + 1` from b to a.
@@ -54,18 +55,18 @@ pub struct Direction {
     pub limit_bytes: Option<u32>,
     pub overhead_bytes: i32,
     pub seed: u64,
-    /// Whether the direction refuses packets.
+    /// Whether the direction refuses all packets.
     pub down: bool,
     pub jitter: Jitter,
-    /// For leolink: tables hold the rate (`has_capacity`), or delay and loss (`has_channel`). These values are never
-    /// sent.
+    /// For leolink: whether a table contains the rate (`has_capacity`), and whether a table contains delay and loss
+    /// (`has_channel`). Values that are in a table are never sent on their own.
     pub has_capacity: bool,
     pub has_channel: bool,
     pub in_order: bool,
     pub probe_bytes: u32,
-    /// For leolink: how the direction takes part in keeping packets in order.
+    /// For leolink: numbering and ordering of packets by the direction; None = it does neither.
     pub order: Option<Order>,
-    /// IP length of a full packet. It determines the size of delay lines and buckets.
+    /// IP length of a full packet. This length determines the size of delay lines and token buckets.
     pub full_packet_bytes: u32,
 }
 
@@ -85,33 +86,33 @@ impl Direction {
 /// (NETEM_DIST_SCALE). Without a table, the value is uniform between -`spread_ns` and `spread_ns`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Jitter {
-    /// At most i32::MAX, because netem would cap larger values.
+    /// At most i32::MAX, because netem caps larger values.
     pub spread_ns: u64,
     /// Index into the setup's tables.
     pub table: usize,
 }
 
-/// How a direction of a station's link takes part in keeping packets in order.
+/// Numbering and ordering of packets by a direction of a station's link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
-    /// Packets that are reordered here; None = no packets.
+    /// Packets whose order this station restores; None = no packets.
     pub resequence: Option<Resequence>,
     /// Whether the second copy of a packet is discarded.
     pub eliminates: bool,
-    /// Whether the station sends on this direction.
+    /// Whether this direction leads away from the station, so that the station numbers packets.
     pub numbers: bool,
-    /// Whether the station receives on this direction.
+    /// Whether this direction leads to the station, so that the station restores the order.
     pub restores: bool,
 }
 
-/// Selection of the settings of a direction to send to the kernel.
+/// Selection of the settings of a direction that are sent to the kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Say {
-    /// All settings, to create the discipline.
+    /// All settings, because the discipline is created.
     All,
     /// The settings that the timeline changes.
     Changes,
-    /// The settings that the timeline changes; in addition the direction loses its packets.
+    /// The settings that the timeline changes; in addition, the direction drops the packets that it holds.
     Flush,
 }
 
@@ -129,16 +130,16 @@ pub fn tcmsg_at(ifindex: u32, handle: u32, parent: u32) -> [u8; 20] {
     out
 }
 
-/// Converts a ratio to a share of 2^32, the format of netem and leolink. 1 becomes slightly less than 2^32.
+/// Converts a ratio to a share of 2^32, as netem and leolink expect it. 1 becomes slightly less than 2^32.
 pub fn share(ratio: f64) -> u32 {
     (ratio * 4_294_967_296.0).round().clamp(0.0, f64::from(u32::MAX)) as u32
 }
 
-/// Creates or changes a netem. If a change omits a setting, netem resets the setting to its default. Every message
+/// Creates or changes a netem. In a change, netem resets all settings that the message does not contain. Every message
 /// therefore contains all settings.
 pub fn netem(batch: &mut Batch, ifindex: u32, d: &Direction, counts: QueueCounts, say: Say) {
     if say == Say::Flush {
-        // only the removal of a netem makes it lose its packets
+        // a netem drops its packets only when it is removed
         batch.message(RTM_DELQDISC, 0, &tcmsg(ifindex));
     }
     let flags = if say == Say::Changes { 0 } else { NLM_F_CREATE | NLM_F_REPLACE };
@@ -167,12 +168,13 @@ fn netem_loss(d: &Direction) -> u32 {
     }
 }
 
-/// Creates a `jitter`, or sends its differences from `before`. A change does not affect packets that are held. Each of
-/// them keeps its random send time.
+/// Creates a `jitter`, or changes it by sending the differences from `before`. Packets that are already held keep the
+/// time at which they will be sent.
 ///
-/// In a netem, latency, jitter, limit and loss become 0 unless the message contains them. netem's table and the state
-/// of its random stream stay. If the seed were sent again, the stream would restart, and a change would repeat delays.
-/// A netem's table cannot be removed. A changed tbf has a full bucket, so its next frame may leave immediately.
+/// netem sets latency, jitter, limit and loss to 0 unless a message contains them. netem keeps its table and the state
+/// of its random stream. The seed is sent only once: if it were sent again, the stream would restart, and delays would
+/// repeat. The table of a netem cannot be removed. After a change, a tbf has a full bucket, so the next frame may leave
+/// immediately.
 pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Direction>, table: &[i16], flush: bool) {
     if flush {
         batch.message(RTM_DELQDISC, 0, &tcmsg(ifindex));
@@ -187,7 +189,7 @@ pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Di
         let mut parms = [0u8; 36];
         parms[1] = TC_LINKLAYER_ETHERNET;
         batch.attribute(TCA_TBF_PARMS, &parms).u64(TCA_TBF_RATE64, (d.rate_bps / 8).max(1));
-        // If the bucket were larger, two full frames could leave at once. If it were smaller, it would refuse a full
+        // With a larger bucket, two full frames could leave at once. With a smaller bucket, tbf would refuse a full
         // frame.
         batch.u32(TCA_TBF_BURST, d.full_bytes() as u32);
         batch.end(&options);
@@ -216,8 +218,9 @@ pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Di
     batch.end(&options);
 }
 
-/// Adds the overhead, which may be negative, to the length of each packet. This uses a size table without sizes. The
-/// size table must be on the root (qdisc_graft). A change without a size table removes it (qdisc_change).
+/// Makes a discipline count `overhead` bytes more per packet; the number may be negative. The kernel calls this setting
+/// a size table, which here has no sizes. Only the root discipline can have a size table (qdisc_graft). A change
+/// without a size table removes it (qdisc_change).
 fn overhead(batch: &mut Batch, d: &Direction) {
     let mut sizespec = [0u8; 24];
     sizespec[4..8].copy_from_slice(&d.overhead_bytes.to_ne_bytes());
@@ -226,8 +229,8 @@ fn overhead(batch: &mut Batch, d: &Direction) {
     batch.end(&stab);
 }
 
-/// netem's limit also counts packets in flight. To limit the waiting packets to `limit_pkts`, the limit also contains
-/// as many full frames as the delay line holds.
+/// netem's limit counts packets in flight as well as waiting packets. To allow `limit_pkts` waiting packets, this limit
+/// is therefore larger by the number of full frames in the delay line.
 fn netem_limit(d: &Direction, counts: QueueCounts) -> u32 {
     let Some(limit) = d.limit_pkts else { return NETEM_UNLIMITED_PKTS };
     match counts {
@@ -357,7 +360,7 @@ pub mod tests {
         assert_eq!((netem.2, netem.3), (0x1_0000, u32::MAX));
         assert_eq!(netem.4[12..24], [32, 0, 8, 128, 28, 0, 1, 0, 0, 0, 0, 0]);
         assert_eq!(netem.4[24..28], (-14i32).to_ne_bytes());
-        // the limit, then a loss of all packets
+        // the netem's limit, then a loss of all packets
         assert_eq!(netem.4[52..60], [0, 0, 0, 64, 255, 255, 255, 255]);
         assert_eq!(netem.4.len(), 12 + 32 + 4 + 24 + 12 + 12 + 12);
     }

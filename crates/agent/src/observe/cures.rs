@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Records what nodes and stations did at route changes. Reading /proc/leolink/switches, merges and orders removes the
-//! records that were read. Reading nodes does not.
+//! records that were read. Reading /proc/leolink/nodes removes nothing.
 
 use crate::base::context::Context;
 use crate::base::error::{Error, Result};
@@ -22,7 +22,7 @@ const NODES: (&str, usize) = ("/proc/leolink/nodes", 64);
 /// File and size of struct leolink_noticed.
 const NOTICES: (&str, usize) = ("/proc/leolink/notices", 64);
 const BUFFER_RECORDS: usize = 256;
-/// Value of REFUSED_IN_FLIGHT.
+/// Value of REFUSED_IN_FLIGHT in leolink.h.
 const IN_FLIGHT: u32 = 4;
 
 /// Writes the tables of the cures: `switches`, `merges`, `orders`, `nodetotals`.
@@ -31,7 +31,8 @@ pub fn write_rows(context: &Context) -> Result<()> {
     if !cures.any() {
         return Ok(());
     }
-    // this table is read first, because the removal of packets that still wait also removes their records
+    // this table comes first: reading the other files drops the packets that still wait, and so would change the nodes'
+    // counts
     node_totals(context)?;
     if cures.at_switches() {
         switches(context)?;
@@ -45,7 +46,7 @@ pub fn write_rows(context: &Context) -> Result<()> {
     Ok(())
 }
 
-/// For each marker, the record of the node where the two paths meet.
+/// For each marker, the record of the node where the old and the new path meet.
 fn merges() -> Result<BTreeMap<u32, [u8; MERGES.1]>> {
     let mut out = BTreeMap::new();
     records(MERGES, |r| {
@@ -103,7 +104,7 @@ fn switch(context: &Context, r: &[u8]) -> Result<Switch> {
         full_pkts: long(r, 88),
         copied_pkts: copies(96),
         copied_bytes: copies(104),
-        // if there is no marker, the record of the merge contains the reason
+        // if no marker was sent, the row of the table `merges` contains the reason
         refused: match refused {
             IN_FLIGHT => refused as u8,
             _ if context.setup.cures.duplicate_ns.is_none() || refused == 0 => u8::MISSING,
@@ -136,7 +137,7 @@ fn merge(context: &Context, switch: &Switch, refused: u32, record: Option<&[u8; 
     }
 }
 
-/// Number of packets that nodes hold at present, after the links have delivered them.
+/// Number of packets that nodes hold at present after links have delivered them.
 pub fn held_behind_links_pkts(setup: &Setup) -> Result<u64> {
     let mut held_pkts = 0;
     if setup.cures.any() {
@@ -156,7 +157,7 @@ fn node_totals(context: &Context) -> Result<()> {
     records(NODES, |r| {
         let direction = word(r, 0) as usize;
         let link = &setup.links[direction / 2];
-        // for the direction a to b, a sends and b receives
+        // on the direction a to b, a sends and b receives
         let is_a = (direction % 2 == 0) != (word(r, 4) != 0);
         let held_max_bytes = long(r, 24);
         let node = if is_a { link.a } else { link.b } as u32;
@@ -182,14 +183,14 @@ fn node_totals(context: &Context) -> Result<()> {
 fn notices(context: &Context) -> Result<()> {
     let mut rows = Rows::create(&context.header)?;
     let lead_ns = context.setup.cures.notify.as_ref().map_or(0, |notify| (-notify.delay_ns).max(0));
-    // records are sorted by number, because nodes receive the messages of an instant in the order of the nodes
+    // the records are sorted by number here, because nodes report them in the order of the nodes
     let mut all = BTreeMap::new();
     records(NOTICES, |r| {
         let flags = word(r, 12);
         let sent_ns = long(r, 32);
         let is_false = flags & 2 != 0;
         let row = Notice {
-            // leolink records when it received the message; a notice ahead is received the lead time before the change
+            // leolink records when it received the message. For a notice ahead, this is the lead time before the change
             t_ns: context.clock.of_monotonic_ns(long(r, 0) as i64) + if is_false { 0 } else { lead_ns },
             number: word(r, 8),
             to_direction: word(r, 16),
@@ -213,7 +214,7 @@ fn orders(context: &Context) -> Result<()> {
     let duplicates = context.setup.cures.duplicate_ns.is_some();
     let mut rows = Rows::create(&context.header)?;
     records(ORDERS, |r| {
-        // The source of a packet that a node itself sends (ICMP) is not a host.
+        // Packets that a node itself sends (ICMP) do not have a host as source.
         let Some(source_host) = host_of(context.setup, r, 0) else { return Ok(()) };
         let protocol = word(r, 8);
         let is_flow = protocol != 0;
@@ -237,13 +238,13 @@ fn orders(context: &Context) -> Result<()> {
     rows.flush()
 }
 
-/// Number of the host whose address is in a record.
+/// Number of the host whose address is at offset `at` of a record.
 fn host(setup: &Setup, record: &[u8], at: usize) -> Result<u32> {
     let address = &record[at..at + 4];
     host_of(setup, record, at).ok_or_else(|| Error::Input(format!("leolink has a record of no host: {address:?}")))
 }
 
-/// Number of the host whose address is in a record. None = no host has the address.
+/// Number of the host whose address is at offset `at` of a record. None = no host has the address.
 fn host_of(setup: &Setup, record: &[u8], at: usize) -> Option<u32> {
     let number = setup.hosts.iter().position(|host| host.short_address().to_be_bytes() == record[at..at + 4]);
     number.map(|n| n as u32)

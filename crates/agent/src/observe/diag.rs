@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads TCP_INFO of the sockets of programs. The agent has no descriptors of these sockets, so the kernel lists the
-//! sockets of each namespace (sock_diag(7)).
+//! Reads TCP_INFO of the sockets of programs. The agent has no descriptors of these sockets, so it asks the kernel to
+//! list the sockets of each namespace (sock_diag(7)).
 //!
-//! The connection to which a socket belongs is known only after the capture. Samples are kept until then.
+//! The flow to which a socket belongs is known only when the capture has ended. Samples are therefore stored until
+//! then.
 
 use crate::base::error::{Error, Result};
 use crate::flows::tcp_info::{BbrInfo, TcpInfo};
@@ -15,7 +16,7 @@ use leowarp_timeline::setup::Setup;
 use std::collections::{BTreeMap, BTreeSet};
 
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
-/// Kinds of attributes in an answer. The bit of a kind in a request is the kind minus one
+/// Kinds of attributes in an answer. In a request, a kind is selected by the bit with the number kind - 1
 /// (include/uapi/linux/inet_diag.h). If a socket uses BBR, a request for Vegas returns BBR's attribute
 /// (net/ipv4/tcp_bbr.c, `bbr_get_info`).
 const INET_DIAG_INFO: u16 = 2;
@@ -23,18 +24,18 @@ const INET_DIAG_VEGASINFO: u16 = 3;
 const INET_DIAG_CONG: u16 = 4;
 const INET_DIAG_BBRINFO: u16 = 16;
 /// All states of include/net/tcp_states.h except LISTEN (10), TIME_WAIT (6), NEW_SYN_RECV (12) and CLOSE (7). Sockets
-/// in these four have no TCP_INFO or no far end.
+/// in these four states have no TCP_INFO or no far end.
 const STATES: u32 = 0xfff & !(1 << 10 | 1 << 6 | 1 << 12 | 1 << 7);
 /// Size of struct inet_diag_msg: family, state, timer, retrans; both ends; five numbers.
 const MESSAGE_BYTES: usize = 4 + 48 + 20;
-/// Maximum number of samples. All plausible runs have far fewer. At 400 bytes per sample, this many take half a
-/// gigabyte of the guest's memory.
+/// Maximum number of samples. No sensible run has as many. At 400 bytes per sample, they take half a gigabyte of the
+/// guest's memory.
 const SAMPLES_MAX: usize = 1 << 20;
 
-/// The two ends of a connection as its socket sees them: local address and port, remote address and port.
+/// The two ends of a connection, as one of its sockets sees them: local address and port, remote address and port.
 pub type Ends = (u32, u16, u32, u16);
 
-/// State of a socket.
+/// State of a socket at one instant.
 #[derive(Debug)]
 pub struct Sample {
     pub info: TcpInfo,
@@ -44,11 +45,11 @@ pub struct Sample {
 
 /// Samples of the sockets at hosts that run programs.
 pub struct Diag {
-    /// Number in the setup of each host that runs programs, and the host's netlink socket.
+    /// For each host that runs programs: the host's number in the setup, and a netlink socket in its namespace.
     hosts: Vec<(usize, Netlink)>,
     /// Samples, indexed by host, ends and time.
     samples: BTreeMap<(usize, Ends, i64), Sample>,
-    /// For each flow of kind program: number and address of the source, then of the destination.
+    /// For each flow of kind program, the number and the address of its source host, and then of its destination host.
     ends: BTreeMap<usize, [(usize, u32); 2]>,
     /// Family of the sockets to list: AF_INET or AF_INET6.
     family: u8,
@@ -69,7 +70,7 @@ impl Diag {
         Ok(Some(Self { hosts, samples: BTreeMap::new(), ends, family: family_of(setup) }))
     }
 
-    /// Stores the present state of all these sockets.
+    /// Stores the present state of all sockets at these hosts.
     pub fn sample(&mut self, t_ns: i64) -> Result<()> {
         for (host, netlink) in &self.hosts {
             sockets(netlink, self.family, |ends, sample| {
@@ -86,7 +87,7 @@ impl Diag {
     }
 
     /// One row per sample of the sending socket of a connection. Also stores the socket's congestion control in the
-    /// connection.
+    /// connection's entry of `connections`.
     pub fn rows<'a>(&'a self, connections: &'a mut [Lived]) -> impl Iterator<Item = Socket> + 'a {
         let all: Vec<_> = connections.iter().map(|c| (c.connection.clone(), c.start_ns)).collect();
         connections.iter_mut().filter(|c| c.connection.is_tcp).flat_map(move |lived| {
@@ -94,7 +95,8 @@ impl Diag {
             let [source, destination] = self.ends[&c.program];
             let at_source = (source.1, c.source_port, destination.1, c.destination_port);
             let at_destination = (destination.1, c.destination_port, source.1, c.source_port);
-            // A socket may outlive its last packet, but not the first one of the next connection between its ports.
+            // Samples after the start of the next connection between the same ports belong to that connection, although
+            // a socket may outlive its last packet.
             let next = all.iter().filter(|(other, start_ns)| other.has_ports_of(c) && *start_ns > lived.start_ns);
             let until_ns = next.map(|(_, start_ns)| *start_ns).min().unwrap_or(i64::MAX);
             let range = (source.0, at_source, lived.start_ns)..(source.0, at_source, until_ns);
@@ -109,7 +111,7 @@ impl Diag {
     }
 }
 
-/// AF_INET or AF_INET6: of the sockets of a run.
+/// AF_INET or AF_INET6, the family of a run's sockets.
 pub fn family_of(setup: &Setup) -> u8 {
     (if setup.is_ipv6() { libc::AF_INET6 } else { libc::AF_INET }) as u8
 }
@@ -120,7 +122,7 @@ pub fn sockets(netlink: &Netlink, family: u8, mut each: impl FnMut(Ends, Sample)
         [INET_DIAG_INFO, INET_DIAG_VEGASINFO, INET_DIAG_CONG].iter().fold(0, |bits, kind| bits | 1 << (kind - 1));
     let mut request = vec![family, libc::IPPROTO_TCP as u8, wanted, 0];
     request.extend(STATES.to_ne_bytes());
-    // Any ends.
+    // zeros match any two ends
     request.extend([0; 48]);
     netlink.dump(SOCK_DIAG_BY_FAMILY, &request, |body| {
         if let Some((ends, sample)) = read(body) {
@@ -129,12 +131,12 @@ pub fn sockets(netlink: &Netlink, family: u8, mut each: impl FnMut(Ends, Sample)
     })
 }
 
-/// Reads one socket from an answer. None = the socket has no TCP_INFO.
+/// Reads one socket from an answer. None = the answer contains no TCP_INFO.
 fn read(body: &[u8]) -> Option<(Ends, Sample)> {
     let port = |at: usize| Some(u16::from_be_bytes([*body.get(at)?, *body.get(at + 1)?]));
     let address = |at: usize| Some(u32::from_be_bytes(body.get(at..at + 4)?.try_into().ok()?));
-    // struct inet_diag_sockid: the ports, then source and destination with 16 bytes each. For IPv4, only the first 4 of
-    // the 16 are used
+    // struct inet_diag_sockid begins with the two ports; source and destination follow with 16 bytes each. For IPv4,
+    // only the first 4 of these 16 bytes are used
     let short = if i32::from(*body.first()?) == libc::AF_INET6 { 12 } else { 0 };
     let ends = (address(8 + short)?, port(4)?, address(24 + short)?, port(6)?);
     let (mut info, mut bbr, mut congestion_control) = (None, None, None);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The result of a run: the fates of its packets, a check of the sums, and `end.json`.
+//! The result of a run: what happened to its packets, whether the sums agree, and `end.json`.
 
 use crate::base::clock::Clock;
 use crate::base::context::Context;
@@ -17,7 +17,7 @@ use serde_json::{json, Value};
 /// Facts about a flow that are known at the run's end.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FlowOutcome {
-    /// Start of the flow. For a connection, the time of its first packet.
+    /// Time at which the flow started. For a connection, the time of its first packet.
     pub start_ns: i64,
     /// For a connection of a program: time at which the answer to its first segment arrived.
     pub connect_ns: Option<i64>,
@@ -25,11 +25,13 @@ pub struct FlowOutcome {
     pub first_byte_ns: Option<i64>,
     /// Time at which the last payload that arrived reached the destination.
     pub last_byte_ns: Option<i64>,
-    /// Time at which all data had arrived. Only flows with a size have it.
+    /// Time at which all data had arrived. None = the flow has no size.
     pub complete_ns: Option<i64>,
-    /// Number of payload bytes that arrived at the destination. Each byte counts once.
+    /// Number of payload bytes that arrived at the destination. Each byte counts once, even if it arrived several
+    /// times.
     pub arrived_bytes: Option<u64>,
-    /// Number of duplicate acknowledgements that reached the source. None = not TCP, or no packet records.
+    /// Number of duplicate acknowledgements that reached the source. None = the flow is not TCP, or packets were not
+    /// recorded.
     pub duplicate_acks_pkts: Option<u64>,
     /// Round trips of the flow's data packets.
     pub round_trips: Option<Extremes>,
@@ -42,7 +44,7 @@ pub struct Outcome {
     pub flows: Vec<FlowOutcome>,
     /// Connections of programs, numbered after the flows of the setup.
     pub connections: Vec<Lived>,
-    /// Number of packets without an arrival or drop report, in addition to those that were lost between links.
+    /// Number of packets without a report of arrival or drop that no counter of losses between links explains.
     pub vanished_pkts: u64,
     pub warnings: Vec<String>,
     /// Contradictions between the results of the run.
@@ -50,7 +52,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The outcome of a run without packet truth, which contains what the receivers of transfers know.
+    /// The outcome of a run without packet truth, which contains only the counts of the receivers of transfers.
     pub fn of_receivers(setup: &Setup, transfers: &[Transfer]) -> Result<Self> {
         let flow = |f: &Flow| FlowOutcome { start_ns: f.start_ns, ..FlowOutcome::default() };
         let mut flows: Vec<_> = setup.flows.iter().map(flow).collect();
@@ -64,7 +66,8 @@ impl Outcome {
         Ok(Self { totals, flows, connections, vanished_pkts: 0, warnings, failures })
     }
 
-    /// Explains packets that vanished in a routing loop when their time to live ended. Every other loss is counted.
+    /// Explains packets that vanished in a routing loop, where their time to live ended. Other losses need no
+    /// explanation, because they are counted.
     pub fn explain_vanished(&mut self, expired_pkts: u64) {
         let vanished = self.vanished_pkts;
         if expired_pkts > 0 {
@@ -89,7 +92,8 @@ pub fn write_rows(context: &Context, links: &[LinkTotal], transfers: &[Transfer]
     for (flow, outcome) in flows.iter().enumerate() {
         let transfer = transfers.iter().find(|t| t.flow == flow);
         let mut row = flow_end(flow, transfer, outcome);
-        // A further subflow ends with its connection. Connections of programs, which follow the plan's flows, have none.
+        // A further subflow of Multipath TCP ends with its connection. Connections of programs, which have numbers
+        // after the plan's flows, have no subflows.
         let whole = context.setup.flows.get(flow).and_then(|of_plan| of_plan.subflow_of).unwrap_or(flow);
         if let Some(transfer) = transfers.iter().find(|t| t.flow == whole && t.is_mptcp()) {
             let complete_ns = transfer.complete_ns().filter(|_| context.setup.flows[whole].size_bytes.is_some());
@@ -118,9 +122,9 @@ fn flow_end(flow: usize, transfer: Option<&Transfer>, outcome: &FlowOutcome) -> 
     }
 }
 
-/// Writes `end.json`: every account of packets, and whether the accounts add up. If they do not, the run has failed.
-/// `programs` describes how user programs ended, if the run had any. If the run had user programs, the file also
-/// contains `clock`, because the programs have read the clock.
+/// Writes `end.json`: all sums of packets, and whether they agree. If they do not agree, the run has failed. `programs`
+/// describes how user programs ended, if the run had any. In this case, the file also contains `clock`, because
+/// programs may have stored times of the guest's clock.
 pub fn write_end(end_ns: i64, clock: Clock, links: &[LinkTotal], outcome: Outcome, programs: Vec<Value>) -> Result<()> {
     let mut accounts = Accounts { conservation: Vec::new(), failures: outcome.failures };
     links.iter().for_each(|link| accounts.add_link(link));
@@ -145,14 +149,14 @@ pub fn write_end(end_ns: i64, clock: Clock, links: &[LinkTotal], outcome: Outcom
     Ok(())
 }
 
-/// Sums of the packets that entered and left links, and flows.
+/// Sums of the packets that entered and left links, and sums of the packets of flows, which must agree.
 struct Accounts {
     conservation: Vec<Value>,
     failures: Vec<String>,
 }
 
 impl Accounts {
-    /// Links by netem are omitted, because netem does not count the packets that are offered to it.
+    /// Adds a link's packets. Omits links by netem, because netem does not count the packets that are offered to it.
     fn add_link(&mut self, link: &LinkTotal) {
         if link.offered_pkts == u64::MISSING {
             return;
@@ -232,7 +236,7 @@ mod tests {
             (outcome.warnings.len(), outcome.failures.len())
         };
         assert_eq!(vanished(3, 3), (1, 0));
-        // Answers of routers circulate in the routing loop, too.
+        // Answers of routers circulate in the routing loop as well, so more packets may have expired than vanished.
         assert_eq!(vanished(3, 5), (1, 0));
         assert_eq!(vanished(3, 2), (1, 1));
         assert_eq!(vanished(3, 0), (0, 1));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Queue lengths and traffic of each link. All leolinks are read together from /proc/leolink/links. netems are read
-//! from the statistics of queueing disciplines, with one dump per namespace. For a jitter, which is a netem under a
-//! tbf, the statistics of the tbf are used. These include packets that the netem holds or drops (tbf_enqueue). A packet
-//! counts as sent after it has left both.
+//! Queue lengths and traffic of each link. All leolinks are read together from /proc/leolink/links. For netems, the
+//! statistics of queueing disciplines are read, with one dump per namespace. A jitter is a netem as the child of a tbf;
+//! for a jitter, the statistics of the tbf are used. These statistics include packets that the netem holds or drops
+//! (tbf_enqueue). A packet counts as sent when it has left the tbf.
 
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
@@ -30,12 +30,12 @@ pub struct Queues {
     leolink: Option<File>,
     buffer: Vec<u8>,
     netems: Vec<usize>,
-    /// For each direction: waiting packets and bytes, and the maximum number of waiting packets since the previous
-    /// sample.
+    /// For each direction, the values of the previous sample: waiting packets, waiting bytes, and the maximum number of
+    /// waiting packets since the sample before it.
     last: Vec<(u32, u64, u32)>,
 }
 
-/// The counts that the kernel keeps for any queueing discipline.
+/// Counts that the kernel keeps for every queueing discipline.
 #[derive(Debug, Clone, Copy, Default)]
 struct Statistics {
     sent_pkts: u32,
@@ -46,7 +46,7 @@ struct Statistics {
 }
 
 impl Queues {
-    /// Opens /proc/leolink/links if the kernel has it. Also finds the directions whose netem must be queried.
+    /// Opens /proc/leolink/links if the kernel has it. Also finds the directions that are modelled by netem.
     ///
     /// # Errors
     /// If the file exists but cannot be opened.
@@ -63,14 +63,14 @@ impl Queues {
         })
     }
 
-    /// Size of the buffer for the content of /proc/leolink/links. Longer content causes an error. None = the file does
-    /// not exist.
+    /// Size of the buffer for the content of /proc/leolink/links. If the content is longer, reading fails. None = the
+    /// file does not exist.
     pub fn links_bytes(&self) -> Option<usize> {
         self.leolink.as_ref().map(|_| self.buffer.len())
     }
 
-    /// Adds a row for each queue that changed since the last sample. `links` is the present content of
-    /// /proc/leolink/links, if it was read already.
+    /// Adds a row for each queue that changed since the last sample. `links` is the content of /proc/leolink/links at
+    /// this instant; None = it has not been read yet.
     pub fn sample(&mut self, rows: &mut Rows<Queue>, network: &Network, t_ns: i64, links: Option<&[u8]>) -> Result<()> {
         for (direction, s) in self.netem_statistics(network)? {
             let now = (s.held_pkts, u64::from(s.held_bytes), u32::MISSING);
@@ -109,7 +109,7 @@ impl Queues {
         Ok(())
     }
 
-    /// Total traffic of each direction.
+    /// Total traffic of each direction since the run's start.
     pub fn totals(&mut self, network: &Network, clock: Clock) -> Result<Vec<LinkTotal>> {
         let netems = self.netem_statistics(network)?;
         let mut out: Vec<LinkTotal> = netems.into_iter().map(|(d, s)| netem_total(d as u32, &s)).collect();
@@ -182,7 +182,7 @@ fn statistics(attrs: &[u8]) -> Statistics {
     out
 }
 
-/// netem counts neither offered packets nor dropped bytes nor causes, so its sums cannot be checked.
+/// netem counts no offered packets, dropped bytes or causes, so its sums cannot be checked.
 fn netem_total(direction: u32, s: &Statistics) -> LinkTotal {
     LinkTotal {
         direction,
@@ -207,7 +207,7 @@ fn netem_total(direction: u32, s: &Statistics) -> LinkTotal {
     }
 }
 
-/// Replaces the longest queues in `totals` with those of an earlier reading.
+/// In `totals`, replaces the maxima of the queues by those of an earlier reading.
 pub fn with_maxima_of(totals: Vec<LinkTotal>, earlier: &[LinkTotal]) -> Vec<LinkTotal> {
     let then: BTreeMap<u32, &LinkTotal> = earlier.iter().map(|t| (t.direction, t)).collect();
     let with = |t: LinkTotal| match then.get(&t.direction) {
@@ -232,7 +232,7 @@ fn instant(clock: Clock, at_ns: u64) -> i64 {
     }
 }
 
-/// Fails if records are shorter than expected. If the kernel was built with an older leolink, their fields would be
+/// Fails if records are shorter than expected. An older leolink has shorter records, whose fields this program would
 /// misread.
 fn whole_records(bytes: usize) -> Result<()> {
     if bytes % LINK_RECORD_BYTES == 0 {

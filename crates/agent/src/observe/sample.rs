@@ -19,7 +19,7 @@ const NO_RTT_YET: u32 = 0;
 /// BBR's gains are fixed-point numbers (BBR_UNIT, net/ipv4/tcp_bbr.c).
 const BBR_GAIN_UNIT: f64 = 256.0;
 
-/// A value from the kernel, or the missing value if `is_given` is false.
+/// A value from the kernel, or the missing value if the kernel has no value (`is_given` is false).
 fn given(value: u32, is_given: bool) -> u32 {
     if is_given {
         value
@@ -37,15 +37,15 @@ fn bits(bytes: u64) -> u64 {
     }
 }
 
-/// Whether a transfer can send nothing although its connection is established. Data wait, none are in flight, and
-/// either nothing was ever sent or the window is 0.
+/// Whether a transfer cannot send although its connection is established. In this case, data wait, none are in flight,
+/// and either no data were ever sent or the window is 0.
 pub fn is_held_back(transfer: &Transfer) -> Result<bool> {
     let s = TcpInfo::read(transfer.sender())?;
     let nothing_leaves = s.tcpi_unacked == 0 && (s.tcpi_snd_cwnd == 0 || s.tcpi_bytes_sent == 0);
     Ok(s.is_established() && s.tcpi_notsent_bytes > 0 && nothing_leaves)
 }
 
-/// The sockets of sender and receiver. The receiver's socket is missing before the connection is accepted.
+/// Descriptors of the sockets of sender and receiver. The receiver has no socket before it has accepted the connection.
 type Ends = (i32, Option<i32>);
 
 fn ends(transfer: &Transfer) -> Ends {
@@ -56,8 +56,9 @@ fn sockets(ends: &[Ends]) -> Vec<i32> {
     ends.iter().flat_map(|&(sender, receiver)| [Some(sender), receiver]).flatten().collect()
 }
 
-/// Sleeps until an instant of the monotonic clock at which `transfers` and all links are sampled. The state that the
-/// samples need is read at the end of the sleep. Returns false if the call may have returned without sleeping.
+/// Sleeps until an instant of the monotonic clock at which `transfers` and all links are to be sampled. At the end of
+/// the sleep, the same call reads the state that these samples need. Returns false if the call may have returned
+/// without sleeping; the caller must then sleep itself.
 pub fn sleep_until(infos: &mut Infos, monotonic_ns: i64, transfers: &[&Transfer], links_bytes: usize) -> Result<bool> {
     let ends: Vec<Ends> = transfers.iter().map(|t| ends(t)).collect();
     infos.sleep_until(monotonic_ns, &sockets(&ends), links_bytes)
@@ -76,7 +77,8 @@ pub fn sample_sockets(rows: &mut Rows<Socket>, infos: &mut Infos, t_ns: i64, tra
     Ok(())
 }
 
-/// Row for a sender's socket at an instant. If the receiver's socket is known, the row also contains its state.
+/// Row of the table `sockets` for a sender's socket at one instant. If `r` is the receiver's socket, the row also
+/// contains values of that socket.
 pub fn socket_row(t_ns: i64, flow: usize, s: &TcpInfo, r: Option<&TcpInfo>, bbr: Option<BbrInfo>) -> Socket {
     let gain = |value: fn(&BbrInfo) -> u32| bbr.map_or(f64::MISSING, |b| f64::from(value(&b)) / BBR_GAIN_UNIT);
     let has_rtt = s.tcpi_rtt != NO_RTT_YET;
@@ -131,7 +133,8 @@ pub fn socket_row(t_ns: i64, flow: usize, s: &TcpInfo, r: Option<&TcpInfo>, bbr:
     }
 }
 
-/// The counters in /proc/net/snmp and /proc/net/netstat of every host. In a run over IPv6, those in snmp6 too.
+/// The counters in /proc/net/snmp and /proc/net/netstat of every host. In a run over IPv6, also those in
+/// /proc/net/snmp6.
 pub struct Counters {
     files: Vec<Vec<File>>,
     names: Vec<String>,
@@ -140,13 +143,13 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Opens /proc/net/snmp and /proc/net/netstat in the namespace of every host. Names are read only at the first
-    /// host, because all hosts run on the same kernel.
+    /// Opens /proc/net/snmp and /proc/net/netstat in the namespace of every host. The names of counters are read only
+    /// at the first host, because all hosts run on the same kernel.
     pub fn open(network: &Network, setup: &Setup) -> Result<Self> {
         let mut files = Vec::new();
         for host in &setup.hosts {
             if host.joins.is_some() {
-                // its namespace, and so its counters, are those of the host that it joins
+                // a joining host uses the namespace of the host that it joins, and so has that host's counters
                 files.push(Vec::new());
                 continue;
             }
@@ -169,7 +172,7 @@ impl Counters {
         Ok(counters)
     }
 
-    /// Name of each counter, such as `TcpExt.TCPTimeouts`. The index is the counter's number in the table.
+    /// Names of all counters, such as `TcpExt.TCPTimeouts`. The index of a name is the counter's number in the table.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -193,8 +196,8 @@ impl Counters {
         Ok(())
     }
 
-    /// Calls `each` for each counter of a host. Two files contain pairs of lines, `Tcp: names` and `Tcp: values`. Each
-    /// line of the third file has a name and a value, `Ip6InReceives 9`.
+    /// Calls `each` for each counter of a host. Two of the files contain pairs of lines, `Tcp: names` and `Tcp:
+    /// values`. The third file has one line per counter with a name and a value, `Ip6InReceives 9`.
     fn read(&mut self, host: usize, mut each: impl FnMut(&str, u64)) -> Result<()> {
         for file in &self.files[host] {
             let n = read_all(file, &mut self.buffer)?;
@@ -207,7 +210,8 @@ impl Counters {
             while let (Some(names), Some(values)) = (lines.next(), lines.next()) {
                 let mut names = names.split_ascii_whitespace();
                 let group = names.next().unwrap_or_default().trim_end_matches(':');
-                // columns of `IcmpMsg` appear only after a message of their type; `Icmp` contains the sums
+                // a column of `IcmpMsg` appears only after a message of its type; it is skipped, because `Icmp`
+                // contains the sums
                 if group == "IcmpMsg" {
                     continue;
                 }
@@ -223,8 +227,8 @@ impl Counters {
     }
 }
 
-/// Converts the line `Ip6InReceives 9` to the counter `Ip6.InReceives`. Types of ICMP appear only after a message of
-/// the type. They are skipped, because `Icmp6` contains the sums.
+/// Converts the line `Ip6InReceives 9` to the counter `Ip6.InReceives`. A counter of an ICMP type appears only after a
+/// message of this type. These counters are skipped, because counters such as `Icmp6InMsgs` contain their sums.
 fn of_ipv6(text: &str, each: &mut impl FnMut(&str, u64)) {
     for (name, value) in text.lines().filter_map(|line| line.split_once(char::is_whitespace)) {
         let Some((group, rest)) = name.split_once('6').filter(|(_, rest)| !rest.contains("Type")) else { continue };
@@ -234,12 +238,12 @@ fn of_ipv6(text: &str, each: &mut impl FnMut(&str, u64)) {
     }
 }
 
-/// Number of packets lost between links, in the whole guest.
+/// Number of packets lost between links, over the whole guest.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LostBetweenLinks {
     /// Packets for which a router had no route (net/ipv4/route.c).
     pub no_route_pkts: u64,
-    /// Packets dropped because the queue of a neighbour was full during address resolution (net/core/neighbour.c).
+    /// Packets dropped because a neighbour's queue was full while its address was resolved (net/core/neighbour.c).
     pub unresolved_pkts: u64,
 }
 
@@ -253,8 +257,8 @@ impl LostBetweenLinks {
     }
 }
 
-/// Number of packets whose time to live ended in the namespace of the calling thread. net/ipv4/ip_forward.c counts them
-/// as errors of the header, and so does ip6_forward. No other errors of the header occur here.
+/// Number of packets whose time to live ended in the namespace of the calling thread. net/ipv4/ip_forward.c and
+/// ip6_forward count them as header errors. No other header errors occur in these namespaces.
 pub fn expired_pkts(is_ipv6: bool) -> Result<u64> {
     if is_ipv6 {
         return counter_of_ipv6("Ip6InHdrErrors");
@@ -270,7 +274,7 @@ pub fn no_route_pkts() -> Result<u64> {
     counter_of_ipv6("Ip6InNoRoutes")
 }
 
-/// An IPv6 counter of the calling thread's namespace. Each line of the file has a name and a number.
+/// An IPv6 counter of the calling thread's namespace. Each line of the file has a counter's name and value.
 fn counter_of_ipv6(name: &str) -> Result<u64> {
     let path = "/proc/thread-self/net/snmp6";
     let text =
@@ -279,15 +283,15 @@ fn counter_of_ipv6(name: &str) -> Result<u64> {
     value.ok_or_else(|| Error::Broken(format!("{path} has no {name}")))
 }
 
-/// Reads the number of header errors. The file has a line of names, `Ip: ... | InHdrErrors ...`, and a line of numbers
-/// below it.
+/// Reads the number of header errors. The file has a line with names, `Ip: ... | InHdrErrors ...`, followed by a line
+/// with numbers.
 fn header_errors(text: &str) -> Option<u64> {
     let mut lines = text.lines().filter(|line| line.starts_with("Ip:")).map(str::split_ascii_whitespace);
     let column = lines.next()?.position(|name| name == "InHdrErrors")?;
     lines.next()?.nth(column)?.parse().ok()
 }
 
-/// Sums a column of a file with a line of names and then one line of hexadecimal numbers per processor.
+/// Sum of a column in a file that has a line of names, and then one line of hexadecimal numbers per processor.
 fn statistic(path: &str, name: &str) -> Result<u64> {
     let text =
         std::fs::read_to_string(path).map_err(|source| Error::Kernel { attempt: format!("read {path}"), source })?;
@@ -297,8 +301,8 @@ fn statistic(path: &str, name: &str) -> Result<u64> {
     lines.map(value).sum::<Option<u64>>().ok_or_else(|| Error::Broken(format!("{path} has no column {name}")))
 }
 
-/// Reads a file of /proc in a single call, because the kernel returns the whole content at once. A second call to
-/// detect the end would cost another system call.
+/// Reads a file of /proc in a single call, in which the kernel returns the whole content. A second call, which would
+/// show the file's end, is not needed.
 pub fn read_all(file: &File, buffer: &mut [u8]) -> Result<usize> {
     let n =
         file.read_at(buffer, 0).map_err(|source| Error::Kernel { attempt: "read a file of /proc".into(), source })?;

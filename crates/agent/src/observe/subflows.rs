@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! TCP_INFO of the subflows of Multipath TCP. Their sockets have no descriptor: the kernel lists them (sock_diag(7)), and
-//! their addresses say which flow each one is.
+//! TCP_INFO of the subflows of Multipath TCP. The agent has no descriptors of their sockets, so the kernel lists these
+//! sockets (sock_diag(7)). The addresses of a socket identify its flow.
 
 use crate::base::error::Result;
 use crate::base::table::Rows;
@@ -15,16 +15,16 @@ use std::collections::BTreeMap;
 
 /// Sampler of the subflows of all connections.
 pub struct Subflows {
-    /// Sockets of netlink, in each namespace with ends of connections.
+    /// Netlink sockets, one in each namespace that contains an end of a connection.
     namespaces: Vec<Netlink>,
-    /// By flow that is a whole connection: addresses of source and destination of the flow and of each further subflow,
-    /// with their numbers.
+    /// For each connection, by the number of its flow: source address, destination address and flow number of its first
+    /// and of each further subflow.
     ends: BTreeMap<usize, Vec<(usize, u32, u32)>>,
     family: u8,
 }
 
 impl Subflows {
-    /// None = no flow is of Multipath TCP.
+    /// None = no flow uses Multipath TCP.
     pub fn open(network: &Network, setup: &Setup) -> Result<Option<Self>> {
         if !setup.has_mptcp() {
             return Ok(None);
@@ -50,7 +50,7 @@ impl Subflows {
         }))
     }
 
-    /// Adds a row for each established subflow of some connections, by the flows that are the whole connections.
+    /// Adds a row for each established subflow. `wholes` contains the numbers of the connections' flows.
     pub fn sample(&self, rows: &mut Rows<Socket>, t_ns: i64, wholes: &[usize]) -> Result<()> {
         if wholes.is_empty() {
             return Ok(());

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How receivers acknowledge: the number of segments per acknowledgement, how long the first of them waited, and the
-//! number of duplicates that reach the sender. This module has no side effects.
+//! How receivers acknowledge: the number of segments per acknowledgement, the time for which the first of these
+//! segments waited, and the number of duplicate acknowledgements that reach the sender. This module has no side
+//! effects.
 //!
-//! An acknowledgement covers all data segments that arrived since the previous one, in order or not. The receiver's
-//! rule for delayed acknowledgements also counts all of them (RFC 5681, 4.2), even if a hole prevents the
-//! acknowledgement number from advancing.
+//! An acknowledgement answers all data segments that arrived since the previous acknowledgement, in order or not. A
+//! receiver that delays acknowledgements counts segments in the same manner (RFC 5681, 4.2), even if a hole prevents
+//! the acknowledgement number from advancing.
 
 use crate::packets::frame::Parsed;
 use crate::packets::truth::FLAG_ACK;
@@ -21,18 +22,18 @@ const FLAG_SYN_OR_RST: u8 = 2 | 4;
 pub struct Acks {
     /// Arrival time of the first unacknowledged segment, and the number of unacknowledged segments.
     waiting: Option<(i64, u32)>,
-    /// Count of acknowledgements per number of segments and waiting time of the first segment. The time is i64::MIN if
-    /// no segment waited.
+    /// Number of acknowledgements, by the number of segments that they answer and by the waiting time of the first
+    /// segment. The waiting time is i64::MIN if an acknowledgement answers no segment.
     sent: BTreeMap<(u32, i64), u64>,
     /// End of the data that the source has sent.
     sent_until: Option<u32>,
-    /// Number and window of the last acknowledgement that reached the source.
+    /// Acknowledgement number and window of the last acknowledgement that reached the source.
     last: Option<(u32, u16)>,
     duplicates: u64,
 }
 
 impl Acks {
-    /// Processes a segment at an end of its flow's path, where it leaves or arrives.
+    /// Processes a segment that leaves or arrives at an end of its flow.
     pub fn passes(&mut self, packet: &Parsed, leaves: bool) {
         let seen = &packet.seen;
         match (packet.direction, leaves) {
@@ -53,8 +54,9 @@ impl Acks {
                 *self.sent.entry(kind).or_default() += 1;
             }
             (1, false) if seen.flags & (FLAG_ACK | FLAG_SYN_OR_RST) == FLAG_ACK => {
-                // RFC 5681, 2 defines a duplicate. An acknowledgement with a smaller window still counts as a
-                // duplicate, as in Linux (FLAG_NOT_DUP): the window shrinks as out-of-order segments fill the buffer
+                // RFC 5681, 2 defines a duplicate acknowledgement. An acknowledgement with a smaller window counts as a
+                // duplicate as well, as in Linux (FLAG_NOT_DUP), because the window shrinks while out-of-order segments
+                // fill the buffer
                 let repeats = self.last.is_some_and(|(ack, window)| ack == seen.ack && packet.window <= window);
                 let is_outstanding = self.sent_until.is_some_and(|until| until != seen.ack);
                 let is_bare = seen.len_bytes == 0 && seen.flags & FLAG_FIN == 0;
@@ -73,7 +75,7 @@ impl Acks {
         self.duplicates
     }
 
-    /// Rows to write for a flow.
+    /// Rows of the table `acks` for a flow.
     pub fn rows(&self, flow: u32) -> impl Iterator<Item = AckWait> + '_ {
         self.sent.iter().map(move |(&(segments_pkts, wait_ns), &acks_pkts)| AckWait {
             flow,

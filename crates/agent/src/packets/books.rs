@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Records of the packets of all flows, and the mapping from a program's packets to flows.
+//! Records of the packets of all flows, and how a program's packet is assigned to a flow.
 
 use crate::base::error::{Error, Result};
 use crate::packets::acks::Acks;
@@ -25,7 +25,8 @@ pub struct Books {
 }
 
 impl Books {
-    /// Adds a flow for a connection of the flow `program`, which was first seen at the run time `t_ns`.
+    /// Adds a flow for a connection of the programs of flow `program`. The connection was first seen at the run time
+    /// `t_ns`.
     pub fn open(&mut self, program: usize, kind: FlowKind, t_ns: i64) {
         let like = &self.flows[program];
         self.flows.push(Flow { kind, start_ns: t_ns, stop_ns: t_ns, program: None, ..like.clone() });
@@ -40,10 +41,10 @@ impl Books {
 /// State that is needed to assign packets of programs to flows.
 pub struct Programs {
     pub connections: Connections,
-    /// Number of packets between hosts of programs that belong to no connection. These are neither TCP nor UDP, or are
-    /// later fragments.
+    /// Number of packets between hosts of programs that were assigned to no connection. They are neither TCP nor UDP,
+    /// or are fragments other than the first.
     pub unfollowed_pkts: u64,
-    /// For each flow, the time at which the answer to the first segment reached the host that opened the connection.
+    /// For each flow, the time at which the host that opened the connection got the answer to its first segment.
     pub connected_ns: BTreeMap<usize, i64>,
     /// IPv4 address of each host of the setup.
     pub addresses: Vec<u32>,
@@ -51,7 +52,7 @@ pub struct Programs {
 
 impl Programs {
     /// Finds the flow of a packet that passes the wire of `host`, and returns the packet's parsed fields. None = the
-    /// packet does not belong to a program.
+    /// packet does not belong to any program.
     pub fn follow(
         &mut self,
         books: &mut Books,
@@ -61,7 +62,7 @@ impl Programs {
         end_ns: i64,
     ) -> Result<Option<Parsed>> {
         let Self { connections, unfollowed_pkts, connected_ns, addresses } = self;
-        // A connection that begins after the run's end does not belong to the run.
+        // A connection that begins after the run's end is not part of the run.
         let mut place = |p: &Foreign| if t_ns < end_ns { connections.pass(host, p) } else { connections.find(host, p) };
         let Some((packet, place)) = frame::parse_foreign(t_ns, ip).and_then(|p| Some((p, place(&p)?))) else {
             let counts = leaves && t_ns < end_ns && !frame::is_icmp_error(ip) && connections.has_host(addresses[host]);

@@ -2,7 +2,8 @@
 //! The thread that turns captured packets of hosts, and drops of links, into packet truth.
 //!
 //! The thread sleeps until data can be read ([`Wires`]). Departures are recorded immediately. Arrivals and drops wait
-//! until the sender's wire has been read up to their time, because packet sockets deliver blocks at different moments.
+//! until the sender's wire has been read up to their time, because different packet sockets deliver their blocks at
+//! different moments.
 
 use crate::base::clock::Clock;
 use crate::base::context::Context;
@@ -32,19 +33,20 @@ use std::thread::JoinHandle;
 
 /// Length of the headers of Ethernet and IP, and of the TCP header or the datagram number.
 const SNAP_HEADERS_BYTES: u32 = 64;
-/// The same for IPv6, including Ethernet's header.
+/// Number of captured bytes for IPv6, including Ethernet's header.
 const SNAP_IPV6_BYTES: u32 = 14 + short::NEEDED_BYTES as u32;
 const SYN_ACK: u8 = FLAG_SYN | FLAG_ACK;
-/// A packet is lost if nothing reported its arrival or drop for this long. Memory holds all packets sent since.
+/// If nothing reports a packet's arrival or drop for this long, the packet counts as lost. Memory holds all packets
+/// that were sent within this time.
 const SILENCE_NS: i64 = 60_000_000_000;
 
-/// Time after the last packet at which everything has been delivered to the thread.
+/// Time after the last packet at which the thread has received all frames and all reports of drops.
 pub const FLUSH_NS: i64 = LAG_NS + 100_000_000;
 
-/// Results that the thread needs at the end of the run.
+/// Counts that the thread needs at the end of the run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Held {
-    /// Packets inside links when the run ended; None = not every link counts them.
+    /// Packets inside links when the run ended; None = at least one link does not count them.
     pub held_pkts: Option<u64>,
     pub lost_between_links: LostBetweenLinks,
 }
@@ -52,7 +54,7 @@ pub struct Held {
 /// A host whose wire is captured.
 struct Host {
     index: usize,
-    /// Run time up to which its wire has been read.
+    /// Run time up to which the host's wire has been read.
     read_until_ns: i64,
     arrivals: VecDeque<(usize, Seen)>,
     pcap: Option<PcapNg>,
@@ -78,7 +80,7 @@ impl Host {
         Ok((wire, Self { index, read_until_ns: i64::MIN, arrivals: VecDeque::new(), pcap }))
     }
 
-    /// Processes a frame on the wire. A departure is recorded at once; an arrival is kept until all earlier departures
+    /// Processes a frame on the wire. A departure is recorded at once; an arrival waits until all earlier departures
     /// are known.
     fn see(
         &mut self,
@@ -112,7 +114,8 @@ impl Host {
             books.acks[parsed.flow].passes(&parsed, frame.outgoing);
         }
         if frame.outgoing && is_end {
-            // Packets that leave after the end are not part of the run (resets from sockets that are being closed).
+            // Packets that leave after the run's end, such as resets from sockets that are closed, are not part of the
+            // run.
             if t_ns < end_ns {
                 let place = books.streams[stream].sent(parsed.seen);
                 if let (Some(place), 0) = (place, parsed.direction) {
@@ -133,7 +136,7 @@ struct Dropped {
     loss: Loss,
 }
 
-/// The thread's work.
+/// State of the capture thread.
 pub struct Capture {
     clock: Clock,
     ending: Arc<Ending>,
@@ -148,7 +151,7 @@ pub struct Capture {
     drops: Drops,
     dropped: VecDeque<Dropped>,
     drop_rows: Rows<Drop>,
-    /// Cause assigned to packets that have neither an arrival nor a drop report, and the number of these packets.
+    /// Cause for packets that have neither an arrival nor a drop report, and the number of such packets.
     silence: u8,
     silent_pkts: u64,
     failures: Vec<String>,
@@ -184,10 +187,10 @@ impl Capture {
             FlowKind::Ping => Numbers::Packets(16),
             FlowKind::Udp | FlowKind::Program => Numbers::Packets(32),
         };
-        // A size is one of the connection, and how much of it a subflow carries is not known before.
+        // The size belongs to the whole connection. How much of it a subflow will carry is not known in advance.
         let size_bytes = |f: &Flow| f.size_bytes.filter(|_| !f.is_mptcp);
-        // Links report their losses. A packet that disappeared without a report was lost between links: it had no route
-        // or, if neighbours are resolved, perhaps waited in a neighbour's queue.
+        // The links report their losses. A packet without any report was therefore lost between links: there was no
+        // route for it or, if neighbours are resolved, it may have been dropped from a neighbour's queue.
         let reports_all = |l: &Link| !l.is_modelled() || (l.discipline == Some(Discipline::Leolink) && !l.arp);
         let silence = if setup.links.iter().all(reports_all) { CAUSE_NO_ROUTE } else { CAUSE_UNKNOWN };
         let streams =
@@ -222,9 +225,9 @@ impl Capture {
         })
     }
 
-    /// Starts the thread. If the thread fails, the run fails at once.
+    /// Starts the capture thread. If the thread fails, the run fails at once.
     pub fn start(self) -> Result<Capturing> {
-        // SAFETY: plain system call.
+        // SAFETY: this is a plain system call.
         let event = check(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) }, "make an eventfd")?;
         let held = Arc::new(Mutex::new(Held::default()));
         let held_at_end = held.clone();
@@ -245,7 +248,7 @@ impl Capture {
             check(unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as u64, -1) }, "wait for captured packets")?;
             let over = fds.last().is_some_and(|f| f.revents != 0);
             let has_drops = over || !self.wires.are_by_taps() || fds.iter().any(|f| f.revents & libc::POLLPRI != 0);
-            // If more data arrives in the meantime, the next poll returns at once.
+            // If more data arrive during this loop, the next poll returns at once.
             while self.read_wires(over)? && over {
                 self.conclude(has_drops)?;
             }
@@ -257,7 +260,7 @@ impl Capture {
         }
     }
 
-    /// Processes everything that has been read so far.
+    /// Matches and settles packets, as far as the wires have been read.
     fn conclude(&mut self, has_drops: bool) -> Result<()> {
         if has_drops {
             self.read_drops()?;
@@ -269,7 +272,7 @@ impl Capture {
         self.settle(until_ns.saturating_sub(SILENCE_NS))
     }
 
-    /// Whether more data may be available.
+    /// Reads the wires. Returns whether more data may be available.
     fn read_wires(&mut self, is_end: bool) -> Result<bool> {
         let Self { clock, ending, books, own_flows, subflows, wires, hosts, programs, .. } = self;
         let end_ns = ending.end_ns();
@@ -300,9 +303,9 @@ impl Capture {
         })
     }
 
-    /// Processes arrivals and drops before `until_ns`, sorted by time. If several copies of a packet are
-    /// indistinguishable, the first report is assigned to the copy that was sent first. All departures before that time
-    /// are known. Departures at exactly that time may not have been read yet.
+    /// Processes arrivals and drops before `until_ns`, sorted by time. If copies of a packet are indistinguishable, the
+    /// first report is assigned to the copy that was sent first. All departures before `until_ns` are known at this
+    /// time. Departures at exactly `until_ns` may still be unread.
     fn match_until(&mut self, until_ns: i64) -> Result<()> {
         let end_ns = self.ending.end_ns();
         while let Some(drop) = pop_if(&mut self.dropped, |d| d.t_ns < until_ns) {
@@ -315,8 +318,7 @@ impl Capture {
                     row.seq = seq.max(0) as u64;
                     row.len_bytes = seen.len_bytes;
                 } else if drop.t_ns < end_ns {
-                    // A packet that left after the end is not a loss of any flow: the link counts it, but the run does
-                    // not.
+                    // A packet that left after the run's end is not a loss of any flow: only the link counts it.
                     self.failures.push(format!("flow {flow}: a packet was dropped that never left: {seen:?}"));
                 }
             }
@@ -374,8 +376,8 @@ impl Capture {
         result
     }
 
-    /// Decides the fate of packets without an arrival or drop report. Returns how many of them no loss counter
-    /// explains.
+    /// Decides what happened to packets without an arrival or drop report. Returns a warning or None, and the number of
+    /// these packets that no counter of losses explains.
     fn judge_silence(&self, held: Held) -> (Option<String>, u64) {
         let between = held.lost_between_links;
         let (silent, elsewhere) = (self.silent_pkts, between.no_route_pkts + between.unresolved_pkts);
@@ -392,7 +394,7 @@ impl Capture {
 
     fn finish(mut self, held: Held) -> Result<Outcome> {
         self.match_until(i64::MAX)?;
-        // Links still hold some of the packets without a report. These packets, the latest ones, are in flight.
+        // Some packets without a report are still in links. The packets that were sent last are assumed to be these.
         let unsettled: usize = self.books.streams.iter_mut().map(|s| s.unsettled().count()).sum();
         let mut in_flight = held.held_pkts.unwrap_or(0).min(unsettled as u64) as usize;
         self.silent_pkts += (unsettled - in_flight) as u64;
@@ -469,7 +471,7 @@ impl Capture {
     }
 }
 
-/// Records a packet whose fate is known. The packets of an account are passed in order of sending.
+/// Records a packet that is settled. The packets of an account must be passed in the order in which they were sent.
 fn enter(
     account: usize,
     packet: &Packet,
@@ -484,7 +486,7 @@ fn enter(
     lost_between_links(account, packet).map_or(Ok(()), |row| drop_rows.push(&row))
 }
 
-/// Row for a lost packet whose drop no link reported. The time of its loss is unknown, so its sending time is used
+/// Row for a lost packet whose loss no link has reported. Its time of loss is unknown, so the row has its sending time
 /// instead.
 fn lost_between_links(account: usize, packet: &Packet) -> Option<Drop> {
     let loss = packet.loss.filter(|loss| loss.direction.is_none())?;

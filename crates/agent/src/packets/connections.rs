@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Connections of programs: finds the flow of a packet whose ports are not known in advance. This module has no side
+//! Connections of programs: finds the flow of a packet whose ports were not known in advance. This module has no side
 //! effects.
 //!
 //! A connection is identified by protocol (TCP or UDP) and by the address and port of both ends. For TCP, the sequence
-//! number of the first segment also identifies it. If a SYN between the same ports has another sequence number, it
-//! begins another connection (RFC 9293, 3.4.1). A connection becomes a flow when its first packet is seen. Its number
-//! follows those of the setup's flows.
+//! number of its first segment is part of its identity. A SYN between the same ports with another sequence number
+//! therefore begins a new connection (RFC 9293, 3.4.1). A connection becomes a flow when its first packet is seen. Its
+//! flow number comes after those of the setup's flows.
 
 use crate::packets::frame::{Foreign, Tuple};
 use crate::packets::truth::{FLAG_ACK, FLAG_SYN};
@@ -13,7 +13,8 @@ use leowarp_timeline::setup::{FlowKind, Setup};
 use serde_json::{json, Value};
 use std::collections::BTreeMap;
 
-/// Records of a connection need some 20 KiB. If a run has more connections than this, it is assumed to be a mistake.
+/// The records of one connection need some 20 KiB. A run with more connections than this is assumed to be a mistake,
+/// and fails.
 pub const CONNECTIONS_MAX: usize = 8192;
 
 /// The hosts and ports of a flow of kind program.
@@ -38,13 +39,13 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Whether `other` is a connection between the same ends at another time.
+    /// Whether `other` is between the same hosts and ports, but is another connection.
     pub fn has_ports_of(&self, other: &Self) -> bool {
         let ends = |c: &Self| (c.program, c.is_tcp, c.source_port, c.destination_port);
         ends(self) == ends(other)
     }
 
-    /// Kind of flow as which the connection is recorded.
+    /// Kind of flow under which the connection is recorded.
     pub fn kind(&self) -> FlowKind {
         if self.is_tcp {
             FlowKind::Tcp
@@ -54,7 +55,7 @@ impl Connection {
     }
 }
 
-/// A connection that has ended, or was open when the run ended.
+/// A connection that was seen in the run, whether or not it has ended.
 #[derive(Debug, Clone)]
 pub struct Lived {
     pub flow: usize,
@@ -79,13 +80,13 @@ impl Lived {
     }
 }
 
-/// Connection to which a packet belongs.
+/// Where a packet belongs: its flow and its direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Place {
     pub flow: usize,
     /// 0 = from the flow's source, 1 = to the source.
     pub direction: usize,
-    /// The packet is the first of its connection.
+    /// Whether the packet is the first of its connection.
     pub is_new: bool,
 }
 
@@ -96,14 +97,14 @@ pub struct Connections {
     /// Number of the first connection's flow.
     first_flow: usize,
     all: Vec<Connection>,
-    /// Latest connection between two ends, for each host at which a packet was seen.
+    /// For each host and pair of ends, the latest connection of which this host has seen a packet.
     latest: BTreeMap<(usize, Tuple), usize>,
-    /// Connections by TCP's initial sequence number.
+    /// TCP connections, by their ends and their initial sequence number.
     opened: BTreeMap<(Tuple, u32), usize>,
 }
 
 impl Connections {
-    /// Begins without connections, with the setup's flows of kind program.
+    /// Creates the list without connections, for the setup's flows of kind program.
     pub fn new(setup: &Setup) -> Self {
         let address = |host: usize| setup.hosts[host].short_address();
         let of = |(flow, program): (usize, &leowarp_timeline::setup::Flow)| {
@@ -133,8 +134,8 @@ impl Connections {
         &self.all
     }
 
-    /// Finds the connection of a packet that passes a host. The packet may be the connection's first. None = the packet
-    /// is not between hosts of a program.
+    /// Finds the connection of a packet that passes a host. If the packet opens a connection, adds this connection.
+    /// None = the packet is not between two hosts of the same program flow.
     pub fn pass(&mut self, host: usize, packet: &Foreign) -> Option<Place> {
         let (program, direction) = self.program_of(packet.tuple)?;
         let ends = packet.tuple.both_ways();
@@ -142,7 +143,8 @@ impl Connections {
         if let Some(&index) = self.latest.get(&(host, ends)).filter(|_| !opens) {
             return Some(self.place(index, direction, false));
         }
-        // A connection begins with a UDP packet or a SYN. At the other host, it can begin with any packet.
+        // At the host that opens it, a connection begins with a UDP packet or a SYN. At the other host, the first
+        // packet that is seen may be any packet.
         let first_number = if opens { packet.seen.seq } else { 0 };
         let elsewhere = self.latest.iter().filter(|((_, tuple), _)| *tuple == ends).map(|(_, &index)| index).max();
         let known = if opens { self.opened.get(&(ends, first_number)).copied() } else { elsewhere };
@@ -179,8 +181,8 @@ impl Connections {
         Place { flow: self.first_flow + index, direction, is_new }
     }
 
-    /// Finds the flow that uses one of the ports, or else the first flow between the two hosts. Also returns the
-    /// packet's direction.
+    /// Finds the program flow that uses one of the ports. If there is none, the first program flow between the two
+    /// hosts. Also returns the packet's direction.
     fn program_of(&self, tuple: Tuple) -> Option<(usize, usize)> {
         let way = |p: &Program| match (tuple.from.0, tuple.to.0) {
             ends if ends == (p.source, p.destination) => Some(0),

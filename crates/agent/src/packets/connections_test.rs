@@ -43,7 +43,7 @@ fn a_port_that_is_used_again_is_another_connection_and_each_host_knows_when() {
     for (host, seq, expected) in [(0, 7, place(1, 0, true)), (1, 7, place(1, 0, false)), (0, 8, place(2, 0, true))] {
         assert_eq!(connections.pass(host, &packet(CLIENT, SERVER, FLAG_SYN, seq)), expected);
     }
-    // Host 1 has not seen the second SYN yet: packets that arrive there belong to the first connection.
+    // Host 1 has not yet seen the second SYN, so packets that arrive at host 1 belong to the first connection.
     assert_eq!(connections.pass(1, &packet(CLIENT, SERVER, FLAG_ACK, 9)), place(1, 0, false));
     assert_eq!(connections.pass(0, &packet(CLIENT, SERVER, FLAG_ACK, 9)), place(2, 0, false));
     assert_eq!(connections.pass(1, &packet(CLIENT, SERVER, FLAG_SYN, 8)), place(2, 0, false));

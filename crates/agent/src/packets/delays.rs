@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Delays of all packets of a flow: one-way delays of both directions and round trips, counted in narrow bins as
-//! packets pass. This module has no side effects.
+//! Delays of all packets of a flow, counted in narrow bins while packets pass: one-way delays of both directions, and
+//! round trips. This module has no side effects.
 //!
 //! The round trip of a data packet is the sum of two one-way delays: its own delay, and the delay of a return packet.
-//! The return packet is the first that left after the data packet's arrival and itself arrived (see
-//! python/leowarp/metrics/per_flow/round_trips.py). Data packets are reported as they arrive; return packets are
-//! reported in order of sending, once their fate is known. When a return packet's fate is known, all data packets that
-//! arrived before it left have already been reported. Data packets wait in a queue for their answers, and two counters
-//! move forward.
+//! The return packet is the first one that left after the data packet had arrived, and that arrived itself (see
+//! python/leowarp/metrics/per_flow/round_trips.py). Data packets are reported when they arrive. Return packets are
+//! reported in order of sending, when it is known whether they arrived. At that time, all data packets that arrived
+//! before the return packet left have been reported. Data packets therefore wait in a queue for their return packets.
 
 use crate::packets::truth::Packet;
 use leowarp_timeline::record::{DelayBin, Missing};
@@ -23,9 +22,10 @@ const OCTAVE_BITS: u32 = 7;
 const WIDEST_BITS: u32 = 13;
 /// Number of bins allocated together: 4 KiB.
 const PAGE: usize = 1024;
-/// Entries reserved at the start, for each histogram and each queue. Unused entries cost nothing. Entries allocated one
-/// by one would lie behind the allocator's large buffers, and would prevent those buffers from growing in place. The
-/// first touch of four pages of memory costs 40 us, as much as counting 2,000 packets.
+/// Number of entries that are reserved at the start for each histogram and each queue. Unused entries cost no memory.
+/// If entries were allocated one by one, they would lie behind the allocator's large buffers, and would prevent those
+/// buffers from growing in place. The first touch of four pages of memory costs 40 us, as much as counting 2,000
+/// packets.
 const PAGES: usize = 32;
 const WAITING: usize = 4096;
 /// Entry of `Histogram::numbers` for a missing page.
@@ -34,9 +34,10 @@ const NO_PAGE: u32 = u32::MAX;
 /// Number of packets per bin of delay.
 #[derive(Debug)]
 pub struct Histogram {
-    /// Index of each page of bins in `pages`.
+    /// For each page of bins, its index in `pages`.
     numbers: Vec<u32>,
-    /// Counters of the bins. An overflow of a counter is detected, because the total must equal the number of arrivals.
+    /// Counters of the bins. An overflow of a counter would be detected, because the total must equal the number of
+    /// arrivals.
     pages: Vec<[u32; PAGE]>,
 }
 
@@ -47,8 +48,8 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Counts a packet with the given delay. An overflow of a bin's counter is detected, because the metrics compare
-    /// the counts with the arrivals (metrics/conservation.py).
+    /// Counts one packet with this delay. If the bin's counter overflows, metrics/conservation.py detects this: it
+    /// compares the sum of the counts with the arrivals.
     pub fn count(&mut self, delay_ns: i64) {
         let place = place(delay_ns);
         let (page, within) = (place / PAGE, place % PAGE);
@@ -58,7 +59,7 @@ impl Histogram {
         *bin = bin.wrapping_add(1);
     }
 
-    /// This is a separate function, so that the caller's stack does not contain a page.
+    /// A separate function, so that no page is allocated on the caller's stack.
     #[cold]
     #[inline(never)]
     fn make(&mut self, page: usize) -> u32 {
@@ -71,7 +72,7 @@ impl Histogram {
         number
     }
 
-    /// Bins with packets, by delay.
+    /// Rows for all bins that contain packets, in order of delay.
     fn rows(&self, flow: u32, quantity: u8) -> impl Iterator<Item = DelayBin> + '_ {
         let pages = self.numbers.iter().enumerate().filter(|page| *page.1 != NO_PAGE);
         let pages = pages.map(|(i, &number)| (i, &self.pages[number as usize]));
@@ -86,7 +87,7 @@ impl Histogram {
     }
 }
 
-/// Exact values, which cannot be derived from the bins.
+/// Exact minimum, maximum and sum of delays, which the bins do not contain.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Extremes {
     pub min_ns: i64,
@@ -101,7 +102,8 @@ impl Extremes {
     }
 }
 
-/// The bin of a delay. Within an octave all bins are equally wide; from 2^20 ns on, all have the maximum width.
+/// Index of the bin that contains a delay. Within an octave, all bins have the same width; from 2^20 ns on, all bins
+/// have the maximum width.
 fn place(delay_ns: i64) -> usize {
     assert!(delay_ns >= 0, "a packet arrived {} ns before it left", -delay_ns);
     let ns = delay_ns as u64;
@@ -119,20 +121,20 @@ fn lower_ns(place: usize) -> i64 {
 #[derive(Debug)]
 pub struct Delays {
     ways: [Histogram; 2],
-    /// Only for TCP, where other packets acknowledge the flow's packets.
+    /// Only for TCP, where packets of the opposite direction acknowledge the flow's packets.
     round_trips: Option<RoundTrips>,
 }
 
 #[derive(Debug)]
 struct RoundTrips {
-    /// Arrival time and delay of each data packet that has no answer yet, in order of arrival.
+    /// For each data packet that has no return packet yet: arrival time and delay, in order of arrival.
     waiting: VecDeque<(i64, i64)>,
     answered: Histogram,
     extremes: Option<Extremes>,
 }
 
 impl Delays {
-    /// Delays of a flow; round trips are counted only for TCP, because those of pings are stored one by one in
+    /// Creates the delays of a flow. Round trips are counted only for TCP; those of pings are stored one by one in
     /// `echoes`.
     pub fn new(kind: FlowKind) -> Self {
         let round_trips = (kind == FlowKind::Tcp).then(|| RoundTrips {
@@ -150,7 +152,7 @@ impl Delays {
         }
     }
 
-    /// Records a packet whose fate is known. Calls for one direction must be in order of sending.
+    /// Records a packet that is settled. Calls for one direction must be in order of sending.
     pub fn enter(&mut self, direction: u8, packet: &Packet) {
         let Some(received_ns) = packet.received_ns else { return };
         let delay_ns = received_ns - packet.sent_ns;
@@ -168,7 +170,8 @@ impl Delays {
         self.round_trips.as_ref()?.extremes
     }
 
-    /// Rows to write for a flow: the bins of each quantity, and then the number of data packets without an answer.
+    /// Rows of the table `delays` for a flow: the bins of each quantity, and then the number of data packets without a
+    /// return packet.
     pub fn rows(&self, flow: u32) -> impl Iterator<Item = DelayBin> + '_ {
         let ways = self.ways.iter().zip(0u8..).flat_map(move |(way, direction)| way.rows(flow, direction));
         let trips = self.round_trips.iter();

@@ -30,8 +30,7 @@ fn bins_follow_each_other_and_are_narrow() {
         assert!(upper - lower <= 10_000, "{lower} to {upper}");
     }
     assert_eq!(lower_ns(0), 0);
-    // delays of one minute, and of two minutes, are the longest that occur before a packet without reports counts as
-    // lost
+    // one and two minutes are the longest delays that can occur, because later a packet without reports counts as lost
     assert_eq!(lower_ns(place(120_000_000_000)), 120_000_000_000 / 8192 * 8192);
 }
 
@@ -47,8 +46,9 @@ fn a_data_packet_is_answered_by_the_first_packet_back_that_left_once_it_had_arri
     let data = [packet(0, Some(1_000)), packet(10, None), packet(20, Some(1_010)), packet(30, Some(5_000))];
     data.iter().for_each(|p| delays.arrived(p));
     data.iter().for_each(|p| delays.enter(0, p));
-    // return packets: the first leaves before any data arrives; the second is lost; the third leaves exactly at the
-    // first arrival; the fourth overtakes the third; the fifth leaves 1 ns before the last arrival
+    // The first return packet leaves before any data packet arrives, and the second is lost. The third leaves exactly
+    // when the first data packet arrives, and the fourth overtakes it. The fifth leaves 1 ns before the last data
+    // packet arrives.
     delays.enter(1, &packet(999, Some(1_100)));
     delays.enter(1, &packet(1_000, None));
     delays.enter(1, &packet(1_000, Some(9_000)));
@@ -56,7 +56,7 @@ fn a_data_packet_is_answered_by_the_first_packet_back_that_left_once_it_had_arri
     delays.enter(1, &packet(4_999, Some(5_100)));
     let trips = of(&delays, ROUND_TRIP);
     let trips: Vec<_> = trips.iter().map(|r| (r.lower_ns, r.upper_ns, r.pkts)).collect();
-    // round trips are 990 + 490 and 1,000 + 8,000; the last packet has no answer
+    // the round trips are 990 + 490 and 1,000 + 8,000 ns, and the last data packet has no return packet
     assert_eq!(trips, [(1_480, 1_488, 1), (8_960, 9_024, 1), (i64::MISSING, i64::MISSING, 1)]);
     assert_eq!(delays.round_trips(), Some(Extremes { min_ns: 1_480, max_ns: 9_000, sum_ns: 10_480 }));
     let there: Vec<_> = of(&delays, 0).iter().map(|r| (r.flow, r.lower_ns, r.upper_ns, r.pkts)).collect();
@@ -78,7 +78,8 @@ fn probes_have_one_way_delays_alone() {
     }
 }
 
-/// Packets of one direction. Each has the interval since the previous packet and, if it arrives, its delay.
+/// Packets of one direction. Each element contains the interval since the previous packet and, if the packet arrives,
+/// its delay.
 fn direction() -> impl Strategy<Value = Vec<Packet>> {
     let one = (0i64..2_000, prop_oneof![4 => (1i64..5_000_000).prop_map(Some), 1 => Just(None)]);
     prop::collection::vec(one, 0..60).prop_map(|all| {
@@ -91,8 +92,8 @@ fn direction() -> impl Strategy<Value = Vec<Packet>> {
     })
 }
 
-/// Reports events at some instants, as the capture does: first arrivals in order of arrival, and then, per direction,
-/// the packets whose fate is known, in order of sending.
+/// Reports packets up to each instant as the capture does: first the arrivals of data packets, in order of arrival, and
+/// then for each direction the settled packets, in order of sending.
 fn told(data: &[Packet], back: &[Packet], instants_ns: &[i64]) -> Delays {
     let mut delays = Delays::new(FlowKind::Tcp);
     let mut arrivals: Vec<_> = data.iter().filter(|p| p.received_ns.is_some()).collect();
@@ -104,7 +105,7 @@ fn told(data: &[Packet], back: &[Packet], instants_ns: &[i64]) -> Delays {
             arrived += 1;
         }
         for (way, packets) in [data, back].into_iter().enumerate() {
-            // the fate of a lost packet is known as soon as the packet has left
+            // a lost packet is settled as soon as it has left
             let is_known = |p: &Packet| p.received_ns.unwrap_or(p.sent_ns) < until_ns;
             while packets.get(settled[way]).is_some_and(is_known) {
                 delays.enter(way as u8, &packets[settled[way]]);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parses a captured frame: the flow that it belongs to, and the fields that distinguish its packet from others. This
+//! Parses a captured frame: finds the flow of its packet, and the fields that distinguish this packet from others. This
 //! module has no side effects.
 
 use crate::packets::short::{self, HEAD_BYTES, SHORT_BYTES};
 use crate::packets::truth::Seen;
 use leowarp_timeline::setup::FlowKind;
 
-/// Source port of flow 0. Flow f uses this plus f.
+/// Source port of flow 0. Flow f uses this port plus f.
 pub const SOURCE_PORT: u16 = 10_000;
-/// Destination port of flow 0. Flow f uses this plus f. A ping has f as its ICMP identifier.
+/// Destination port of flow 0. Flow f uses this port plus f. For a ping, f is the ICMP identifier.
 pub const DESTINATION_PORT: u16 = 30_000;
-/// Maximum number of flows. More would not fit between the two port ranges.
+/// Maximum number of flows in a run. More flows would not fit between the two port ranges.
 pub const FLOWS_MAX: usize = 20_000;
 
 const IPPROTO_ICMP: u8 = 1;
@@ -55,7 +55,7 @@ pub struct Parsed {
     pub window: u16,
 }
 
-/// The two ends of a packet of a program. An end is the last four bytes of the address, and the port.
+/// The two ends of a packet of a program. Each end is the last four bytes of the address, and the port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tuple {
     pub is_tcp: bool,
@@ -64,7 +64,7 @@ pub struct Tuple {
 }
 
 impl Tuple {
-    /// The packet's two ends in a fixed order, which is the same for both directions of a connection.
+    /// The packet's two ends, sorted, so that both directions of a connection give the same result.
     pub fn both_ways(self) -> Self {
         Self { is_tcp: self.is_tcp, from: self.from.min(self.to), to: self.from.max(self.to) }
     }
@@ -75,12 +75,12 @@ impl Tuple {
 pub struct Foreign {
     pub tuple: Tuple,
     pub seen: Seen,
-    /// The same as in [`Parsed`].
+    /// Window field of the TCP header, as in [`Parsed`].
     pub window: u16,
 }
 
-/// Datagrams are distinguished by identification, length, the UDP header and the first bytes of the payload. Those
-/// bytes end where a link's report of a dropped packet ends, 40 bytes after the beginning of the IP header.
+/// Packets of UDP are distinguished by identification, length, the UDP header and the first bytes of the payload. The
+/// digest covers the IP packet up to byte 40, because a link's report of a dropped packet ends there.
 const DIGEST_UNTIL: usize = 40;
 
 struct Fields<'a>(&'a [u8]);
@@ -98,8 +98,8 @@ impl Fields<'_> {
         short::is_ipv6(self.0)
     }
 
-    /// Length of the IP header, and the fields that every packet has. IPv6 packets have no identification. A digest of
-    /// the bytes after their header replaces it.
+    /// Length of the IP header, and the fields that every packet has. IPv6 packets have no identification. For IPv6, a
+    /// digest of the bytes after the IP header takes the place of the identification.
     fn ip(&self, t_ns: i64) -> Option<(usize, Seen)> {
         let (head, ip_id) = match self.0.first()? >> 4 {
             4 => (usize::from(self.0[0] & 15) * 4, self.half(4)?),
@@ -122,13 +122,13 @@ impl Fields<'_> {
         Some((self.word(at)?, self.word(at + 4)?))
     }
 
-    /// Number of bytes after the IP header and after another header of `header` bytes.
+    /// Payload of a packet in bytes: what remains after the IP header and after another header of `header` bytes.
     fn payload_bytes(&self, head: usize, header: usize) -> Option<u32> {
         let (bytes, header) = if self.is_short() { (self.half(4)?, header) } else { (self.half(2)?, head + header) };
         u32::from(bytes).checked_sub(header as u32)
     }
 
-    /// Fills in the fields of a TCP header, and returns its window.
+    /// Fills in the fields of `seen` from a TCP header, and returns the window field.
     fn tcp(&self, head: usize, seen: &mut Seen) -> Option<u16> {
         seen.seq = self.word(head + 4)?;
         seen.flags = *self.0.get(head + 13)?;
@@ -138,8 +138,8 @@ impl Fields<'_> {
     }
 }
 
-/// Parses a program's packet. `ip` begins at the IP header; packets of IPv6 are in their short form. None = neither TCP
-/// nor UDP, or a later fragment.
+/// Parses a program's packet. `ip` is the packet from its IP header on; a packet of IPv6 is in its short form. None =
+/// the packet is neither TCP nor UDP, or is a fragment other than the first.
 pub fn parse_foreign(t_ns: i64, ip: &[u8]) -> Option<Foreign> {
     const FRAGMENT_OFFSET: u16 = 0x1fff;
     let fields = Fields(ip);
@@ -167,7 +167,7 @@ pub fn parse_foreign(t_ns: i64, ip: &[u8]) -> Option<Foreign> {
     Some(Foreign { tuple: Tuple { is_tcp, from, to }, seen, window })
 }
 
-/// Whether a packet is a kernel's ICMP error about a packet that could not be delivered, such as a datagram to a
+/// Whether a packet is an ICMP error that a kernel sent because it could not deliver a packet, such as a datagram to a
 /// program that has ended.
 pub fn is_icmp_error(ip: &[u8]) -> bool {
     // ICMP types: unreachable, quench, redirect, time exceeded, parameter problem (RFC 792).
@@ -184,8 +184,8 @@ fn digest(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// Parses a packet. `ip` begins at the IP header; packets of IPv6 are in their short form. None = the packet belongs to
-/// no flow. 40 bytes are enough.
+/// Parses a packet. `ip` is the packet from its IP header on; a packet of IPv6 is in its short form. None = the packet
+/// belongs to no flow of the agent. The first 40 bytes of the packet are enough.
 pub fn parse(t_ns: i64, ip: &[u8]) -> Option<Parsed> {
     let fields = Fields(ip);
     let (head, mut seen) = fields.ip(t_ns)?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writes rows for packets whose fate is known, and keeps the sums that must add up.
+//! Writes rows for settled packets, and keeps the sums that must agree.
 
 use crate::base::error::Result;
 use crate::base::table::Rows;
@@ -11,7 +11,7 @@ use leowarp_timeline::setup::{FlowKind, Packets, Setup};
 use leowarp_timeline::Event;
 use std::collections::BTreeMap;
 
-/// Width of a bin of sending times.
+/// Width of a bin of the table `bins`.
 pub const BIN_NS: i64 = 50_000_000;
 
 const BECAUSE_WINDOW: u8 = 1;
@@ -34,18 +34,18 @@ impl Sum {
     }
 }
 
-/// Fates of all packets in one direction of a flow.
+/// Sums over all packets in one direction of a flow, by what happened to them.
 #[derive(Debug, Clone, Default)]
 pub struct Totals {
     pub sent: Sum,
     pub received: Sum,
-    /// One entry per cause. Causes are numbered from 1.
+    /// One entry per cause of loss. The entry at index i is for cause i + 1.
     pub lost: [Sum; 5],
     pub in_flight: Sum,
 }
 
 impl Totals {
-    /// Whether sent = received + lost + in flight, in packets and in bytes.
+    /// Whether sent = received + lost + in flight, both in packets and in bytes.
     pub fn adds_up(&self) -> bool {
         let parts = self.lost.iter().chain([&self.received, &self.in_flight]);
         let (pkts, bytes) = parts.fold((0, 0), |(p, b), s| (p + s.pkts, b + s.bytes));
@@ -131,7 +131,7 @@ impl Ledger {
         })
     }
 
-    /// Adds accounts for another flow, which is a connection between the hosts of the flow `like`.
+    /// Adds accounts for a new flow, which is a connection between the hosts of the flow `like`.
     pub fn open(&mut self, like: usize, kind: FlowKind) {
         for direction in 0..2 {
             self.accounts.push(Account {
@@ -154,8 +154,8 @@ impl Ledger {
         self.delays[flow].arrived(packet);
     }
 
-    /// Records a packet whose fate is known. The packets of an account (2 * flow + direction) must be passed in order
-    /// of sending.
+    /// Records a packet that is settled. The packets of an account (2 * flow + direction) must be passed in the order
+    /// in which they were sent.
     pub fn enter(&mut self, account: usize, packet: &Packet) -> Result<()> {
         let a = &mut self.accounts[account];
         a.totals.sent.add(packet.len_bytes);
@@ -174,8 +174,8 @@ impl Ledger {
             count(bin, packet);
         }
         self.delays[a.flow].enter(a.direction, packet);
-        // Echoes are only for pings and the agent's datagrams: no datagram of a program replies to one particular
-        // other.
+        // Only pings and the agent's own datagrams have echoes, because a program's datagram does not answer one
+        // particular datagram.
         if a.kind == FlowKind::Ping || (a.kind == FlowKind::Udp && a.direction == 0) {
             self.echo(account, packet)?;
         }
@@ -209,7 +209,7 @@ impl Ledger {
             return self.echoes.push(&echo);
         }
         let empty = Echo { flow, index, sent_ns: i64::MISSING, received_ns: i64::MISSING, reply_ns: i64::MISSING };
-        // A reply carries the request's number. Replies are therefore not numbered from the first reply.
+        // A reply carries the number of its request, so `seq` is the request's index.
         let number = if a.direction == 0 { index } else { packet.seq as u32 };
         let echo = self.pings.entry((flow, number)).or_insert(Echo { index: number, ..empty });
         if a.direction == 0 {

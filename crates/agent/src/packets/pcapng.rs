@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writes a pcapng file with one interface. Times in the file count from the run's start. Reference:
+//! Writes a pcapng file with one interface. Times in the file are relative to the run's start. Reference:
 //! draft-ietf-opsawg-pcapng, sections 4.1 to 4.3.
 
 use crate::base::error::Result;
@@ -19,13 +19,13 @@ impl PcapNg {
         Ok(Self(output))
     }
 
-    /// Adds a frame that passed at the run time `t_ns`.
+    /// Adds a frame that was captured at the run time `t_ns`.
     pub fn push(&mut self, t_ns: i64, frame: &Frame) -> Result<()> {
         packet(self.0.buffer(), t_ns, frame.frame_bytes, frame.data);
         self.0.relieve()
     }
 
-    /// Writes buffered data. This must be called at the end, because dropping the file writes nothing.
+    /// Writes buffered data. Callers must flush before they drop the file, because dropping it writes nothing.
     pub fn flush(&mut self) -> Result<()> {
         self.0.flush()
     }

@@ -19,7 +19,7 @@ impl Ranges {
         if start >= end {
             return;
         }
-        // most often, the new range extends the last one
+        // usually, the new range extends the last one
         if let Some(last) = self.ranges.last_mut() {
             if last.1 == start {
                 last.1 = end;

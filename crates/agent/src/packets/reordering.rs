@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Measures the reordering of each flow's first transmissions (RFC 4737, RFC 5236): over the whole run, in windows of
+//! Measures how first transmissions of each flow are reordered (RFC 4737, RFC 5236): in the whole run, in windows of
 //! sending time, and around each change of the flow's path.
 //!
-//! The run, each window and each route change is a scope. Each scope is measured as a separate sequence, whose packets
-//! are numbered from 0 in order of sending. Arrivals are measured as they happen, and only the state of the meters is
-//! kept. A scope is complete once the fate of a packet that was sent after the scope's end is known. Packets are passed
-//! on in order of sending. The fates of all earlier packets are then known too.
+//! The run, each window and each route change is a scope. The packets of a scope form a sequence of their own, in which
+//! they are numbered from 0 in order of sending. Each scope has a meter, which measures arrivals as they happen; the
+//! packets themselves are not stored. A scope is complete when a packet that was sent after the scope's end is settled.
+//! The reason is that packets are settled in order of sending. All packets of the scope are then settled as well.
 
 use crate::base::error::Result;
 use crate::base::table::Rows;
@@ -32,9 +32,9 @@ pub struct Reordering {
 struct Sequence {
     settings: Settings,
     window_ns: Option<i64>,
-    /// Number of each route change, and the interval of sending times around it as a half-open range.
+    /// For each route change: its number, and the half-open interval of sending times around it.
     changes_ns: Vec<(u32, (i64, i64))>,
-    /// Flows to measure.
+    /// Number of route changes whose interval has begun.
     changes_seen: usize,
     whole: Scope,
     windows: VecDeque<Scope>,
@@ -99,8 +99,9 @@ impl Sequence {
         self.whole.sent_pkts += 1;
         if let Some(width_ns) = self.window_ns {
             if self.windows.back().is_none_or(|w| w.to_ns <= t_ns) {
-                // Routes change at multiples of their interval. If a packet is overtaken across a window border, it is
-                // late in neither window. Borders are therefore shifted by half a window.
+                // Routes change at multiples of their interval, so window borders are not placed there. A packet that
+                // is overtaken across a border would be late in neither window. Borders are therefore shifted by half a
+                // window.
                 let half_ns = width_ns / 2;
                 let number = (t_ns + half_ns).div_euclid(width_ns);
                 let from_ns = number * width_ns - half_ns;
@@ -122,7 +123,7 @@ impl Sequence {
 
     fn arrived(&mut self, place: u32, sent_ns: i64, t_ns: i64, len_bytes: u32) {
         self.whole.arrive(place, t_ns, len_bytes);
-        // most often, the packet is in the last scope
+        // usually, the packet is in the last scope
         if let Some(window) = self.windows.iter_mut().rev().find(|w| w.from_ns <= sent_ns) {
             window.arrive(place, t_ns, len_bytes);
         }
@@ -131,7 +132,7 @@ impl Sequence {
         }
     }
 
-    /// The next scope that is complete at `t_ns`.
+    /// Removes and returns the next scope that is complete at `t_ns`; None = there is none.
     fn over(&mut self, t_ns: i64) -> Option<Scope> {
         let mut scopes = [&mut self.windows, &mut self.changes].into_iter();
         scopes.find(|s| s.front().is_some_and(|s| s.to_ns <= t_ns)).and_then(VecDeque::pop_front)
@@ -152,7 +153,7 @@ impl Reordering {
         })
     }
 
-    /// Begins to measure another flow, which is a connection between the hosts of the flow `like`.
+    /// Begins to measure a new flow, which is a connection between the hosts of the flow `like`.
     pub fn open(&mut self, like: usize) {
         let Sequence { settings, window_ns, changes_ns, .. } = &self.flows[like];
         let sequence = Sequence::empty(*settings, *window_ns, changes_ns.clone());
@@ -171,7 +172,7 @@ impl Reordering {
         }
     }
 
-    /// Records that the fates of all packets sent before `sent_ns` are known.
+    /// Records that all packets sent before `sent_ns` are settled.
     pub fn settled(&mut self, flow: usize, sent_ns: i64) -> Result<()> {
         while let Some(scope) = self.flows[flow].over(sent_ns) {
             self.write(flow as u32, scope)?;
@@ -239,7 +240,7 @@ impl Reordering {
     }
 }
 
-/// Number and time of each route change of a flow's data, numbered as in the timeline.
+/// Number and time of each route change of a flow's data packets, with the timeline's numbers.
 fn path_changes(setup: &Setup, events: &[Event], flow: usize) -> Vec<(u32, i64)> {
     let ends = (setup.flows[flow].source, setup.flows[flow].destination);
     events

@@ -26,7 +26,8 @@ fn setup() -> Setup {
     Setup::from_json(text.to_string().as_bytes()).unwrap()
 }
 
-/// Events of kind `path` for the first flow's ends. `changes` holds the time and the number of each route change.
+/// Events of kind `path` between the hosts of the first flow. `changes` contains the time and the number of each route
+/// change.
 fn paths(setup: &Setup, changes: &[(i64, u32)]) -> Vec<Event> {
     let record = |t_ns: i64, source: u32, change: u32| {
         let mut out = t_ns.to_le_bytes().to_vec();
@@ -48,7 +49,7 @@ fn changes_are_numbered_as_the_timeline_says() {
     assert_eq!(path_changes(&setup, &events, 1), [(10, 10), (11, 20), (12, 40)]);
 }
 
-/// Each packet is sent at twice its number. Its fate is known at the odd time `at`. It arrives unless it is lost.
+/// A packet of the test: it is sent at twice its number. At the odd time `at`, it arrives or is known to be lost.
 #[derive(Debug, Clone, Copy)]
 struct Fate {
     delay: i64,
@@ -56,11 +57,11 @@ struct Fate {
 }
 
 fn sent_ns(place: usize) -> i64 {
-    // a pause in the middle creates windows and changes without packets
+    // a pause in the middle creates windows and route changes without packets
     2 * place as i64 + if place > 20 { 45 } else { 0 }
 }
 
-/// The definition, applied directly: the packets of each scope are numbered from 0, and a separate meter measures them.
+/// The definition, applied directly: each scope's packets are numbered from 0, and a separate meter measures them.
 fn slow(
     fates: &[Fate],
     changes_ns: &[i64],

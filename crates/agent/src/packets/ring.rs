@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Captures an interface through a memory-mapped ring (TPACKET_V3, Documentation/networking/packet_mmap.rst).
 //!
-//! The kernel delivers blocks of a thousand or more packets, so there is no system call per packet. Virtual time pauses
-//! while the reader processes a block, so a ring of a few blocks cannot overflow.
+//! The kernel delivers blocks of a thousand packets or more, so packets need no system call each. Virtual time pauses
+//! while the reader processes a block, so the ring cannot overflow although it has only a few blocks.
 
 use crate::base::error::{check, Error, Result};
 use crate::packets::frame::Frame;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const BLOCK_BYTES: usize = 1 << 18;
 const BLOCKS: usize = 8;
 const FRAME_BYTES: usize = 2048;
-/// A block that is not full is delivered after at most twice this time.
+/// A block that is not full is delivered after twice this time at most.
 pub const RETIRE_MS: u32 = 500;
 
 const SOL_PACKET: i32 = 263;
@@ -24,8 +24,8 @@ const TP_STATUS_KERNEL: u32 = 0;
 const TP_STATUS_USER: u32 = 1;
 const ETH_P_ALL: u16 = 3;
 const PACKET_OUTGOING: u8 = 4;
-/// Value of sizeof(struct tpacket3_hdr), plus 10. A sockaddr_ll follows the header, and contains the packet's type at
-/// offset 10.
+/// Offset of the packet's type in a frame: sizeof(struct tpacket3_hdr), plus 10. The header is followed by a
+/// sockaddr_ll, which contains the type at offset 10.
 const PACKET_TYPE_AT: usize = 48 + 10;
 
 /// A capture ring on one interface.
@@ -35,7 +35,7 @@ pub struct Ring {
     next: usize,
 }
 
-// SAFETY: only the ring uses the mapping, which is removed with the ring.
+// SAFETY: only the ring uses the mapping, and the ring's end removes it.
 unsafe impl Send for Ring {}
 
 impl Ring {
@@ -61,7 +61,7 @@ impl Ring {
             sizeof_priv: 0,
             feature_req_word: 0,
         };
-        // BPF_RET | BPF_K: keep the first `snap_bytes`
+        // BPF_RET | BPF_K: the filter keeps the first `snap_bytes`
         let mut code = [libc::sock_filter { code: 6, jt: 0, jf: 0, k: snap_bytes }];
         let filter = libc::sock_fprog { len: 1, filter: code.as_mut_ptr() };
         // SAFETY: these are plain system calls on values that outlive them. The mapping is as long as the ring that was
@@ -84,8 +84,8 @@ impl Ring {
             if map == libc::MAP_FAILED {
                 return Err(Error::last_os("map a capture ring"));
             }
-            // A process that is forked to start a program must not inherit the mapping. When such a copy is removed,
-            // User Mode Linux treats the ring's pages as anonymous ("Bad page map", mm/memory.c).
+            // A child process that starts a program must not inherit the mapping. When the child's copy is unmapped,
+            // User Mode Linux would treat the ring's pages as anonymous memory ("Bad page map", mm/memory.c).
             check(libc::madvise(map, BLOCK_BYTES * BLOCKS, libc::MADV_DONTFORK), "keep a capture ring from children")?;
             let mut address: libc::sockaddr_ll = std::mem::zeroed();
             address.sll_family = libc::AF_PACKET as u16;
@@ -105,8 +105,8 @@ impl Ring {
     /// Processes the blocks that are ready.
     pub fn drain(&mut self, mut each: impl FnMut(&Frame) -> Result<()>) -> Result<()> {
         loop {
-            // SAFETY: after the kernel sets USER, it does not touch the block until the reader sets KERNEL. The offsets
-            // and lengths in the block come from the kernel. Layout: struct tpacket_block_desc, tpacket3_hdr
+            // SAFETY: after the kernel has set USER, it does not touch the block until the reader sets KERNEL. The
+            // offsets and lengths in the block come from the kernel. Layout: struct tpacket_block_desc, tpacket3_hdr
             // (linux/if_packet.h).
             unsafe {
                 let block = self.map.add(self.next * BLOCK_BYTES);
@@ -133,7 +133,7 @@ impl Ring {
         }
     }
 
-    /// Number of frames dropped since the last call because the ring was full.
+    /// Number of frames that were dropped since the last call because the ring was full.
     pub fn dropped(&self) -> Result<u32> {
         let mut statistics = [0u32; 3];
         let mut size = size_of_val(&statistics) as u32;

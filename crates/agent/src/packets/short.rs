@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The short form of IPv6 packets: the forty bytes by which packets are followed. Links report dropped packets in this
-//! form (guest/links/leolink_drops.c). This module has no side effects.
+//! The short form of an IPv6 packet: forty bytes that identify the packet. Links report IPv6 packets that they dropped
+//! in this form (guest/links/leolink_drops.c). This module has no side effects.
 
 /// Length of the short form.
 pub const SHORT_BYTES: usize = 40;
-/// Number of bytes of the packet, from the IP header on, from which the short form is made.
+/// The short form is made from this number of bytes of a packet, beginning at the IP header.
 pub const NEEDED_BYTES: usize = 68;
-/// Offset in the short form at which the header after the IPv6 header begins.
+/// Offset in the short form of the header that follows the IPv6 header.
 pub const HEAD_BYTES: usize = 16;
 
-/// Pieces of the packet: offset in the packet, length, offset in the short form. These are the first eight bytes of the
-/// IPv6 header, the last four bytes of each address, the first sixteen bytes after the IPv6 header, and eight bytes at
-/// offset 20 after that header.
+/// Pieces of the packet that form the short form: offset in the packet, length, offset in the short form. From the IPv6
+/// header, they are the first eight bytes and the last four bytes of each address. After this header, they are the
+/// first sixteen bytes, and eight bytes at offset 20.
 const PIECES: [(usize, usize, usize); 5] = [(0, 8, 0), (20, 4, 8), (36, 4, 12), (40, 16, 16), (60, 8, 32)];
 
-/// Whether `ip`, which begins at the IP header, is a packet of IPv6.
+/// Whether the packet `ip` is IPv6; `ip` begins at the IP header.
 pub fn is_ipv6(ip: &[u8]) -> bool {
     ip.first().is_some_and(|first| first >> 4 == 6)
 }
 
-/// The short form of a packet. If the packet is too short, missing bytes are 0.
+/// The short form of a packet. Bytes that the packet does not have are 0.
 pub fn short(ip: &[u8]) -> [u8; SHORT_BYTES] {
     let mut out = [0; SHORT_BYTES];
     for (from, length, to) in PIECES {

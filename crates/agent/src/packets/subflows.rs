@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packets of subflows of Multipath TCP. The kernel chooses the source port of a further subflow, so addresses and the
-//! connection's destination port say which flow a packet is of. This module has no side effects.
+//! Packets of subflows of Multipath TCP. The kernel chooses the source port of a further subflow, so a packet's flow is
+//! found by its addresses and the connection's destination port. This module has no side effects.
 
 use crate::packets::frame::{self, Foreign, Parsed, DESTINATION_PORT};
 use leowarp_timeline::setup::{FlowKind, Setup};
 use std::collections::BTreeMap;
 
-/// Flows by source address, destination address and destination port; empty = no flow is of Multipath TCP.
+/// Number of the flow, by source address, destination address and destination port; empty = no flow uses Multipath TCP.
 pub struct Subflows(BTreeMap<(u32, u32, u16), usize>);
 
 impl Subflows {
-    /// Those of the setup.
+    /// The subflows that the setup lists.
     pub fn new(setup: &Setup) -> Self {
         let address = |host: usize| setup.hosts[host].short_address();
         let flows = setup.flows.iter().enumerate().filter(|(_, flow)| flow.is_mptcp);
@@ -21,7 +21,7 @@ impl Subflows {
         Self(flows.map(key).collect())
     }
 
-    /// Reads a packet from its IP header on; none = of no subflow.
+    /// Parses a packet that begins at its IP header. None = the packet belongs to no subflow.
     pub fn parse(&self, t_ns: i64, ip: &[u8]) -> Option<Parsed> {
         if self.0.is_empty() {
             return None;
@@ -52,7 +52,7 @@ mod tests {
         let subflows = Subflows(BTreeMap::from([((0x0a01_0001, 0x0a01_0002, DESTINATION_PORT), 0), (second, 1)]));
         let of = |ip: &[u8]| subflows.parse(5, ip).map(|p| (p.flow, p.direction, p.seen.len_bytes));
         assert_eq!(of(&tcp((1, 10_000), (2, DESTINATION_PORT))), Some((0, 0, 100)));
-        // the source port of a further subflow is the kernel's choice
+        // the kernel chooses the source port of a further subflow, so any port is accepted
         assert_eq!(of(&tcp((3, 40_001), (2, DESTINATION_PORT))), Some((1, 0, 100)));
         assert_eq!(of(&tcp((2, DESTINATION_PORT), (3, 40_001))), Some((1, 1, 100)));
         assert_eq!(of(&tcp((3, 40_001), (2, DESTINATION_PORT + 1))), None);

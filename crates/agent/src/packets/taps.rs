@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads the packets at the interfaces of hosts from taps in the guest kernel (guest/tap/taps.c). All interfaces share
-//! one sequence of frames. The reader wakes only when the processor is idle, so it does not delay any packet.
+//! Reads the packets at the interfaces of hosts from taps in the guest kernel (guest/tap/taps.c). The frames of all
+//! interfaces come in one sequence. The reader wakes only when the processor is idle, so it does not delay any packet.
 
 use crate::base::error::{Error, Result};
 use crate::packets::frame::Frame;
@@ -15,14 +15,14 @@ const CHUNK_BYTES: usize = 256 << 10;
 /// Size of struct tap_record.
 const RECORD_BYTES: usize = 24;
 
-/// A numbered set of taps on interfaces.
+/// Taps on interfaces, each with a number.
 pub struct Taps {
     file: File,
     chunk: Vec<u8>,
 }
 
 impl Taps {
-    /// Opens the interface to the taps, without any tap yet. `None` = this guest kernel has no taps.
+    /// Opens the file of the taps, without adding a tap. `None` = this guest kernel has no taps.
     pub fn open() -> Result<Option<Self>> {
         match OpenOptions::new().read(true).write(true).open(FILE) {
             Ok(file) => Ok(Some(Self { file, chunk: vec![0; CHUNK_BYTES] })),
@@ -44,8 +44,8 @@ impl Taps {
         self.file.as_raw_fd()
     }
 
-    /// Processes the next full chunk or, at the end, the rest. `each` receives the tap's number and the frame, in order
-    /// of time. Returns whether there may be more data.
+    /// Processes the next full chunk. With `is_end`, also the chunk that is not full. `each` receives the tap's number
+    /// and a frame; frames come in order of time. Returns whether more data may be available.
     pub fn drain(&mut self, is_end: bool, mut each: impl FnMut(usize, &Frame) -> Result<()>) -> Result<bool> {
         match self.file.read_at(&mut self.chunk, u64::from(is_end)) {
             Ok(n) => records(&self.chunk[..n], &mut each).map(|()| n > 0),

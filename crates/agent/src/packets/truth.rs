@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packet truth: the fate of each packet in one direction of one flow. This module has no side effects. Its input is
-//! the observations with their times.
+//! Packet truth: what happened to each packet in one direction of one flow. This module has no side effects. Its input
+//! is the observed packets with their times.
 //!
-//! Before working on this file, read RFC 4737, sections 3.3 and 4.2 (reordering by order of sending, extent). Also read
-//! `ip_select_ident` in include/net/ip.h, which explains why the IP identification distinguishes packets of a
-//! connection.
+//! Before working on this file, read RFC 4737, sections 3.3 and 4.2 (how reordering follows from the order of sending,
+//! and the extent). Also read `ip_select_ident` in include/net/ip.h, which shows why the IP identification
+//! distinguishes the packets of a connection.
 //!
-//! A packet is settled once it has arrived or a link has reported its drop. A packet is passed on after all packets
-//! that were sent before it. Memory therefore holds only the packets from the oldest unsettled one to the newest one.
-//! The order also makes it easy to decide whether a retransmission is spurious: when it is passed on, the fates of all
-//! earlier copies of its bytes are known.
+//! A packet is settled when it has arrived or when a link has reported its drop. Settled packets are passed on in order
+//! of sending: a packet waits until all packets that were sent before it are settled. Memory therefore contains only
+//! the packets from the oldest unsettled one to the newest one. In this order, it is easy to decide whether a
+//! retransmission is spurious: when it is passed on, all earlier copies of its bytes are settled.
 
 use crate::packets::ranges::Ranges;
 use std::collections::VecDeque;
 
-/// The fields that distinguish a packet on the wire from others. For IPv6, frame.rs explains `ip_id`.
+/// The fields that distinguish a packet on the wire from others. For IPv6, `ip_id` is a digest (frame.rs).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
     pub t_ns: i64,
     pub ip_id: u16,
     /// TCP: sequence number. Ping and UDP: the packet's number, truncated to the size of the header's field. Datagrams
-    /// of programs: a digest of the first bytes, including the checksum.
+    /// of programs: a digest of the packet's first bytes, including the checksum.
     pub seq: u32,
-    /// Acknowledgement number of a TCP segment with ACK; else 0.
+    /// Acknowledgement number of a TCP segment with ACK; 0 for any other packet.
     pub ack: u32,
-    /// Flags of a TCP segment; else 0.
+    /// Flags of a TCP segment; 0 for any other packet.
     pub flags: u8,
     pub len_bytes: u32,
 }
@@ -33,7 +33,7 @@ pub struct Seen {
 pub const FLAG_SYN: u8 = 2;
 pub const FLAG_ACK: u8 = 16;
 
-/// Location and cause of a packet's loss.
+/// Place and cause of a packet's loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Loss {
     pub cause: u8,
@@ -41,51 +41,51 @@ pub struct Loss {
     pub direction: Option<u32>,
 }
 
-/// Causes of losses that no link counts. Links assign the causes 1 to 3 (design/interfaces.md, section 6).
+/// Values of `cause` for losses that no link reports. Links assign the causes 1 to 3 (design/interfaces.md, section 6).
 pub const CAUSE_NO_ROUTE: u8 = 4;
 pub const CAUSE_UNKNOWN: u8 = 5;
 
-/// A packet and its fate.
+/// A packet, with its arrival or loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Packet {
     pub sent_ns: i64,
     /// None = lost, or in flight at the end.
     pub received_ns: Option<i64>,
     pub loss: Option<Loss>,
-    /// For TCP, the offset of the packet's first byte in the stream; else the packet's number.
+    /// For TCP, the offset of the packet's first byte in the stream; otherwise, the packet's number.
     pub seq: i64,
-    /// Number of bytes of the opposite direction that the packet acknowledges.
+    /// Acknowledgement number: how many bytes of the opposite direction the packet acknowledges.
     pub ack: Option<i64>,
     pub len_bytes: u32,
-    /// Number among the first transmissions, from 0; None = a retransmission, or a segment without payload.
+    /// Number among the first transmissions, from 0; None = the packet is a retransmission, or has no payload.
     pub place: Option<u32>,
     pub is_retransmission: bool,
     /// Only for retransmissions: whether all of the packet's bytes also arrived in packets that were sent earlier.
     pub is_spurious: Option<bool>,
-    /// Reordering extent in the sequence of all packets of this direction. Retransmissions and segments without payload
-    /// belong to this sequence too, and may overtake the packet. None = not late.
+    /// Reordering extent in the sequence of all packets of this direction. This sequence contains retransmissions and
+    /// segments without payload as well, which may overtake the packet. None = not late.
     pub extent_pkts: Option<u32>,
 }
 
-/// State of a packet until its fate is known. The struct fits in one cache line. The packets of a long path are
-/// traversed repeatedly, and larger structs would displace the guest's data from the processor's cache.
+/// State of a packet until it is passed on. The struct has the size of one cache line. The packets of a long path are
+/// traversed repeatedly, and a larger struct would displace the guest's data from the processor's cache.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub struct Entry {
     sent_ns: i64,
     /// [`i64::MIN`] = not arrived.
     received_ns: i64,
-    /// Numbers as in [`Packet`]. `ack` is valid only if `flags` contains [`FLAG_ACK`].
+    /// `seq` and `ack` have the same meaning as in [`Packet`]. `ack` is valid only if `flags` contains [`FLAG_ACK`].
     seq: i64,
     ack: i64,
-    /// Fields as observed on the wire. Lengths are those of IPv4 packets.
+    /// Fields as observed on the wire. `len_bytes` has 16 bits, as in an IPv4 packet.
     wire_seq: u32,
     wire_ack: u32,
     ip_id: u16,
     len_bytes: u16,
     flags: u8,
     is_retransmission: bool,
-    /// 0 = not lost.
+    /// Cause of the loss; 0 = not lost.
     loss_cause: u8,
     /// In this field and the next three, [`NONE`] means that there is no value.
     loss_direction: u32,
@@ -117,7 +117,7 @@ impl Entry {
             && (self.flags, u32::from(self.len_bytes)) == (seen.flags, seen.len_bytes)
     }
 
-    /// It is not yet known whether the packet is spurious.
+    /// The packet so far, without a decision whether it is spurious.
     fn packet(&self) -> Packet {
         let some = |value: u32| Some(value).filter(|&value| value != NONE);
         Packet {
@@ -142,7 +142,7 @@ pub enum Numbers {
     Tcp,
     /// The number is a packet number, in a field with this many bits.
     Packets(u32),
-    /// Packets carry no numbers. They are numbered in order of sending.
+    /// Packets carry no numbers, and are numbered in order of sending.
     Order,
 }
 
@@ -155,16 +155,17 @@ pub struct Stream {
     first: u32,
     /// The last packet sent with each IP identification.
     last_with_id: LastWithId,
-    /// Number and offset of the furthest packet, which is the reference for unwrapping.
+    /// Value on the wire and offset of the furthest packet, from which the next number is unwrapped.
     seq_reference: Option<(u32, i64)>,
     ack_reference: Option<(u32, i64)>,
     /// End of the data sent so far.
     sent_until: i64,
     first_transmissions: u32,
     arrivals: u64,
-    /// In-order arrivals, stored as runs: (number of the first arrival, number of its packet, length).
+    /// In-order arrivals, stored as runs: number of the run's first arrival, packet number of this arrival, and length
+    /// of the run.
     in_order: VecDeque<(u64, u32, u32)>,
-    /// Bytes that arrived in settled packets. Packets are settled in order of sending.
+    /// Bytes that arrived in settled packets.
     settled_bytes: Ranges,
     /// Bytes that have arrived so far.
     arrived_bytes: Ranges,
@@ -178,11 +179,11 @@ pub struct Stream {
 
 const NONE: u32 = u32::MAX;
 
-/// For each value of the low bits of an IP identification, the number of the last packet with that value. The number of
-/// entries (4 bytes each) is a power of two. It is at least the number of packets in flight. A connection increments
-/// its identification with each packet, so few packets share an entry. If each identification had an entry, every
-/// stream would use 256 KiB. The first touch of each of these pages would cost 40 us, and the table would displace the
-/// guest's data from the processor's cache.
+/// For each value of the low bits of an IP identification, the number of the last packet with this value. The number of
+/// entries is a power of two; an entry has 4 bytes. There are at least as many entries as packets in flight. A
+/// connection increments its identification with each packet, so few packets in flight share an entry. With an entry
+/// for every identification, each stream would use 256 KiB. The first touch of each page of this memory would cost 40
+/// us, and the table would displace the guest's data from the processor's cache.
 #[derive(Debug)]
 struct LastWithId(Vec<u32>);
 
@@ -209,7 +210,7 @@ impl LastWithId {
         std::mem::replace(&mut self.0[place], number)
     }
 
-    /// Whether the table needs more entries for this number of packets.
+    /// Whether the table should have more entries for this number of packets in flight.
     fn is_small_for(&self, packets: usize) -> bool {
         packets >= self.0.len() && self.0.len() < Self::MOST
     }
@@ -223,7 +224,8 @@ impl LastWithId {
 }
 
 impl Stream {
-    /// Creates a stream without packets. `size_bytes` is the amount to carry; None = unlimited.
+    /// Creates a stream without packets. `size_bytes` is the number of payload bytes that the stream will carry; None =
+    /// unlimited.
     pub fn new(numbers: Numbers, size_bytes: Option<u64>) -> Self {
         Self {
             numbers,
@@ -246,7 +248,8 @@ impl Stream {
         }
     }
 
-    /// Records that a packet left its host. If it is a first transmission, returns its number among these.
+    /// Records that a packet left its host. If the packet is a first transmission, returns its number among the first
+    /// transmissions.
     pub fn sent(&mut self, seen: Seen) -> Option<u32> {
         if self.last_with_id.is_small_for(self.entries.len()) {
             self.make_places();
@@ -286,7 +289,7 @@ impl Stream {
         place
     }
 
-    /// Records that a packet reached its host, and returns the packet. None = the packet was never sent.
+    /// Records that a packet reached its host, and returns the packet. None = no such packet was sent.
     /// Implements RFC 4737, 3.6 (duplicates).
     #[must_use]
     pub fn received(&mut self, seen: &Seen) -> Option<Packet> {
@@ -306,7 +309,7 @@ impl Stream {
             match self.numbers {
                 Numbers::Tcp => self.arrived_bytes.insert(seq, seq + length),
                 Numbers::Packets(_) => self.arrived_bytes.insert(seq * length, (seq + 1) * length),
-                // Each datagram is matched only once, and datagrams may have any length.
+                // A datagram is matched only once, so its bytes can be added; datagrams may have different lengths.
                 Numbers::Order => self.arrived_datagram_bytes += length as u64,
             }
             if self.arrived_bytes.total() > before || self.numbers == Numbers::Order {
@@ -320,8 +323,7 @@ impl Stream {
         Some(packet)
     }
 
-    /// Records that a link dropped a packet, and returns the packet's offset or number. None = the packet was never
-    /// sent.
+    /// Records that a link dropped a packet, and returns the packet's offset or number. None = no such packet was sent.
     #[must_use]
     pub fn dropped(&mut self, seen: &Seen, loss: Loss) -> Option<i64> {
         let number = self.find(seen)?;
@@ -330,8 +332,8 @@ impl Stream {
         Some(entry.seq)
     }
 
-    /// Passes on settled packets, in order of sending. A packet that was sent before `silent_before_ns` and has no
-    /// report counts as lost, with the cause `silence`.
+    /// Passes settled packets to `each`, in order of sending. A packet that was sent before `silent_before_ns` and has
+    /// no report counts as lost, with the cause `silence`.
     pub fn settle(&mut self, silent_before_ns: i64, silence: u8, mut each: impl FnMut(&Packet)) {
         while let Some(entry) = self.entries.front_mut() {
             if !entry.is_settled() {
@@ -342,8 +344,8 @@ impl Stream {
             }
             self.settle_first(&mut each);
         }
-        // All packets that have not been settled have the number `first` or a later one. Runs that end earlier
-        // therefore no longer affect any decision.
+        // All unsettled packets have the number `first` or a higher one. Runs that end below it no longer affect any
+        // extent.
         while self.in_order.front().is_some_and(|r| r.1 + r.2 <= self.first) && self.in_order.len() > 1 {
             self.in_order.pop_front();
         }
@@ -354,19 +356,19 @@ impl Stream {
         self.entries.iter_mut().filter(|e| !e.is_settled())
     }
 
-    /// Passes on all remaining packets, whatever their fate.
+    /// Passes on all packets that are left, settled or not.
     pub fn finish(&mut self, mut each: impl FnMut(&Packet)) {
         while !self.entries.is_empty() {
             self.settle_first(&mut each);
         }
     }
 
-    /// Number of payload bytes that arrived. Each byte counts once.
+    /// Number of payload bytes that arrived. Each byte counts once, even if it arrived several times.
     pub fn arrived_bytes(&self) -> u64 {
         self.arrived_bytes.total() + self.arrived_datagram_bytes
     }
 
-    /// Times at which the first payload arrived, the last payload arrived, and all of the payload had arrived.
+    /// Three times: when the first payload arrived, when the last payload arrived, and when all payload had arrived.
     pub fn times_ns(&self) -> (Option<i64>, Option<i64>, Option<i64>) {
         (self.first_byte_ns, self.last_byte_ns, self.complete_ns)
     }
@@ -387,7 +389,7 @@ impl Stream {
         each(&packet);
     }
 
-    /// Doubles the table `last_with_id`, and enters all packets that are still in memory again, in order of sending.
+    /// Doubles the table `last_with_id`, and enters all packets that are still in memory, in order of sending.
     fn make_places(&mut self) {
         self.last_with_id.double();
         for (entry, number) in self.entries.iter_mut().zip(self.first..) {
@@ -406,7 +408,7 @@ impl Stream {
         if self.numbers == Numbers::Order {
             return i64::from(self.first_transmissions);
         }
-        // The first byte after a SYN has offset 0; packets are counted from the number of the first packet.
+        // The first byte after a SYN has offset 0; packet numbers are unwrapped relative to the first packet's number.
         let syn = self.numbers == Numbers::Tcp && seen.flags & FLAG_SYN != 0;
         let start = if self.numbers == Numbers::Tcp { 0 } else { i64::from(seen.seq) };
         if syn {
@@ -421,8 +423,8 @@ impl Stream {
         offset
     }
 
-    /// The packet that matches `seen` and whose fate is unknown. If copies are indistinguishable, they are assumed to
-    /// arrive or be dropped in order of sending. Every SYN-ACK of Linux, for example, has the identification 0.
+    /// The unsettled packet that matches `seen`; None = there is none. If several packets match, they are assumed to
+    /// arrive or be dropped in order of sending. For example, every SYN-ACK of Linux has the identification 0.
     fn find(&self, seen: &Seen) -> Option<u32> {
         let mut found = None;
         let mut number = self.last_with_id.get(seen.ip_id);
@@ -436,8 +438,9 @@ impl Stream {
         found
     }
 
-    /// Records an arrival. If a packet that was sent later had arrived earlier, returns the reordering extent. The
-    /// extent is the distance to the earliest such arrival (RFC 4737, 4.2), which was itself in order.
+    /// Records an arrival. If a packet that was sent later has already arrived, returns the reordering extent of this
+    /// packet. The extent is the distance to the earliest such arrival (RFC 4737, 4.2), and that arrival is always in
+    /// order.
     /// Implements RFC 4737, 4.2.3 (extent).
     fn arrive_in_order(&mut self, arrival: u64, number: u32) -> Option<u32> {
         match self.in_order.back_mut() {
@@ -454,7 +457,7 @@ impl Stream {
     }
 }
 
-/// Converts `value`, a number of `bits` bits, to the offset nearest to a reference (number, offset).
+/// Converts `value`, which has `bits` bits, to the nearest offset to a reference (value, offset).
 fn unwrap(reference: (u32, i64), value: u32, bits: u32) -> i64 {
     let shift = 32 - bits;
     let delta = (value.wrapping_sub(reference.0) << shift) as i32 >> shift;

@@ -12,7 +12,7 @@ fn settle_all(stream: &mut Stream) -> Vec<Packet> {
     out
 }
 
-/// Sends packets 1, 2, 3, ... and lets them arrive in the given order. Returns the extent of each packet.
+/// Sends packets 1, 2, 3, ... and lets them arrive in the order `arrivals`. Returns the extent of each packet.
 fn extents(arrivals: &[u32]) -> Vec<Option<u32>> {
     let mut stream = Stream::new(Numbers::Packets(32), None);
     for n in 1..=*arrivals.iter().max().unwrap() {
@@ -74,7 +74,7 @@ fn a_copy_that_was_not_sent_is_said_so() {
 
 #[test]
 fn of_copies_that_nothing_tells_apart_the_first_sent_arrives_first() {
-    // A SYN-ACK is retransmitted while the first copy is in flight, on a path with a delay of more than a second
+    // The path's delay is more than a second, so a SYN-ACK is retransmitted while the first copy is in flight
     let mut stream = Stream::new(Numbers::Tcp, None);
     let copy = |t_ns| Seen { flags: FLAG_SYN | FLAG_ACK, ..seen(t_ns, 0, 77, 0) };
     stream.sent(copy(0));
@@ -152,7 +152,7 @@ fn places_are_as_many_as_packets_in_flight_and_not_as_all_that_were_sent() {
     assert_eq!(stream.last_with_id.0.len(), 128);
 }
 
-/// Plan of one packet, which carries the bytes `seq..seq + len`. It arrives after `delay`, or is lost.
+/// A packet of the test, which carries the bytes `seq..seq + len`. It arrives after `delay`, or is lost.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     seq: u32,
@@ -166,7 +166,7 @@ fn plan() -> impl Strategy<Value = Vec<Plan>> {
     proptest::collection::vec(one.prop_map(|(seq, len, delay, lost)| Plan { seq, len, delay, lost }), 1..60)
 }
 
-/// Applies all definitions directly to a random stream.
+/// Expected result: all definitions, applied directly to the packets of `plan`.
 fn slow(plan: &[Plan]) -> Vec<Packet> {
     let sent_ns = |i: usize| 2 * i as i64;
     let received_ns = |i: usize| (!plan[i].lost).then(|| sent_ns(i) + 2 * plan[i].delay + 1);
@@ -224,7 +224,7 @@ proptest! {
         for (t, i, what) in todo {
             match what {
                 0 => prop_assert_eq!(stream.sent(packet(t, i)), expected[i].place),
-                // identical packets that are in flight at the same time cannot be distinguished: either may be matched
+                // identical packets in flight cannot be distinguished, so either of them may be matched
                 1 => prop_assert!(stream.received(&packet(t, i)).is_some()),
                 _ => {
                     let loss = Loss { cause: 1, direction: Some(3) };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packets on the wires of hosts. They come from taps in the guest kernel. They come from packet sockets if the kernel
-//! has no taps (`--kernel`) or if packet sockets are requested.
+//! Packets on the wires of hosts. Usually, the packets come from taps in the guest kernel. If the kernel has no taps
+//! (`--kernel`), or if packet sockets are requested, they come from packet sockets.
 
 use crate::base::error::Result;
 use crate::network::Network;
@@ -9,7 +9,7 @@ use crate::packets::ring::{Ring, RETIRE_MS};
 use crate::packets::taps::Taps;
 use leowarp_timeline::setup::Capture;
 
-/// Maximum delay with which a packet socket delivers its packets.
+/// A packet socket delivers a packet after this time at the latest.
 pub const LAG_NS: i64 = 2 * RETIRE_MS as i64 * 1_000_000 + 10_000_000;
 
 /// A wire to capture.
@@ -19,15 +19,15 @@ pub struct Wire {
     pub snap_bytes: u32,
 }
 
-/// All wires, numbered.
+/// All captured wires; a wire's number is its index.
 pub enum Wires {
     Taps(Taps),
-    /// One packet socket per wire. These deliver packets at different moments.
+    /// One packet socket per wire. Packet sockets deliver their packets at different moments.
     Rings(Vec<Ring>),
 }
 
 impl Wires {
-    /// Starts capturing each wire in its node's namespace.
+    /// Starts capturing each wire, in the namespace of the wire's node.
     pub fn open(network: &Network, by: Capture, wires: &[Wire]) -> Result<Self> {
         let taps = if by == Capture::Taps { Taps::open()? } else { None };
         let Some(mut taps) = taps else {
@@ -48,15 +48,15 @@ impl Wires {
         }
     }
 
-    /// Whether taps are used. If so, all wires are read up to the same time, and poll(2) reports POLLPRI while links
-    /// have unread drops.
+    /// Whether taps are used. With taps, all wires are read up to the same time, and poll(2) reports POLLPRI while
+    /// links have unread drops.
     pub fn are_by_taps(&self) -> bool {
         matches!(self, Self::Taps(_))
     }
 
-    /// Processes packets that were delivered. From packet sockets these are all, from taps only some; if `is_end`, all
-    /// the rest. `each` receives the wire's number and the frame. The frames of one wire come in order of time. Returns
-    /// whether there may be more packets.
+    /// Processes packets that the kernel has delivered. With packet sockets, processes all of them. With taps,
+    /// processes one chunk of them, or all if `is_end`. `each` receives the wire's number and a frame. The frames of a
+    /// wire come in order of time. Returns whether more packets may be available.
     pub fn drain(&mut self, is_end: bool, mut each: impl FnMut(usize, &Frame) -> Result<()>) -> Result<bool> {
         match self {
             Self::Taps(taps) => taps.drain(is_end, each),
@@ -67,8 +67,8 @@ impl Wires {
         }
     }
 
-    /// Number of frames of a wire that were dropped because the ring was full. If a tap drops a frame, `drain` fails
-    /// instead.
+    /// Number of frames of a wire that were dropped because the packet socket's ring was full. If a tap drops a frame,
+    /// `drain` fails instead.
     pub fn missed_pkts(&self, number: usize) -> Result<u32> {
         match self {
             Self::Taps(_) => Ok(0),

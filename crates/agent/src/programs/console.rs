@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Additional consoles of the guest. Each is connected to a pipe of the host (`python/leowarp/guest/boot/consoles.py`).
+//! Additional consoles of the guest. Each additional console is connected to a pipe of the host
+//! (`python/leowarp/guest/boot/consoles.py`).
 
 use crate::base::error::{check, Error, Result};
 use crate::programs::root;
@@ -9,8 +10,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Length of a message. It exceeds the capacity of the pipe behind a gate, which the host makes as small as possible:
-/// one page.
+/// Length of a gate's message. The message must be longer than the capacity of the pipe behind a gate; the host sets
+/// this capacity to its minimum, one page.
 const MESSAGE_BYTES: usize = 8192;
 
 /// Opens a terminal that does not become this process's controlling terminal.
@@ -35,11 +36,11 @@ pub fn raw(number: u32) -> Result<File> {
     Ok(file)
 }
 
-/// A point at which the host can stop the whole guest, including the guest's clock.
+/// A point at which the host can stop the whole guest, with its clock.
 ///
-/// When the guest writes to a console, its kernel writes to the host's file until everything is written, however long
-/// that takes in real time (arch/um/drivers/chan_kern.c, `need_output_blocking`). If a message is longer than the pipe
-/// behind the console, the guest therefore stops until a reader has read all of it.
+/// When the guest writes to a console, its kernel does not return before the host's file has taken everything, however
+/// long that takes in real time (arch/um/drivers/chan_kern.c, `need_output_blocking`). If a message is longer than the
+/// pipe behind the console, the guest therefore stops until the host has read all of the message.
 pub struct Gate {
     console: File,
 }
@@ -50,8 +51,8 @@ impl Gate {
         Self { console }
     }
 
-    /// Returns when the host lets the guest continue. The message begins with a line that contains the run time. The
-    /// host may read this line before it decides.
+    /// Returns when the host lets the guest continue, which is when it has read the message. The message begins with a
+    /// line that contains the run time `t_ns`. The host reads this line before it decides how long to stop the guest.
     pub fn wait(&mut self, t_ns: i64) -> Result<()> {
         let text = format!("{:<width$}", format!("{t_ns}\n"), width = MESSAGE_BYTES);
         let written = self.console.write_all(text.as_bytes());

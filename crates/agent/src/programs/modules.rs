@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 const AVAILABLE: &str = "net.ipv4.tcp_available_congestion_control";
-/// Name of the parameter for the run's time 0.
+/// Name of the module parameter that receives the run's time 0.
 const ORIGIN: &str = "origin_ns";
 /// Value of SYSLOG_ACTION_READ_ALL.
 const READ_ALL: i32 = 3;
@@ -38,12 +38,12 @@ pub fn prepare(setup: &Setup, input: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Names that the loaded modules registered, as text that precedes the kernel's own names. Empty = none.
+/// Names that the loaded modules have registered, as text that precedes the kernel's own names in a hint. Empty = none.
 pub fn offers() -> &'static str {
     OFFERS.get().map_or("", String::as_str)
 }
 
-/// Writes the run's time 0, on the monotonic clock, to every module that has the parameter.
+/// Writes the run's time 0, as a time of the monotonic clock, to every module that has the parameter `origin_ns`.
 pub fn set_origin(origin_ns: i64) -> Result<()> {
     for module in entries(Path::new("/sys/module"))? {
         if parameters(&module).join(ORIGIN).exists() {
@@ -53,7 +53,7 @@ pub fn set_origin(origin_ns: i64) -> Result<()> {
     Ok(())
 }
 
-/// Directory of a module's parameters. The kernel replaces - in names with _.
+/// Directory of a module's parameters. In the directory's name, the kernel replaces each - by _.
 fn parameters(module: &str) -> PathBuf {
     Path::new("/sys/module").join(module.replace('-', "_")).join("parameters")
 }
@@ -83,7 +83,7 @@ fn load(module: &Module, path: &Path) -> Result<String> {
     Ok(format!("the module {} registers {registers}; ", module.name))
 }
 
-/// The kernel's last log lines about a module. Each is preceded by a semicolon.
+/// The kernel's last log lines about a module. Each line follows a semicolon.
 fn kernel_words(module: &str) -> String {
     let mut buffer = vec![0u8; 64 * 1024];
     // SAFETY: the buffer has the size that is passed.
@@ -126,7 +126,7 @@ fn failed(what: &str, path: &Path, source: io::Error) -> Error {
     Error::Kernel { attempt: format!("{what} {}", path.display()), source }
 }
 
-/// Names of the entries of a directory for which `wanted` is true, to show in a hint.
+/// Names of those entries of a directory for which `wanted` is true, as text for a hint.
 fn names(directory: &Path, wanted: impl Fn(&Path) -> bool) -> Result<String> {
     let names = entries(directory)?.into_iter().filter(|name| wanted(&directory.join(name)));
     Ok(names.collect::<Vec<_>>().join(", "))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Environment of a user program: the namespace of a host, a separate root ([`crate::programs::root`]), and those
-//! capabilities of root that a server needs.
+//! The environment of a user program: a host's namespace, a root of its own ([`crate::programs::root`]), and those
+//! capabilities of the superuser that a server needs.
 
 use crate::base::error::{Error, Result};
 use crate::network::Network;
@@ -14,7 +14,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 const OPEN_FILES_MAX: libc::rlim_t = 4096;
-/// Default timer slack of Linux (init/init_task.c). The agent's own slack is 1 ns, and a program would inherit it.
+/// Default timer slack of Linux (init/init_task.c). Without a reset, a program would inherit the agent's slack of 1 ns.
 const TIMER_SLACK_NS: libc::c_ulong = 50_000;
 /// Capabilities of linux/capability.h: chown, dac_override, dac_read_search, fowner, kill, setgid, setuid,
 /// net_bind_service, net_raw.
@@ -29,9 +29,9 @@ pub struct Place {
 
 /// Properties of an environment that a caller can choose, besides the host.
 pub struct Wanted<'a> {
-    /// Name of the program's root. No other program has the same name.
+    /// Name of the program's root, which no other root has. No other program has the same name.
     pub name: &'a str,
-    /// Directory of the host that becomes the root, as the guest's hostfs names it.
+    /// Directory on the user's machine that becomes the root; the path is that of the guest's hostfs.
     pub host_dir: &'a str,
     pub storage_bytes: u64,
     /// Working directory; None = the writable directory.
@@ -42,7 +42,7 @@ impl Place {
     /// Prepares the environment at a host's node.
     pub fn open(network: &Network, setup: &Setup, node: usize, wanted: &Wanted) -> Result<Self> {
         let namespace = network.inside(node, || {
-            // Programs may do what root may do on an ordinary host: use ports below 1024, and ping without CAP_NET_RAW.
+            // Programs may do what they may do on an ordinary host: use ports below 1024, and ping without CAP_NET_RAW.
             netns::set_sysctl("net.ipv4.ip_unprivileged_port_start", "0")?;
             netns::set_sysctl("net.ipv4.ping_group_range", "0 2147483647")?;
             let opened = File::open("/proc/thread-self/ns/net").map(OwnedFd::from);
@@ -52,15 +52,16 @@ impl Place {
         Ok(Self { root, namespace, directory: wanted.directory.cloned().unwrap_or_else(|| WRITABLE.into()) })
     }
 
-    /// Command that starts a program in this environment. The program sees only the variables of `environment`.
+    /// Command that starts a program in this environment. The only environment variables of the program are those in
+    /// `environment`.
     pub fn command(&self, words: &[String], environment: &BTreeMap<String, String>) -> Result<Command> {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).env_clear().envs(environment);
         let namespace = self.namespace.as_raw_fd();
         let root = c_string(&self.root.path.display().to_string())?;
         let directory = c_string(&self.directory)?;
-        // SAFETY: these are plain system calls on strings that outlive them. Nothing is allocated between fork and
-        // exec.
+        // SAFETY: these are plain system calls on strings that outlive them. Between fork and exec, this code allocates
+        // no memory.
         unsafe {
             command.pre_exec(move || confine(namespace, &root, &directory));
         }
@@ -80,8 +81,8 @@ pub fn not_started(described: &str, source: &std::io::Error) -> Error {
     Error::Program { what: format!("{described} cannot be started: {source}"), hint: hint.into() }
 }
 
-/// Text of /etc/hosts. It contains every host of the setup, with its name as in the scenario and in lower case. It
-/// contains routers if they have addresses.
+/// Text of /etc/hosts. The text contains every host of the setup, both with its name in the scenario and with this name
+/// in lower case. It also contains the routers that have addresses.
 fn names(setup: &Setup) -> String {
     let mut text =
         String::from(if setup.is_ipv6() { "127.0.0.1 localhost\n::1 localhost\n" } else { "127.0.0.1 localhost\n" });
@@ -128,11 +129,11 @@ fn confine(namespace: RawFd, root: &std::ffi::CStr, directory: &std::ffi::CStr) 
             ok(libc::setrlimit(resource, &raw const limit).into())?;
         }
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
-        // This closes the agent's descriptors on exec. Descriptors that the start itself needs are set to close on exec
-        // already.
+        // The agent's descriptors will be closed when the program is executed. The descriptors that are needed until
+        // then already have the flag close-on-exec.
         ok(libc::syscall(libc::SYS_close_range, 3, u32::MAX, CLOSE_RANGE_CLOEXEC))?;
         for capability in (0..=LAST_CAPABILITY).filter(|c| CAPABILITIES >> c & 1 == 0) {
-            // EINVAL means that the kernel does not know the capability.
+            // EINVAL means that the kernel does not have the capability.
             libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0);
         }
         ok(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).into())?;

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! File system of a user program: a directory of the host, which is read-only, and a separate writable directory.
+//! The file system of a user program: a directory of the user's machine, which is read-only, and a writable directory
+//! of its own.
 //!
-//! Before working on this file, read docs/security.md and fs/hostfs/hostfs_kern.c. The host checks each access against
-//! the rights of the user who runs the guest. The mounts are made before the program starts, and the program cannot
-//! change them because it lacks CAP_SYS_ADMIN. The program cannot write to /proc/sys either. Otherwise it could set
-//! `core_pattern`, and the kernel would then start a program outside the root.
+//! Before working on this file, read docs/security.md and fs/hostfs/hostfs_kern.c. The user's machine checks each
+//! access against the rights of the user who runs the guest. The agent mounts the file systems before the program
+//! starts. The program lacks CAP_SYS_ADMIN, so it cannot change them. For the same reason, /proc/sys is not writable
+//! for the program. With write access, it could set `core_pattern`, so that the kernel would start a program outside
+//! the root.
 
 use crate::base::error::{check, Error, Result};
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
 
-/// The writable directory of a program: the user's `{run_dir}`.
+/// The program's writable directory, `{run_dir}` in a scenario.
 pub const WRITABLE: &str = "/run/leowarp";
 const HOSTS_FILE: &str = "run/hosts";
 /// Name, major number and minor number of each device (Documentation/admin-guide/devices.txt).
@@ -25,8 +27,8 @@ pub struct Root {
 }
 
 impl Root {
-    /// Mounts a program's root at /programs/`name`. `host_dir` is a directory of the host, as the guest's hostfs names
-    /// it. `hosts` is the text of /etc/hosts.
+    /// Mounts a program's root at /programs/`name`. `host_dir` is a directory of the user's machine, as a path of the
+    /// guest's hostfs. `hosts` is the text of the program's /etc/hosts.
     pub fn make(name: &str, host_dir: &str, storage_bytes: u64, hosts: &str) -> Result<Self> {
         let path = Path::new("/programs").join(name);
         make_dir(&path)?;
@@ -63,8 +65,8 @@ impl Root {
         Ok(Self { path })
     }
 
-    /// Adds the terminal to the root's devices: the console `number`, and /dev/tty for processes that have the console
-    /// as their controlling terminal.
+    /// Adds a terminal to the root's devices: the console `number`, and /dev/tty, which processes use for their
+    /// controlling terminal.
     pub fn add_terminal(&self, number: u32) -> Result<()> {
         const TTY_MAJOR: u32 = 4;
         let devices = self.path.join("dev");
@@ -72,7 +74,7 @@ impl Root {
         make_device(&devices.join(format!("tty{number}")), libc::makedev(TTY_MAJOR, number))
     }
 
-    /// Directory of the program's files, as the agent sees it.
+    /// Directory of the files that the program writes, as a path of the agent.
     pub fn written(&self) -> PathBuf {
         self.path.join(WRITABLE.trim_start_matches('/'))
     }
@@ -88,8 +90,8 @@ impl Root {
         }
     }
 
-    /// Copies the files that the program wrote to a directory of the run's output. Only files and directories are
-    /// copied. Links are not followed. No link, device, pipe or socket reaches the host.
+    /// Copies the files that the program wrote to the directory `to` of the run's output. Only files and directories
+    /// are copied. Links are not followed, so no link, device, pipe or socket reaches the user's machine.
     pub fn copy_out(&self, to: &Path) -> Result<()> {
         copy_directory(&self.written(), to)
     }
@@ -102,7 +104,7 @@ fn copy_directory(from: &Path, to: &Path) -> Result<()> {
         .map_err(|e| kernel("read what a program wrote", e))?;
     entries.sort_by_key(std::fs::DirEntry::file_name);
     for entry in entries {
-        // The metadata describe the entry itself, so a link is reported as a link.
+        // The metadata are those of the entry itself, so a link is reported as a link and not as its target.
         let kind = entry.file_type().map_err(|e| kernel("read what a program wrote", e))?;
         let target = to.join(entry.file_name());
         if kind.is_dir() {
@@ -110,7 +112,7 @@ fn copy_directory(from: &Path, to: &Path) -> Result<()> {
         } else if kind.is_file() {
             std::fs::create_dir_all(to).map_err(output)?;
             let mut source = std::fs::File::open(entry.path()).map_err(|e| kernel("read what a program wrote", e))?;
-            // fs::copy would also copy the program's mode bits.
+            // fs::copy is not used, because it would also copy the program's mode bits.
             let mut file = std::fs::File::create(&target).map_err(output)?;
             std::io::copy(&mut source, &mut file).map_err(output)?;
         }

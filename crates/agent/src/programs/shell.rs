@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `leowarp shell`: an interactive program at a host. The program uses a console of the guest that is connected to the
-//! user's terminal. Without a terminal, its outputs are copied to two consoles. When the program ends, the guest ends.
-//! Nothing of the run is recorded.
+//! `leowarp shell`: an interactive program at a host of the network. The program uses a console of the guest, which is
+//! connected to the user's terminal. If the user has no terminal, the program's two outputs are copied to two consoles.
+//! When the program ends, the guest ends. The run records nothing.
 
 use crate::base::clock::Clock;
 use crate::base::error::{check, Error, Result};
@@ -21,13 +21,14 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// Console for the user's terminal or standard output. `python/leowarp/guest/user/shell.py` defines all consoles.
+/// Number of the console for the user's terminal or standard output. `python/leowarp/guest/user/shell.py` defines all
+/// consoles.
 const CONSOLE: u32 = 1;
-/// Console for the size of the user's terminal, and for the gate at which the guest waits for the user.
+/// Number of the console for the size of the user's terminal, and for the gate at which the guest waits for the user.
 const CONTROL: u32 = 2;
 const STANDARD_ERROR: u32 = 3;
 const PIECE_BYTES: usize = 64 * 1024;
-/// Offset in an exit code: a shell adds 128 to the number of the signal that ended a program.
+/// Exit codes above this number: a shell adds 128 to the number of the signal that ended a program.
 const BY_SIGNAL: i32 = 128;
 
 /// The program and the environment in which it runs.
@@ -39,7 +40,7 @@ pub struct Shell {
 }
 
 impl Shell {
-    /// Prepares the files that the program will see. Does not start it. None = the run has no shell.
+    /// Prepares the files that the program will see, without starting the program. None = the run has no shell.
     pub fn open(network: &Network, setup: &Setup, input_dir: &Path) -> Result<Option<Self>> {
         let Some(spec) = &setup.shell else { return Ok(None) };
         let wanted = Wanted { name: "shell", host_dir: &spec.root, storage_bytes: spec.storage_bytes, directory: None };
@@ -64,7 +65,7 @@ impl Shell {
         .map(|_| ())
     }
 
-    /// Ends the program, which still runs at the run's end, and returns an error.
+    /// If the program still runs at the run's end, ends it and returns an error.
     pub fn end_with_run(&self, clock: Clock) -> Result<()> {
         if let Some(pid) = *self.pid.lock().unwrap_or_else(PoisonError::into_inner) {
             // SAFETY: this is a plain system call.
@@ -81,20 +82,20 @@ impl Shell {
     }
 }
 
-/// Runs the program from start to end; `end.json` records the result.
+/// Runs the program from its start to its end, and records its end in `end.json`.
 fn run(clock: Clock, spec: &setup::Shell, place: &Place, input: Option<&Path>, started: impl Fn(i32)) -> Result<()> {
     while !clock.sleep_until(0)? {}
     let mut environment = spec.environment.clone();
     environment.insert("LEOWARP_START_US".into(), (clock.real_ns(0) / 1000).to_string());
     let mut command = place.command(&spec.command, &environment)?;
     let (status, outputs) = if let Some(size) = spec.terminal {
-        // The path contains the name that the terminal has in the program's root. The program can therefore find the
-        // terminal's name (ttyname(3)).
+        // The terminal's name in this path is its name inside the program's root. The program can therefore find out
+        // the name of its terminal (ttyname(3)).
         let terminal = opened(&place.root.path.join(format!("dev/tty{CONSOLE}")))?;
         set_size(terminal.as_raw_fd(), size)?;
         let end = || terminal.try_clone().map(Stdio::from).map_err(|e| kernel("open the terminal once more", e));
         command.stdin(end()?).stdout(end()?).stderr(end()?);
-        // SAFETY: this is a plain system call. When it runs, the program leads its own session (`place`).
+        // SAFETY: this is a plain system call. The program leads a session of its own when it runs (`place`).
         unsafe {
             command.pre_exec(|| match libc::ioctl(0, libc::TIOCSCTTY, 0) {
                 0 => Ok(()),
@@ -118,8 +119,8 @@ fn run(clock: Clock, spec: &setup::Shell, place: &Place, input: Option<&Path>, s
         (end_of(&mut child)?, outputs)
     };
     let t_ns = clock.now_ns();
-    // Processes that are left in the background would keep the program's outputs open. SAFETY: this is a plain system
-    // call. The signal does not reach the agent, because the agent is the guest's init.
+    // Background processes are killed, because they would keep the program's outputs open. SAFETY: this is a plain
+    // system call. The signal does not reach the agent, because the agent is the guest's init process.
     unsafe { libc::kill(-1, libc::SIGKILL) };
     for output in outputs {
         output.join().map_err(|_| Error::Broken("a thread that copies an output broke".into()))?;
@@ -136,8 +137,8 @@ fn end_of(child: &mut Child) -> Result<ExitStatus> {
     child.wait().map_err(|e| kernel("wait for the shell", e))
 }
 
-/// Keeps the size of the terminal equal to that of the user's terminal. Stops virtual time while a program waits for
-/// the user.
+/// Gives the terminal the size of the user's terminal, whenever this size changes. Also stops virtual time while a
+/// program waits for the user.
 fn follow(pid: i32, terminal: &File, clock: Clock) -> Result<()> {
     let again = || terminal.try_clone().map_err(|e| kernel("open the terminal once more", e));
     let (sized, looked_at) = (again()?, again()?);
@@ -156,7 +157,7 @@ fn follow(pid: i32, terminal: &File, clock: Clock) -> Result<()> {
     .map(|_| ())
 }
 
-/// Reads one line, `rows columns`, for each change of the terminal's size.
+/// Reads a line `rows columns` for each change of the terminal's size, and applies the change.
 fn follow_size(mut control: File, terminal: RawFd) -> Result<()> {
     let (mut piece, mut line) = ([0; 64], Vec::new());
     loop {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Makes virtual time pause while a program waits for its user.
+//! Makes virtual time pause while a program waits for the user.
 //!
-//! While the program waits, the guest waits at a [`Gate`]. The host opens the gate when the user has typed something.
+//! While a program waits, the guest waits at a [`Gate`]. The host opens this gate when the user has typed something.
 //!
 //! A program waits for the user if three conditions hold. All processes of the terminal's foreground process group
-//! sleep. One of them waits for terminal input. None has a socket, because packets arrive only while time advances.
-//! Time therefore advances for `ping`, `sleep` and `curl`, and pauses at the prompt, in `less`, and in an interpreter.
-//! To detect that a process waits for terminal input, the terminal's settings are written again without a change. This
-//! makes `n_tty_set_termios` in drivers/tty/n_tty.c wake all such processes. They then sleep again, which counts as one
-//! voluntary switch. (/proc/PID/wchan would show the same, but on this architecture it contains a wrong address from
-//! the stack.)
+//! sleep. At least one of these processes waits for terminal input. None of these processes has a socket, because
+//! packets for a socket arrive only while virtual time advances. Virtual time therefore advances for `ping`, `sleep`
+//! and `curl`, and pauses at a shell's prompt, in `less`, and in an interpreter. To find out whether a process waits
+//! for terminal input, the agent writes the terminal's settings without changing them. The kernel then wakes all
+//! processes that wait for terminal input (`n_tty_set_termios` in drivers/tty/n_tty.c). A process that was woken
+//! immediately sleeps once more, and this counts as one voluntary context switch of the process. The file
+//! /proc/PID/wchan would be simpler, but on this architecture it contains a wrong address from the stack.
 
 use crate::base::clock::{self, Clock};
 use crate::base::error::{check, Result};
@@ -17,17 +18,19 @@ use crate::programs::console::Gate;
 use std::fs::File;
 use std::os::fd::AsRawFd;
 
-/// Interval between checks. Everything that can be done at an instant is done before the clock advances.
+/// Interval between checks. The interval can be short, because the clock advances only when everything that can be done
+/// at an instant is done.
 const SHORTEST_NS: i64 = 1000;
 const LONGEST_NS: i64 = 10_000_000;
-/// All processes are checked only at every n-th check. Other checks look only at the group's first process, which is
-/// usually the one that waits.
+/// Only every n-th check looks at all processes of the group. The other checks look only at the group's first process,
+/// which usually is the one that waits.
 const WHOLE_LOOKS: u64 = 16;
-/// Stops the guest at `gate` whenever a program in the session of `leader` waits for the user at `terminal`. Returns
-/// when the session ends.
+/// Stops the guest at `gate` whenever a program in the session of the process `leader` waits for the user at
+/// `terminal`. Returns when this session ends.
 pub fn keep(leader: i32, terminal: &File, mut gate: Gate, clock: Clock) -> Result<()> {
-    // No other process may run between reading the terminal's settings and writing them. Otherwise a shell that a key
-    // wakes could change the settings in between, and this change would be undone.
+    // No other process may run between reading and writing the terminal's settings, so this thread gets a higher
+    // priority. Without this priority, a shell that a key wakes could change the settings in between, and the write
+    // would undo the change.
     let first = libc::sched_param { sched_priority: 1 };
     // SAFETY: `first` outlives the call.
     check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const first) }, "run before the programs")?;
@@ -45,8 +48,8 @@ pub fn keep(leader: i32, terminal: &File, mut gate: Gate, clock: Clock) -> Resul
     }
 }
 
-/// Whether a process group waits for the user. If `wholly` is false, returns false immediately if the group's first
-/// process does not wait.
+/// Whether a process group waits for the user at the terminal. If `wholly` is false and the group's first process does
+/// not wait, returns false without looking at the other processes.
 fn waits_for_user(group: i32, terminal: &File, wholly: bool) -> Result<bool> {
     let first_may = Process::of(group).is_some_and(|p| p.sleeps) && !has_socket(group);
     let first_waits = first_may && any_waits_for(terminal, &[group])?;
@@ -105,14 +108,14 @@ impl Process {
 
     fn read(text: &str) -> Option<Self> {
         // State, parent, process group, session, terminal, foreground group. These are fields 3 to 8 of proc(5). They
-        // follow a name that may contain any characters.
+        // follow the process's name, which may contain any characters.
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
         let number = |place: usize| fields.get(place)?.parse::<i32>().ok();
         let state = *fields.first()?;
         Some(Self {
             group: number(2)?,
             foreground: number(5)?,
-            // T means that a signal stopped the process.
+            // T means stopped by a signal.
             sleeps: matches!(state, "S" | "T"),
             has_ended: matches!(state, "Z" | "X"),
         })

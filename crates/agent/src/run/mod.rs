@@ -25,7 +25,7 @@ use leowarp_timeline::setup::{Discipline, LinkKind, Setup};
 use serde_json::json;
 use std::path::Path;
 
-/// Performs the whole run. Reads the input directory, and makes the output directory the working directory.
+/// Performs a run from beginning to end. Reads the directory `input_dir`, and makes `output_dir` the working directory.
 pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
     let input = Input::read(input_dir)?;
     std::env::set_current_dir(output_dir)
@@ -43,8 +43,8 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
     let shell = Shell::open(&network, setup, input_dir)?;
     let live = Live::open(&network, setup, input_dir)?;
 
-    // From here on, all instants of the virtual clock are the same in every run, because each reading of the clock and
-    // each sleep affects the result.
+    // From here on, the clock must have the same values in every run of a plan, because each reading of the clock and
+    // each sleep changes it.
     let clock = Clock::begin();
     say::line(&json!({ "start_ns": clock.start_ns }));
     network.begin(clock.start_ns)?;
@@ -74,16 +74,17 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
 
     let end_ns = context.ending.end_ns();
     clock.sleep_until(end_ns)?;
-    // Queues are sampled before the links drain. Packets that wait afterwards are answers to closed sockets, and do not
-    // belong to the run.
+    // Queues are sampled before the links have drained. Packets that wait at a later time are answers to closed
+    // sockets, and do not belong to the run.
     let links_at_end = player.link_totals()?;
     let drained_ns = end_ns + setup.drain_ns.max(1);
     clock.sleep_until(drained_ns)?;
-    // By now every packet that was sent has arrived and reaches the capture before its end, or a link holds the packet.
+    // By this time, every packet that was sent has arrived or is in a link, and the capture will still see the
+    // arrivals.
     let links_drained = player.link_totals()?;
     clock.sleep_until(drained_ns + FLUSH_NS)?;
-    // Programs end after the last reading of the links. Packets that programs send while they end do not belong to the
-    // run.
+    // Programs are ended after the last reading of the links, because packets that they send while they end do not
+    // belong to the run.
     let programs = player.end_programs()?;
     let links = with_maxima_of(player.link_totals()?, &links_at_end);
     let mut outcome = match capture {
@@ -96,7 +97,7 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
         None => Outcome::of_receivers(setup, player.transfers())?,
     };
     if outcome.vanished_pkts > 0 {
-        // Packets whose time to live ended are counted only now, because counting them queries every router.
+        // Packets whose time to live ended are counted last, because the count must query every router.
         outcome.explain_vanished(player.expired_pkts()?);
     }
     player.finish(&mut outcome.connections)?;
@@ -105,14 +106,15 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
     outcome::write_end(end_ns, clock, &links, outcome, programs)
 }
 
-/// Allows all congestion controls. Each host is a separate namespace. Only the first namespace may choose a default
-/// congestion control that is not listed as allowed (net/ipv4/tcp_cong.c, `tcp_set_default_congestion_control`).
+/// Allows every host to use each congestion control of the kernel. Each host is a separate namespace. Without this,
+/// only the first namespace may set a default congestion control that is not marked as allowed (net/ipv4/tcp_cong.c,
+/// `tcp_set_default_congestion_control`).
 fn allow_congestion_controls() -> Result<()> {
     let available = netns::sysctl("net.ipv4.tcp_available_congestion_control")?;
     netns::set_sysctl("net.ipv4.tcp_allowed_congestion_control", &available)
 }
 
-/// Makes the wires of hosts carry packets in the form that links carry, none larger than the MTU.
+/// Makes the wires of hosts carry packets that are at most as long as the MTU, like those on links.
 fn disable_segmentation_offload(setup: &Setup, network: &Network) -> Result<()> {
     for (i, link) in setup.links.iter().enumerate().filter(|(_, l)| l.kind == LinkKind::Wire) {
         for node in [link.a, link.b].into_iter().filter(|&n| setup.hosts.iter().any(|h| h.node == n)) {
@@ -128,7 +130,8 @@ fn disable_segmentation_offload(setup: &Setup, network: &Network) -> Result<()> 
     Ok(())
 }
 
-/// Number of packets inside links. None = one of the links is a netem, which does not count delayed packets separately.
+/// Number of packets inside links. None = at least one link is a netem, which does not count packets in flight
+/// separately.
 fn held_pkts(setup: &Setup, links: &[LinkTotal]) -> Option<u64> {
     let all_count = setup.links.iter().all(|l| !l.is_modelled() || l.discipline == Some(Discipline::Leolink));
     all_count.then(|| links.iter().map(|t| t.held_pkts).sum())

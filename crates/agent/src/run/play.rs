@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Plays the run from its time 0 on. One thread sleeps until a task is due, performs all tasks of that instant in a
-//! fixed order, and then sleeps again. Samples show the network as it was before the events of the same instant.
+//! Plays the run from time 0 on. One thread sleeps until a task is due, performs all tasks of that instant in a fixed
+//! order, and then sleeps again. A sample at the instant of an event therefore shows the network before the event.
 
 use crate::base::context::Context;
 use crate::base::error::{Error, Result};
@@ -29,17 +29,17 @@ enum Due {
     Queues,
     Counters,
     Sockets,
-    /// All events of an instant. The value is the index of the first of them.
+    /// All events of an instant. Index of the first event of the instant.
     Events(usize),
-    /// The stop of this transfer.
+    /// Stop of the transfer with this index.
     Stop(usize),
-    /// The stop of this program.
+    /// Stop of the program with this index.
     StopProgram(usize),
-    /// The kill of this program, some time after its stop.
+    /// Kill of the program with this index, GRACE_NS after its stop.
     KillProgram(usize),
-    /// The false notice at this index.
+    /// False notice with this index.
     FalseNotice(usize),
-    /// Notices about the changes of a later instant, which begins with this event.
+    /// Notices about the route changes of a later instant; index of the first event of that instant.
     NoticesAhead(usize),
     /// A packet of a flow of probes: the probe's index, and the packet's number.
     Probe(usize, u64),
@@ -51,9 +51,9 @@ pub struct Player<'a> {
     context: Context<'a>,
     network: Network<'a>,
     flows: Flows,
-    /// For each transfer, whether it has ended and its last sample has been taken.
+    /// For each transfer, whether its last sample, after its end, was taken.
     looked_last: Vec<bool>,
-    /// The flows for which the run's end waits, each with the time of its end.
+    /// The flows whose end the run waits for, each with the time at which it ended.
     awaited: Vec<(usize, Option<i64>)>,
     counters: Counters,
     queues: Queues,
@@ -61,18 +61,19 @@ pub struct Player<'a> {
     socket_rows: Rows<Socket>,
     /// Samples the sockets of programs.
     diag: Option<Diag>,
-    /// Sampler of subflows of Multipath TCP.
+    /// Samples the subflows of Multipath TCP.
     subflows: Option<Subflows>,
     counter_rows: Rows<Counter>,
     queue_rows: Rows<Queue>,
-    /// Drops that links reported. Used only without packet truth.
+    /// Reports of links about drops, and the table for them. None with packet truth, because then the capture thread
+    /// writes this table.
     drops: Option<(Drops, Rows<Drop>)>,
 }
 
 /// Tasks that remain to be done.
 type Agenda = BinaryHeap<Reverse<(i64, Due)>>;
 
-/// Flows for which the run's end waits. These are the flows that have an end of their own.
+/// Flows whose end the run waits for. Each of these flows ends by itself.
 fn awaited(setup: &Setup) -> Vec<(usize, Option<i64>)> {
     let has_end = |i: &usize| match setup.flows[*i].kind {
         FlowKind::Tcp => setup.flows[*i].size_bytes.is_some() && setup.flows[*i].subflow_of.is_none(),
@@ -83,7 +84,7 @@ fn awaited(setup: &Setup) -> Vec<(usize, Option<i64>)> {
 }
 
 impl<'a> Player<'a> {
-    /// Opens the files to sample, and the tables to write.
+    /// Opens the files that will be sampled, and the tables.
     pub fn open(context: &Context<'a>, network: Network<'a>, flows: Flows) -> Result<Self> {
         let Context { setup, header, .. } = context;
         let counters = Counters::open(&network, setup)?;
@@ -119,7 +120,7 @@ impl<'a> Player<'a> {
         &self.flows.transfers
     }
 
-    /// Ends programs that still run although they have received the signal to end. Returns how each program ended.
+    /// Ends programs that still run after SIGTERM. Returns how each program ended.
     pub fn end_programs(&mut self) -> Result<Vec<serde_json::Value>> {
         program::end_all(self.context.ending.end_ns(), &self.flows.programs)
     }
@@ -172,7 +173,7 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// The first tasks: the first instance of each repeated task, the first event, and the ends of transfers.
+    /// The tasks at the start: for each repeated task its first time, the first event, and the stops of flows.
     fn agenda(&mut self, first: usize) -> Agenda {
         let mut agenda = Agenda::new();
         let mut add = |t_ns: i64, what: Due| agenda.push(Reverse((t_ns, what)));
@@ -210,7 +211,7 @@ impl<'a> Player<'a> {
         agenda
     }
 
-    /// Sleeps until a task is due. Returns false if a flow has ended before.
+    /// Sleeps until the task `what` is due at `t_ns`. Returns false if a flow ended first.
     fn sleep_until(&mut self, t_ns: i64, what: Due, rung: u32) -> Result<bool> {
         self.infos.forget();
         if !self.awaited.is_empty() {
@@ -221,7 +222,7 @@ impl<'a> Player<'a> {
         let are_both_sampled = what == Due::Queues && sockets_ns.is_some_and(|period_ns| t_ns % period_ns == 0);
         if let Some(links_bytes) = self.queues.links_bytes().filter(|_| are_both_sampled) {
             let transfers = &self.flows.transfers;
-            // If other transfers are running by then, they are queried once more.
+            // Other transfers that are running by then are queried separately.
             let is_asked = |i: &usize| !transfers[*i].is_mptcp() && self.is_looked_at(t_ns, *i);
             let looked_at = (0..transfers.len()).filter(is_asked).map(|i| &transfers[i]);
             let looked_at: Vec<&Transfer> = looked_at.collect();
@@ -232,7 +233,7 @@ impl<'a> Player<'a> {
         clock.sleep_until(t_ns).map(|_| true)
     }
 
-    /// If all flows for which the run's end waits have ended, limits the remaining tasks to the run's end.
+    /// If all flows whose end the run waits for have ended, sets the run's end, and adds the tasks that are due then.
     fn note_ends(&mut self, agenda: &mut Agenda) {
         if self.awaited.is_empty() {
             return;
@@ -268,7 +269,7 @@ impl<'a> Player<'a> {
         ]
     }
 
-    /// Performs a task. Returns the time at which it is due again.
+    /// Performs a task. If the task repeats, returns the time at which it is due next.
     fn carry_out(&mut self, t_ns: i64, what: Due) -> Result<Option<(i64, Due)>> {
         match what {
             Due::Queues => self.queues.sample(&mut self.queue_rows, &self.network, t_ns, self.infos.links())?,
@@ -337,7 +338,7 @@ impl<'a> Player<'a> {
         self.mark(&changes)
     }
 
-    /// Makes the sockets of the affected flows mark later packets with the tag of the new path.
+    /// Makes the sockets of flows whose path changed mark later packets with the new path's tag.
     pub fn mark(&mut self, changes: &[PathChange]) -> Result<()> {
         self.flows.mark(self.context.setup, changes)
     }
@@ -366,7 +367,7 @@ impl<'a> Player<'a> {
         self.sample_transfers(t_ns, 0..self.flows.transfers.len())
     }
 
-    /// Fails if a congestion control, for instance a user's, has stopped its flow for good.
+    /// Fails if a congestion control, for instance a user's module, has stopped its flow for good.
     fn demand_sending(&self, i: usize) -> Result<()> {
         let transfer = &self.flows.transfers[i];
         if transfer.is_stopped() || transfer.has_ended() || !sample::is_held_back(transfer)? {
@@ -379,8 +380,8 @@ impl<'a> Player<'a> {
         })
     }
 
-    /// Whether a transfer is sampled at this time. It is sampled from its start until its stop, and once more after it
-    /// has ended by itself.
+    /// Whether a transfer is sampled at this time. A transfer is sampled from its start to its stop. If it ends by
+    /// itself, it is sampled once after its end.
     fn is_looked_at(&self, t_ns: i64, i: usize) -> bool {
         let transfer = &self.flows.transfers[i];
         t_ns > self.context.setup.flows[transfer.flow].start_ns && !transfer.is_stopped() && !self.looked_last[i]
@@ -404,7 +405,7 @@ impl<'a> Player<'a> {
     }
 }
 
-/// Records the time of a flow's end, if the run's end waits for the flow and the flow had not ended before.
+/// Records the time at which a flow ended, if the run waits for the flow's end and the flow had not ended before.
 fn note_end(awaited: &mut [(usize, Option<i64>)], flow: usize, t_ns: i64) {
     if let Some((_, end_ns)) = awaited.iter_mut().find(|(i, _)| *i == flow) {
         end_ns.get_or_insert(t_ns);

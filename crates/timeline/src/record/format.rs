@@ -9,9 +9,9 @@ pub struct Field {
     /// Type of the column: `i64 u64 i32 u32 u16 u8 f64`, in little-endian order.
     #[serde(rename = "type")]
     pub type_: &'static str,
-    /// Unit such as `ns` or `pkts`; `1` if there is none.
+    /// Unit, such as `ns` or `pkts`; `1` if the column has no unit.
     pub unit: &'static str,
-    /// Meaning of the column, in one sentence.
+    /// Meaning of the column, as one sentence.
     pub doc: &'static str,
 }
 
@@ -20,7 +20,7 @@ pub struct Field {
 pub struct Table {
     /// Name of the file, without `.rec`.
     pub table: &'static str,
-    /// Size of one packed record.
+    /// Size of one record in bytes, without padding.
     pub record_bytes: usize,
     /// All columns, in the order of the record's bytes.
     pub fields: &'static [Field],
@@ -29,9 +29,9 @@ pub struct Table {
 /// The first bytes of each file.
 pub const MAGIC: &[u8; 8] = b"LEOWARP1";
 
-/// Types with a value that means "missing" in a record.
+/// Types with one value that means "missing" in a record.
 pub trait Missing {
-    /// The minimum of a signed type, the maximum of an unsigned type, or NaN.
+    /// Value for "missing": the minimum of a signed type, the maximum of an unsigned type, or NaN.
     const MISSING: Self;
 }
 
@@ -57,9 +57,9 @@ pub trait Record {
     fn put(&self, out: &mut Vec<u8>);
 }
 
-/// Beginning of a file of `table`: the magic bytes, the length of the JSON text, and that text. The text is padded so
-/// that records begin at a multiple of 8. `extra` contains further information for readers, for instance the `names` of
-/// counters.
+/// Beginning of a file of `table`: the magic bytes, the length of a JSON text, and this text. The text is padded so
+/// that the records begin at a multiple of 8 bytes. `extra` contains further information for readers, for instance the
+/// `names` of counters.
 pub fn header(table: &Table, extra: &serde_json::Map<String, serde_json::Value>) -> Vec<u8> {
     let mut json = serde_json::Map::new();
     json.insert("table".into(), table.table.into());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tables `out/*.rec`, which the guest writes. One macro defines the struct, the bytes and the description of each
-//! table. The header of a file therefore always matches the file's content. The columns are defined in
-//! `python/leowarp/trace/schema/`. `make docs` generates `tables.rs` from there.
+//! Tables `out/*.rec`, which the guest writes. For each table, one macro defines the struct, its bytes in the file and
+//! its description. A file's header, which contains the description, therefore always matches the file's records. The
+//! columns are defined in `python/leowarp/trace/schema/`. `make docs` generates `tables.rs` from these definitions.
 
 mod format;
 mod tables;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Checks a setup.
+//! Checks a setup for invalid or contradictory values.
 
 use super::{
     DelayedAck, Direction, Discipline, Flow, FlowKind, JitterTable, Link, LinkKind, NodeKind, Observe, Program,
@@ -84,8 +84,8 @@ impl Setup {
         }
         let mixed = self.hosts.iter().position(|host| host.address.is_ipv4());
         rule(mixed.is_none(), "hosts", "of IPv4 and of IPv6", "all must have addresses of one family")?;
-        // path tags are TOS values of IPv4 routes; cures, resolved neighbours and live connections only understand IPv4
-        // headers
+        // IPv6 is refused with source routing (path tags are TOS values of IPv4 routes), and with cures, resolved
+        // neighbours and live connections, which understand only IPv4 headers
         for (what, is_given) in [
             ("source_routing", self.source_routing),
             ("cures", self.cures.any()),
@@ -295,7 +295,7 @@ fn jitter_table(i: usize, table: &JitterTable) -> Checked {
 /// Size of the header of ICMP or UDP.
 const PROBE_HEADER_BYTES: u32 = 8;
 
-/// Name of a field that a flow of this kind requires, and that `flow` lacks.
+/// Field that a flow of its kind requires and `flow` lacks; None = no field is missing.
 fn lacks(flow: &Flow) -> Option<&'static str> {
     let pace = flow.packets_per_s.is_some_and(|n| n.is_finite() && n > 0.0);
     let either = |other: bool| if flow.packets_per_s.is_some() { pace && !other } else { other };
@@ -319,7 +319,7 @@ fn lacks(flow: &Flow) -> Option<&'static str> {
         FlowKind::Udp if !either(flow.rate_bps.is_some_and(|n| n > 0)) => {
             Some("rate_bps above 0 or packets_per_s above 0, one of them")
         }
-        // the first 8 bytes hold the packet's number
+        // the first 8 bytes of the payload contain the packet's number
         FlowKind::Udp if flow.payload_bytes.is_none_or(|n| n < 8) => Some("payload_bytes from 8 on"),
         _ if flow.packets == Some(0) => Some("packets above 0"),
         FlowKind::Tcp | FlowKind::Udp | FlowKind::Program if !flow.replies => {

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-/// Actions of nodes when one of their routes changes, so that packets arrive in order. By default they do nothing.
+/// Actions of nodes when one of their routes changes, so that packets arrive in order. By default, nodes do nothing.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cures {
@@ -11,18 +11,19 @@ pub struct Cures {
     pub move_queue: Option<MoveQueue>,
     /// Buffer in which new packets are held; None = they are not held.
     pub hold: Option<Hold>,
-    /// Marker that ends the old path. Packets on the new path wait for it. None = there is no marker.
+    /// A marker that ends the old path, for which packets on the new path wait. None = there is no marker.
     pub end_marker: Option<EndMarker>,
-    /// Time after a change for which packets are sent on both links; None = they are only sent on the new link.
+    /// Time after a route change for which packets are sent on the old link as well as on the new one; None = only on
+    /// the new link.
     pub duplicate_ns: Option<u64>,
-    /// How stations number the packets that they send, and reorder the packets that they receive; None = they do
-    /// neither.
+    /// How stations number the packets that they send, and restore the order of packets that they receive; None = they
+    /// do neither.
     pub resequence: Option<Resequence>,
-    /// How nodes notify hosts; None = they do not.
+    /// How nodes notify hosts of route changes; None = nodes do not notify hosts.
     pub notify: Option<Notify>,
 }
 
-/// A marker that follows the last packet on the old path.
+/// A marker: the last packet on the old path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EndMarker {
@@ -32,16 +33,16 @@ pub struct EndMarker {
     pub buffer: Hold,
 }
 
-/// Notices to hosts when a node sends their packets on another path.
+/// Notices of nodes to hosts whose packets will take another path.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Notify {
-    /// Time between the change and the notice. If it is below 0, the notice precedes the change.
+    /// Time from the route change to the notice. If it is below 0, the notice precedes the change.
     pub delay_ns: i64,
     /// Share of the notices that are lost, 0 to 1.
     pub loss_ratio: f64,
-    /// False notices in order of time. Each has a run time in ns, the host that receives the notice, and the host to
-    /// which its packets go.
+    /// False notices in order of time. Each has a run time in ns, the host that gets the notice, and the destination
+    /// for which the notice claims a change.
     pub r#false: Vec<(i64, usize, usize)>,
 }
 
@@ -51,19 +52,19 @@ pub struct Notify {
 pub struct Resequence {
     /// Packets that share one sequence of numbers.
     pub by: Numbering,
-    /// Selection of the packets that wait for earlier ones.
+    /// Selection of the packets that wait for missing earlier packets.
     pub kind: Ordering,
-    /// Maximum time for which a packet waits for earlier ones.
+    /// Maximum time for which a packet waits for missing earlier packets.
     pub delay_ns: u64,
 }
 
-/// Selection of the packets that wait for earlier ones.
+/// Selection of the packets that wait for missing earlier packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ordering {
     /// All packets wait.
     Basic,
-    /// Only packets wait that arrived on the new path of a recent change.
+    /// Only packets wait that took the new path shortly after a route change.
     Advanced,
 }
 
@@ -73,17 +74,17 @@ pub enum Ordering {
 pub enum Numbering {
     /// The packets of one flow, which protocol and ports identify.
     Flow,
-    /// All packets from one host to another.
+    /// All packets from one host to another, of all flows.
     Aggregate,
 }
 
-/// Whether packets that wait at a link can still be moved when the link goes down.
+/// Whether packets that wait at a link can be moved to another link after the link has gone down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MoveQueue {
-    /// They can: the queue is in the node's memory.
+    /// Waiting packets can be moved, because the queue is in the node's memory.
     Kept,
-    /// They cannot: the queue is lost with the link.
+    /// Waiting packets cannot be moved, because the queue is lost with the link.
     Lost,
 }
 
@@ -91,7 +92,7 @@ pub enum MoveQueue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hold {
-    /// Size of the buffer for each direction of a link. Frames count with the link's overhead.
+    /// Size of the buffer for each direction of a link. A frame counts with the link's overhead.
     pub buffer_bytes: u32,
     /// Behaviour when the buffer is full.
     pub full: HoldFull,
@@ -101,9 +102,9 @@ pub struct Hold {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HoldFull {
-    /// The packet that arrives is refused.
+    /// The arriving packet is refused.
     Drop,
-    /// The oldest packet is sent.
+    /// The oldest packet in the buffer is sent early.
     Send,
 }
 
@@ -118,7 +119,8 @@ impl Cures {
             || self.advanced().is_some()
     }
 
-    /// Maximum time for which packets of a new path wait at stations. None unless only those packets wait.
+    /// With [`Ordering::Advanced`]: maximum time for which a packet of a new path waits at the station. None = packets
+    /// never wait, or all packets wait (`Basic`).
     pub fn advanced(&self) -> Option<u64> {
         self.resequence.filter(|r| r.kind == Ordering::Advanced).map(|r| r.delay_ns)
     }

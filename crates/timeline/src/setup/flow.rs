@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// A flood without an interval waits this long for an answer.
+/// If a flood has no interval, it waits this long for an answer before it sends the next request.
 pub const FLOOD_SILENCE_NS: i64 = 1_000_000_000;
 
 /// A flow.
@@ -19,13 +19,14 @@ pub struct Flow {
     pub destination: usize,
     /// Congestion control; only for tcp.
     pub congestion_control: Option<String>,
-    /// tcp: the connection is of Multipath TCP (RFC 8684).
+    /// tcp: whether the connection uses Multipath TCP (RFC 8684).
     #[serde(default)]
     pub is_mptcp: bool,
-    /// tcp: index of the flow of Multipath TCP to whose connection this one belongs, as a subflow that the kernel opens.
+    /// tcp: set if the flow is a further subflow, which the kernel opens. The value is the index of the flow whose
+    /// Multipath TCP connection contains the subflow.
     #[serde(default)]
     pub subflow_of: Option<usize>,
-    /// Time at which the flow connects or sends its first packet.
+    /// Time at which the flow begins: it connects, or sends its first packet.
     pub start_ns: i64,
     /// Time at which the flow is stopped.
     pub stop_ns: i64,
@@ -34,18 +35,19 @@ pub struct Flow {
     /// tcp: rate at which the application writes payload; None = as fast as TCP accepts it. udp: rate of frames (IP
     /// packet + 14 bytes).
     pub rate_bps: Option<u64>,
-    /// Interval between packets; only for ping. None = `packets_per_s` or, for a flood, [`FLOOD_SILENCE_NS`].
+    /// Interval between packets; only for ping. None = `packets_per_s` is set, or the flow is a flood, which then waits
+    /// [`FLOOD_SILENCE_NS`].
     pub interval_ns: Option<i64>,
     /// Payload per packet; only for ping and udp.
     pub payload_bytes: Option<u32>,
     /// Number of packets; only for ping and udp. None = packets are sent until `stop_ns`.
     pub packets: Option<u64>,
-    /// Packets per second; only for ping and udp, instead of `interval_ns` and `rate_bps`. Packet k is due at start +
+    /// Packets per second; only for ping and udp, instead of `interval_ns` and `rate_bps`. Packet k is sent at start +
     /// floor(k 1e9 / packets_per_s).
     pub packets_per_s: Option<f64>,
-    /// Whether the destination answers pings. If false, `net.ipv4.icmp_echo_ignore_all` is set there.
+    /// Whether the destination answers pings. If it does not, `net.ipv4.icmp_echo_ignore_all` is set there.
     pub replies: bool,
-    /// Whether a ping is a flood. The next request is then sent when the previous one is answered or after
+    /// Whether a ping is a flood. A flood sends its next request when the previous one is answered or after
     /// `interval_ns`, whichever comes first.
     #[serde(default)]
     pub flood: bool,
@@ -54,25 +56,25 @@ pub struct Flow {
     pub program: Option<Program>,
 }
 
-/// User programs. Each of their connections between the two hosts becomes a flow of its own.
+/// User programs. Each of their connections between the two hosts becomes a flow.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
     /// Command of the client: program and arguments. The client runs at the host `client_at`.
     pub client: Vec<String>,
-    /// Command of the server, which runs at the flow's other host. None = there is no server.
+    /// Command of the server, which runs at the flow's other host. None = no server is started.
     pub server: Option<Vec<String>>,
     /// Host of the client, as an index into `hosts`.
     pub client_at: usize,
     /// Time at which the client starts. The server starts at the flow's start.
     pub client_start_ns: i64,
-    /// If one end of a connection between the hosts uses this port, the connection belongs to this flow.
+    /// A connection between the hosts belongs to this flow if one of its ends uses this port.
     pub port: u16,
     /// All environment variables of the programs.
     pub environment: BTreeMap<String, String>,
     /// Working directory; None = the writable directory of the program.
     pub directory: Option<String>,
-    /// Root of the programs: a directory of the host, as the guest's hostfs names it.
+    /// Root of the programs: a directory of the user's machine, as a path of the guest's hostfs.
     pub root: String,
     /// Maximum size of a program's files, and of each of its outputs.
     pub storage_bytes: u64,
@@ -90,6 +92,6 @@ pub enum FlowKind {
     Ping,
     /// One-way stream at a constant rate.
     Udp,
-    /// User programs. The flow itself has no packets; its connections have.
+    /// User programs. The flow itself has no packets; each connection of the programs is a flow with packets.
     Program,
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Part of the setup: the hosts between which connections of outside programs run.
+//! Part of the setup: live connections, which join programs on the user's machine to hosts of the network.
 
 use serde::Deserialize;
 
-/// Connections of programs on the user's machine from one host to another, in real time. Nothing is recorded.
+/// The two hosts between which connections of programs on the user's machine run, in real time. Such a run records
+/// nothing.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Live {
@@ -13,8 +14,8 @@ pub struct Live {
     pub to: usize,
     /// Congestion control of both ends; None = the kernel's default.
     pub congestion_control: Option<String>,
-    /// Interval between readings of the real-time clock.
+    /// Interval of virtual time after which the guest waits for real time.
     pub step_ns: i64,
-    /// Maximum number of bytes in transfer between the machine and one end of a connection, per direction.
+    /// Maximum number of bytes that are buffered between the user's machine and one end of a connection, per direction.
     pub window_bytes: u32,
 }

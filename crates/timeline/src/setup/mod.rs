@@ -33,19 +33,19 @@ pub struct Setup {
     pub version: u32,
     /// Length of the run.
     pub duration_ns: i64,
-    /// Root seed. Each direction of a link derives its own random stream from it.
+    /// The seed of the run, from which each direction of a link derives its own random stream.
     pub seed: u64,
-    /// Time after the run's end for which packets in flight may still arrive.
+    /// Time after the run's end in which packets in flight can still arrive.
     pub drain_ns: i64,
     /// Condition that ends the run.
     pub ends: Ends,
     /// Only if `ends` is `flows`: time for which the run continues after the last flow has ended.
     pub linger_ns: i64,
-    /// All elements that have a network namespace of their own.
+    /// All satellites, stations, routers and hosts; each has a network namespace.
     pub nodes: Vec<Node>,
-    /// Nodes that run flows.
+    /// Nodes at which flows begin or end.
     pub hosts: Vec<Host>,
-    /// Maximum size of an IP packet that a host sends. Links accept [`MTU_MOST_BYTES`].
+    /// Maximum size of an IP packet that a host sends. Links always accept [`MTU_MOST_BYTES`].
     #[serde(default = "network::mtu_most_bytes")]
     pub mtu_bytes: u32,
     /// How nodes forward packets.
@@ -53,15 +53,16 @@ pub struct Setup {
     pub forwarding: Forwarding,
     /// All links that are up at some time.
     pub links: Vec<Link>,
-    /// Distributions of random delays. Events refer to them by index.
+    /// Distributions of random delays. Events refer to a distribution by its index.
     pub jitter_tables: Vec<JitterTable>,
     /// The workload.
     pub flows: Vec<Flow>,
-    /// Whether packets keep their initial path. If so, packets and routes carry the path's tag in the TOS field.
+    /// Whether a packet stays on the path that was in force when it was sent. If so, packets and routes carry a tag of
+    /// the path in the TOS field.
     pub source_routing: bool,
     /// Kernel parameters of the whole guest, by dotted name.
     pub sysctl: BTreeMap<String, String>,
-    /// Kernel modules with their parameters. They are loaded, or built into the kernel.
+    /// Kernel modules with their parameters. A module is loaded from a file, or is built into the kernel.
     #[serde(default)]
     pub modules: Vec<Module>,
     /// Actions of nodes when one of their routes changes, besides using the new route.
@@ -72,12 +73,12 @@ pub struct Setup {
     /// The interactive program of a run with a shell.
     #[serde(default)]
     pub shell: Option<Shell>,
-    /// Connections of outside programs.
+    /// The hosts between which connections of outside programs run.
     #[serde(default)]
     pub live: Option<Live>,
 }
 
-/// When the run ends.
+/// Condition that ends the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ends {
@@ -87,15 +88,16 @@ pub enum Ends {
     Flows,
 }
 
-/// Distribution of a random delay. netem samples it (`tabledist` in `net/sched/sch_netem.c`): mean + jitter x value /
-/// [`JITTER_SCALE`]. All values are equally likely. The values have mean 0 and standard deviation 1 / `multiplier`. The
-/// jitter that netem needs is therefore the standard deviation times the multiplier.
+/// Distribution of a random delay. netem draws from it (`tabledist` in `net/sched/sch_netem.c`): mean + jitter x value
+/// / [`JITTER_SCALE`]. netem draws each value of the table with the same probability. The values have mean 0 and
+/// standard deviation 1 / `multiplier`. To get a given standard deviation of the delay, netem's jitter must be this
+/// deviation times the multiplier.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JitterTable {
     /// `uniform`, `normal`, `exponential` or `table`.
     pub name: String,
-    /// Factor from the standard deviation to netem's jitter.
+    /// Ratio of netem's jitter to the standard deviation of the delay.
     pub multiplier: f64,
     /// At most [`JITTER_VALUES_MAX`] values. Empty = netem's uniform distribution, from -jitter to +jitter.
     pub values: Vec<i16>,
@@ -147,7 +149,7 @@ impl Setup {
         Ok(setup)
     }
 
-    /// Whether hosts have IPv6 addresses.
+    /// Whether the hosts of the setup have IPv6 addresses.
     pub fn is_ipv6(&self) -> bool {
         self.hosts.iter().any(|host| host.address.is_ipv6())
     }
@@ -166,17 +168,17 @@ impl Setup {
         self.flows.iter().any(|f| f.program.is_some())
     }
 
-    /// Whether some flow is of Multipath TCP.
+    /// Whether any flow uses Multipath TCP.
     pub fn has_mptcp(&self) -> bool {
         self.flows.iter().any(|f| f.is_mptcp)
     }
 
-    /// Numbers of the flows that are further subflows of a flow's connection.
+    /// Numbers of the further subflows of the connection of flow `flow`.
     pub fn subflows_of(&self, flow: usize) -> impl Iterator<Item = usize> + '_ {
         (0..self.flows.len()).filter(move |&i| self.flows[i].subflow_of == Some(flow))
     }
 
-    /// Node whose namespace a host's node shares; its own if the host joins no other.
+    /// Node whose namespace a host uses: the node of the host that it joins. If it joins no host, its own node.
     pub fn home_of(&self, host: usize) -> usize {
         self.hosts[self.hosts[host].joins.unwrap_or(host)].node
     }

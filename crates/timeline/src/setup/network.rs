@@ -15,7 +15,7 @@ pub struct Node {
     pub kind: NodeKind,
 }
 
-/// Kinds of nodes.
+/// Kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeKind {
@@ -23,13 +23,13 @@ pub enum NodeKind {
     Satellite,
     /// A router on the ground.
     Ground,
-    /// A host, at which flows end.
+    /// A host, at which flows begin or end.
     Host,
-    /// A router of a chain.
+    /// A router between the two ends of a chain.
     Router,
 }
 
-/// A host, at which flows end.
+/// A host, at which flows begin or end.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
@@ -45,13 +45,14 @@ pub struct Host {
     /// When the host's sockets acknowledge received data.
     #[serde(default)]
     pub delayed_ack: DelayedAck,
-    /// Index into `hosts`: the host whose namespace this one shares, as a further interface with an address of its own.
+    /// Set if this host joins another host: index into `hosts` of the host whose namespace it uses. The joining host is
+    /// then a further interface with its own address.
     #[serde(default)]
     pub joins: Option<usize>,
 }
 
 impl Host {
-    /// The last four bytes of the host's address. They differ between hosts.
+    /// The last four bytes of the host's address, which differ between hosts.
     pub fn short_address(&self) -> u32 {
         match self.address {
             IpAddr::V4(address) => address.into(),
@@ -60,11 +61,12 @@ impl Host {
     }
 }
 
-/// Minimum of [`super::Setup::mtu_bytes`]: two headers of 60 bytes each, and some payload.
+/// Minimum of [`super::Setup::mtu_bytes`]: two headers of 60 bytes, and some payload.
 pub const MTU_LEAST_BYTES: u32 = 256;
-/// The same minimum for IPv6 (RFC 8200, 5). On an interface with a smaller MTU, the kernel has no IPv6.
+/// Minimum of [`super::Setup::mtu_bytes`] for IPv6 (RFC 8200, 5). The kernel turns IPv6 off on an interface with a
+/// smaller MTU.
 pub const MTU_LEAST_BYTES_IPV6: u32 = 1280;
-/// Maximum of [`super::Setup::mtu_bytes`], which is Ethernet's.
+/// Maximum of [`super::Setup::mtu_bytes`], which is Ethernet's MTU.
 pub const MTU_MOST_BYTES: u32 = 1500;
 
 pub(super) fn mtu_most_bytes() -> u32 {
@@ -86,23 +88,23 @@ pub enum Forwarding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DelayedAck {
-    /// As Linux does by default: the first segments one by one, then every second segment or after an adaptive timer.
+    /// Linux's default: at first each segment, later every second segment or after an adaptive timer.
     #[default]
     Adaptive,
-    /// Every second segment, beginning with the first, or after a timer (`guest/ulp/delack.c`).
+    /// Every second segment from the start, or after a timer (`guest/ulp/delack.c`).
     On,
     /// Each segment, immediately.
     Off,
 }
 
-/// Pacers of the packets of a host's sockets.
+/// Pacer of the packets of a host's sockets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pacing {
     /// TCP itself, if the congestion control requests pacing.
     #[default]
     Internal,
-    /// The kernel's `fq` on the host's wire. It paces all sockets.
+    /// The kernel's `fq` on the host's wire, which paces all sockets.
     Fq,
 }
 
@@ -116,19 +118,19 @@ pub struct Link {
     pub b: usize,
     /// Kind of the link.
     pub kind: LinkKind,
-    /// Queueing discipline that models the link's directions. Wires need none.
+    /// Queueing discipline that models the link's directions. None = the link has no model, as for wires.
     pub discipline: Option<Discipline>,
-    /// Fate of the link's packets when the link goes down. `events.bin` contains the decision for each case.
+    /// Fate of the link's packets when the link goes down. `events.bin` contains the result for each event.
     pub on_down: Option<OnDown>,
-    /// Maximum number of waiting packets. If neither this limit nor the next is set, the queue is unlimited.
+    /// Maximum number of waiting packets. If neither `limit_pkts` nor `limit_bytes` is set, the queue is unlimited.
     pub limit_pkts: Option<u32>,
-    /// Maximum number of waiting bytes. Frames count with the overhead.
+    /// Maximum number of waiting bytes. A frame counts with the overhead.
     pub limit_bytes: Option<u32>,
     /// Number of bytes that the link adds to the Ethernet frame (IP packet + 14 bytes).
     pub overhead_bytes: i32,
-    /// Whether ARP resolves neighbours each time that the link comes up.
+    /// Whether neighbours are resolved by ARP each time the link comes up.
     pub arp: bool,
-    /// Packets that count towards the limit; only for netem and jitter.
+    /// For netem and jitter: packets that count towards the limit.
     #[serde(default)]
     pub queue_counts: QueueCounts,
     /// Further settings of the two directions: a to b, then b to a.
@@ -137,7 +139,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// Whether queueing disciplines model the link's directions. A wire has none, unless it is jittered.
+    /// Whether queueing disciplines model the link's directions. A wire has no discipline, unless it is jittered.
     pub fn is_modelled(&self) -> bool {
         self.kind != LinkKind::Wire || self.discipline == Some(Discipline::Jitter)
     }
@@ -148,7 +150,7 @@ impl Link {
     }
 }
 
-/// Kinds of links.
+/// Kind of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LinkKind {
@@ -156,7 +158,7 @@ pub enum LinkKind {
     Isl,
     /// Link between a satellite and the ground.
     Gsl,
-    /// Link between a host and its station. It has no delay, rate or queue, unless its discipline is `jitter`.
+    /// Link between a host and its station. A wire has no delay, rate or queue, unless it is jittered.
     Wire,
 }
 
@@ -168,8 +170,8 @@ pub enum Discipline {
     Leolink,
     /// The kernel's netem.
     Netem,
-    /// A netem (delay, jitter, loss and limit, no rate) below a tbf (rate). Packets overtake each other in the netem,
-    /// and are then serialised.
+    /// A netem (delay, jitter, loss and limit) as the child of a tbf (rate). Packets overtake each other in the netem,
+    /// and are serialised afterwards.
     Jitter,
 }
 
@@ -179,7 +181,7 @@ pub enum Discipline {
 pub enum OnDown {
     /// The link's packets arrive, and the link still accepts packets that are routed to it.
     Drain,
-    /// The link's packets are lost, and so are packets that are sent to the link while it is down.
+    /// The link's packets are lost, and so are packets that are routed to the link while it is down.
     Drop,
 }
 
@@ -187,29 +189,30 @@ pub enum OnDown {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueCounts {
-    /// Packets that wait for the serialiser. To achieve this, netem's own limit is increased by the content of the
-    /// delay line.
+    /// Only packets that wait for the serialiser. For this, netem's own limit is increased by the content of the delay
+    /// line.
     #[default]
     Waiting,
-    /// Packets that wait for the serialiser, and packets in the delay line. This is netem's own rule.
+    /// Packets that wait for the serialiser, and packets in the delay line, as netem itself counts.
     WaitingAndFlying,
 }
 
-/// Settings of a direction. They only apply to the discipline leolink.
+/// Settings of a direction. They are only used with the discipline leolink.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Direction {
-    /// Queue before the serialiser. None = a fifo with the link's limits.
+    /// Queue before the serialiser. None = a FIFO with the link's limits.
     pub queue: Option<Queue>,
-    /// Whether packets stay in order. If false, a packet with a smaller delay overtakes others.
+    /// Whether packets stay in order even if the delay falls. If they do not, a packet with a smaller delay overtakes
+    /// earlier packets.
     pub in_order: bool,
-    /// Length of the packets with which the delay was measured. The measured delay includes their transmission time.
+    /// Length of the packets that measured the delay. A measured delay includes the transmission time of these packets.
     pub probe_bytes: u32,
-    /// Number of rows of the direction's table of capacity in `tables.bin`. 0 = there is no table, and rates are
-    /// events.
+    /// Number of rows in the direction's table of capacity in `tables.bin`. 0 = there is no table, and events set the
+    /// rate.
     pub capacity_rows: usize,
-    /// Number of rows of the direction's table of delay and loss in `tables.bin`. 0 = there is no table, and both are
-    /// events.
+    /// Number of rows in the direction's table of delay and loss in `tables.bin`. 0 = there is no table, and events set
+    /// both.
     pub channel_rows: usize,
 }
 
@@ -226,7 +229,7 @@ impl Direction {
     }
 }
 
-/// Maximum number of waiting packets in a direction in which packets may overtake others.
+/// Maximum limit of waiting packets in a direction in which packets may overtake each other.
 pub const OVERTAKING_LIMIT_PKTS: u32 = 65_536;
 
 /// A queue before a serialiser.
@@ -235,13 +238,13 @@ pub const OVERTAKING_LIMIT_PKTS: u32 = 65_536;
 pub struct Queue {
     /// The queueing discipline.
     pub kind: QueueKind,
-    /// Whether the discipline marks packets instead of dropping them, if they support marking.
+    /// Whether the discipline marks packets instead of dropping them, if the packets support ECN.
     pub ecn: bool,
     /// Parameters of the discipline, by name: see [`QueueKind::parameters`].
     pub parameters: BTreeMap<String, u64>,
-    /// Maximum number of waiting packets. If neither this limit nor the next is set, the link's limits apply.
+    /// Maximum number of waiting packets. If `limit_bytes` is not set either, the link's limits apply.
     pub limit_pkts: Option<u32>,
-    /// Maximum number of waiting bytes. If neither limit is set, the link's limits apply.
+    /// Maximum number of waiting bytes. If `limit_pkts` is not set either, the link's limits apply.
     pub limit_bytes: Option<u32>,
 }
 
@@ -257,7 +260,7 @@ pub enum QueueKind {
     FqCodel,
     /// PIE (RFC 8033).
     Pie,
-    /// PIE, applied separately to each of many flows.
+    /// PIE for each of many flows separately.
     FqPie,
     /// Common Applications Kept Enhanced, without its shaper.
     Cake,

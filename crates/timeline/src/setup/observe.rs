@@ -9,12 +9,12 @@ use serde::Deserialize;
 pub struct Observe {
     /// Interval between samples of TCP_INFO; None = no samples.
     pub sockets_ns: Option<i64>,
-    /// Interval between readings of the kernel's counters; None = only at the end.
+    /// Interval between readings of the kernel's counters; None = they are read only at the end.
     pub counters_ns: Option<i64>,
-    /// Interval between readings of the queues; None = no readings.
+    /// Interval between readings of the queues; None = queues are not read.
     pub queues_ns: Option<i64>,
-    /// Whether both ends of each flow are captured and matched. If false, there are no tables of packets, bins, drops
-    /// of flows, echoes and reordering.
+    /// Whether packets are captured at both ends of each flow, and matched. Without this, there are no tables of
+    /// packets, bins, drops of flows, echoes and reordering.
     pub truth: bool,
     /// How packets are captured.
     #[serde(default)]
@@ -23,16 +23,16 @@ pub struct Observe {
     pub reordering_threshold_pkts: u32,
     /// Width of the windows in which reordering is measured; None = no windows.
     pub reordering_window_ns: Option<i64>,
-    /// Times before and after a route change. The reordering of a flow is measured in between.
+    /// Durations before and after a route change in which its reordering is measured.
     pub around_changes_ns: (i64, i64),
     /// Selection of the packets that are stored.
     pub packets: Packets,
-    /// Only for `changes`: intervals of sending time in which packets are stored. They are sorted, disjoint and
-    /// half-open.
+    /// Only for `changes`: packets are stored if their sending time is in one of these intervals. The intervals are
+    /// sorted, disjoint and half-open.
     pub windows_ns: Vec<(i64, i64)>,
     /// Ends of the first flow at which a pcapng file is written.
     pub pcap: Pcap,
-    /// Number of bytes that are stored of each frame.
+    /// Number of bytes of each frame that the pcapng file contains.
     pub pcap_snap_bytes: u32,
 }
 
@@ -41,9 +41,9 @@ pub struct Observe {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Packets {
-    /// No packets. Bins and totals are recorded nevertheless.
+    /// No packets; bins and totals are still recorded.
     None,
-    /// Packets inside the windows.
+    /// Packets whose sending time is in a window (`windows_ns`).
     Changes,
     /// All packets.
     All,

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// An interactive program at a host. When the program ends, the guest ends, and nothing is recorded.
+/// An interactive program at a host. When it ends, the guest ends, and nothing is recorded.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shell {
@@ -14,13 +14,14 @@ pub struct Shell {
     pub command: Vec<String>,
     /// All environment variables of the program.
     pub environment: BTreeMap<String, String>,
-    /// Root of the program: a directory of the host, as the guest's hostfs names it.
+    /// Root of the program: a directory of the user's machine, as a path of the guest's hostfs.
     pub root: String,
     /// Maximum size of the program's files.
     pub storage_bytes: u64,
     /// Size of the user's terminal, on which the program runs. None = the program's outputs are pipes.
     pub terminal: Option<Terminal>,
-    /// Only without a terminal: file in the boot's `in/` that serves as standard input. None = there is no input.
+    /// Only without a terminal: name of the file in the boot's `in/` that is the program's standard input. None = there
+    /// is no input.
     pub input: Option<String>,
 }
 

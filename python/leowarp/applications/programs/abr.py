@@ -18,24 +18,24 @@ SAFETY = 0.9
 SAMPLES = 4
 """Number of segments over which throughput is averaged (dash.js: `throughput.sampleSettings.vod`; 3 for live)."""
 LEAST_BUFFER_S = 10.0
-"""Buffer below which BOLA takes the lowest bit rate, and DYNAMIC uses throughput (dash.js: MINIMUM_BUFFER_S)."""
+"""Below this buffer, BOLA takes the lowest bit rate, and DYNAMIC chooses by throughput (dash.js: MINIMUM_BUFFER_S)."""
 BUFFER_PER_BITRATE_S = 2.0
-"""BOLA takes the highest bit rate from a buffer of 10 s plus this value per bit rate (dash.js:
+"""BOLA takes the highest bit rate from a buffer of 10 s plus 2 s per bit rate (dash.js:
 MINIMUM_BUFFER_PER_BITRATE_LEVEL_S)."""
 
 
 class Rule(Protocol):
-    """Rule that chooses bit rates, by their place in the ladder."""
+    """Rule that chooses bit rates by their index in the ladder."""
 
     def choose(self, buffer_s: float, throughput_bps: float | None) -> int:
-        """Place in the ladder for the next segment.
+        """Index in the ladder for the next segment.
 
         Parameters
         ----------
         buffer_s : float
             Buffered media that can be played.
         throughput_bps : float or None
-            See `Throughput.mean_bps`; None: no segment has arrived yet.
+            `Throughput.mean_bps`; None if no segment has arrived yet.
         """
 
 
@@ -55,8 +55,8 @@ class Throughput:
 
 
 class ByThroughput:
-    """A rule that chooses the highest bit rate below 0.9 of the throughput. It chooses the lowest if there is none, or
-    if the throughput is unknown."""
+    """A rule that chooses the highest bit rate below 0.9 of the throughput. The rule chooses the lowest bit rate if
+    none is below this limit, or if the throughput is unknown."""
 
     def __init__(self, ladder_bps: tuple[int, ...]) -> None:
         self._ladder_bps = ladder_bps
@@ -70,15 +70,15 @@ class Bola:
     """A rule that chooses the bit rate with the largest (V (u + g) - buffer) / bit rate, where u is 1 + ln(bit rate /
     lowest).
 
-    V and g are chosen such that the lowest bit rate is used up to 10 s of buffer. The highest is used from `target_s`,
-    or from 10 s plus 2 s per bit rate if that is more (dash.js, BolaRule.js).
+    V and g are chosen such that the lowest bit rate is used up to 10 s of buffer. The highest bit rate is used from
+    `target_s` on, or from 10 s plus 2 s per bit rate if that is more (dash.js, BolaRule.js).
     """
 
     def __init__(self, ladder_bps: tuple[int, ...], target_s: float) -> None:
         self._ladder_bps = ladder_bps
         self._utilities = [1 + math.log(bps / ladder_bps[0]) for bps in ladder_bps]
         top_s = max(target_s, LEAST_BUFFER_S + BUFFER_PER_BITRATE_S * len(ladder_bps))
-        # With a single bit rate the parameters have no effect, so they are 0.
+        # With a single bit rate the parameters have no effect and are 0.
         self._g = (self._utilities[-1] - 1) / (top_s / LEAST_BUFFER_S - 1)
         self._v_s = LEAST_BUFFER_S / self._g if self._g else 0.0
 
@@ -87,14 +87,14 @@ class Bola:
             (self._v_s * (utility + self._g) - buffer_s) / bps
             for utility, bps in zip(self._utilities, self._ladder_bps, strict=True)
         ]
-        # If scores are equal, the higher bit rate is chosen.
+        # If two scores are equal, the higher bit rate is chosen.
         return max(range(len(scores)), key=lambda place: (scores[place], place))
 
 
 class Dynamic:
-    """A rule that chooses by throughput at first. It chooses by buffer once the buffer has 10 s and BOLA chooses at
-    least as high a bit rate. It chooses by throughput again once the buffer has less and BOLA chooses a lower bit
-    rate."""
+    """A rule that chooses by throughput at first. The rule changes to choosing by buffer once the buffer has 10 s and
+    BOLA's bit rate is at least as high. The rule changes back to throughput once the buffer has less than 10 s and
+    BOLA's bit rate is lower."""
 
     def __init__(self, ladder_bps: tuple[int, ...], target_s: float) -> None:
         self._by_throughput, self._bola, self._is_bola = ByThroughput(ladder_bps), Bola(ladder_bps, target_s), False
@@ -110,7 +110,7 @@ class Dynamic:
 
 
 def rule_of(name: str, ladder_bps: tuple[int, ...], target_s: float) -> Rule:
-    """The rule with a name: dynamic, throughput or bola; or `fixed:N`, which always chooses place N of the ladder.
+    """The rule with a name: dynamic, throughput or bola; or `fixed:N`, which always chooses index N of the ladder.
 
     Raises
     ------

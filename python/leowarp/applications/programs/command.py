@@ -47,8 +47,8 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--media", type=float, default=60, help="how long the video plays, s (60)")
     serve.add_argument("--live", action="store_true", help="the video is live, and began a minute ago")
     serve.add_argument("--http3", action="store_true", help="HTTP/3, too, on the UDP port of that number, by aioquic")
-    # The argument belongs to a group, because an option of the parser itself would query the terminal's width, and
-    # there is no terminal. This failing system call takes 1 us of virtual time and would delay all measurements.
+    # The option belongs to a group, because an option of the parser itself would query the terminal's width. There is
+    # no terminal, and this failing system call would delay all measurements by 1 us of virtual time.
     other = serve.add_argument_group("for another server")
     other.add_argument("--files", metavar="DIR", help="only write the objects of the page there, as files")
     serve.set_defaults(run=_serve)
@@ -126,7 +126,7 @@ async def _transactions(given: argparse.Namespace) -> None:
 
 
 def _ways(given: argparse.Namespace, connections: int) -> dict[str, Callable[[], pageload.Way]]:
-    """Values of `--http` with the function that opens connections; HTTP/1.1 uses up to this number of connections."""
+    """For each value of `--http`, the function that opens connections; HTTP/1.1 opens up to `connections`."""
     return {
         "1.1": lambda: pageload.Pool(given.host, given.port, connections),
         "2": lambda: Http2(given.host, given.port),

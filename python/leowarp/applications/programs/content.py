@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Content of the server: bytes on demand, the objects of a page, a segmented video. All content is zeros of the correct
+"""Content of the server: bytes on demand, the objects of a page, a segmented video. All content is zeros of the right
 length."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .measures import now_ns
 
 MANIFEST = "/manifest.mpd"
 LIVE_SINCE_NS = 60_000_000_000
-"""A live video began this long before the server started, so that a player can be behind the live edge."""
+"""A live video began this long before the server's start, so that a player can be behind the live edge."""
 PAGES = Path(__file__).resolve().parent / "pages"
 
 
@@ -36,7 +36,8 @@ class Object:
     length : int
         Length of the object in bytes.
     after : str or None
-        The object that refers to this one. This object is requested `delay_ms` after the other has arrived.
+        The object that refers to this object; None for the main object. This object is requested `delay_ms` after that
+        object has arrived.
     """
 
     path: str
@@ -81,7 +82,7 @@ def page_of(name: str) -> list[Object]:
 
 
 def write_files(objects: list[Object], directory: Path) -> None:
-    """Write the objects of a page as files of zeros into a directory, which is created; `/` becomes `index.html`."""
+    """Write the objects of a page as files of zeros into a new directory; `/` becomes `index.html`."""
     for one in objects:
         path = directory / (one.path.lstrip("/") or "index.html")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -101,7 +102,7 @@ class Video:
     media_s : float or None
         Playing time of the video; None for a live video, in which a segment becomes available at its end.
     start_ns : int
-        Start of a live video.
+        Start of a live video, ns on the clock of measurements.
     """
 
     ladder_bps: tuple[int, ...]
@@ -132,15 +133,15 @@ class Video:
         ).encode()
 
     def segment(self, path: str) -> Answer:
-        """A segment by path, `/video/<representation>/<number>.m4s`; 404 if the segment does not exist, or does not
-        exist yet."""
+        """The answer for a segment's path, `/video/<representation>/<number>.m4s`. The answer is 404 if the segment
+        does not exist, or not yet."""
         _, _, representation, name = path.split("/") if path.count("/") == 3 else ("",) * 4
         number, _, ending = name.partition(".")
         if ending != "m4s" or not (representation.isdigit() and number.isdigit()):
             return NOT_FOUND
         place, end_ms = int(representation), (int(number) + 1) * self.segment_ms
         over_ms = (now_ns() - self.start_ns) / 1e6 if self.media_s is None else self.media_s * 1000
-        # A real last segment may be shorter, but here all segments have the same length.
+        # All segments have the same length, although a real last segment may be shorter.
         if place >= len(self.ladder_bps) or end_ms - (0 if self.media_s is None else self.segment_ms) > over_ms:
             return NOT_FOUND
         return Answer(200, self.ladder_bps[place] * self.segment_ms // 8000)
@@ -157,7 +158,7 @@ class Content:
     video: Video | None
 
     def answer(self, path: str) -> Answer:
-        """Answer for a path: `/bytes/N` is N zeros."""
+        """The answer for a path; `/bytes/N` is N zeros."""
         if path.startswith("/bytes/") and path[7:].isdigit():
             return Answer(200, int(path[7:]))
         if path in self.page:

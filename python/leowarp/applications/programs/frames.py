@@ -16,16 +16,16 @@ from dataclasses import dataclass
 from .measures import Measures, now_ns
 
 PAYLOAD_BYTES = 1200
-"""Largest packet of WebRTC and QUIC on an unknown path (RFC 9000, 14)."""
+"""Payload of a packet: the largest packet of WebRTC and QUIC on an unknown path (RFC 9000, 14)."""
 ASK = struct.Struct("!4sIII")
-"""The fields are: magic, frames per 1000 s, bit/s, number of frames."""
+"""Fields of a request: magic, frames per 1000 s, bit/s, number of frames."""
 PACKET = struct.Struct("!4sIHHqI")
-"""The fields are: magic, number of the frame, number of the packet in it, number of packets in it, sending time, length
-of the frame."""
+"""Fields of a packet's header: magic, number of the frame, number of the packet in the frame, number of packets in the
+frame, sending time, length of the frame."""
 MAGIC = b"LEOF"
 ASK_AGAIN_S = 0.5
 LAST_WAIT_S = 2.0
-"""Time for which the receiver waits for the last frame after it is due."""
+"""Time for which the receiver still waits after the last frame is due."""
 
 
 @dataclass(frozen=True)
@@ -47,16 +47,17 @@ class Stream:
 
     @property
     def frame_bytes(self) -> int:
-        """Length of a frame, at least that of a packet's header."""
+        """Length of a frame in bytes; at least the length of a packet's header."""
         return max(PACKET.size, round(self.bitrate_bps / 8 / self.frames_per_s))
 
     def due_ns(self, number: int) -> int:
-        """Time at which a frame is due, relative to the first one."""
+        """Time in ns at which a frame is due, relative to the first frame."""
         return round(number / self.frames_per_s * 1e9)
 
 
 def serve(port: int) -> None:
-    """Send a stream to each receiver that requests one, one at a time, until stopped."""
+    """Send a stream to each receiver that requests one. Streams are sent one after the other, until the program is
+    stopped."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         sender.bind(("0.0.0.0", port))
         while True:
@@ -65,7 +66,7 @@ def serve(port: int) -> None:
                 continue
             _, millihertz, bitrate_bps, count = ASK.unpack(text)
             send(sender, asker, Stream(millihertz / 1000, bitrate_bps, count))
-            # Repeated requests that arrived during the stream are not new requests.
+            # Requests that the receiver repeated during the stream are dropped, because they are not new requests.
             sender.setblocking(False)
             try:
                 while sender.recv(2048):
@@ -91,9 +92,9 @@ def send(sender: socket.socket, to: tuple[str, int], stream: Stream) -> None:
 
 
 def receive(host: str, port: int, stream: Stream, measures: Measures) -> None:
-    """Request a stream and write a line for each frame; a frame that was never complete has no end.
+    """Request a stream, and write a line for each frame. A frame that was never complete has no end.
 
-    If no packet of a frame arrived, its beginning is the time at which it was due.
+    If no packet of a frame arrived, the frame's beginning is the time at which it was due.
 
     Raises
     ------
@@ -106,8 +107,8 @@ def receive(host: str, port: int, stream: Stream, measures: Measures) -> None:
     whole_ns: dict[int, int] = {}
     first_ns: int | None = None
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
-        # The receive buffer holds half a second of 50 Mbit/s in small packets: the kernel's default may be smaller than
-        # a burst.
+        # The receive buffer holds half a second of 50 Mbit/s in small packets, because the kernel's default may be
+        # smaller than a burst.
         receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
         receiver.connect((host, port))
         receiver.settimeout(ASK_AGAIN_S)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP/1.1 (RFC 9112): a client's connection, and a server's handling of a connection. Bodies have a Content-Length."""
+"""HTTP/1.1 (RFC 9112): a client's connection, and the server's handling of a connection. Bodies have a
+Content-Length."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ class Fetched:
     length : int
         Length of the body in bytes.
     body : bytes
-        The body; empty unless it was requested to be kept.
+        The body if the caller asked to keep it; otherwise empty.
     """
 
     status: int
@@ -39,8 +40,8 @@ class Fetched:
 
 @dataclass
 class Asked:
-    """A request that shares a connection with others, while its answer arrives. `kept` is None if the body is not
-    wanted."""
+    """A request on a connection that several requests share, while its answer arrives. `kept` is None if the body is to
+    be discarded."""
 
     request_ns: int
     done: asyncio.Future[Fetched]
@@ -50,7 +51,7 @@ class Asked:
     kept: list[bytes] | None = None
 
     def answered(self) -> None:
-        """Note that the last part of the answer has been read."""
+        """Record that the last part of the answer has been read."""
         first_ns = self.first_byte_ns or now_ns()
         body = b"".join(self.kept or ())
         self.done.set_result(Fetched(self.status or 0, self.request_ns, first_ns, now_ns(), self.length, body))
@@ -68,14 +69,14 @@ class Connection:
         return cls(*await asyncio.open_connection(host, port, limit=1 << 20), host, number)
 
     async def fetch(self, path: str, *, request_bytes: int = 0, keep: bool = False) -> Fetched:
-        """Send a request and read the answer to its end.
+        """Send a request and read the whole answer.
 
         Parameters
         ----------
         request_bytes : int
             Length of the request's body, which is zeros; with 0, the request is a GET without a body.
         keep : bool
-            Whether the body should be returned.
+            Whether to return the body.
 
         Raises
         ------
@@ -118,7 +119,7 @@ class Connection:
 async def serve(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, content: Content, begun: bytes = b""
 ) -> None:
-    """Answer the requests of one connection until its client closes it.
+    """Answer the requests of a connection until its client closes it.
 
     Parameters
     ----------
@@ -136,7 +137,7 @@ async def serve(
         left = (content_length(head) or 0) - len(data)
         while left > 0:
             left -= len(await reader.read(min(left, PIECE_BYTES)) or bytes(left))
-        # The next request comes only after this answer: leowarp's clients send one at a time.
+        # The next request comes only after this answer, because leowarp's clients send one request at a time.
         data = data[content_length(head) or 0 :]
         await send(writer, content.answer(head.split(b" ", 2)[1].decode()))
 
@@ -145,7 +146,7 @@ async def send(writer: asyncio.StreamWriter, answer: Answer) -> None:
     """Write an answer as fast as the socket accepts it."""
     reason = {200: "OK", 404: "Not Found"}[answer.status]
     head = f"HTTP/1.1 {answer.status} {reason}\r\nContent-Length: {answer.length}\r\n\r\n".encode()
-    # Head and body are sent in a single write, as servers do: otherwise the head would be a separate packet.
+    # Head and body are sent in one write, as servers do: otherwise the head would be a separate packet.
     writer.write(head + (ZEROS[: min(PIECE_BYTES, answer.length)] if answer.body is None else answer.body))
     await writer.drain()
     for place in range(PIECE_BYTES, answer.length if answer.body is None else 0, PIECE_BYTES):
@@ -154,7 +155,7 @@ async def send(writer: asyncio.StreamWriter, answer: Answer) -> None:
 
 
 def content_length(head: bytes) -> int | None:
-    """Value of Content-Length in a head; None if the head has no such field."""
+    """Value of Content-Length in the head of a message; None if the head has no such field."""
     for line in head.split(b"\r\n")[1:]:
         name, _, value = line.partition(b":")
         if name.strip().lower() == b"content-length":

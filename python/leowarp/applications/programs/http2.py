@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP/2 (RFC 9113) without TLS, with prior knowledge: a client's connection, and a server's handling of a connection.
+"""HTTP/2 (RFC 9113) without TLS, with prior knowledge: a client's connection, and the server's handling of a
+connection.
 
 Streams, flow control and settings are complete. HPACK (RFC 7541) is limited to the features that this client and server
 use, and to the beginning of other servers' answers (the status as an index of the static table). Header fields are
@@ -24,14 +25,14 @@ END_STREAM, ACK, END_HEADERS = 1, 1, 4
 FRAME_BYTES = 16384
 """Default of SETTINGS_MAX_FRAME_SIZE."""
 STREAM_WINDOW_BYTES, CONNECTION_WINDOW_BYTES = 6 << 20, 15 << 20
-"""Window that Chromium grants a server (net/http/http_network_session.cc, net/spdy/spdy_session.h)."""
+"""Windows that Chromium grants a server (net/http/http_network_session.cc, net/spdy/spdy_session.h)."""
 FIRST_WINDOW_BYTES = 65535
 """Initial window of each connection, and of each stream until a setting changes it (RFC 9113, 6.9.2)."""
 _INITIAL_WINDOW_SIZE = 4
 _PATH, _CONTENT_LENGTH = 4, 28
-"""Names of the static table (RFC 7541, appendix A)."""
+"""Indices of two field names in the static table (RFC 7541, appendix A)."""
 _STATUS = {0x88: 200, 0x8D: 404}
-"""Index in the static table (RFC 7541, appendix A) of an indexed field (6.1)."""
+"""Status for an indexed field (6.1) that refers to the static table (RFC 7541, appendix A)."""
 
 
 def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
@@ -40,7 +41,7 @@ def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
 
 
 def integer(value: int, bits: int) -> bytes:
-    """An integer whose first byte contributes this number of bits (RFC 7541, 5.1).
+    """An integer that uses this number of bits of its first byte (RFC 7541, 5.1).
 
     >>> integer(1337, 5).hex()
     '1f9a0a'
@@ -61,7 +62,7 @@ def literal(index: int, value: bytes) -> bytes:
 
 
 def fields(block: bytes) -> Iterator[tuple[int, bytes]]:
-    """Fields of a block from `literal`: index of the name, value; an indexed field has an empty value.
+    """Fields of a block from `literal`: index of the name, and value. An indexed field has an empty value.
 
     Raises
     ------
@@ -94,7 +95,7 @@ def fields(block: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 async def frames(reader: asyncio.StreamReader, begun: bytes = b"") -> AsyncIterator[tuple[int, int, int, bytes]]:
-    """All frames of a connection as (kind, flags, stream, payload), until it ends.
+    """All frames of a connection as (kind, flags, stream, payload), until the connection ends.
 
     Parameters
     ----------
@@ -117,7 +118,7 @@ async def frames(reader: asyncio.StreamReader, begun: bytes = b"") -> AsyncItera
 
 @dataclass
 class _Stream(Asked):
-    """A request, and the used part of its stream's window."""
+    """A request, and the used part of its stream's receive window."""
 
     taken_bytes: int = 0
 
@@ -139,7 +140,7 @@ class Http2:
             self._opened = asyncio.create_task(self._open())
         await asyncio.shield(self._opened)
         number, self._next = self._next, self._next + 2
-        # The fields are :method GET, :scheme http, :authority, :path (RFC 7541, appendix A: 2, 6, 1, 4).
+        # Fields: :method GET, :scheme http, :authority, :path (RFC 7541, appendix A: 2, 6, 1, 4).
         block = b"\x82\x86" + literal(1, self._host.encode()) + literal(_PATH, path.encode())
         stream = _Stream(now_ns(), asyncio.get_running_loop().create_future(), kept=[] if keep else None)
         self._streams[number] = stream
@@ -173,7 +174,7 @@ class Http2:
             raise ConnectionResetError(f"{self._host} refuses: {payload.hex()}")
         elif kind == HEADERS and stream is not None and stream.status is None:
             stream.first_byte_ns = now_ns()
-            # A size update of the dynamic table may come first (RFC 7541, 6.3).
+            # A size update of the dynamic table may precede the status (RFC 7541, 6.3).
             first = next((byte for byte in payload if byte & 0xE0 != 0x20), 0)
             stream.status = _STATUS.get(first, 0)
         elif kind == DATA:
@@ -188,7 +189,7 @@ class Http2:
             stream.answered()
 
     def _write(self, data: bytes) -> None:
-        """Send the data together with all other data written at this instant, as one packet if it fits."""
+        """Send the data together with all other data that is written at this instant; as one packet if it fits."""
         if not self._waiting:
             asyncio.get_running_loop().call_soon(self._flush)
         self._waiting += data
@@ -198,7 +199,7 @@ class Http2:
         self._waiting.clear()
 
     def _granted(self, number: int, taken_bytes: int, window_bytes: int) -> int:
-        """Grant new window once half of it is used; return the used amount after that."""
+        """Grant new window once half of it is used; return the amount that is used afterwards."""
         if taken_bytes <= window_bytes // 2:
             return taken_bytes
         self._write(frame(WINDOW_UPDATE, 0, number, struct.pack("!I", taken_bytes)))
@@ -213,7 +214,7 @@ class Http2:
 
 @dataclass
 class _Answering:
-    """An answer that is being sent: its remaining bytes, and the window of its stream."""
+    """An answer that is being sent: its remaining bytes, and the send window of its stream."""
 
     left_bytes: int
     body: bytes | None
@@ -269,8 +270,8 @@ class _Server:
                 self.changed.clear()
                 await self.changed.wait()
                 continue
-            # Frames are sent in a single write: otherwise each frame would be a packet, and the initial window is ten
-            # packets.
+            # Frames are sent in one write: otherwise each frame would be a packet, and the initial congestion window is
+            # ten packets.
             self.writer.write(bytes(self.waiting))
             self.waiting.clear()
             await self.writer.drain()
@@ -291,7 +292,7 @@ class _Server:
 
 
 async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, content: Content, begun: bytes) -> None:
-    """Answer the requests of one connection, whose preface has been read, until its client closes it.
+    """Answer the requests of a connection until its client closes it. The connection's preface has already been read.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP/3 (RFC 9114) with aioquic, the only dependency of leowarp's programs besides Python: see
+"""HTTP/3 (RFC 9114) with aioquic, which is the programs' only dependency besides Python: see
 examples/programs/build.sh.
 
 /var/tmp/leowarp-programs/aioquic/bin/python3 {applications} page {server} {port} --http 3
@@ -28,7 +28,7 @@ from .http11 import Asked, Fetched
 from .measures import now_ns
 
 STREAM_WINDOW_BYTES, CONNECTION_WINDOW_BYTES = 6 << 20, 15 << 20
-"""The windows are the same as for HTTP/2; aioquic's defaults of 1 MiB would limit most paths."""
+"""Windows as for HTTP/2; aioquic's defaults of 1 MiB would limit most paths."""
 
 
 def _settings(*, is_client: bool) -> QuicConfiguration:
@@ -87,9 +87,9 @@ class Http3:
 
     async def _open(self) -> _Client:
         settings = _settings(is_client=True)
-        # The certificate is self-signed, because the server makes it at its start.
+        # The server makes its own certificate at its start, so the certificate cannot be verified.
         settings.verify_mode = ssl.CERT_NONE
-        # aioquic's own connect() requires an IPv6 socket.
+        # aioquic's connect() would require an IPv6 socket.
         _, client = await asyncio.get_running_loop().create_datagram_endpoint(
             lambda: _Client(QuicConnection(configuration=settings)), local_addr=("0.0.0.0", 0)
         )
@@ -123,7 +123,7 @@ class _Server(QuicConnectionProtocol):
 
 
 async def run(port: int, content: Content) -> None:
-    """Start serving on a UDP port; return at once."""
+    """Start to serve on a UDP port, and return at once."""
     settings = _settings(is_client=False)
     settings.certificate, settings.private_key = _own_certificate()
 
@@ -135,7 +135,7 @@ async def run(port: int, content: Content) -> None:
 
 
 def _own_certificate() -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
-    """A certificate that is valid for an hour, and its key."""
+    """A self-signed certificate that is valid for an hour, and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "leowarp")])
     now, hour = datetime.datetime.now(datetime.UTC), datetime.timedelta(hours=1)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parser of a DASH manifest (MPD, ISO/IEC 23009-1). It covers a player's needs: one period, numbered segments of equal
-length."""
+"""Parser of a DASH manifest (MPD, ISO/IEC 23009-1). It covers what the player needs: one period, and numbered segments
+of equal length."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Manifest:
     Attributes
     ----------
     ids : tuple of str
-        Bit rates of the first video's representations, ascending.
+        Ids of the representations of the first video, in ascending order of bit rate.
     ladder_bps : tuple of int
         Bit rates of these representations.
     segment_ns : int
@@ -44,17 +44,17 @@ class Manifest:
     template: str
 
     def path(self, place: int, number: int) -> str:
-        """Path of a segment, by the representation's place in the ladder and the segment's number."""
+        """Path of a segment, from the index of its representation in the ladder and from its number."""
         return "/" + self.template.replace("$RepresentationID$", self.ids[place]).replace("$Number$", str(number))
 
 
 def manifest_of(text: bytes) -> Manifest:
-    """Read an MPD.
+    """The manifest in the text of an MPD.
 
     Raises
     ------
     ValueError
-        If it is not an MPD, or has no SegmentTemplate with a duration: other naming schemes for segments are not
+        If the text is not an MPD, or has no SegmentTemplate with a duration: other naming schemes for segments are not
         supported.
     """
     try:
@@ -75,11 +75,11 @@ def manifest_of(text: bytes) -> Manifest:
     )
     count = start_ns = None
     if root.get("type", "static") == "static":
-        # The last segment may be shorter.
+        # The number is rounded up, because the last segment may be shorter.
         count = -(-round(_seconds(root.get("mediaPresentationDuration", "")) * 1e9) // segment_ns)
     else:
         began = datetime.datetime.fromisoformat(root.get("availabilityStartTime", "").replace("Z", "+00:00"))
-        # Durations are in whole microseconds: a float of seconds cannot resolve 1 ns.
+        # Integer microseconds are used, because a float of seconds cannot resolve 1 ns.
         epoch = datetime.datetime.fromtimestamp(0, datetime.UTC)
         start_ns = (began - epoch) // datetime.timedelta(microseconds=1) * 1000
     ids = tuple(name for _, name in by_rate)
@@ -89,7 +89,7 @@ def manifest_of(text: bytes) -> Manifest:
 
 
 def _seconds(text: str) -> float:
-    """A duration of XML Schema without days, such as PT1M30.5S, in seconds."""
+    """A duration of XML Schema without days, such as PT1M30.5S, converted to seconds."""
     found = _DURATION.fullmatch(text)
     if found is None:
         raise ValueError(f"the manifest says {text!r} for a duration")

@@ -13,13 +13,13 @@ FILE = "measures.jsonl"
 
 
 def now_ns() -> int:
-    """Clock of all measurements, in ns: the real-time clock, which is never set in the guest."""
+    """Clock of all measurements, in ns: the real-time clock, which nobody sets in the guest."""
     return time.time_ns()
 
 
 class Measures:
-    """Writes lines: `with Measures() as measures`. Each line of measurements is in the file when `write` returns, even
-    if the program is killed later."""
+    """Writes lines: `with Measures() as measures`. A line is in the file when `write` returns, even if the program is
+    killed later."""
 
     def __init__(self, path: Path | str = FILE) -> None:
         self._file: TextIO = open(path, "w", buffering=1, encoding="utf-8")  # noqa: SIM115 (`__exit__` closes it)
@@ -39,7 +39,7 @@ class Measures:
         ----------
         kind : str
         **values
-            Columns of the table `measures`; times are in ns of `now_ns`.
+            Columns of the table `measures`; times are in ns, as from `now_ns`.
         """
         given = {key: value for key, value in values.items() if value is not None}
         self._file.write(json.dumps({"kind": kind, **given}) + "\n")

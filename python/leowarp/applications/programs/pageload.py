@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Page load as in browsers: each object is requested once the object that refers to it has arrived."""
+"""Page load as in a browser: each object is requested once the object that refers to it has arrived."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .measures import Measures, now_ns
 
 
 class Way(Protocol):
-    """Method of requesting objects: connections and protocol."""
+    """A method of requesting objects: a protocol and its connections."""
 
     async def fetch(self, path: str, *, keep: bool = False) -> tuple[Fetched, int]:
-        """The answer, its body if requested, and the number of the connection that carried it."""
+        """The answer, with its body if `keep`, and the number of the connection that carried the answer."""
 
     def close(self) -> None:
         """Close all connections."""
 
 
 class Pool:
-    """HTTP/1.1 over a limited number of connections; a new connection is opened if all others are busy."""
+    """HTTP/1.1 over a limited number of connections. If all are busy, a new connection is opened."""
 
     def __init__(self, host: str, port: int, most: int) -> None:
         self._host, self._port, self._most = host, port, most
@@ -34,7 +34,7 @@ class Pool:
         self._waiting: deque[asyncio.Future[Connection]] = deque()
 
     async def fetch(self, path: str, *, keep: bool = False) -> tuple[Fetched, int]:
-        """Wait for a free connection; requests are served in order."""
+        """Send a request over the first free connection and return the answer; requests wait in order."""
         connection = await self._take()
         got = await connection.fetch(path, keep=keep)
         if self._waiting:
@@ -48,8 +48,8 @@ class Pool:
             return self._free.popleft()
         if self._begun < self._most:
             self._begun += 1
-            # A browser would send the request on the first connection that is free. Here the request stays with the
-            # connection that is being opened for it.
+            # A browser would send the request on whichever connection is free first. This client sends the request on
+            # the connection that it opens for the request.
             connection = await Connection.open(self._host, self._port, self._begun - 1)
             self._all.append(connection)
             return connection
@@ -95,7 +95,7 @@ async def load(objects: list[Object], way: Way, number: int, measures: Measures,
             tasks = [group.create_task(get(one)) for one in objects]
         end_ns, length = max(task.result().end_ns for task in tasks), sum(task.result().length for task in tasks)
     except* (ConnectionError, TimeoutError):
-        # A failed page load is a result, too.
+        # A failed page load is a result too.
         pass
     measures.write(
         "page", name=objects[0].path, number=number, start_ns=start_ns,
@@ -107,8 +107,8 @@ async def run(
     objects: list[Object], opened: Callable[[], Way], *, repeat: int, interval_s: float, timeout_s: float | None,
     measures: Measures,
 ) -> None:  # fmt: skip
-    """Load a page `repeat` times, each time with new connections. Loads start every `interval_s`, or later if a load
-    takes more time."""
+    """Load a page `repeat` times, each time with new connections. A load starts every `interval_s`, or later if the
+    load before it takes longer."""
     began_ns = now_ns()
     for number in range(repeat):
         await asyncio.sleep(max(0, began_ns + round(number * interval_s * 1e9) - now_ns()) / 1e9)

@@ -7,11 +7,11 @@ from .measures import Measures
 
 
 class Playback:
-    """A player's buffer. Times are on one clock, in ns, and never decrease.
+    """A player's buffer. All times are on one clock, in ns, and never decrease.
 
-    Playback begins once `begin_ns` of media have arrived, stops when the buffer is empty (a stall), and resumes with
-    `resume_ns`. A line `startup` or `stall` is written when that phase is over. A segment can be played only when it
-    has arrived completely.
+    Playback begins once `begin_ns` of media have arrived, stops when the buffer is empty (a stall), and resumes once
+    the buffer has `resume_ns`. At the end of a startup or stall, a line `startup` or `stall` is written. A segment can
+    be played only after it has arrived completely.
     """
 
     def __init__(self, now_ns: int, begin_ns: int, resume_ns: int, measures: Measures) -> None:
@@ -21,7 +21,7 @@ class Playback:
         self.buffer_ns = 0
 
     def advance(self, now_ns: int) -> None:
-        """Advance playback to the present time."""
+        """Advance playback to the time `now_ns`."""
         played_ns = now_ns - self._at_ns
         self._at_ns = now_ns
         if self._waiting is not None:
@@ -32,7 +32,8 @@ class Playback:
         self.buffer_ns = max(0, self.buffer_ns - played_ns)
 
     def add(self, now_ns: int, media_ns: int, *, is_last: bool = False) -> None:
-        """Add a received segment. After the last segment the buffer expects no more, and its end is not a stall."""
+        """Add a received segment. After the last segment no further media are expected, so an empty buffer is then not
+        a stall."""
         self.advance(now_ns)
         self.buffer_ns += media_ns
         self._is_whole = is_last
@@ -40,7 +41,7 @@ class Playback:
             self._end_waiting(now_ns)
 
     def stop(self, now_ns: int) -> None:
-        """Stop when the viewer leaves: a startup or stall in progress has no end."""
+        """Stop because the viewer leaves; a startup or stall in progress has no end."""
         self.advance(now_ns)
         if self._waiting is not None:
             self._end_waiting(None)

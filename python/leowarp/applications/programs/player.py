@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A DASH player without a screen: segments in sequence over one connection, a buffer, stalls, live latency."""
+"""A DASH player without a screen: it fetches segments in sequence over one connection, and records its buffer, stalls
+and live latency."""
 
 from __future__ import annotations
 
@@ -23,15 +24,15 @@ class Viewing:
     Attributes
     ----------
     rule : str
-        Argument of `abr.rule_of`.
+        Rule that chooses bit rates: argument of `abr.rule_of`.
     target_s : float
-        No segment is requested while its arrival would make the buffer longer than this.
+        Target of the buffer: no segment is requested while its arrival would make the buffer longer.
     begin_s, resume_s : float or None
-        Media required for the first picture, and after a stall; None: one segment is enough.
+        Media required for the first picture, and to resume after a stall; None if one segment is enough.
     latency_s : float
-        Minimum distance from the live edge at which playback of a live stream begins.
+        Minimum distance to the live edge at which playback of a live stream begins.
     play_s : float or None
-        Time after the start at which the viewer leaves; None: at the end of the video.
+        Time after the start at which the viewer leaves; None to watch until the end of the video.
     """
 
     rule: str
@@ -43,12 +44,12 @@ class Viewing:
 
 
 async def run(opened: Callable[[], Way], viewing: Viewing, measures: Measures) -> None:
-    """Play a video over the connections that `opened` provides.
+    """Play a video over a connection from `opened`.
 
     Raises
     ------
     ValueError
-        If the server has no video, its manifest is not supported, or a live video is to be played without an end.
+        If the server has no video, its manifest is not supported, or a live video would be played without an end.
     OSError
         If the connection cannot be opened, or breaks.
     """
@@ -66,7 +67,7 @@ async def run(opened: Callable[[], Way], viewing: Viewing, measures: Measures) -
     playback = Playback(start_ns, round(begin_s * 1e9), round(resume_s * 1e9), measures)
     player = _Player(way, manifest, viewing, playback, measures)
     watching = asyncio.create_task(player.watch())
-    # The viewer may leave while a segment is being transferred.
+    # The viewer may leave during the transfer of a segment.
     left_s = None if viewing.play_s is None else (start_ns - now_ns()) / 1e9 + viewing.play_s
     done, _ = await asyncio.wait([watching], timeout=left_s)
     if done:
@@ -118,7 +119,7 @@ class _Player:
         )  # fmt: skip
 
     async def _until_wanted(self, number: int) -> None:
-        """Wait for room in the buffer, and for the end of a live segment."""
+        """Wait for space in the buffer, and, in a live video, for the end of the segment."""
         manifest = self._manifest
         self._playback.advance(now_ns())
         await self._sleep(self._playback.buffer_ns + manifest.segment_ns - self._target_ns)
@@ -127,7 +128,7 @@ class _Player:
             await self._sleep(over_ns - now_ns())
 
     def _first_live(self, start_ns: int) -> int:
-        """Number of the last segment that begins at least this far behind the live edge."""
+        """Number of the last segment that begins at least `latency_s` behind the live edge."""
         behind_ns = now_ns() - start_ns - self._latency_ns
         return self._manifest.first + max(0, behind_ns // self._manifest.segment_ns)
 

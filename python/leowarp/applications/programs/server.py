@@ -30,7 +30,7 @@ async def listen(port: int, content: Content) -> asyncio.Server:
             else:
                 await http11.serve(reader, writer, content, begun)
         except ConnectionError:
-            # Clients may close the connection at any time.
+            # A client may close the connection at any time.
             pass
         finally:
             writer.close()

@@ -20,9 +20,10 @@ class Wanted:
     request_bytes, answer_bytes : int
         Lengths of the bodies.
     interval_s : float
-        Time between starts of transactions, if each transaction is over by then; with 0, they run back to back.
+        Time between the starts of transactions, if each transaction is over by the next start; with 0, they run back to
+        back.
     reconnect : bool
-        Whether each transaction has its own connection, whose handshake counts.
+        Whether each transaction uses its own connection, so that its duration includes the handshake.
     """
 
     count: int
@@ -33,7 +34,7 @@ class Wanted:
 
 
 async def run(host: str, port: int, wanted: Wanted, measures: Measures) -> None:
-    """Perform the transactions. If a connection breaks, its transaction has no end, and the next one uses a new
+    """Perform the transactions. If a connection breaks, its transaction has no end, and the next transaction uses a new
     connection.
 
     Raises

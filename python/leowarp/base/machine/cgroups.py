@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of control groups, versions 1 and 2: the limits of the process's own group and of all its parents apply.
+"""Limits of control groups, versions 1 and 2. A process is limited by its own group and by all parents of this group.
 
 References: cgroups(7); Documentation/admin-guide/cgroup-v2.rst (memory.max, cpu.max), cgroup-v1/memory.rst, and
 scheduler/sched-bwc.rst (cpu.cfs_quota_us) of the kernel.
@@ -16,9 +16,10 @@ ROOT = Path("/sys/fs/cgroup")
 
 
 def memory_left_bytes(proc: Path = PROC, root: Path = ROOT) -> int | None:
-    """The smallest remainder under the limits of the group and its parents; None if none of these groups has a limit.
+    """Number of bytes that the process may still use under the limits of its group and that group's parents: the
+    smallest one; None if there is no limit.
 
-    proc, root: The file that lists the process's groups, and the mount point of the hierarchies.
+    proc, root: File that lists the process's groups, and directory where the control groups are mounted.
     """
     left = []
     for directory in _directories("memory", proc, root):
@@ -30,11 +31,12 @@ def memory_left_bytes(proc: Path = PROC, root: Path = ROOT) -> int | None:
 
 
 def usable_cores(proc: Path = PROC, root: Path = ROOT) -> int:
-    """Processors that this process may use, by affinity and by the quotas of its group and its parents; at least 1."""
+    """Number of processors that this process may use, by its affinity and by the quotas of its group and that group's
+    parents; at least 1."""
     quotas = []
     for directory in _directories("cpu", proc, root):
         words = _text(directory / "cpu.max").split()
-        # The text is "max 100000", or microseconds of processor time per period, followed by the period.
+        # The file contains "max 100000", or the microseconds of processor time per period, followed by the period.
         if len(words) == 2 and words[0].isdigit() and words[1].isdigit():
             quotas.append(int(words[0]) / max(1, int(words[1])))
         quota_us, period_us = _number(directory / "cpu.cfs_quota_us"), _number(directory / "cpu.cfs_period_us")
@@ -44,7 +46,7 @@ def usable_cores(proc: Path = PROC, root: Path = ROOT) -> int:
 
 
 def _directories(controller: str, proc: Path, root: Path) -> Iterator[Path]:
-    """The directories of the process's group and its parents that are visible here."""
+    """Directories of the process's group and of its parents, as far as they exist here."""
     for line in _text(proc).splitlines():
         _, controllers, path = [*line.split(":", 2), "", ""][:3]
         if controllers == "":
@@ -53,15 +55,15 @@ def _directories(controller: str, proc: Path, root: Path) -> Iterator[Path]:
             mounts = [root / controller, root / controllers]
         else:
             continue
-        # A container may see its own group as the root although the path is the host's. A directory that does not exist
-        # then has no readable limit, but its parents are still checked.
+        # In a container, the group's own directory may be mounted as the root, while the path is that on the host. A
+        # directory of the path may then be missing; it gives no limit, but its parents are still checked.
         parts = [part for part in path.split("/") if part not in ("", ".", "..")]
         for mount in mounts:
             yield from (mount.joinpath(*parts[:depth]) for depth in range(len(parts), -1, -1))
 
 
 def _text(file: Path) -> str:
-    """The content of a file; empty if it does not exist or is not readable."""
+    """The content of a file; "" if it cannot be read."""
     try:
         return file.read_text(encoding="utf-8")
     except OSError:
@@ -69,6 +71,7 @@ def _text(file: Path) -> str:
 
 
 def _number(file: Path) -> int | None:
-    """An integer in a file; None for "max", -1 or no file, which all mean that there is no limit."""
+    """The integer in a file; None if the file contains "max" or -1 or does not exist, all of which mean that there is
+    no limit."""
     text = _text(file).strip()
     return int(text) if text.isdigit() else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the tightest limit of the group and all its parents applies, in either version of control groups."""
+"""The smallest limit among a group and its parents applies, in both versions of control groups."""
 
 import os
 
@@ -11,7 +11,7 @@ MIB = 1 << 20
 
 
 def group(root, path, **files):
-    """A group's directory with its files; two underscores stand for a dot."""
+    """Makes a group's directory with its files; two underscores in a keyword stand for a dot in the file's name."""
     directory = root / path
     directory.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
@@ -33,7 +33,7 @@ def test_version_1_has_a_hierarchy_for_each_controller(tmp_path):
     (tmp_path / "cgroup").write_text("9:cpu,cpuacct:/docker/x\n4:memory:/docker/x\n1:name=systemd:/docker/x\n0::/\n")
     root = tmp_path / "fs"
     group(root, "memory/docker", memory__limit_in_bytes=600 * MIB, memory__usage_in_bytes=100 * MIB)
-    # Version 1 writes "no limit" in this form.
+    # In version 1, this number means "no limit".
     group(root, "memory/docker/x", memory__limit_in_bytes=9223372036854771712, memory__usage_in_bytes=MIB)
     group(root, "cpu,cpuacct/docker/x", cpu__cfs_quota_us=50_000, cpu__cfs_period_us=100_000)
     assert memory_left_bytes(tmp_path / "cgroup", root) == 500 * MIB

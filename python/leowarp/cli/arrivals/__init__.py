@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp reorder`: reordering in sequences from any source."""
+"""`leowarp reorder`: metrics of reordering for sequences from any source."""

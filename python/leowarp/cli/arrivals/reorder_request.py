@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A request to `leowarp reorder`: its options, as one value.
+"""A request to `leowarp reorder`: all its options in one object.
 
-Options with fixed words are enumerations, so that typer lists the words in the help and rejects others.
+Options that accept only certain words are enumerations, so that typer lists the words in the help and rejects others.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Format(StrEnum):
-    """Kinds of files. `crates/arrivals` reads text and captures, and Arrow reads the other two."""
+    """Formats of input files. `crates/arrivals` reads text and captures; Arrow reads the other two formats."""
 
     text = "text"
     csv = "csv"
@@ -30,8 +30,8 @@ class Format(StrEnum):
 
 
 class Protocol(StrEnum):
-    """Source of packet numbers in a capture: the sequence number of ICMP echo, of TCP or of RTP (RFC 3550, 5.1), or a
-    field of UDP's payload."""
+    """Source of the packet numbers in a capture: the sequence number of ICMP echo, TCP or RTP (RFC 3550, 5.1), or a
+    field in UDP's payload."""
 
     icmp = "icmp"
     icmp_reply = "icmp-reply"
@@ -40,9 +40,9 @@ class Protocol(StrEnum):
     udp = "udp"
 
 
-# Members are lower-case, unlike constants elsewhere: their names are the words that a user types.
+# Members are lower-case, unlike other constants, because the user types their names.
 class TimeUnit(StrEnum):
-    """Unit of a column with times."""
+    """Unit of a column that contains times."""
 
     s = "s"
     ms = "ms"
@@ -51,7 +51,7 @@ class TimeUnit(StrEnum):
 
 
 class Order(StrEnum):
-    """Byte order of a number; network order is big."""
+    """Byte order of a number in a packet; network order is big."""
 
     big = "big"
     little = "little"
@@ -70,58 +70,67 @@ _METRICS, _TABLES, _CAPTURES = "Metrics", "CSV and Parquet", "Captures"
 
 @dataclass(frozen=True)
 class Request:
-    """Arguments and options as typed. The methods contain the rules between them.
+    """Arguments and options as the user typed them. The methods check rules that concern several options.
 
     file: A path, or ``-`` for standard input.
     threshold, buffer_threshold: DT and BT of RFC 5236, in packets; with None, BT equals DT.
-    loss_window: Number of packets after which a missing one counts as lost (RFC 4737).
+    loss_window: Number of later packets after which a missing packet counts as lost (RFC 4737).
     n_max: Largest n of n-reordering (RFC 4737, 5.3).
-    first, sent: Number of the first packet sent, and the number of packets sent: facts that no arrival shows.
-    bits: Width of numbers that wrap around; with None, the width is the protocol's, or there is no wrap-around.
+    first, sent: Number of the first packet sent, and how many packets were sent. The function cannot find out either
+        from the arrivals.
+    bits: Width of sequence numbers that wrap around; None: the protocol's width, or no wrap-around.
     flow: Index in the list of ``--flows``.
-    field_offset, field_size, field_order: int or None, int, Order. Position of the number in a UDP payload, bytes.
+    field_offset, field_size, field_order: int or None, int, Order. Position and length in bytes of the number in a UDP
+        payload, and its byte order.
     figures: Directory for the figures.
     """
 
     file: Annotated[
         str,
         typer.Argument(
-            metavar="FILE", help="Text (a sequence number a line), CSV, Parquet, pcap or pcapng; - is standard input."
+            metavar="FILE",
+            help="Text (one sequence number per line), CSV, Parquet, pcap or pcapng; - is standard input.",
         ),
     ]
     threshold: Annotated[
-        int, typer.Option("--threshold", "-t", help="D_T: displaced by more is lost, in RD.", rich_help_panel=_METRICS)
+        int,
+        typer.Option(
+            "--threshold", "-t", help="D_T: in RD, a packet displaced by more counts as lost.", rich_help_panel=_METRICS
+        ),
     ] = 1000
     buffer_threshold: Annotated[
         int | None,
-        typer.Option(help="B_T: places in RBD's buffer; as --threshold if not given.", rich_help_panel=_METRICS),
+        typer.Option(help="B_T: size of RBD's buffer in packets; default: --threshold.", rich_help_panel=_METRICS),
     ] = None
-    # The default is 2^16, the number of different sequence numbers in RTP (RFC 3550, 5.1) and ICMP echo (RFC 792). A
-    # packet that is later than this would meet its own number again.
+    # The default is 2^16, the number of different sequence numbers in RTP (RFC 3550, 5.1) and ICMP echo (RFC 792). If a
+    # packet were later than that, it could have the same number as another packet.
     loss_window: Annotated[
-        int, typer.Option(help="RFC 4737: later by more numbers than this is lost.", rich_help_panel=_METRICS)
+        int,
+        typer.Option(help="RFC 4737: a packet that is late by more numbers counts as lost.", rich_help_panel=_METRICS),
     ] = 65_536
     n_max: Annotated[int, typer.Option(help="n-reordering up to this n.", rich_help_panel=_METRICS)] = 10
     first: Annotated[
         int | None, typer.Option(help="Number of the first packet that was sent.", rich_help_panel=_METRICS)
     ] = None
     sent: Annotated[
-        int | None, typer.Option(help="Packets that were sent: shows losses at the end.", rich_help_panel=_METRICS)
+        int | None,
+        typer.Option(help="Number of packets that were sent; it shows losses at the end.", rich_help_panel=_METRICS),
     ] = None
     bits: Annotated[
-        int | None, typer.Option(help="Width of numbers that wrap around: 16, 32.", rich_help_panel=_METRICS)
+        int | None, typer.Option(help="Width in bits of numbers that wrap around: 16, 32.", rich_help_panel=_METRICS)
     ] = None
     input_: Annotated[
-        Format | None, typer.Option("--input", help="What FILE is; by its first bytes and its name if not given.")
+        Format | None, typer.Option("--input", help="Format of FILE; default: by its first bytes and its name.")
     ] = None
     sequence: Annotated[
-        str | None, typer.Option(help="Column of the numbers: name, or number from 1.", rich_help_panel=_TABLES)
+        str | None, typer.Option(help="Column of the numbers: its name, or its number from 1.", rich_help_panel=_TABLES)
     ] = None
     time_: Annotated[
         str | None, typer.Option("--time", help="Column of the arrivals' times.", rich_help_panel=_TABLES)
     ] = None
     time_unit: Annotated[
-        TimeUnit | None, typer.Option(help="Its unit, unless its name ends in _s, ..., _ns.", rich_help_panel=_TABLES)
+        TimeUnit | None,
+        typer.Option(help="Unit of that column, unless its name ends in _s, ..., _ns.", rich_help_panel=_TABLES),
     ] = None
     bytes_: Annotated[str | None, typer.Option("--bytes", help="Column of the payloads.", rich_help_panel=_TABLES)] = (
         None
@@ -132,35 +141,38 @@ class Request:
     protocol: Annotated[
         Protocol | None,
         typer.Option(
-            help="ICMP echo requests or TCP data are found; echo replies, RTP and UDP must be named.",
+            help="Protocol: ICMP echo requests and TCP data are found; echo replies, RTP and UDP must be named.",
             rich_help_panel=_CAPTURES,
         ),
     ] = None
     flow: Annotated[
-        int | None, typer.Option(help="Which flow, counted from 0, if there are several.", rich_help_panel=_CAPTURES)
+        int | None, typer.Option(help="Number of the flow, from 0, if there are several.", rich_help_panel=_CAPTURES)
     ] = None
     flows: Annotated[
-        bool, typer.Option("--flows", help="List the flows and measure none.", rich_help_panel=_CAPTURES)
+        bool, typer.Option("--flows", help="List the flows and compute no metrics.", rich_help_panel=_CAPTURES)
     ] = False
     field_offset: Annotated[
-        int | None, typer.Option(help="UDP: bytes of payload before the number.", rich_help_panel=_CAPTURES)
+        int | None, typer.Option(help="UDP: bytes of payload before the sequence number.", rich_help_panel=_CAPTURES)
     ] = None
     field_size: Annotated[int, typer.Option(help="UDP: its bytes, 2, 4 or 8.", rich_help_panel=_CAPTURES)] = 4
-    field_order: Annotated[Order, typer.Option(help="UDP: which of them comes first.", rich_help_panel=_CAPTURES)] = (
-        Order.big
-    )
-    figures: Annotated[Path | None, typer.Option(help="Draw RD, RBD and n-reordering into this directory.")] = None
+    field_order: Annotated[
+        Order, typer.Option(help="UDP: byte order of the sequence number.", rich_help_panel=_CAPTURES)
+    ] = Order.big
+    figures: Annotated[
+        Path | None, typer.Option(help="Write figures of RD, RBD and n-reordering into this directory.")
+    ] = None
     format_: Annotated[
-        list[Drawn] | None, typer.Option("--format", help="Of the figures; may be repeated; all three if not given.")
+        list[Drawn] | None, typer.Option("--format", help="One of these figures; may be repeated; default: all three.")
     ] = None
     json_: options.Json = False
 
     def source(self) -> Source:
-        """Facts that the file itself does not contain.
+        """Facts about the file that the file itself does not contain.
 
-        Returns: Options of CSV, Parquet and captures as typed; `reordering.measure_file` decides which fit the file.
+        Returns: Options for CSV, Parquet and captures as typed; `reordering.measure_file` checks which of them apply to
+            the file.
         """
-        # The import is here and not above: a help page must not wait for numpy.
+        # Imported here, so that printing a help page does not import numpy.
         from leowarp.reordering import Source
 
         return Source(
@@ -170,10 +182,10 @@ class Request:
         )  # fmt: skip
 
     def settings(self) -> Settings:
-        """Settings of the measurement.
+        """Thresholds and windows of the measurement.
 
-        Returns: Thresholds and windows in packets. The number of sent packets is not among them, because it is known
-            independently of the arrivals.
+        Returns: Thresholds and windows, as numbers of packets. The number of sent packets is not included, because it
+            does not come from the arrivals.
         """
         from leowarp.reordering import Settings
 
@@ -189,9 +201,9 @@ class Request:
     def formats(self) -> list[Drawn]:
         """Formats of the figures; all formats if none was typed.
 
-        Raises ScenarioError if formats were typed and no figure is requested.
+        Raises ScenarioError if the user typed formats but did not request figures.
         """
         if self.format_ and self.figures is None:
-            raise ScenarioError("--format is of figures, and none are drawn", hint="--figures DIRECTORY")
-        # A drawing in three formats costs little compared with the measurement.
+            raise ScenarioError("--format is for figures, and there is no --figures", hint="--figures DIRECTORY")
+        # Each figure is drawn in all three formats, which takes little time compared with the measurement.
         return self.format_ or list(Drawn)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `reorder`: from an arrival sequence to all metrics of RFC 4737 and RFC 5236."""
+"""The verb `reorder`: all metrics of RFC 4737 and RFC 5236 for an arrival sequence."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ def reorder(request: Request) -> None:
     from leowarp.cli.output import note, print_json
 
     file, source = request.file, request.source()
-    # Opening a pipe with a name waits silently for a writer. A pipe without a name (/dev/fd/63) does not wait.
+    # Opening a named pipe waits until another process writes into it, so a message says this. An anonymous pipe
+    # (/dev/fd/63) opens at once, and needs no message.
     if Path(os.path.realpath(file)).is_fifo():
         note(f"{_name(file)} is a named pipe: waiting for a process that writes into it (Ctrl-C ends this)")
     if request.flows:
         _print_flows(file, source, request.json_)
         return
-    # The formats are checked before the file is read, because a mistake in the options must not cost minutes of
+    # The formats are checked before the file is read, so that a mistake in the options is reported before minutes of
     # measurement.
     formats = request.formats()
     with _Shown(file) as shown:
@@ -54,11 +55,12 @@ def reorder(request: Request) -> None:
         say(path)
 
 
-# Implements RFC 4737, 1.3 (context).
+# Context of the measurement, as RFC 4737, 1.3, requires.
 def _facts(measured: Measured, file: str) -> dict[str, Any]:
-    """Facts about the measurement: the file, the flow, other content of a capture, and points to check (RFC 4737, 1.3).
+    """Facts about the measurement: the file, the flow, what else a capture contains, and warnings (RFC 4737, 1.3).
 
-    Returns: ``flow`` is None for text and tables, ``capture`` and ``captured_at`` for files that are no capture.
+    Returns: ``flow`` is None for text and tables; ``capture`` and ``captured_at`` are None for files other than
+        captures.
     """
     from dataclasses import asdict
 
@@ -70,7 +72,6 @@ def _facts(measured: Measured, file: str) -> dict[str, Any]:
 
 
 def _say_skipped(skipped: list[Skip]) -> None:
-    """One line on stderr about skipped content, if there is any."""
     from leowarp import reordering
     from leowarp.cli.output import note
 
@@ -79,9 +80,9 @@ def _say_skipped(skipped: list[Skip]) -> None:
 
 
 def _print_flows(file: str, source: Source, as_json: bool) -> None:
-    """The flows of a capture, from which the user chooses one by number.
+    """Print the flows of a capture, so that the user can choose one by its number.
 
-    Raises LeowarpError for the same reasons as `reordering.flows`: the file is no capture, or cannot be read.
+    Raises LeowarpError for the same reasons as `reordering.flows`: the file is not a capture, or cannot be read.
     """
     from dataclasses import asdict
 
@@ -108,14 +109,13 @@ def _print_flows(file: str, source: Source, as_json: bool) -> None:
 
 
 def _seconds(flow: Flow) -> str | None:
-    """Duration of a flow; None if the capture has no times."""
+    """Duration of a flow as text; None if the capture has no times for it."""
     if flow.first_ns is None or flow.last_ns is None:
         return None
     return f"{(flow.last_ns - flow.first_ns) / 1e9:.3f}"
 
 
 def _print_tables(measured: Measured, file: str) -> None:
-    """All metrics of a sequence: scalars, then RD, RBD and n-reordering."""
     from leowarp.cli.output import print_table
 
     result = measured.reordering
@@ -145,27 +145,27 @@ def _print_tables(measured: Measured, file: str) -> None:
 
 
 def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[str, int, float]]:
-    """Text, count and share of each value or range: one line per value if there are few, otherwise ranges that double
-    in width.
+    """Rows of a density: one row per value if there are few values; otherwise one row per range, and each range is
+    twice as wide as the one before.
 
-    values, counts: sequences of int. Displacements or occupancies, and the number of packets with each; of equal
-        length.
-    total: The total to which shares refer.
-    rows: Largest number of values that get one line each.
+    values, counts: sequences of int. Displacements or buffer occupancies, and the number of packets with each value;
+        both have the same length.
+    total: Number of packets that is 100 % for the shares.
+    rows: Maximum number of values for which each value has its own row.
     Returns: list of (text, count, share). Rows are ordered by value. Ranges begin at powers of two on both sides of 0,
-        so those of two files can be compared.
+        so they are the same for two files and can be compared.
 
     >>> compact([-1, 0, 2], [1, 8, 1], 10)
     [('-1', 1, 0.1), ('0', 8, 0.8), ('2', 1, 0.1)]
     """
     pairs = [(int(value), int(count)) for value, count in zip(values, counts, strict=True)]
-    # A window of 1000 packets has 2000 displacements. Ranges that double reduce any density to two dozen lines and keep
-    # the shape near 0.
+    # A window of 1000 packets can have 2000 different displacements. Such ranges reduce any density to two dozen rows
+    # and keep its shape near 0.
     if len(pairs) <= rows:
         return [(str(value), count, count / total) for value, count in pairs]
     lines: dict[tuple[int, int], int] = {}
     for value, count in pairs:
-        # The ranges are 0, 1, 2-3, 4-7, 8-15, ... and the same below 0.
+        # The ranges are 0, 1, 2-3, 4-7, 8-15, ... and the same for negative values.
         low = 1 << (abs(value).bit_length() - 1) if value else 0
         ends = (low, 2 * low - 1) if value > 0 else (1 - 2 * low, -low) if value else (0, 0)
         lines[ends] = lines.get(ends, 0) + count
@@ -176,14 +176,14 @@ def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[
 
 
 def _scalars(document: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Quantities by name; those of the groups extent, gaps and runs have their group as a prefix.
+    """Each quantity as (name, value). The names of quantities in the groups extent, gaps and runs begin with the group.
 
     >>> _scalars({"received_pkts": 3, "extent": {"mean": 1.0}})
     [('received_pkts', 3), ('extent: mean', 1.0)]
     """
     lines = []
     for key, value in document.items():
-        # These have separate tables, or are long lists.
+        # Values of these keys are long lists, or are printed as separate tables.
         if key in ("density", "buffer_density", "n_reordering", "overtaken_ratio"):
             continue
         if isinstance(value, dict):
@@ -194,7 +194,8 @@ def _scalars(document: dict[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _text(value: Any) -> str | None:
-    """A number for people: integers with separators, others with six digits; None stays None, a dash in a table.
+    """A number as text: integers with separators, other numbers with six digits. For None, the result is None, which a
+    table shows as a dash.
 
     >>> _text(1_234_567), _text(0.12345678)
     ('1,234,567', '0.123457')
@@ -205,21 +206,19 @@ def _text(value: Any) -> str | None:
 
 
 def _name(file: str) -> str:
-    """Name of the file in titles."""
     return "standard input" if file == "-" else Path(file).name
 
 
 def _flow_text(flow: Flow) -> str:
-    """Text about a flow: its number, ends and protocol."""
     from leowarp.reordering.captures import described
 
     return f"flow {described(flow)}"
 
 
 def _draw(measured: Measured, file: str, folder: Path, formats: list[Drawn]) -> list[Path]:
-    """Figures of RD, RBD and n-reordering, in each of the formats.
+    """Draw RD, RBD and n-reordering in each of the formats.
 
-    Returns: The files written. A density without packets is not drawn.
+    Returns: The files written. A density without packets is left out.
     Raises HostError if the folder cannot be written.
     """
     from leowarp.report.curves import densities
@@ -227,14 +226,14 @@ def _draw(measured: Measured, file: str, folder: Path, formats: list[Drawn]) -> 
 
     result = measured.reordering
     rd, rbd, n = result.density, result.buffer_density, result.n_reordering
-    # A reader of the figure needs these facts without its command: file, flow, counts and threshold.
+    # The footer names file, flow, counts and threshold, so that a reader understands the figure without the command.
     where = _name(file) if measured.flow is None else f"{_name(file)}, {_flow_text(measured.flow)}"
     counts = f"{where} · received: {result.received_pkts:,} · duplicates: {result.duplicate_pkts:,} · lost: "
     counts += f"{result.lost_pkts:,}"
     scalars = f"MD = {_text(rd.mean_displacement_pkts)} packets, E_r = {_text(rd.entropy_nats)} nats"
     mean = f"mean {_text(rbd.buffer_mean_pkts)} packets"
     figures = {}
-    # Without packets there is no density; a figure of n-reordering without packets says so.
+    # A density without packets cannot be drawn; the figure of n-reordering then says that there are no packets.
     if rd.counted_pkts:
         figures["density"] = densities.density(
             [densities.Shares(rd.displacement_pkts, rd.share)],
@@ -256,12 +255,11 @@ def _draw(measured: Measured, file: str, folder: Path, formats: list[Drawn]) -> 
 
 
 class _Shown:
-    """Progress of reading a long file, on stderr: a bar on a terminal, otherwise a line every few seconds.
+    """Shows progress on stderr while a long file is read: a bar on a terminal, otherwise a line every few seconds.
 
-    It is both a context manager and a callable: `reordering.measure_file` calls it with (share done or None, packets so
-        far), and
-    the bar disappears at the end of the block. A short file shows nothing, because on a terminal the first line appears
-    after half a second.
+    The object is both a context manager and a callable. `reordering.measure_file` calls it with (share done or None,
+    number of packets). On a terminal, the bar disappears at the end of the context. Nothing is shown for a short file,
+    because on a terminal the bar appears only after half a second.
     """
 
     def __init__(self, file: str) -> None:
@@ -270,8 +268,7 @@ class _Shown:
         self._begun = 0.0
 
     def __enter__(self) -> _Shown:
-        # The streams are read when the display begins and not at import, because a test or a notebook may have replaced
-        # stderr.
+        # stderr is looked up here, because a test or a notebook may have replaced it after the import.
         self._clock, self._stream, self._is_terminal = time.monotonic, sys.stderr, is_terminal()
         self._begun = self._said = self._clock()
         return self
@@ -284,7 +281,7 @@ class _Shown:
         from leowarp.base.progress import PLAIN_INTERVAL_S
 
         now = self._clock()
-        # A bar may change twice a second. Lines in a log remain, so they must be few.
+        # On a terminal, the bar may change twice per second. In a log every line remains, so lines come less often.
         if now - self._said < (0.5 if self._is_terminal else PLAIN_INTERVAL_S):
             return
         self._said = now

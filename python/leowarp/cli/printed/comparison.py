@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs side by side, and differences between two runs, as tables and as JSON."""
+"""Prints runs side by side, and differences between two runs, as tables and as JSON."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from leowarp.results.run import Run
 
 MOST_FLOWS = 3
-"""With more flows, the metrics are too many for a terminal, so only `--all` prints them."""
+"""Number of flows up to which metrics that differ are printed; for more flows, only `--all` prints them."""
 
 
 def print_comparison(runs: Sequence[Run]) -> None:
-    """Print the numbers of the runs that a paper would compare, one column per run, and where to find all of them.
+    """Print the numbers of the runs that a paper would compare, with one column per run, and the command that prints
+    all scalars of a run.
 
-    runs: At least one; the example in the last line uses the first one's path.
+    runs: At least one. The last line contains the path of the first one.
     """
     from leowarp.base.layout import directory_names
     from leowarp.cli.printed.tables import print_sections
@@ -30,14 +31,14 @@ def print_comparison(runs: Sequence[Run]) -> None:
 
     print_causes(runs, causes(runs))
     print_sections(compared(directory_names([run.path for run in runs]), [run.summary for run in runs]))
-    # The first run's command is shown, because the commands of the others differ only in the path.
+    # The command contains the first run's path; for another run, the user replaces the path.
     say(f"All scalars: leowarp show {shlex.quote(str(runs[0].path))} --metrics, and so on")
 
 
 def print_comparison_json(runs: Sequence[Run], page: Path) -> None:
-    """The runs' summaries as one JSON object.
+    """Print the summaries of the runs as one JSON object.
 
-    page: The page of the comparison, written earlier.
+    page: Path of the comparison's page, which is already written.
     """
     from leowarp.cli.output import print_json
 
@@ -45,7 +46,8 @@ def print_comparison_json(runs: Sequence[Run], page: Path) -> None:
 
 
 def print_differences(a: Run, b: Run, *, everything: bool, as_json: bool) -> None:
-    """Print differences between two runs, causes first; as JSON, or with `everything`, every scalar of every flow."""
+    """Print differences between two runs, or print them as JSON. Differences of the plans come first. With
+    `everything`, every scalar of every flow that differs is printed."""
     from leowarp.cli.output import print_json
     from leowarp.results.differences import Part, differences
 
@@ -64,14 +66,14 @@ def print_differences(a: Run, b: Run, *, everything: bool, as_json: bool) -> Non
         ]
         print_json({"a": str(a.path), "b": str(b.path), "differences": each})
         return
-    # Causes are printed before effects, because a difference in goodput means little until the reader knows that the
-    # plans differ in the queue.
+    # Differences between the plans are printed first: a difference in goodput means little to a reader who does not
+    # know that the plans have different queues.
     print_causes(runs, [each for each in found if each.part is not Part.METRIC])
     _print_metrics(runs, [each for each in found if each.part is Part.METRIC], everything=everything)
 
 
 def print_causes(runs: Sequence[Run], causes: Sequence[Difference], names: Sequence[str] | None = None) -> None:
-    """Print differences of the plans, modules, kernels and versions, one column per run."""
+    """Print differences between the runs' plans, modules, kernels and versions, with one column per run."""
     from leowarp.base.layout import directory_names
     from leowarp.cli.output import print_table
     from leowarp.results.differences import condensed, said
@@ -95,7 +97,7 @@ def _print_metrics(runs: Sequence[Run], metrics: Sequence[Difference], *, everyt
         say("Every scalar is the same.")
         return
     most = max(len(run.summary["flows"]) for run in runs)
-    # Two runs that differ in one packet may differ in hundreds of scalars; a single TCP flow has a hundred.
+    # Runs that differ in one packet may differ in hundreds of scalars, because a single TCP flow has a hundred.
     few = [each for each in metrics if is_of_overview(each.key)]
     if most > MOST_FLOWS:
         few = [each for each in few if not each.key.startswith("flows.")]
@@ -109,5 +111,5 @@ def _print_metrics(runs: Sequence[Run], metrics: Sequence[Difference], *, everyt
 
 
 def _change(ratio: float | None) -> str | None:
-    # A change by ten or more is shown as a factor, since +99,900 % is hard to read as a thousandfold.
+    # A change by a factor of ten or more is printed as a factor: "x 1000" is easier to read than "+99,900 %".
     return None if ratio is None else f"{100 * ratio:+.3g} %" if abs(ratio) < 10 else f"x {ratio + 1:.3g}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups of runs in the terminal: medians with their intervals."""
+"""Prints groups of runs: medians with their confidence intervals."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def stays(path: Path) -> None:
-    """Print that a run is kept."""
+    """Print that a run already exists and is not repeated."""
     note(f"{path} is there already, of the same plan, kernel and agent; --force makes it again")
 
 
 def print_group(group: Group, as_json: bool) -> None:
-    """Print a new group: warnings, medians, and the place of the remaining results."""
+    """Print a new group of runs: its warnings, its medians, and the paths of further results."""
     from leowarp.cli.output import print_json
 
     if as_json:
@@ -36,12 +36,12 @@ def print_group(group: Group, as_json: bool) -> None:
 
 
 def print_groups(groups: Sequence[Group]) -> None:
-    """Print warnings of the runs, then one column of medians per group."""
+    """Print the warnings of the runs, then a table with one column of medians per group."""
     from leowarp.cli.printed.tables import print_sections
     from leowarp.scalars.medians import compared_groups, sentence
 
     for group in groups:
-        # A warning of the scenario applies to every seed, so it is printed once with its seeds, not thirty times.
+        # The same warning may occur with every seed, so it is printed once, with the list of seeds.
         warnings: dict[str, list[int]] = {}
         for run in group.runs:
             for warning in run.warnings:
@@ -55,7 +55,7 @@ def print_groups(groups: Sequence[Group]) -> None:
 
 
 def compare_groups(paths: Sequence[Path], out: Path, as_json: bool) -> None:
-    """Print groups side by side: their differences and medians. Write a page with bands."""
+    """Print groups side by side, with their differences and medians. Also write a page that shows bands over time."""
     from leowarp import report
     from leowarp.cli.output import print_json
     from leowarp.cli.printed.comparison import print_causes
@@ -71,7 +71,7 @@ def compare_groups(paths: Sequence[Path], out: Path, as_json: bool) -> None:
             f"single runs: leowarp compare {shlex.quote(str(groups[0]))}/seed-... {shlex.quote(str(alone[0]))}",
         )
     opened = [open_group(path) for path in paths]
-    # The page contains the command, so that it can be made again later.
+    # The page contains the command line that made it, so that a reader can repeat it.
     command = f"leowarp compare {' '.join(shlex.quote(str(path)) for path in paths)}"
     page = report.write_group_comparison(opened, out, command=command)
     if as_json:
@@ -79,15 +79,15 @@ def compare_groups(paths: Sequence[Path], out: Path, as_json: bool) -> None:
         return
     firsts = [group.runs[0] for group in opened]
     names = directory_names(paths)
-    # Runs of a group differ only by their seeds, so the first represents all; the seed itself is no difference between
-    # groups.
+    # Runs of a group differ only in their seeds, so the first run of each group is compared. A different seed does not
+    # count as a difference between groups.
     print_causes(firsts, [each for each in causes(firsts) if each.key != "run.seed"], names)
     print_groups(opened)
     say(f"Page:        {page}")
 
 
 def group_value(group: Group) -> dict[str, Any]:
-    """A group as JSON."""
+    """A group as a value for JSON."""
     return {
         "group": str(group.path),
         "seeds": group.seeds,
@@ -96,12 +96,12 @@ def group_value(group: Group) -> dict[str, Any]:
 
 
 def spans(seeds: Sequence[int]) -> str:
-    """Numbers in ascending order, consecutive ones as "1 to 10"."""
+    """Seeds in ascending order as text; three or more consecutive seeds are written as "1 to 10"."""
     parts: list[list[int]] = []
     for seed in sorted(seeds):
         if parts and seed == parts[-1][-1] + 1:
             parts[-1].append(seed)
         else:
             parts.append([seed])
-    # Two consecutive numbers are listed: "1 to 2" is no shorter than "1, 2".
+    # Two consecutive numbers are listed, because "1 to 2" is no shorter than "1, 2".
     return ", ".join(f"{part[0]} to {part[-1]}" if len(part) > 2 else ", ".join(map(str, part)) for part in parts)

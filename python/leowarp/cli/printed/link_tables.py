@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network of a run by direction and by satellite: `leowarp show --links`."""
+"""Prints the network of a run by link direction and by satellite: `leowarp show --links`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Order(StrEnum):
-    """Sort orders of directions and satellites, largest first."""
+    """Quantities by which directions and satellites are sorted, largest first."""
 
     bytes = "bytes"
     queue = "queue"
@@ -25,16 +25,16 @@ class Order(StrEnum):
 
 
 def print_network(run: Run, *, top: int, by: Order, satellites: bool, json_: bool) -> None:
-    """Print use, drops by cause and longest queues of the `top` directions of links and of the same number of
-    satellites, or of satellites only.
+    """Print use, drops by cause and longest queues of the `top` directions of links and of the `top` satellites; or of
+    satellites only.
 
-    Raises `TraceError` if only satellites are requested and none forwards packets.
+    Raises `TraceError` if only satellites are requested but no satellite forwards packets.
     """
     from leowarp.cli.output import frame_records, print_json
     from leowarp.ephemeris import planned_places
 
     of_satellites = run.satellites()
-    # This is an error instead of an empty table, because a user who asks only for satellites expects another run.
+    # If the user asks only for satellites, an empty table would not help: probably the user meant another run.
     if satellites and len(of_satellites) == 0:
         raise TraceError(
             f"{run.path} has no satellites that forward packets: {_why_none(run)}",
@@ -70,17 +70,17 @@ def _why_none(run: Run) -> str:
 
 
 def _sorted(frame: pd.DataFrame, by: Order) -> pd.DataFrame:
-    """Rows of the frame, largest first; equal rows keep their order."""
+    """Rows of the frame, largest first; rows with equal values are always in the same order."""
     if by is Order.drops:
-        # With min_count, the sum is missing and not 0 if no cause is known (netem reports none), and the row comes
-        # last.
+        # netem does not report the causes of drops. With min_count, the sum of unknown causes is missing instead of 0,
+        # and the row comes last.
         keys = frame[[f"dropped_{cause}_pkts" for cause in ("queue", "loss", "down")]].sum(axis=1, min_count=1)
     else:
-        # Runs of older versions have the longest queue in packets only.
+        # Runs of older versions have the longest queue in packets, but not in bytes.
         names = {Order.bytes: ("delivered_bytes",), Order.queue: ("queue_max_bytes", "queue_max_pkts")}[by]
         keys = frame[next((name for name in names if frame[name].notna().any()), names[0])]
-    # -1 is below every count, so unknown values come last. The sort is stable and then reversed, so the order of equal
-    # values is the same in every run.
+    # Unknown values become -1, so that their rows come last. The sort is stable and then reversed, so equal values have
+    # the same order in every call.
     return frame.iloc[keys.astype("Float64").fillna(-1).argsort(kind="stable")[::-1]] if len(frame) else frame
 
 
@@ -110,13 +110,12 @@ def _print_satellites(frame: pd.DataFrame, top: int, by: Order) -> None:
 
 
 def _drops(few: pd.DataFrame) -> dict[str, list[str | None]]:
-    """Drops by cause, as columns of text."""
     names = {"queue": "dropped: queue full", "loss": "lost on the link", "down": "lost: link down"}
     return {name: _numbers(few[f"dropped_{cause}_pkts"], 1, 0) for cause, name in names.items()}
 
 
 def _longest(few: pd.DataFrame) -> dict[str, list[str | None]]:
-    """The longest queue in both units, with its instants, as columns of text."""
+    """Columns of text: the longest queue in packets and in bytes, and the times at which it occurred."""
     return {
         "longest queue, packets": _numbers(few["queue_max_pkts"], 1, 0),
         "first at, s": _numbers(few["queue_max_pkts_at_ns"], 1e9, 3),
@@ -126,8 +125,8 @@ def _longest(few: pd.DataFrame) -> dict[str, list[str | None]]:
 
 
 def _print_parts(title: str, head: str, names: list[str], parts: list[dict[str, list[str | None]]]) -> None:
-    """Print one table if it fits the terminal. Otherwise print as few tables below each other as keep each part
-    whole."""
+    """Print one table if it fits the terminal. Otherwise print several tables below each other, as few as possible,
+    without splitting a part."""
     from leowarp.cli.output import fitting, print_table
 
     while parts:
@@ -135,8 +134,8 @@ def _print_parts(title: str, head: str, names: list[str], parts: list[dict[str, 
         taken = 1
         for part in parts[1:]:
             wider = columns | part
-            # A part is never split: drops by cause are meaningful only side by side, and a longest queue and its
-            # instant belong together.
+            # A part is never split, because drops by cause are read side by side, and so are a longest queue and its
+            # time.
             if fitting(names, list(wider), list(wider.values())) < len(wider):
                 break
             columns, taken = wider, taken + 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs as tables on stdout: the few numbers that a paper would have, or all scalars by subject."""
+"""Prints runs as tables: either the few numbers that a paper would have, or all scalars by subject."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from leowarp.cli.output import fitting, print_table, say
 from leowarp.scalars.overview import Section
 
 MOST_COLUMNS = 6
-"""Up to this number, flows or runs have one column each, if necessary in several tables below each other; more only if
-they fit."""
+"""Maximum number of flows or runs for which each has its own column in any case, if necessary in several tables below
+each other. More than six columns are printed only if they fit side by side."""
 
 SHOWN = 3
-"""Number of flows shown at each end, the worst and the best, if there are more."""
+"""If there are too many flows: number of the worst flows, and of the best flows, that are printed."""
 
 
 def print_sections(sections: Sequence[Section], *, rest: str = "") -> None:
     """Print the sections of an overview below each other.
 
-    rest: Text that says where to find the flows for which there is no space.
+    rest: Text that says where the user finds the flows that do not fit.
     """
     for section in sections:
         names = [name for name, _ in section.rows]
@@ -39,12 +39,12 @@ def _columns(section: Section) -> list[tuple[str | None, ...]]:
 
 
 def _print_blocks(section: Section) -> None:
-    """Print all columns, in as many tables as necessary."""
+    """Print all columns of a section, in as many tables as necessary."""
     names, columns = [name for name, _ in section.rows], _columns(section)
     first = 0
     while first < len(columns):
         count = fitting(names, section.columns[first:], columns[first:])
-        # This avoids a table of four columns followed by one of a single column.
+        # Columns are distributed evenly: a table of four columns and a table of one would look unbalanced.
         blocks = -(-(len(columns) - first) // count)
         count = -(-(len(columns) - first) // blocks)
         few = section.of(section.title, range(first, first + count))
@@ -53,11 +53,11 @@ def _print_blocks(section: Section) -> None:
 
 
 def _print_spread(section: Section, spread: Section, rest: str) -> None:
-    """Print sums and quantiles over the flows, then the worst and the best flows, then where to find the others."""
+    """Print sums and quantiles over the flows, then the worst and the best flows, then the text `rest`."""
     count = len(section.columns)
     names = [name for name, _ in spread.rows]
     places = list(range(len(spread.columns)))
-    # The deciles are dropped first, since they only refine minimum, median and maximum.
+    # If there is not enough space, the columns with the first and ninth decile are left out first.
     if fitting(names, spread.columns, _columns(spread)) < len(places):
         places = [place for place in places if spread.columns[place] not in ("10 %", "90 %")]
     _print_blocks(spread.of(f"{spread.title}: {count} flows, each quantity by itself", places))
@@ -70,14 +70,15 @@ def _print_spread(section: Section, spread: Section, rest: str) -> None:
 def print_scalars(summary: dict[str, Any], *, nulls: bool) -> None:
     """Print all scalars of a summary under their own names, in groups, with one column per flow.
 
-    nulls: Whether to include scalars that are null for every flow.
+    nulls: Whether to print scalars that are null for every flow.
     """
     _print_groups("Run", ("value",), scalars.RUN, [scalars.flat(summary)], nulls=nulls)
     flows = summary["flows"]
-    # Names include the numbers, because older summaries and the tables of a trace have nothing else.
+    # A flow's header has its name and its number, because older summaries and the trace's tables identify flows only by
+    # number.
     names = {key.number: named(key) for key in (FlowKey.of_summary(flow) for flow in flows)}
-    # There is one table per kind, because TCP and probes have few scalars in common, and half of each column would be
-    # dashes.
+    # Each kind of flow has its own table, because TCP flows and probes have few scalars in common and a common table
+    # would be half empty.
     for kind in dict.fromkeys(flow.get("kind") for flow in flows):
         mine = [flow for flow in flows if flow.get("kind") == kind]
         for first in range(0, len(mine), MOST_COLUMNS):
@@ -96,17 +97,17 @@ def _print_groups(
     *,
     nulls: bool,
 ) -> None:
-    """Print one table: a line with each group's name, then its scalars, in the order of their declaration.
+    """Print one table: each group's name on a line, then the group's scalars in the order of their declaration.
 
-    An undeclared scalar comes from another version of leowarp and is listed below, under "other".
+    A scalar without a declaration comes from another version of leowarp; it is printed at the end, under "other".
     """
     groups: dict[str, str] = {}
     for scalar in declared:
-        # An object without known values is one null under its own name.
+        # If an object has no known values, the summary has a single null under the object's name.
         groups.setdefault(scalar.name.partition(".")[0], scalar.group)
         groups[scalar.name] = scalar.group
-    # Rows follow the content of the summaries, not the declarations. A scalar of another version is then shown, and one
-    # that it lacks gives no row of dashes.
+    # The rows are the scalars in the summaries, not all declared scalars. A scalar from another version is therefore
+    # printed, and a scalar that the other version lacks gives no row of dashes.
     written = list(dict.fromkeys(name for summary in values for name in summary if name != "flow"))
     names = [*(name for name in groups if name in written), *(name for name in written if name not in groups)]
     kept = [name for name in names if nulls or any(summary.get(name) is not None for summary in values)]
@@ -120,9 +121,9 @@ def _print_groups(
 
 
 def scalar_text(value: Any) -> str | None:
-    """Text of a scalar: integers with separators, others with six digits; large ones without powers of ten."""
+    """Text of a scalar: integers with separators, other numbers with six digits, large numbers without exponent."""
     if isinstance(value, float):
-        # From 1e6 on, %g would write a power of ten.
+        # From 1e6 on, %g would print an exponent.
         return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs that look at finished runs."""
+"""Verbs that examine existing runs."""

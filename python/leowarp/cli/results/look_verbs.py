@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verbs that show one stage of a scenario, without a kernel: plan, ephemeris, routes.
 
-Each verb performs the computations of a run before its guest boots, with the same functions on the same plan. The
-output therefore equals the content of the run directory.
+They call the same functions on the same plan as a run does before its guest boots. Their output therefore equals the
+content of a run directory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 MOST_FIBRES = 3
-"""Number of station pairs for which `routes` prints a fibre's delay; --json has all."""
+"""Maximum number of station pairs for which `routes` prints the delay of a fibre; --json includes all pairs."""
 
 
 def plan(
@@ -38,14 +38,15 @@ def plan(
 
     resolved = plan_of(file, options.settings(set_, cc_module, leave_out))
     if isinstance(resolved.medium, Mobile):
-        # The module is imported here, because other plans do not need the packages behind it.
+        # Imported here, because other plans do not need the packages that this module imports.
         from leowarp.media import check
 
         check(resolved)
     if resolved.constellation is not None and resolved.constellation.tle is not None:
         from leowarp.ephemeris import planned_places
 
-        # No key holds the orbital planes that were found in the elements, so they are printed with the plan.
+        # The plan has no keys for the orbital planes that are found in orbital elements, so they are printed in
+        # addition to the plan.
         places = planned_places(resolved)
         _notes(() if places is None else places.sentences)
     from leowarp.scenario import long_run
@@ -54,7 +55,7 @@ def plan(
         _notes([sentence])
     text = resolved.to_toml()
     if out is not None:
-        # Nothing is written through a symbolic link (docs/security.md, what a plan cannot do).
+        # leowarp never writes through a symbolic link (docs/security.md, "What a plan cannot do").
         plainfiles.refuse_link(out)
         out.write_text(text, encoding="utf-8")
     if json_:
@@ -62,8 +63,7 @@ def plan(
 
         from leowarp.cli.output import print_json
 
-        # The plan's own text is parsed again: --json then shows what a run directory's plan contains, with defaults in
-        # their units.
+        # The plan's text is parsed, so that --json has values with units, like the plan in a run directory.
         print_json(tomllib.loads(text))
     elif out is None:
         say(text, end="")
@@ -72,7 +72,9 @@ def plan(
 def ephemeris(
     file: options.ScenarioFile,
     at: Annotated[str, typer.Option("--at", help="When, on the run's clock.")] = "0 s",
-    visible: Annotated[bool, typer.Option("--visible", help="Only satellites above some station's horizon.")] = False,
+    visible: Annotated[
+        bool, typer.Option("--visible", help="Only satellites above the horizon of some station.")
+    ] = False,
     set_: options.Settings = None,
     leave_out: options.LeaveOut = None,
     json_: options.Json = False,
@@ -86,7 +88,7 @@ def ephemeris(
 
     resolved = plan_of(file, options.settings(set_, leave_out=leave_out))
     t_ns = int(parsed(units.TIME, "--at", at))
-    # The value is None for a medium without satellites.
+    # `sky` is None if the medium has no satellites.
     sky = rooms.ephemeris_of(resolved)
     if sky is None:
         raise ScenarioError(
@@ -94,11 +96,12 @@ def ephemeris(
         )
     ecef_m = sky.positions_ecef_m(t_ns)
     radius_m = np.linalg.norm(ecef_m, axis=-1)
-    # Spherical latitude: the direction from the Earth's centre, whatever ellipsoid the stations use.
+    # This is the spherical latitude, the angle as seen from the Earth's centre; it does not depend on the ellipsoid of
+    # the stations.
     latitude_deg = np.degrees(np.arcsin(ecef_m[:, 2] / radius_m))
     longitude_deg = np.degrees(np.arctan2(ecef_m[:, 1], ecef_m[:, 0]))
     stations = sky.stations
-    # Shape (stations, satellites), degrees; a station does not see a satellite below 0.
+    # Elevation in degrees, of shape (stations, satellites); a satellite below 0 is not visible from the station.
     elevations_deg = np.array([sky.stations.elevations_deg(i, ecef_m) for i in range(len(stations.names))])
     chosen = [i for i in range(len(sky.names)) if not visible or (elevations_deg[:, i] > 0).any()]
     places = [None if sky.places is None else sky.places.name(i) for i in range(len(sky.names))]
@@ -150,7 +153,7 @@ def routes(
 
     resolved = plan_of(file, options.settings(set_, leave_out=leave_out))
     planned = media.routes_of(resolved, skies.ephemeris_of(resolved))
-    # The ordered pairs have this order: the forward direction, then the return direction.
+    # `planned.pairs` has the forward and the return direction of each pair of stations alternately.
     ways = [(planned.nodes[a], planned.nodes[b]) for a, b in planned.pairs][:: 1 if both else 2]
     table = planned.table.to_pylist()
     fibres = skies.fibres(resolved)
@@ -163,7 +166,8 @@ def routes(
     say(f"{resolved.name}: {_scalars(planned.summary)}")
     for fibre in fibres[:MOST_FIBRES]:
         say(f"beside it {fibre.text()}")
-    # For a single pair, the two columns would be the same in each row.
+    # If there is only one pair of stations, source and destination would be the same in each row, so these columns are
+    # left out.
     several = ("source", "destination") if len({(row["source"], row["destination"]) for row in rows}) > 1 else ()
     print_table(
         None,
@@ -181,21 +185,22 @@ def routes(
 
 
 def _talks(row: dict[str, Any], ways: list[tuple[str, str]], plan: Plan) -> bool:
-    """Whether a row of routes belongs to a pair of stations in one of the requested directions.
+    """Whether a row of routes belongs to one of the requested pairs (from, to) of stations.
 
     row: A row of `10-routes.parquet`.
-    ways: list of (source, destination). Names of nodes.
-    plan: Its medium determines whether pairs and rows use the same names; if not, every row is shown.
+    ways: list of (source, destination). Each is a pair of node names.
+    plan: The plan, whose medium determines whether pairs and rows use the same names. If they do not, every row is
+        shown.
     """
     from leowarp.scenario.schema import Access
 
-    # The pairs of a chain have the names of its routers, but the rows have the names of its hosts A and B.
+    # For a chain, pairs have the names of its routers, but rows have the names of its hosts A and B.
     named_alike = plan.constellation is not None or isinstance(plan.medium, Access)
     return not named_alike or (row["source"], row["destination"]) in ways
 
 
 def _scalars(summary: dict[str, Any]) -> str:
-    """The summary of the routes in one line.
+    """The summary of the routes as one line of text.
 
     >>> _scalars({"updates": 3, "mean_ms": 1.5})
     'updates 3, mean_ms 1.5'
@@ -206,7 +211,7 @@ def _scalars(summary: dict[str, Any]) -> str:
 
 
 def _ms(nanoseconds: int | None) -> str | None:
-    """A delay in ms with the resolution of a ns; None stays None, which a table shows as a dash.
+    """A delay as text, in ms with a resolution of 1 ns.
 
     >>> _ms(1_234_567)
     '1.234567'
@@ -215,26 +220,28 @@ def _ms(nanoseconds: int | None) -> str | None:
 
 
 def plan_of(file: Path, settings: list[str] | None) -> Plan:
-    """The plan of a scenario, a plan or a run directory, with `--set` applied.
+    """The plan of a scenario, of a plan file or of a run directory, with the values of `--set` applied.
 
-    settings: Texts of the form ``KEY=VALUE``.
+    settings: Texts ``KEY=VALUE``.
     Raises ScenarioError for the same reasons as `scenario.load`, `scenario.resolve` and `scenario.check_extent`.
     """
     from leowarp import scenario
 
     resolved = scenario.resolve(scenario.load(file, settings or []))
-    # A run does the same, so a plan that cannot run is refused here too.
+    # A run makes the same check, so a plan that could not run is rejected here as well.
     scenario.check_extent(resolved)
     return resolved
 
 
 def parsed(quantity: Any, option: str, text: str) -> int | float:
-    """The number for an option's text, in the quantity's stored unit (ns for a time); an error names the option.
+    """The number for the text of an option, in the unit in which the quantity is stored (ns for a time). An error
+    message contains the option's name.
 
     quantity: A quantity of `leowarp.base.units`.
-    option: The option as typed: ``--at``.
-    Raises ScenarioError if the text is no such quantity.
+    option: Name of the option: ``--at``.
+    Raises ScenarioError if the text is not a value of this quantity.
 
+    >>> from leowarp.base import units
     >>> parsed(units.TIME, "--at", "5 s")
     5000000000
     """
@@ -245,7 +252,7 @@ def parsed(quantity: Any, option: str, text: str) -> int | float:
 
 
 def _notes(warnings: Any) -> None:
-    """Print warnings on stderr, so that a table on stdout can be piped."""
+    """Print warnings on stderr, so that the table on stdout can be piped to a program."""
     from leowarp.cli.output import note
 
     for warning in warnings:

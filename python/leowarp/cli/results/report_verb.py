@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `report`: figures and page of a run, or chosen series over a chosen time span in one file."""
+"""The verb `report`: figures and page of a run, or one figure with chosen series over a chosen time."""
 
 from __future__ import annotations
 
@@ -22,21 +22,25 @@ def report(
     flow: options.Flows = None,
     figures: Annotated[
         str | None,
-        typer.Option("--figures", metavar="NAMES", help="Only these, with commas: goodput,srtt. All otherwise."),
+        typer.Option(
+            "--figures", metavar="NAMES", help="Only these figures, separated by commas: goodput,srtt. Default: all."
+        ),
     ] = None,
     formats: Annotated[
-        str | None, typer.Option("--formats", metavar="NAMES", help="Files of each figure besides SVG: pdf,png.")
+        str | None,
+        typer.Option("--formats", metavar="NAMES", help="Formats of each figure in addition to SVG: pdf,png."),
     ] = None,
     plot: Annotated[
         str | None,
         typer.Option(
             "--plot",
             metavar="SERIES",
-            help="No page: series over time, a panel each, in one file. With commas: cwnd,srtt; `--plot list` has all.",
+            help="Plot series over time into one file, one panel each, without a page. Separated by commas: cwnd,srtt; "
+            "`--plot list` lists all.",
         ),
     ] = None,
-    from_: Annotated[str | None, typer.Option("--from", help="Begin of --plot, on the run's clock: 29s.")] = None,
-    to: Annotated[str | None, typer.Option("--to", help="End of --plot; the run's if not given.")] = None,
+    from_: Annotated[str | None, typer.Option("--from", help="Start of --plot, on the run's clock: 29s.")] = None,
+    to: Annotated[str | None, typer.Option("--to", help="End of --plot; default: the run's end.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File of --plot: .svg, .pdf or .png.")] = None,
     json_: options.Json = False,
     progress: options.Shown = options.ProgressKind.auto,
@@ -99,7 +103,7 @@ def _plot(
     from leowarp.cli.output import print_json
 
     target = out or Path(f"{run.path.resolve().name}-{'-'.join(names)}.pdf")
-    # The suffix is checked before the run is read and drawn: the metrics of a long run take seconds.
+    # The suffix is checked first, because computing the metrics of a long run takes seconds.
     kind = target.suffix.removeprefix(".").lower()
     if kind not in report.FORMATS:
         raise ScenarioError(f"cannot write a figure to {target}", hint=f"end its name in .{', .'.join(report.FORMATS)}")

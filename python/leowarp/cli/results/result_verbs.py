@@ -22,25 +22,27 @@ if TYPE_CHECKING:
 
 def show(
     run: options.RunPath,
-    metrics: Annotated[
-        bool, typer.Option("--metrics", help="All scalars that are known, by what they are about.")
-    ] = False,
+    metrics: Annotated[bool, typer.Option("--metrics", help="Print all scalars, grouped by subject.")] = False,
     all_: Annotated[
-        bool, typer.Option("--all", help="--metrics, and those that are null: not recorded, or not defined.")
+        bool,
+        typer.Option("--all", help="As --metrics, and also the scalars that are null: not recorded, or not defined."),
     ] = False,
     links: Annotated[
-        bool, typer.Option("--links", help="Use, drops and longest queues of links and satellites.")
+        bool, typer.Option("--links", help="Print utilisation, drops and longest queues of links and satellites.")
     ] = False,
     satellites: Annotated[bool, typer.Option("--satellites", help="--links, of satellites alone.")] = False,
     top: Annotated[
-        int | None, typer.Option("--top", min=1, help="--links, of so many directions and satellites [default: 20].")
+        int | None,
+        typer.Option("--top", min=1, help="As --links, with this many directions and satellites [default: 20]."),
     ] = None,
     by: Annotated[
         Order | None,
-        typer.Option("--by", help="--links, most first: bytes delivered [default], longest queue in bytes, or drops."),
+        typer.Option(
+            "--by", help="Order of --links, largest first: bytes delivered [default], longest queue in bytes, or drops."
+        ),
     ] = None,
     again: Annotated[
-        bool, typer.Option("--again", help="Compute the metrics anew from the trace, and write them.")
+        bool, typer.Option("--again", help="Compute the metrics again from the trace, and write them.")
     ] = False,
     json_: options.Json = False,
 ) -> None:
@@ -56,12 +58,13 @@ def show(
     if of_links and (metrics or all_):
         raise ScenarioError("--metrics and --links are two tables", hint="ask for one, then for the other")
     if again:
+        from leowarp import metrics as metrics_of
         from leowarp import trace
 
-        # The trace does not contain the cost of the run, so the manifest's numbers are kept.
+        # The trace does not contain the costs of the run, so they are copied from the manifest.
         costs = opened.manifest["costs"]
-        numbers = opened.numbers.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"])
-        # The manifest has the sha256 of every file, including these.
+        numbers = metrics_of.metrics(opened.tables, opened.plan).with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"])
+        # The manifest has the sha256 of every file. `relisted` updates it for the files that are written here.
         with trace.relisted(opened.path):
             numbers.write(opened.path)
     if of_links:
@@ -88,17 +91,20 @@ def compare(
         typer.Option(
             "--change",
             metavar="N|TIME",
-            help="The instant that figures around a route change show of all runs: the number of a change, from 1, "
-            "or a time as '150 s'; by default a rule chooses it, which the page states.",
+            help="Instant that figures around a route change show for all runs: the number of a change, from 1, or a "
+            "time such as '150 s'. By default a rule chooses it, and the page states it.",
         ),
     ] = None,
     diff: Annotated[
         bool,
         typer.Option(
-            "--diff", help="No page: what differs between two runs, in plans, modules, kernels and then metrics."
+            "--diff",
+            help="Print the differences between two runs, without a page: plans, modules, kernels, then metrics.",
         ),
     ] = False,
-    all_: Annotated[bool, typer.Option("--all", help="--diff, with every scalar that differs, of every flow.")] = False,
+    all_: Annotated[
+        bool, typer.Option("--all", help="As --diff, with every scalar that differs, for every flow.")
+    ] = False,
     json_: options.Json = False,
     progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
@@ -115,7 +121,7 @@ def compare(
     if diff or all_:
         if len(runs) != 2 or out is not None or change is not None:
             raise ScenarioError(
-                "--diff is of two runs, and makes no page with --out or --change", hint="leowarp compare A B --diff"
+                "--diff compares two runs, and makes no page with --out or --change", hint="leowarp compare A B --diff"
             )
         comparison.print_differences(leowarp.open(runs[0]), leowarp.open(runs[1]), everything=all_, as_json=json_)
         return
@@ -136,7 +142,7 @@ def compare(
         comparison.print_comparison_json(opened, page)
     else:
         for run in opened:
-            # Warnings go to stderr before the table, so that the reader sees them before the numbers.
+            # Warnings are printed first, so that the reader sees them before the numbers.
             for warning in run.warnings:
                 note(f"warning: {run.path}: {warning}")
         comparison.print_comparison(opened)
@@ -147,15 +153,18 @@ def export(
     run: options.RunPath,
     what: Annotated[
         str | None,
-        typer.Argument(metavar="[TABLE]", help="A table (sockets, packets, bins, links, ...), or pcapng."),
+        typer.Argument(metavar="[TABLE]", help="Name of a table (sockets, packets, bins, links, ...), or pcapng."),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="File, or for pcapng a directory; stdout for a table if not given."),
+        typer.Option("--out", "-o", help="Output file, or directory for pcapng; default for a table: stdout."),
     ] = None,
     flow: options.Flow = None,
     czml_: Annotated[
-        bool, typer.Option("--czml", help="Satellites, stations and the links of paths for Cesium, instead of a table.")
+        bool,
+        typer.Option(
+            "--czml", help="Export satellites, stations and the links of paths for Cesium, instead of a table."
+        ),
     ] = False,
 ) -> None:
     """A table of a run as CSV, the packet captures as pcapng, or what moves as CZML."""
@@ -177,7 +186,7 @@ def export(
         import sys
 
         if sys.stdout.isatty():
-            # This is for display; a file or a pipe gets the bytes unchanged.
+            # On a terminal, control characters are made visible; a file or a pipe gets the bytes unchanged.
             text = io.BytesIO()
             exports.csv(opened, what, text, flow=flow)
             say(text.getvalue().decode(errors="surrogateescape"), end="")

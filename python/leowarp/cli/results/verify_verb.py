@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `verify`: every file compared with the manifest, then a second run compared stage by stage."""
+"""The verb `verify`: compares every file with the manifest, then repeats the run and compares it stage by stage."""
 
 from __future__ import annotations
 
@@ -20,20 +20,23 @@ if TYPE_CHECKING:
     from leowarp.verification.second_run import SecondRun
 
 MOST_FILES = 20
-"""Number of files that are named; the others are counted, and --json lists all."""
+"""Maximum number of files whose names are printed; further files are only counted, and --json includes all of them."""
 
 SAMPLE, SEED = 3, 1
 
 
 def verify(
-    path: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory, or that of a study or reproduction.")],
+    path: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A run directory, or the directory of a study or reproduction.")
+    ],
     files: Annotated[
-        bool, typer.Option("--files", help="Only compare every file with its sha256 in the manifest; boots nothing.")
+        bool,
+        typer.Option("--files", help="Only compare every file with its sha256 in the manifest; no guest is booted."),
     ] = False,
     sample: Annotated[
-        int | None, typer.Option(min=0, help=f"How many runs of a study are re-run; {SAMPLE} by default.")
+        int | None, typer.Option(min=0, help=f"Number of a study's runs that are run again; default: {SAMPLE}.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help=f"Selects these runs; {SEED} by default.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help=f"Seed that selects these runs; default: {SEED}.")] = None,
     kernel: options.Kernel = None,
     keep: Annotated[Path | None, typer.Option(help="Keep the second run in this directory.")] = None,
     trust: options.Trust = False,
@@ -60,7 +63,7 @@ def verify(
     if not json_:
         _print_files(path, found)
     runs: dict[str, SecondRun] = {}
-    # A changed plan would be the plan of another run.
+    # If the plan was changed, repeating it would give another run, so it is not repeated.
     if not files and found.why_not_rerun is None:
         shown = options.progress_of(progress)
         if kind == RUN:
@@ -74,7 +77,7 @@ def verify(
             from leowarp.verification import samples
 
             for candidate in samples.chosen(path, SAMPLE if sample is None else sample, SEED if seed is None else seed):
-                # Directories are handled one by one: whole runs may have hundreds of MB.
+                # Runs are repeated one after another, because a run directory may have hundreds of MB.
                 with tempfile.TemporaryDirectory(prefix="leowarp-verify-") as scratch:
                     rerun = samples.rerun(candidate, Path(scratch), progress=shown, trust=trust)
                 runs[candidate.name(path)] = rerun
@@ -87,12 +90,11 @@ def verify(
         if runs:
             _print_left_out(kind)
         say(_verdict(found, runs))
-    # The status is 1 and not 5: the directory is readable, but it differs or contains an unreadable part.
+    # The status is 1 and not 5, because the directory itself could be read.
     raise typer.Exit(0 if is_right else 1)
 
 
 def _print_files(path: Path, found: Files) -> None:
-    """Print the files that differ from the manifest."""
     from leowarp.cli.output import print_table
 
     wrong = list(found.wrong.items())
@@ -104,7 +106,6 @@ def _print_files(path: Path, found: Files) -> None:
 
 
 def _print_second_run(name: str, again: SecondRun) -> None:
-    """Print the result for each stage, and the differences."""
     from leowarp.cli.output import note, print_table
 
     rows = [(stage.stage, len(stage.files), stage.verdict) for stage in again.stages]
@@ -122,7 +123,6 @@ def _print_second_run(name: str, again: SecondRun) -> None:
 
 
 def _print_left_out(kind: str) -> None:
-    """Print the parts that are not compared or only reported."""
     from leowarp.cli.output import print_table
     from leowarp.verification.stages import left_out
 
@@ -130,7 +130,7 @@ def _print_left_out(kind: str) -> None:
 
 
 def _verdict(found: Files, runs: Mapping[str, SecondRun]) -> str:
-    """The last lines: the names of the files and stages that differ, or a statement that nothing differs."""
+    """The last lines of the output: the files and stages that differ, or a sentence that nothing differs."""
     from leowarp.verification.verdicts import first_difference, unconfirmed
 
     lines = []
@@ -169,7 +169,6 @@ def _print_json(kind: str, path: Path, found: Files, runs: Mapping[str, SecondRu
 
 
 def _told(again: SecondRun) -> dict[str, Any]:
-    """The findings of a second run, for JSON."""
     from leowarp.verification.verdicts import first_difference
 
     differs = first_difference(again.stages)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The verb `view`: one page with animated runs.
 
-`leowarp.view` writes the page; this module chooses its place and updates the manifest of its run.
+`leowarp.view` writes the page. This module chooses the page's path and updates the run's manifest.
 """
 
 from __future__ import annotations
@@ -19,13 +19,18 @@ from leowarp.cli.output import say
 
 def view(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="A run directory, or several to see with one clock.")
+        list[Path],
+        typer.Argument(metavar="RUN...", help="A run directory, or several, which are shown with one clock."),
     ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="The file; of one run 50-report/view.html in it, else view.html here."),
+        typer.Option(
+            "--out",
+            "-o",
+            help="Output file; default: 50-report/view.html in the run directory, or view.html here for several runs.",
+        ),
     ] = None,
-    open_: Annotated[bool, typer.Option("--open", help="Open it in the browser, too.")] = False,
+    open_: Annotated[bool, typer.Option("--open", help="Also open it in the browser.")] = False,
     json_: options.Json = False,
 ) -> None:
     """One HTML file that shows runs moving: globe, paths, queues, packets, traces. It needs no network, no server."""
@@ -37,10 +42,10 @@ def view(
     from leowarp.cli.output import print_json
 
     opened = [leowarp.open(run) for run in runs]
-    # A page of several runs belongs to none of these runs.
+    # A page of several runs is written outside of their directories, because it belongs to none of them alone.
     within = out is None and len(opened) == 1
     target = opened[0].path / REPORT / rooms.FILE if within else Path(rooms.FILE) if out is None else out
-    # The page is one more file of the run, so the manifest lists it with its checksum.
+    # The page becomes a file of the run, so its checksum is added to the manifest.
     drawn = {f"{REPORT}/{rooms.FILE}": {"directory": opened[0].path.resolve().name}}
     with trace.relisted(opened[0].path, drawn) if within else nullcontext():
         page = rooms.write_view(opened, target)
@@ -49,6 +54,6 @@ def view(
     else:
         say(page)
     if open_:
-        # The browser is started last, so that the page and the line with its path are not lost if it cannot start.
+        # The browser is started last: even if this fails, the page exists and its path is printed.
         lift()
         webbrowser.open(page.resolve().as_uri())

@@ -29,9 +29,11 @@ def examples(json_: options.Json = False) -> None:
 
 
 def init(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the new scenario; its file is NAME.toml, here.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of the new scenario; its file is NAME.toml in this directory.")
+    ],
     from_: Annotated[
-        str, typer.Option("--from", metavar="EXAMPLE", help="Which example to begin with (leowarp examples).")
+        str, typer.Option("--from", metavar="EXAMPLE", help="Example that it is copied from (leowarp examples).")
     ] = "madrid-tokyo",
     json_: options.Json = False,
 ) -> None:
@@ -43,15 +45,18 @@ def init(
     if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", stem) is None:
         raise ScenarioError(
             f"cannot call a scenario {name!r:.120}: a name has 1 to 100 letters, digits, dots, dashes, underscores",
-            hint="leowarp init my-scenario; it is written into this directory",
+            hint="leowarp init my-scenario; the file is written into this directory",
         )
     example = found(from_)
     if not example.is_file():
-        raise ScenarioError(f"cannot begin with {from_}: it is no example and no file", hint="leowarp examples")
+        raise ScenarioError(
+            f"cannot begin with {from_}: there is no example and no file of that name", hint="leowarp examples"
+        )
     texts = copies(example, stem)
-    # `exists` follows a link and is false for a dangling one, through which the file would still be written.
+    # `exists` follows a symbolic link: it is false for a dangling link, although a write would create the link's
+    # target.
     standing = [file for file in texts if Path(file).exists() or Path(file).is_symlink()]
-    # A table or C file that exists with the same content can stay.
+    # A table or C file that exists with the same content is not written again.
     other = [file for file in standing if file == f"{stem}.toml" or not _is_same(Path(file), texts[file])]
     if other:
         raise ScenarioError(

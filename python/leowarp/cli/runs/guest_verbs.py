@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs for this machine: kernel, doctor.
+"""Verbs about the guest and this machine: kernel, doctor.
 
-`kernel` and its verbs build missing parts, with progress on stderr; `doctor` lists what is missing for that.
+Verbs of `kernel` build missing parts and show progress on stderr. `doctor` lists everything that a build or a run lacks
+on this machine.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Choice = Annotated[
     str,
     typer.Argument(
         metavar="[NAME_OR_PATH]",
-        help="A kernel of the shelf, or the path of a tree or binary with a slash in it; else the default one.",
+        help="A kernel of the shelf, or the path of a tree or binary with a slash in it; default: the default kernel.",
     ),
 ]
 
@@ -37,7 +38,7 @@ def build(choice: Choice = "default", json_: options.Json = False) -> None:
     """Build kernel and agent, once; does nothing if they are there."""
     from leowarp.cli.output import print_json
 
-    # Progress goes to stderr, so that stdout of `path` and of --json contains only the answer.
+    # Progress goes to stderr, so that the stdout of `path` and of --json contains only the result.
     image = built_image(choice)
     if json_:
         print_json(_facts(image))
@@ -79,17 +80,18 @@ def list_(json_: options.Json = False) -> None:
 
 @kernel_app.command()
 def add(
-    name: Annotated[str, typer.Argument(help="The name that --kernel and guest.kernel will take.")],
+    name: Annotated[str, typer.Argument(help="Name of the kernel for --kernel and guest.kernel.")],
     source: Annotated[Path, typer.Option("--source", metavar="TREE_OR_TARBALL", help="Where its source is.")],
     patch: Annotated[
-        list[Path] | None, typer.Option("--patch", metavar="FILE", help="Applied to it by patch -p1; may be repeated.")
+        list[Path] | None,
+        typer.Option("--patch", metavar="FILE", help="Patch that patch -p1 applies to it; may be repeated."),
     ] = None,
     base: Annotated[
-        str, typer.Option("--base", metavar="NAME", help="The kernel whose overrides and options it gets.")
+        str, typer.Option("--base", metavar="NAME", help="Kernel whose overrides and options it gets.")
     ] = "default",
     option: Annotated[
         list[str] | None,
-        typer.Option("--option", metavar="CONFIG_X=y", help="A further line of its configuration; may be repeated."),
+        typer.Option("--option", metavar="CONFIG_X=y", help="Additional line of its configuration; may be repeated."),
     ] = None,
 ) -> None:
     """Put a kernel of your own on the shelf, by a name. It is built when it is first used."""
@@ -117,7 +119,7 @@ def info(choice: Choice = "default", json_: options.Json = False) -> None:
     if json_:
         print_json(facts)
         return
-    # Warnings are printed when a run is made; here they would be a cell as long as a paragraph.
+    # Warnings are not printed: each is as long as a paragraph, and a run prints them.
     for part in ("kernel", "agent"):
         print_table(
             part,
@@ -146,7 +148,7 @@ def module(
     from leowarp.guest.user.modules import compiled
 
     with building(True) as built:
-        # Only the kernel is needed: a module needs no agent, and no guest is booted.
+        # Only the kernel is built, because compiling a module needs neither the agent nor a boot.
         chosen = kernel_for(kernel or "default", on_message=built.message, on_progress=built.steps)
         made = compiled(file, chosen, built.message)
     if json_:
@@ -167,10 +169,11 @@ def clean(
     if not root.is_dir():
         freed = 0
     else:
-        # lstat is used, so that the target of a link is neither counted nor removed.
+        # lstat counts the link itself and not its target.
         freed = sum(file.lstat().st_size for file in root.rglob("*") if file.is_file())
         if not yes:
-            # A question that nobody can answer would block a script for ever, or be answered by the end of a pipe.
+            # If stdin is not a terminal, a question would block a script for ever, or the end of a pipe would answer
+            # it.
             if not sys.stdin.isatty():
                 raise HostError(f"removing {root} ({freed >> 20} MiB): nobody is there to ask", hint="type --yes")
             typer.confirm(f"Remove {root} ({freed >> 20} MiB)?", abort=True)
@@ -184,14 +187,14 @@ def clean(
 def doctor(
     kernel: options.Kernel = None,
     build: Annotated[
-        bool, typer.Option("--build", help="Build kernel and agent first, if they are not there.")
+        bool, typer.Option("--build", help="First build the kernel and the agent if they are missing.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only what is lacking, and a last line.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only what is missing, and a last line.")] = False,
     versions: Annotated[
         bool,
         typer.Option(
             "--versions",
-            help="No checks: versions of leowarp, with its commit, of libraries and of kernels that are built.",
+            help="Print versions of leowarp (with its commit), of libraries and of built kernels; check nothing.",
         ),
     ] = False,
     json_: options.Json = False,
@@ -211,11 +214,12 @@ def doctor(
         return
     checks = examine()
     booted: bool | None = None
-    # On a machine that lacks something, a build or a boot would fail for a reason that is already known.
+    # If a requirement is missing, a build or a boot would only fail for this reason, so neither is tried.
     if all(check.ok for check in checks):
         if build:
             built_image(kernel or "default")
-        # Without --build no kernel is built: a user who checks the machine should not wait for minutes of compiling.
+        # Without --build, a kernel that is not yet built is not built now, because a check of the machine should not
+        # take minutes.
         if build or kernel is not None or kernel_is_built():
             checks.append(boot_check(kernel))
             booted = checks[-1].ok
@@ -242,15 +246,15 @@ def doctor(
         for check in lacking:
             say(f"{check.name}: {check.mend}")
         say(_verdict(checks, booted))
-    # The status is set after the output, because the table is the message.
+    # The status is set after the output is printed.
     raise typer.Exit(HostError.exit_code if lacking else 0)
 
 
 def _verdict(checks: list[Check], booted: bool | None) -> str:
-    """The last line of `doctor`: the number of missing things, or the result of booting the guest.
+    """The last line of `doctor`: the number of failed checks, or whether a guest could boot.
 
-    checks: All checks, that of the boot last if there was one.
-    booted: Whether a guest booted; None if none was started.
+    checks: All checks. If a guest was started, the last check is about its boot.
+    booted: Whether the guest booted; None if no guest was started.
     """
     lacking = sum(not check.ok for check in checks)
     if lacking:
@@ -261,18 +265,18 @@ def _verdict(checks: list[Check], booted: bool | None) -> str:
 
 
 def _print_versions(json_: bool) -> None:
-    """Print the versions of leowarp (with its commit and the hash of its files), its libraries and, if it is built, its
-    kernel."""
+    """Print the versions of leowarp (with commit and hash of its files), of its libraries, and of the kernels that are
+    built."""
     from leowarp.cli.output import print_json
     from leowarp.guest.building.cache import cache_place, read_facts
     from leowarp.trace.manifest import library_versions
     from leowarp.version import build_version, sources
 
-    # Only existing kernels are listed: a question for the version must not start a build.
+    # Only kernels that exist are listed, so that the command starts no build.
     kernels = sorted(
         {str(read_facts(file).get("linux_version")) for file in cache_place().glob("kernel/*/kernel.json")} - {"None"}
     )
-    # The cache has one kernel per recipe, but each version of Linux is listed once.
+    # The cache may have several kernels of one Linux version; each version is listed once.
     facts: dict[str, Any] = {"leowarp": build_version(), **sources(), **library_versions(), "kernels_built": kernels}
     if json_:
         print_json(facts)
@@ -286,9 +290,9 @@ def _plainly(value: Any) -> str:
 
 
 def built_image(choice: str | Path) -> GuestImage:
-    """Kernel and agent, with messages and the build's progress on stderr.
+    """Kernel and agent; messages and the progress of a build are printed on stderr.
 
-    choice: A name of the shelf, a kernel tree or a binary; it counts as named by the user, who typed it.
+    choice: A name on the shelf, a kernel tree or a binary. The user typed it, which implies consent to run it.
     Raises HostError, ScenarioError for the same reasons as `guest.guest_image`.
     """
     from leowarp.base.progress import building
@@ -299,9 +303,9 @@ def built_image(choice: str | Path) -> GuestImage:
 
 
 def _facts(image: GuestImage) -> dict[str, Any]:
-    """Paths and facts of kernel and agent, by part.
+    """Paths and facts of the kernel and of the agent.
 
-    Returns: ``kernel`` and ``agent``, each with its ``program`` and its sources.
+    Returns: ``kernel`` and ``agent``, each a dict with its ``program`` and the origin of its sources.
     """
     return {
         "kernel": {"program": str(image.kernel), **image.kernel_facts},

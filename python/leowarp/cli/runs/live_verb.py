@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `live`: programs of this machine over a scenario's network, in real time."""
+"""The verb `live`: connects programs of this machine over a scenario's network, in real time."""
 
 from __future__ import annotations
 
@@ -14,10 +14,14 @@ from leowarp.cli import options
 def live(
     file: options.ScenarioFile,
     origin: Annotated[
-        str, typer.Option("--from", metavar="STATION", help="Where connections begin; without it, the first.")
+        str,
+        typer.Option("--from", metavar="STATION", help="Station at which connections begin; default: the first one."),
     ] = "",
     destination: Annotated[
-        str, typer.Option("--to", metavar="STATION", help="Where they leave the network; without it, the last.")
+        str,
+        typer.Option(
+            "--to", metavar="STATION", help="Station at which connections leave the network; default: the last one."
+        ),
     ] = "",
     socks: Annotated[
         int, typer.Option("--socks", metavar="PORT", min=0, max=65535, help="Of the SOCKS5 proxy; 0: any.")
@@ -25,15 +29,20 @@ def live(
     no_socks: Annotated[bool, typer.Option("--no-socks", help="No proxy.")] = False,
     forward: Annotated[
         list[str] | None,
-        typer.Option("--forward", metavar="PORT:HOST:PORT", help="A port that leads to one server; may be repeated."),
+        typer.Option(
+            "--forward", metavar="PORT:HOST:PORT", help="Local port that leads to one server; may be repeated."
+        ),
     ] = None,
     to_network: Annotated[
-        bool, typer.Option("--to-network", help="Connections may leave to other machines, not to this one alone.")
+        bool, typer.Option("--to-network", help="Let connections leave to other machines, not only to this one.")
     ] = False,
     congestion_control: Annotated[
-        str | None, typer.Option("--congestion-control", metavar="NAME", help="Without it, the first TCP flow's.")
+        str | None,
+        typer.Option(
+            "--congestion-control", metavar="NAME", help="Congestion control; default: that of the first TCP flow."
+        ),
     ] = None,
-    flows: Annotated[bool, typer.Option("--flows/--no-flows", help="The scenario's flows run beside it.")] = True,
+    flows: Annotated[bool, typer.Option("--flows/--no-flows", help="Also run the scenario's flows.")] = True,
     set_: options.Settings = None,
     leave_out: options.LeaveOut = None,
     cc_module: options.CcModules = None,
@@ -52,7 +61,7 @@ def live(
     has_terminal = sys.stderr.isatty()
 
     def say(text: str) -> None:
-        # The line with the time is overwritten.
+        # On a terminal, the status line with the time is overwritten by the next line.
         if has_terminal:
             sys.stderr.write("\r\x1b[K")
         note(text)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verbs that boot the guest: run, demo, reproduce.
 
-Modules that a verb needs are imported within it, so that `leowarp --help` does not wait for numpy, pandas and
+Each verb imports the modules that it needs itself, so that `leowarp --help` does not wait for numpy, pandas and
 matplotlib.
 """
 
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 
 def run(
     file: options.ScenarioFile,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The run directory; runs/NAME-HASH if not given.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Run directory; default: runs/NAME-HASH.")] = None,
     set_: options.Settings = None,
     leave_out: options.LeaveOut = None,
     cc_module: options.CcModules = None,
@@ -36,11 +34,13 @@ def run(
     trust: options.Trust = False,
     report: Annotated[
         bool | None,
-        typer.Option("--report/--no-report", help="Make figures and the page; with --seeds only if asked."),
+        typer.Option("--report/--no-report", help="Make figures and the page; with --seeds only if --report is given."),
     ] = None,
     seeds: Annotated[
         str | None,
-        typer.Option("--seeds", metavar="1..10", help="A group of runs, one a seed; or --seeds 1,2,5."),
+        typer.Option(
+            "--seeds", metavar="1..10", help="Make a group of runs, one per seed, for instance 1..10 or 1,2,5."
+        ),
     ] = None,
     jobs: options.AtOnce = None,
     json_: options.Json = False,
@@ -62,7 +62,9 @@ def run(
         print_group(group, json_)
         return
     if jobs is not None:
-        raise ScenarioError("--jobs is how many runs at a time, and this is one", hint="add --seeds 1..10")
+        raise ScenarioError(
+            "--jobs is the number of runs at a time, and this is a single run", hint="add --seeds 1..10"
+        )
     if report is not False:
         draw_quickly()
     result = leowarp.run(
@@ -100,16 +102,17 @@ def demo(
             {"name": f"madrid-tokyo-{name}", "run.duration": duration, "flows.0.congestion_control": name},
             label=name,
         )
-        # The order is from the oldest to the newest, as in the table of README.
+        # The order is from the oldest to the newest algorithm, as in README's table.
         for name in ("reno", "cubic", "bbr")
     ]
-    # The image is built here and not in the runs, which are processes, so that its progress is shown once.
+    # Each run is a process of its own, so the image is built before, to show its progress only once.
     image = built_image(kernel or "default")
     todo = [job for job in made if force or not stands(job, kernel, image)]
     for job in made:
         if job not in todo:
             note(f"{job.out} is there already, of the same plan, kernel and agent; --force makes it again")
-    # Complete runs were excluded above, so any directory in the way belongs to another plan or is unfinished.
+    # Complete runs of the same plan were excluded above; any other existing directory is unfinished or of another plan,
+    # and is replaced.
     leowarp.run_many(todo, at_once=jobs, kernel=kernel, force=True, report=True, progress=True)
     runs = [leowarp.open(job.out) for job in made]
     with shown(True) as show:
@@ -129,30 +132,35 @@ def reproduce(
         str,
         typer.Argument(
             metavar="STUDY",
-            help="Which study: frederiksen2024, torres2020, huston2024, tauran2018, or ours: cures, programs, gaps.",
+            help="The study: frederiksen2024, torres2020, huston2024, tauran2018, or one of ours: cures, programs, "
+            "gaps.",
         ),
     ],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Directory; reproductions/STUDY if not given.")
+        Path | None, typer.Option("--out", "-o", help="Output directory; default: reproductions/STUDY.")
     ] = None,
     samples: Annotated[
         int | None,
-        typer.Option(min=1, help="frederiksen2024: under how many conditions its claims are checked, 1 to 9."),
+        typer.Option(min=1, help="frederiksen2024: number of conditions under which its claims are checked, 1 to 9."),
     ] = None,
     duration: Annotated[
         str | None,
-        typer.Option(help="frederiksen2024: length of every run in place of the study's: a trial, no reproduction."),
+        typer.Option(
+            help="frederiksen2024: length of every run, which replaces the study's; this makes a trial, not a "
+            "reproduction."
+        ),
     ] = None,
     quick: Annotated[
         bool,
         typer.Option(
             "--quick",
-            help="A part of the runs, minutes. A full one keeps them; frederiksen2024's are short, and no part of it.",
+            help="Make a part of the runs, in minutes. A later full reproduction reuses them, except for "
+            "frederiksen2024, whose quick runs are shorter.",
         ),
     ] = False,
     fetch: Annotated[
         bool,
-        typer.Option("--fetch", help="programs: build the QUIC stacks that are not there, from their registries."),
+        typer.Option("--fetch", help="programs: build missing QUIC stacks from their registries."),
     ] = False,
     path: Annotated[
         Path | None,
@@ -163,13 +171,15 @@ def reproduce(
     ] = None,
     capacity: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="huston2024: what that recording could carry, if it does not say it."),
+        typer.Option(
+            metavar="FILE", help="huston2024: capacity of that recording, if the recording does not contain it."
+        ),
     ] = None,
     scheduler: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="All but frederiksen2024 and programs: a Dask scheduler whose workers make the runs.",
+            help="All studies but frederiksen2024 and programs: a Dask scheduler whose workers make the runs.",
         ),
     ] = None,
     kernel: options.Kernel = None,
@@ -215,7 +225,7 @@ def reproduce(
         say(f"Report: {made.page}")
     for sentence in made.left_out:
         note(sentence)
-    # Failures come last, below the table, because they need action.
+    # Failures are printed last, below the table, because the user has to act on them.
     for slug, error in made.failures.items():
         note(f"the run {slug} failed:")
         print_error(error)
@@ -224,7 +234,7 @@ def reproduce(
 
 
 def print_run(run: Run, as_json: bool) -> None:
-    """Print a new run: warnings, then the few most important numbers, and where to find the others."""
+    """Print a new run: warnings, then its most important numbers, and the commands that print further numbers."""
     from leowarp.cli.output import note, print_json
     from leowarp.cli.printed.tables import print_sections
     from leowarp.scalars.overview import overview

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `shell`: a shell, or one command, at a host of a scenario's network."""
+"""The verb `shell`: a shell or one command, run at a host of a scenario's network."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from leowarp.cli import options
 def shell(
     file: options.ScenarioFile,
     command: Annotated[
-        list[str] | None, typer.Argument(metavar="[-- COMMAND...]", help="A program and its arguments; else a shell.")
+        list[str] | None, typer.Argument(metavar="[-- COMMAND...]", help="Program and its arguments; default: a shell.")
     ] = None,
-    at: Annotated[str, typer.Option("--at", metavar="STATION", help="At whose host; without it, the first's.")] = "",
+    at: Annotated[
+        str, typer.Option("--at", metavar="STATION", help="Station at whose host it runs; default: the first one.")
+    ] = "",
     stdin: Annotated[
-        bool, typer.Option("--stdin", "-i", help="Read standard input to its end, and give it to the command.")
+        bool, typer.Option("--stdin", "-i", help="Read standard input to its end, and pass it to the command.")
     ] = False,
-    flows: Annotated[bool, typer.Option("--flows/--no-flows", help="The scenario's flows run beside it.")] = True,
+    flows: Annotated[bool, typer.Option("--flows/--no-flows", help="Also run the scenario's flows.")] = True,
     set_: options.Settings = None,
     leave_out: options.LeaveOut = None,
     cc_module: options.CcModules = None,

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs on studies."""
+"""Verbs for studies and exams."""

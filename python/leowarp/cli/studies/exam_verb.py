@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `exam`: one congestion control through every case, with verdicts."""
+"""The verb `exam`: tests one congestion control in every case and prints verdicts."""
 
 from __future__ import annotations
 
@@ -21,14 +21,16 @@ if TYPE_CHECKING:
 def exam(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="A congestion control; with --cc-module that of the file's name."),
+        typer.Argument(metavar="NAME", help="Congestion control; with --cc-module, default: the file's name."),
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Directory; exams/NAME if not given.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Output directory; default: exams/NAME.")] = None,
     cc_module: options.CcModules = None,
     kernel: options.Kernel = None,
     all_: Annotated[
         bool,
-        typer.Option("--all", help="Every congestion control of the default kernel, and a page that compares them."),
+        typer.Option(
+            "--all", help="Examine every congestion control of the default kernel, and make a page that compares them."
+        ),
     ] = False,
     case: Annotated[
         list[str] | None,
@@ -38,7 +40,8 @@ def exam(
         Path | None, typer.Option(metavar="DIR", help="Compare with an earlier exam: its directory or exam.json.")
     ] = None,
     seeds: Annotated[
-        int, typer.Option(min=1, max=100, help="Repeat each case with this many seeds; verdicts are of the first.")
+        int,
+        typer.Option(min=1, max=100, help="Repeat each case with this many seeds; verdicts come from the first seed."),
     ] = 1,
     trust: options.Trust = False,
     jobs: options.AtOnce = None,
@@ -63,7 +66,10 @@ def exam(
 
     modules = tuple(cc_module or ())
     if all_ and (name is not None or modules or kernel is not None or baseline is not None):
-        raise ScenarioError("--all names what takes the exam", hint="leave NAME, --cc-module, --kernel, --baseline out")
+        raise ScenarioError(
+            "--all examines every congestion control of the default kernel",
+            hint="leave NAME, --cc-module, --kernel, --baseline out",
+        )
     earlier = None if baseline is None else read(baseline)
     if all_:
         _all(out or Path("exams"), taken_by, json_, seeds)
@@ -83,8 +89,8 @@ def exam(
 
 
 def _all(folder: Path, taken_by: Callable[[Subject, Path], Exam], json_: bool, seeds: int) -> NoReturn:
-    """Run every algorithm's exam, then write a page that compares them; status 0, since a failing algorithm is a
-    result."""
+    """Run the exam of every algorithm, then write a page that compares the algorithms. The exit status is 0 even if an
+    algorithm fails a case, because this is a result and no error."""
     from leowarp.base import plainfiles
     from leowarp.cli.output import print_json, print_table
     from leowarp.exam import Subject
@@ -126,7 +132,7 @@ def _command(subject: Subject, is_named: bool, seeds: int) -> str:
 
 
 def _print(taken: Exam) -> None:
-    """Print one line per case, then the counts, and below them the reasons of failures."""
+    """Print one line per case, then the number of cases per verdict, and last the reasons of failures."""
     from leowarp.cli.output import print_table
     from leowarp.exam.verdict import spread_in_words
 

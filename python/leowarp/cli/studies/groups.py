@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups of verbs with a default: `leowarp study FILE` is short for `leowarp study run FILE`.
+"""Groups of verbs that have a default verb: `leowarp study FILE` is short for `leowarp study run FILE`.
 
-A file with the name of a verb of the group is read as the verb: `leowarp study ./status` is the file.
+If a file has the name of a verb, the word means the verb; `leowarp study ./status` means the file.
 """
 
 from __future__ import annotations
@@ -12,34 +12,37 @@ from typer.core import TyperGroup
 
 
 class FileOrVerb(TyperGroup):
-    """A group whose first word is one of its verbs, or otherwise the first argument of the verb `default`.
+    """A group of verbs with a default verb. If the first word is not a verb of the group, all words are arguments of
+    the verb `default`.
 
-    Typer has no such groups.
+    Typer itself does not support default verbs.
     """
 
     default: ClassVar[str]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """The words of the group, preceded by the default verb if they name none."""
-        # The rule is applied here for the group's own options, and again when the verb is looked up; words that name a
-        # verb stay unchanged.
+        """Parse the words of the command line; the default verb is inserted if they do not begin with a verb."""
+        # The default verb is inserted here because of the group's own options, and again in `resolve_command`.
+        # Inserting it twice has no effect, because the words then begin with a verb.
         return super().parse_args(ctx, self._with_verb(args))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The verb that the words mean; the same rule is applied again, since click passes words of its own."""
+        """The verb that the words name. The default verb is inserted again, because click passes its own list of
+        words."""
         return super().resolve_command(ctx, self._with_verb(args))
 
     def _with_verb(self, args: list[str]) -> list[str]:
-        """The words, preceded by the default verb if they do not begin with a verb."""
-        # The context's permission is not used: when the group itself is looked up, it is the permission of the parent.
+        """The words with the default verb in front, if they do not begin with a verb."""
+        # The context's setting for extra arguments is not used, because it is the parent's setting while the group
+        # itself is looked up.
         is_verb = not args or args[0] in self.commands or args[0] in ("-h", "--help")
         return args if is_verb else [self.default, *args]
 
 
 def with_default(verb: str) -> type[FileOrVerb]:
-    """A group with a verb that need not be typed.
+    """A class of groups with the default verb `verb`.
 
     verb: One of the group's verbs.
-    Returns: type. It is for ``typer.Typer(cls=...)``, which needs a class and not an instance.
+    Returns: type. The class is passed to ``typer.Typer(cls=...)``, which needs a class and not an instance.
     """
     return type("FileOrVerb", (FileOrVerb,), {"default": verb})

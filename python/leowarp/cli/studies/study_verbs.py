@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp study FILE`, and verbs for an existing study directory.
+"""The verb `study`: makes the runs of a study, and examines an existing study directory.
 
-Run, status and run-again are verbs of one group; a file in place of a verb means `run` (`cli/studies/groups.py`).
+`run`, `status` and `run-again` are subcommands; `leowarp study FILE` means `leowarp study run FILE`
+(`cli/studies/groups.py`).
 """
 
 from __future__ import annotations
@@ -24,13 +25,14 @@ if TYPE_CHECKING:
     from leowarp.study.sweep.status import StudyStatus
 
 MOST_FAILURES = 10
-"""All of thousands of runs may fail for one reason; the results have one row per failure."""
+"""Maximum number of failures that are printed, because thousands of runs may fail for the same reason. The table of
+results has a row for each failure."""
 
 
 study_app = typer.Typer(
     cls=with_default("run"),
     no_args_is_help=True,
-    help="Many runs from one file: leowarp study FILE. Resumes where it was ended, by whatever.",
+    help="Make many runs from one file: leowarp study FILE. After any interruption, the same command continues.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -40,18 +42,21 @@ StudyDirectory = Annotated[Path, typer.Argument(metavar="DIR", help="A study's d
 @study_app.command()
 def run(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A study (.toml), or the directory of one that was started before.")
+        Path,
+        typer.Argument(metavar="FILE", help="A study (.toml), or the directory of a study that was started before."),
     ],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The study's directory; studies/NAME if not given.")
+        Path | None, typer.Option("--out", "-o", help="Directory of the study; default: studies/NAME.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run and what it may cost.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the runs that would be made and their estimated cost.")
+    ] = False,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Make failed runs again.")] = False,
     trust: options.Trust = False,
     jobs: options.AtOnce = None,
     scheduler: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="Have the workers of a Dask scheduler make the runs: tcp://HOST:8786"),
+        typer.Option(metavar="ADDRESS", help="Let the workers of a Dask scheduler make the runs: tcp://HOST:8786"),
     ] = None,
     json_: options.Json = False,
     progress: Shown = ProgressKind.auto,
@@ -59,7 +64,7 @@ def run(
     """Make the runs of a study that are not there yet (the word `run` may be left out); status 5 if a run failed."""
     from leowarp import study as studies
 
-    # This is done first, because a dry run needs no kernel, no trust and no directory.
+    # A dry run is handled first, because it needs neither kernel nor consent to code nor a directory.
     if dry_run:
         _dry_run(file, out, json_)
         return
@@ -74,12 +79,12 @@ def run(
             trust=trust,
         )
     except KeyboardInterrupt:
-        # `interruptible` is not used: here a user wants to know that nothing is lost, and how to continue.
+        # `interruptible` is not used here: the message must say that all finished runs are kept, and how to continue.
         again = f"leowarp study {file}" + (f" --out {out}" if out is not None else "")
-        note(f"leowarp: interrupted; what was made stays. To go on: {again}")
+        note(f"leowarp: interrupted; finished runs stay. To go on: {again}")
         sys.exit(INTERRUPTED_EXIT_CODE)
     _print_result(made, json_)
-    # A study is completed even if runs fail; the status is for scripts, the results are for people.
+    # A study is complete even if runs failed; the exit status tells scripts about failures.
     if made.failures:
         raise typer.Exit(TraceError.exit_code)
 
@@ -130,18 +135,18 @@ def run_again(
         })  # fmt: skip
     else:
         if made.differences:
-            # A difference is the purpose of this verb: a result of the study that this machine does not reproduce.
+            # Differences are results of the study that this machine does not reproduce; this verb exists to find them.
             rows = [(name, *pair) for name, pair in made.differences.items()]
             print_table(f"{run_id} made again", ("scalar", "stored", "now"), rows)
         say(f"{len(made.scalars)} scalars, {len(made.differences)} differ; run: {made.path}")
-    # The status is 1, as for `verify`: a comparison failed, although the run itself succeeded.
+    # The status is 1, as for `verify`, because the comparison failed although the run succeeded.
     raise typer.Exit(1 if made.differences else 0)
 
 
 def _dry_run(file: Path, out: Path | None, as_json: bool) -> None:
-    """Print the extent of a study; nothing is built or run.
+    """Print the number of runs of a study and what they vary, without a run or a kernel build.
 
-    file: A study, or a study's directory.
+    file: A study file, or a study's directory.
     out: The study's directory, as for `study run`.
     """
     from leowarp.cli.output import print_json, print_table
@@ -162,13 +167,14 @@ def _dry_run(file: Path, out: Path | None, as_json: bool) -> None:
 
 
 def _print_result(made: StudyResult, as_json: bool) -> None:
-    """Print the results: the number of runs, the place of the results, and the first failures with their messages.
+    """Print the number of runs, the path of the results, and the messages of the first failures.
 
-    Failures go to stderr in both forms: with ``--json`` stdout holds only the object, which lists all of them.
+    Failures are printed on stderr, with and without ``--json``. With ``--json``, stdout has only the JSON object, which
+    lists all failures.
     """
     from leowarp.cli.output import print_json, print_table
 
-    # Only one column is read, because the results of a large study have hundreds.
+    # Only one column is read, because a large study has hundreds of columns.
     runs = len(made.table(["run_id"]))
     failures = {run_id: error.message for run_id, error in made.failures.items()}
     if as_json:
@@ -189,9 +195,9 @@ def _print_result(made: StudyResult, as_json: bool) -> None:
 
 
 def _note_more(failed: int, path: Path) -> None:
-    """Print the number of failures beyond those named, and how to repeat them.
+    """Print the number of failures that were not listed, and the command that repeats failed runs.
 
-    failed: Number of all failures; for 0 nothing is printed.
+    failed: Number of all failures; if it is 0, nothing is printed.
     """
     if failed > MOST_FAILURES:
         note(f"... and {failed - MOST_FAILURES} more; all are in the results with status = failed")
@@ -202,8 +208,8 @@ def _note_more(failed: int, path: Path) -> None:
 def _status_lines(state: StudyStatus) -> list[tuple[str, str]]:
     """The state of a study as rows of a table.
 
-    Returns: list of (quantity, value). Values are texts; runs that are no longer in the study are listed only if there
-        are any.
+    Returns: list of (quantity, value). Values are texts. The row of runs that are no longer part of the study is left
+        out if there are none.
     """
     lines = [
         ("runs", f"{state.total:,}"),
@@ -218,7 +224,8 @@ def _status_lines(state: StudyStatus) -> list[tuple[str, str]]:
 
 
 def progress_of_study(kind: ProgressKind) -> bool | OnStudyProgress:
-    """Value for the argument `progress` of `run_study`: a callable for JSON, otherwise whether there is a display."""
+    """Value for the argument `progress` of `run_study`: a callable for JSON; for the other kinds, whether a display is
+    shown."""
     if kind is ProgressKind.json:
         from leowarp.study.sweep.display import json_lines
 

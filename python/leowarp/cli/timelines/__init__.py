@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs on timelines, recordings and channels."""
+"""Verbs for timelines, recordings and channels."""

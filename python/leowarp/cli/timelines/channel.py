@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A mobile channel as text and JSON: its power beside the model, and the outcomes of codewords under hybrid ARQ."""
+"""Describes a mobile channel as text and JSON: its power beside the model's, and the outcomes of codewords with hybrid
+ARQ."""
 
 from __future__ import annotations
 
@@ -17,22 +18,23 @@ from leowarp.timeline.channel.mutual_information import BITS_PER_SYMBOL
 from leowarp.timeline.channel.statistics import statistics
 
 QUANTILES = (0.01, 0.1, 0.5, 0.9)
-"""Shares of time: deep fades matter to hybrid ARQ, so two shares are below the median."""
+"""Shares of time for which the quantile of the power is printed. Two are below the median, because deep fades matter to
+hybrid ARQ."""
 
 FADE_LEVELS_DB = (-25, -20, -15, -10, -5, -3, 0)
-"""Levels relative to line of sight. Es/N0 at each level is printed next to it, since it decides whether a codeword is
-decoded."""
+"""Levels of the received power relative to line of sight, dB. The Es/N0 of each level is printed beside it, because
+Es/N0 determines whether a codeword can be decoded."""
 
 Row = tuple[str | None, ...]
 
 
 @dataclass(frozen=True)
 class MobileChannel:
-    """The mobile channel of a plan, over the plan's duration.
+    """The mobile channel of a plan, until the run's duration.
 
-    mobile: The section of the plan.
-    fading: The model of the fading; None if the last hop is in line of sight (``fading = false``).
-    realisation: Power, codewords and their outcomes as in a run of this plan and seed.
+    mobile: The plan's section `[mobile]`.
+    fading: The fading model; None if the last hop always has line of sight (``fading = false``).
+    realisation: Power, codewords and their outcomes, the same as in a run of this plan.
     """
 
     plan: Plan
@@ -42,29 +44,29 @@ class MobileChannel:
 
     @property
     def power(self) -> PowerSeries:
-        """The power series, relative to line of sight (0 dB), one level every `spacing_ns`."""
+        """The received power relative to line of sight (0 dB), with one sample every `spacing_ns`."""
         return self.realisation.power
 
     @property
     def steady(self) -> bool:
-        """Whether the level is constant: nothing fades, or the terminal is at rest."""
+        """Whether the power is constant, because there is no fading or the terminal does not move."""
         return self.power.frozen
 
     @cached_property
     def statistics(self) -> pa.Table:
-        """The series beside the model's closed forms; columns as `timeline.channel.statistics.COLUMNS`.
+        """Statistics of the series beside the model's closed forms; columns as `timeline.channel.statistics.COLUMNS`.
 
-        Returns: One row per statistic: its name, its state or level, its value, and the closed form or null. The table
-            is computed once.
+        Returns: One row per statistic: name, state or level, value, and closed form (null if there is none). The table
+            is computed only once.
         """
         return statistics(self.power, self.fading)
 
 
 def channel_of(plan: Plan, source: str) -> MobileChannel:
-    """The channel that a run of the plan would have.
+    """The mobile channel of a run with this plan.
 
-    source: The name that the user typed, for messages.
-    Returns: The channel, cut at the run's duration.
+    source: The name of the scenario as typed, for messages.
+    Returns: The channel from 0 to the run's duration.
     Raises ScenarioError if the plan has no mobile channel.
     """
     if not isinstance(plan.medium, Mobile):
@@ -72,36 +74,37 @@ def channel_of(plan: Plan, source: str) -> MobileChannel:
             f"{source} has no mobile channel",
             f"a scenario with [mobile], as examples/mobile.toml; its events: leowarp timeline {source}",
         )
-    # The random values are the run's: one realisation from the seed, of which the timeline takes the rows.
+    # The seed determines the realisation, and a run's timeline uses the same one, so the random values are those of the
+    # run.
     realisation = realisation_of(plan, plan.medium).until(plan.run.duration_ns)
     return MobileChannel(plan, plan.medium, fading_of(plan.medium), realisation)
 
 
 def title(channel: MobileChannel) -> str:
-    """Title of the channel: scenario, environment, speed, carrier, duration and seed.
+    """Text with scenario, environment, speed, carrier, duration and seed.
 
-    Returns: One line; without fading, only the scenario, the duration and the seed.
+    Returns: One line. Without fading it has only scenario, duration and seed.
     """
     run = f"{channel.plan.run.duration_ns / 1e9:g} s, seed {channel.plan.run.seed}"
     if channel.fading is None:
         return f"{channel.plan.name}: no fading, {run}"
     return (
         f"{channel.plan.name}: {channel.fading.environment}, {channel.fading.elevation_deg:g} deg, "
-        # The factor converts m/s to km/h.
+        # 3.6 converts m/s to km/h.
         f"{3.6 * channel.fading.speed_m_per_s:.6g} km/h, {channel.fading.carrier_hz / 1e9:g} GHz, {run}"
     )
 
 
 def level_rows(channel: MobileChannel) -> list[Row]:
-    """Rows about the power series, beside the model's values: shares and durations of the states, quantiles, mean.
+    """Rows that compare the power series with its model: shares and durations of the states, quantiles, mean.
 
-    Returns: list of (name, value, closed form). Values are texts with units; None if a state or level did not occur or
-        no closed form is known, which a table shows as a dash.
+    Returns: list of (name, value, closed form). Values are texts with units. None, which a table shows as a dash, means
+        that the state or level did not occur, or that there is no closed form.
     """
     rows = channel.statistics.to_pylist()
 
     def line(name: str, row: dict[str, Any], scale: float, unit: str, digits: int) -> Row:
-        """A statistic's name, value and closed form; the two values are multiplied by `scale`."""
+        """A row for one statistic: name, value and closed form, both multiplied by `scale`."""
         return name, *(
             None if row[key] is None else f"{row[key] * scale:.{digits}f} {unit}" for key in ("value", "closed_form")
         )
@@ -113,7 +116,7 @@ def level_rows(channel: MobileChannel) -> list[Row]:
     levels = [
         line(f"quantile {100 * row['at']:g} % of the level", row, 1, "dB", 2)
         for row in rows
-        # The statistics have more quantiles than fit a terminal; JSON has all of them.
+        # A terminal has space only for some of the quantiles; JSON includes all of them.
         if row["statistic"] == "quantile" and row["at"] in QUANTILES
     ]
     means = [line("mean power", row, 1, "dB", 2) for row in rows if row["statistic"] == "mean_power"]
@@ -121,17 +124,14 @@ def level_rows(channel: MobileChannel) -> list[Row]:
 
 
 def fade_rows(channel: MobileChannel) -> list[Row]:
-    """Rows about fades below some levels: Es/N0 at the level, crossings per second, mean duration.
+    """Rows about fades: level, Es/N0, crossings per second and mean duration of a fade.
 
-    Returns
-    -------
-    list of (level, Es/N0, crossings per second, mean duration)
-        One row for each of `FADE_LEVELS_DB` in the statistics; the duration is None if there was no fade.
+    Returns: One row for each of `FADE_LEVELS_DB` that the statistics have; the duration is None if there was no fade.
     """
     by_level: dict[float, dict[str, Any]] = {}
     for row in channel.statistics.to_pylist():
         if row["statistic"] in ("crossing_rate", "fade_duration") and row["at"] in FADE_LEVELS_DB:
-            # Rate and duration are separate rows in the statistics; here they share one row per level.
+            # The statistics have separate rows for rate and duration of a level, which are combined here.
             by_level.setdefault(row["at"], {})[row["statistic"]] = row["value"]
     return [
         (
@@ -143,11 +143,11 @@ def fade_rows(channel: MobileChannel) -> list[Row]:
 
 
 def codeword_rows(channel: MobileChannel) -> list[Row]:
-    """Share of all codewords decoded after 0, 1, ... retransmissions, with the delay of each; the last row is about
-    lost codewords.
+    """One row per number of retransmissions: the share of codewords that are decoded after this number, and the delay
+    until then. The last row is about lost codewords.
 
-    Returns: list of (outcome, share, delay). The delay is first_delay + n retransmission_delay, up to the decoding;
-        None for lost codewords.
+    Returns: list of (outcome, share, delay). The delay until a codeword is decoded after n retransmissions is
+        first_delay + n * retransmission_delay; None for lost codewords.
     """
     harq, outcomes = harq_of(channel.mobile), channel.realisation.outcomes
     rows: list[Row] = [
@@ -156,7 +156,7 @@ def codeword_rows(channel: MobileChannel) -> list[Row]:
             f"{100 * share:.3f} %",
             f"{(harq.first_delay_ns + again * harq.retransmission_delay_ns) / 1e6:g} ms",
         )
-        # The shares are of all codewords, including lost ones, so that the column adds up to 100 %.
+        # Shares are relative to all codewords, including lost ones, so that the column adds up to 100 %.
         for again, share in enumerate(outcomes.decoded_shares(harq.retransmissions))
     ]
     return [*rows, ("lost", f"{100 * outcomes.loss_ratio:.3f} %", None)]
@@ -165,10 +165,10 @@ def codeword_rows(channel: MobileChannel) -> list[Row]:
 def link_rows(channel: MobileChannel) -> list[Row]:
     """Parameters of the link layer.
 
-    Returns: list of (quantity, value). Es/N0, kind of hybrid ARQ, codewords, threshold, bits and symbols, as texts with
-        units.
+    Returns: list of (quantity, value). The rows are Es/N0, kind of hybrid ARQ, codewords, threshold, bits and symbols.
+        Values are texts with units.
     """
-    # The numbers are the same as with --json, so a terminal and a script cannot differ.
+    # --json prints the same numbers, because both use `harq_numbers`.
     numbers = harq_numbers(channel)
     harq = harq_of(channel.mobile)
     if numbers["threshold_bits"] is None:
@@ -195,22 +195,22 @@ def harq_numbers(channel: MobileChannel) -> dict[str, Any]:
         ``threshold_bits`` (None if the threshold depends on the rate of the code).
     """
     harq = harq_of(channel.mobile)
-    # The rate is bits divided by bits per symbol, once per codeword period: a band must carry it if no codeword is sent
-    # again.
+    # The rate is that of symbols, that is bits divided by bits per symbol, per codeword period. A radio band must carry
+    # this rate even if no codeword is retransmitted.
     symbols = channel.realisation.outcomes.first_bits / BITS_PER_SYMBOL[harq.modulation]
     constant = harq.threshold_kind == "constant"
     return asdict(described(channel.mobile, channel.realisation.outcomes)) | {
         "symbol_rate_hz": symbols * 1e9 / harq.codeword_period_ns,
-        # With thresholds by code rate, the threshold depends on the bits sent so far (`RATIOS_BY_RATE` of
-        # timeline/channel/harq.py), so there is no single number.
+        # With thresholds by code rate, the threshold depends on the number of bits sent so far (`RATIOS_BY_RATE` of
+        # timeline/channel/harq.py), so no single number exists.
         "threshold_bits": harq.threshold_ratio * harq.data_bits if constant else None,
     }
 
 
 def as_json(channel: MobileChannel) -> dict[str, Any]:
-    """The whole channel as one object; statistics as in `timeline.channel.statistics.COLUMNS`.
+    """The channel as a JSON object; statistics have the columns of `timeline.channel.statistics.COLUMNS`.
 
-    Returns: The value of `about`, with ``statistics`` as a list of rows, ``harq`` as in `harq_numbers`, and
+    Returns: The entries of `about`, and ``statistics`` as a list of rows, ``harq`` as from `harq_numbers`, and
         ``warnings``.
     """
     return about(channel) | {
@@ -224,9 +224,9 @@ def as_json(channel: MobileChannel) -> dict[str, Any]:
 
 
 def about(channel: MobileChannel) -> dict[str, object]:
-    """Inputs of the channel.
+    """Inputs from which the channel is computed, by name.
 
-    Returns: Quantities under names that end in their unit; those of the fading are None if there is no fading.
+    Returns: Names end with their unit. Values about fading are None if there is no fading.
     """
     fading = channel.fading
     return {

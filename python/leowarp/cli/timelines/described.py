@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measured files, scenarios and runs as measurements, and descriptions of these as text and JSON."""
+"""Reads measured files, scenarios and runs as measurements, and describes them as text and JSON."""
 
 from __future__ import annotations
 
@@ -33,20 +33,22 @@ def measurements(
     settings: list[str] | None,
     columns: tuple[str, ...] | None = None,
 ) -> list[Measurement]:
-    """The measurements that a path names: a measured file, a scenario, or a run (then one for each of its ping flows).
+    """The measurements that a path contains. A measured file or a scenario has one; a run has one for each of its ping
+    flows.
 
-    format: "auto", or the program that wrote the file.
-    interval_ns: Interval between two lines, for a format that does not contain it.
-    capacity: Capacity of the path, as a supplement to a file of delays.
-    Raises ScenarioError, TraceError if the path names nothing that was measured, or a file is not in its format: with
-        file and line.
+    format: "auto", or the name of the program that wrote the file.
+    interval_ns: Interval between two lines, for formats that do not contain it.
+    capacity: File with the path's capacity, which belongs to the file of delays.
+    Raises ScenarioError or TraceError if the path contains no measurement, or if a file is not in its format. The
+        message names file and line number.
     """
     if path.is_dir():
         return _of_run(path)
     if path.suffix == ".toml":
-        # A directory is a run and .toml a scenario, whatever --format is: no measurement format uses either.
+        # A directory is a run and a .toml file is a scenario, so the option --format does not apply to them; no
+        # measurement format uses either.
         return [_of_plan(plan_of(path, settings), str(path))]
-    # A file may contain capacity without delays, for example a Mahimahi trace or a table of rates.
+    # A file may contain only a capacity, for example a Mahimahi trace or a table of rates.
     kind = capacity_format_of(path) if format == "auto" and columns is None else None
     if kind is not None or format == "mahimahi":
         down, up, wall_ns = read_capacity(path, kind or format)
@@ -60,9 +62,9 @@ def measurements(
 
 
 def _of_plan(plan: Plan, source: str) -> Measurement:
-    """The measured path that a plan names, or the access link that it implies, as if it had been measured.
+    """The measured path in a plan, or the plan's access link, as if it had been measured.
 
-    The timeline of an access link is sampled from gateway to terminal (down) and back.
+    For an access link, the timeline is sampled from gateway to terminal (down) and from terminal to gateway (up).
     """
     if isinstance(plan.medium, Measured):
         return measurement_of(plan.medium, plan.run.start_ns + plan.run.duration_ns)
@@ -80,7 +82,8 @@ def _of_plan(plan: Plan, source: str) -> Measurement:
 
 
 def _of_run(path: Path) -> list[Measurement]:
-    """One measurement for each flow of pings with replies in a run: sending times and round trips (nan if lost)."""
+    """One measurement for each ping flow with replies: sending times, and round trips (nan if the probe or its reply
+    was lost)."""
     from leowarp.results.run import Run
 
     run = Run(path)
@@ -91,11 +94,11 @@ def _of_run(path: Path) -> list[Measurement]:
             continue
         of_flow = echoes.filter(np.equal(echoes["flow"].to_numpy(), number)).sort_by("sent_ns")
         sent_ns = of_flow["sent_ns"].to_numpy()
-        # The last requests may have no reply because the run ended.
+        # The last requests may have no reply, because the run ended before it arrived.
         rtt_ns = of_flow["reply_ns"].to_numpy().astype(np.float64) - sent_ns
-        # Two probes at the same instant count as one sample: times of a measurement are strictly ascending.
+        # Times of a measurement must be strictly ascending, so of two probes at the same time only one is used.
         kept = np.diff(sent_ns, prepend=-1) > 0
-        # If the run has a wall clock, reconfigurations are given in seconds of its minute.
+        # If the run's clock has a date and time, reconfigurations are printed as seconds of a minute.
         wall_ns = wall_ns_of(plan.medium.clock) if isinstance(plan.medium, Access) else None
         source = f"{path}, {named(FlowKey.of_plan(number, flow))}"
         pings.append(Measurement.of_round_trips(sent_ns[kept], rtt_ns[kept], wall_ns=wall_ns, source=source))
@@ -105,7 +108,7 @@ def _of_run(path: Path) -> list[Measurement]:
 
 
 def lines(description: Description) -> dict[str, str]:
-    """A description as names and texts, in the order of the output."""
+    """A description as a dict of names and texts, in the order of the output."""
     values = (
         {"samples": f"{description.samples}", "span": f"{description.span_ns / 1e9:g} s"} if description.samples else {}
     )
@@ -115,12 +118,13 @@ def lines(description: Description) -> dict[str, str]:
         longest = max((gap.length_ns for gap in description.gaps), default=0)
         values["gaps"] = f"{len(description.gaps)}" + (f", the longest {longest / 1e9:g} s" if description.gaps else "")
         values |= _delay_lines(description) | _schedule_lines(description) | _loss_lines(description)
-    # Such facts are included even without a single delay, because a clock that was set back may be the reason.
+    # Facts about the recording are printed even if there is no delay: for example, a clock that was set back may be the
+    # reason.
     values |= _recorder_lines(description)
     if description.transfer is not None:
         values |= _transfer_lines(description.transfer)
     if description.transfer_back is not None:
-        # Only the sender knows retransmissions and windows, and this is the receiver's file.
+        # Only the sender's file can contain retransmissions and windows, and this file is the receiver's.
         values |= {
             name: value
             for name, value in _transfer_lines(description.transfer_back).items()
@@ -143,7 +147,7 @@ def lines(description: Description) -> dict[str, str]:
 
 
 def _delay_lines(description: Description) -> dict[str, str]:
-    """Mean and quantiles of delays, ms: of round trips, or of one-way delays if there are no round trips."""
+    """Mean and quantiles in ms of the round trips or, if there are none, of the one-way delays."""
     if description.mean_ns is None:
         return {"delay": "every probe was lost"}
     values = {"delay, mean": f"{description.mean_ns / 1e6:.3f} ms"}
@@ -158,8 +162,8 @@ def _delay_lines(description: Description) -> dict[str, str]:
 def _schedule_lines(description: Description) -> dict[str, str]:
     """Reconfigurations that were found in the data, steps between slots, and spikes.
 
-    Times are on the measurement's own clock. Seconds of a minute are added if the wall clock is known, because a
-    schedule of 15 s was first described in this form (12, 27, 42, 57 s).
+    Times are on the measurement's clock. If its date and time are known, the second of the minute is added: the 15 s
+    schedule was first described in this form (12, 27, 42, 57 s).
     """
     heights_ms = [spike.height_ns / 1e6 for spike in description.spikes]
     spikes = {"spikes": f"{len(description.spikes)}"}
@@ -176,7 +180,7 @@ def _schedule_lines(description: Description) -> dict[str, str]:
             f"{second:.2f}" for second in description.seconds_of_minute
         )
     values["slots"] = f"{len(description.slots)}"
-    # Upward and downward steps count alike, since a congestion control has to cope with their size.
+    # Only the size of a step counts, because a congestion control has to cope with steps in both directions.
     steps_ms = np.abs(np.array(description.steps_ns)) / 1e6
     if len(steps_ms):
         values["step of the least delay: median, most"] = f"{np.median(steps_ms):.3f}, {steps_ms.max():.3f} ms"
@@ -190,7 +194,6 @@ def _schedule_lines(description: Description) -> dict[str, str]:
 
 
 def _confidence_lines(description: Description) -> dict[str, str]:
-    """Confidence of the result, its alternatives, and the evidence of each test separately."""
     finding = description.finding
     if finding is None:
         return {}
@@ -213,7 +216,7 @@ def _every(schedule: Schedule | None) -> str:
 
 
 def _recorder_lines(description: Description) -> dict[str, str]:
-    """Effects of the recording itself, not of the path."""
+    """Effects that the recording itself causes, not the path."""
     values = {}
     if description.clock_steps:
         values["the sender's clock was set"] = "; ".join(
@@ -240,19 +243,19 @@ def _transfer_lines(transfer: TransferDescription) -> dict[str, str]:
 
 
 def _loss_lines(description: Description) -> dict[str, str]:
-    """Lost probes, their runs, and the number near a reconfiguration.
+    """Number of lost probes, their runs, and how many of them were near a reconfiguration.
 
-    "Near" means within 1 s. The share of all probes near a reconfiguration is also given, because many losses there
-    mean little if many probes are there.
+    "Near" means within 1 s. The share of all probes that are near a reconfiguration is printed for comparison: many
+    losses there mean little if many probes are there.
     """
     loss = description.loss
     values = {"lost": f"{loss.lost} of {loss.sent}" + ("" if loss.ratio is None else f" ({_percent(loss.ratio)})")}
     if loss.over_time_ratio is not None:
-        # The share of lost packets does not come from probes: without any lost probe, the other lines would say only "0
-        # of 350".
+        # In a table, the share of lost packets over time does not come from probes. If no probe was lost either, the
+        # lines about probes are left out: they would only say "0 of 350".
         values = {} if not loss.lost else values
         values |= _table_loss_lines(loss)
-    # Without losses there are no runs, so there is no mean of their length.
+    # Without losses, there are no runs of losses, and the lines about them are left out.
     if not loss.lost:
         return values
     if loss.lost_down is not None:
@@ -274,7 +277,6 @@ def _loss_lines(description: Description) -> dict[str, str]:
 
 
 def _table_loss_lines(loss: Loss) -> dict[str, str]:
-    """The share of lost packets in a table."""
     values = {"lost, over time": _percent(loss.over_time_ratio)}
     if loss.over_time_up_ratio is not None:
         values = {"lost down, over time": values["lost, over time"],
@@ -288,7 +290,7 @@ def _table_loss_lines(loss: Loss) -> dict[str, str]:
 
 
 def slot_lines(description: Description) -> list[tuple[str | None, ...]]:
-    """One line per slot: its beginning, its smallest delay, the step from the previous slot, its spike."""
+    """One row per slot: begin, smallest delay, step from the previous slot, and spike."""
     return [
         (f"{slot.t_ns / 1e9:.3f} s", _ms(slot.base_ns), _ms(slot.step_ns), _ms(slot.spike_ns))
         for slot in description.slots
@@ -296,9 +298,9 @@ def slot_lines(description: Description) -> list[tuple[str | None, ...]]:
 
 
 def as_json(description: Description) -> dict[str, Any]:
-    """A description as one object; quantiles are named by their percentage."""
+    """A description as a JSON object; keys of quantiles are percentages."""
     document = dataclasses.asdict(description)
-    # `asdict` returns only fields; these values are properties computed from the fields.
+    # These values are properties that are computed from fields, and `asdict` returns only fields.
     document["loss"] |= {
         name: getattr(description.loss, name)
         for name in ("ratio", "in_handover_ratio", "ratio_within", "ratio_without")
@@ -315,7 +317,8 @@ def _ms(nanoseconds: int | None) -> str | None:
 
 
 def _mbps(rate_by_share_bps: dict[float, float], shares: tuple[float, ...]) -> str:
-    """Some quantiles in Mbit/s; "none" for a capacity that never changes from row to row."""
+    """The quantiles `shares` of a rate, as text in Mbit/s; "none" if there are no values, as for the changes of a
+    constant capacity."""
     return (
         ", ".join(f"{rate_by_share_bps[share] / 1e6:.2f}" for share in shares) + " Mbit/s"
         if rate_by_share_bps
@@ -324,7 +327,7 @@ def _mbps(rate_by_share_bps: dict[float, float], shares: tuple[float, ...]) -> s
 
 
 def _chance(ratio: float) -> str:
-    """The value is never shown as 100 %, because no data can prove that."""
+    """A confidence as text, at most 99.9 %, because no data can prove 100 %."""
     return f"{min(100 * ratio, 99.9):.3g} %"
 
 

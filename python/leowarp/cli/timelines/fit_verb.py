@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `fit`: from recordings to a preset of an access link."""
+"""The verb `fit`: computes a preset of an access link from recordings."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from leowarp.cli.output import say
 
 Received = Annotated[
     bool,
-    typer.Option("--received", help="The times of a table are those of replies, as ping -D prints them."),
+    typer.Option("--received", help="The times of a table are arrival times of replies, as ping -D prints them."),
 ]
 Columns = Annotated[
-    str, typer.Option("--columns", help="What the columns of a table without a header are, for instance t_ns,rtt_ms.")
+    str, typer.Option("--columns", help="Columns of a table without a header, for instance t_ns,rtt_ms.")
 ]
 
 
@@ -27,14 +27,13 @@ def fit(
         list[Path],
         typer.Argument(
             metavar="RECORDING...",
-            help="Recordings of one link: ping, irtt, iperf3, capacity (whatever leowarp timeline describe reads).",
+            help="Recordings of one link: ping, irtt, iperf3 or capacity (all formats that leowarp timeline describe "
+            "reads).",
         ),
     ],
-    profile: Annotated[
-        str, typer.Option("--profile", help="The profile whose keys are fitted: starlink.")
-    ] = "starlink",
+    profile: Annotated[str, typer.Option("--profile", help="Profile whose keys are fitted: starlink.")] = "starlink",
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The preset that is written, for access.preset.")
+        Path | None, typer.Option("--out", "-o", help="Preset file that is written, for access.preset.")
     ] = None,
     columns: Columns = "",
     received: Received = False,
@@ -57,7 +56,7 @@ def fit(
     from leowarp.scenario.text.key import keys
     from leowarp.timeline.recordings.formats.columns import parsed_columns
 
-    # Only a profile of slots can be fitted, and recordings of the others have none.
+    # Only profiles with slots can be fitted, and those in `PROFILE_FILES` have no slots.
     known = [word for word in keys(Access)["profile"][1].words or () if word not in PROFILE_FILES]
     if profile not in known:
         raise ScenarioError(f"--profile: there is no profile {profile}", one_of(profile, known))

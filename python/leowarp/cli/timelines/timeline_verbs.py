@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`leowarp timeline SCENARIO`: its events. Its subcommands are `describe` and `convert` (measurements), and
-`channel`."""
+"""The verb `timeline`: prints the events of a scenario. Its subcommands `describe` and `convert` are for measurements,
+and `channel` is for a mobile channel."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 timeline_app = typer.Typer(
     cls=with_default("show"),
     no_args_is_help=True,
-    help="The events of the emulated network: leowarp timeline SCENARIO. What a measured path looks like: describe. "
-    "Measurements as CSV: convert. How a mobile channel fades: channel.",
+    help="Print the events of the emulated network: leowarp timeline SCENARIO. Summarise a measured path: describe. "
+    "Convert measurements to CSV: convert. Show the fading of a mobile channel: channel.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -31,9 +31,9 @@ timeline_app = typer.Typer(
 @timeline_app.command()
 def show(
     file: options.ScenarioFile,
-    events: Annotated[bool, typer.Option("--events", help="Every event, not only how many there are.")] = False,
+    events: Annotated[bool, typer.Option("--events", help="Print every event, not only their numbers.")] = False,
     from_: Annotated[str, typer.Option("--from", help="Events from this time on.")] = "0 s",
-    to: Annotated[str, typer.Option("--to", help="Events before this time; the run's end if not given.")] = "",
+    to: Annotated[str, typer.Option("--to", help="Only events before this time; default: the run's end.")] = "",
     node: Annotated[str, typer.Option("--node", help="Only events that name this node.")] = "",
     set_: options.Settings = None,
     leave_out: options.LeaveOut = None,
@@ -52,10 +52,11 @@ def show(
     sky = skies.ephemeris_of(resolved)
     table = media.timeline_of(resolved, sky)
     begin_ns = parsed(units.TIME, "--from", from_)
-    # The limit is one ns beyond the end: --to excludes its instant, and events at the run's very end belong to the run.
+    # The end is one ns after the duration, because --to excludes its own time but events at the end of the run are
+    # included.
     end_ns = parsed(units.TIME, "--to", to) if to else resolved.run.duration_ns + 1
     rows = [
-        # An event fills only the columns of its own kind; of the two dozen columns most are null in each row.
+        # An event fills only the columns of its kind; the other columns are null and are left out.
         {key: value for key, value in row.items() if value is not None}
         for row in table.to_pylist()
         if begin_ns <= row["t_ns"] < end_ns and (not node or node in row.values())
@@ -83,11 +84,9 @@ def show(
 
 
 def _print_slots(slots: list[dict[str, Any]], begin_ns: float, end_ns: float) -> None:
-    """Print the random values for each slot of an access link that begins in the given time span or is in force at its
-    beginning."""
     from leowarp.cli.output import print_table
 
-    # The slot in force at --from began earlier, and its values apply to packets there.
+    # The slot that is valid at --from began before it, so the output starts with this slot.
     held = max((slot["begin_ns"] for slot in slots if slot["begin_ns"] <= begin_ns), default=begin_ns)
     print_table(
         "what was drawn for each slot",
@@ -112,23 +111,23 @@ def _print_slots(slots: list[dict[str, Any]], begin_ns: float, end_ns: float) ->
 FORMATS = ("auto", "csv", "irtt", "ping", "columns", "leoreplayer", "iperf3", "mahimahi")
 
 _Format = Annotated[str, typer.Option("--format", help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}.")]
-_Interval = Annotated[str, typer.Option("--interval", help="Time between lines of a format that does not say it.")]
+_Interval = Annotated[str, typer.Option("--interval", help="Time between lines, for a format without times.")]
 _Columns = Annotated[
     str,
-    typer.Option("--columns", help="What the columns of a table without a header are, for instance t_ns,rtt_ms; or "
-                 "t_s,seq,rtt_ms (seq: the probe's number; -: something else)."),
+    typer.Option("--columns", help="Columns of a table without a header, for instance t_ns,rtt_ms; or t_s,seq,rtt_ms "
+    "(seq: the probe's number; -: ignored)."),
 ]  # fmt: skip
 
 
 def _said(format_: str, interval: str, columns: str) -> tuple[int | None, tuple[str, ...] | None]:
-    """The interval in ns and the columns, if the user gave them."""
+    """The interval in ns and the names of the columns; None for an option that was not typed."""
     from leowarp.base import units
     from leowarp.timeline.recordings.formats.columns import parsed_columns
 
     if format_ not in FORMATS:
         raise ScenarioError(f"--format: {format_} is no format", one_of(format_, FORMATS))
     interval_ns = int(parsed(units.TIME, "--interval", interval)) if interval else None
-    # The limits are those of `measured.interval`.
+    # The limits are the same as for the scenario key `measured.interval`.
     if interval_ns is not None and not 1_000 <= interval_ns <= 3_600_000_000_000:
         raise ScenarioError(f"--interval {interval}: outside 1 us to 1 h", "say how far apart the probes were")
     return interval_ns, parsed_columns(columns) if columns else None
@@ -141,18 +140,18 @@ def describe(
         typer.Argument(
             metavar="FILE...",
             help="Measured delays or capacity (CSV, irtt, ping -D, columns of numbers, LeoReplayer, iperf3, Mahimahi; "
-            "also packed by gzip or zstd), a scenario, or a run (its pings).",
+            "also compressed by gzip or zstd), a scenario, or a run (its pings).",
         ),
     ],
     capacity: Annotated[
-        Path | None, typer.Option("--capacity", help="What the path could carry, beside one file of delays.")
+        Path | None, typer.Option("--capacity", help="Capacity of the path, for one file of delays.")
     ] = None,
     format_: _Format = "auto",
     interval: _Interval = "",
     columns: _Columns = "",
     slots: Annotated[bool, typer.Option("--slots", help="A line for each reconfiguration, too.")] = False,
     figure: Annotated[
-        Path | None, typer.Option("--figure", help="Draw it into this file (.svg, .pdf or .png).")
+        Path | None, typer.Option("--figure", help="Draw the measurement into this file (.svg, .pdf or .png).")
     ] = None,
     folded: Annotated[
         Path | None,
@@ -170,7 +169,7 @@ def describe(
     described_series: list[tuple[Measurement, Description]] = []
     for file in files:
         for measurement in measurements(file, format_, interval_ns, capacity, set_, names_of_columns):
-            # A capacity without delays has no series, but is still described.
+            # A measurement of only a capacity has no series of delays, but is described as well.
             names: list[str | None] = [name for name in measurement.series if name not in _implied(measurement)]
             described_series += [(measurement, described(measurement, series=name)) for name in names or [None]]
     if figure is not None:
@@ -184,13 +183,13 @@ def describe(
     if json_:
         print_json({"described": [as_json(description) for _, description in described_series]})
         return
-    # Each measurement is described once, though it has several series.
+    # A measurement is described once, even if it has several series of delays.
     for measurement in dict.fromkeys(measurement for measurement, _ in described_series):
         for text in measurement.notes:
             note(f"{measurement.source}: {text}")
     titles = [f"{Path(description.source).name}: {_SERIES[description.series]}" for _, description in described_series]
     cells = [lines(description) for _, description in described_series]
-    # There is one table for all files: the lines of the first file in its order, then those that only other files have.
+    # One table has all files. Lines of the first file come first in their order, then lines that only other files have.
     rows = [(name, *(cell.get(name) for cell in cells)) for name in dict.fromkeys(k for c in cells for k in c)]
     print_table(None, ("", *titles), rows)
     if slots:
@@ -202,7 +201,7 @@ def describe(
 def convert(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A measurement in any format that describe reads.")],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The CSV that is written; FILE's name with .csv if not given.")
+        Path | None, typer.Option("--out", "-o", help="CSV file that is written; default: FILE's name with .csv.")
     ] = None,
     format_: _Format = "auto",
     interval: _Interval = "",
@@ -216,10 +215,10 @@ def convert(
 
     interval_ns, names_of_columns = _said(format_, interval, columns)
     target = csv_path(file, out, force=force)
-    # `describe` accepts both; `convert` writes only measurements, and neither a run nor a scenario is one.
+    # `describe` also accepts runs and scenarios, but `convert` only files.
     if file.is_dir() or file.suffix == ".toml":
         raise ScenarioError(f"{file}: not a file of measurements", "leowarp export writes the tables of a run")
-    # There is exactly one measurement here. Only a run has one measurement per flow, and runs were rejected above.
+    # A file contains exactly one measurement. Only a run can have several, one per flow, and runs are rejected above.
     (measurement,) = measurements(file, format_, interval_ns, None, None, names_of_columns)
     for text in measurement.notes:
         note(f"{measurement.source}: {text}")
@@ -274,13 +273,13 @@ _SERIES = {"round_trip": "round trips", "down": "down", "up": "up", "none": "cap
 
 
 def _implied(measurement: Measurement) -> tuple[str, ...]:
-    """One-way delays in addition to round trips are differences of two clocks: they are described only if there are no
-    round trips."""
+    """Series that are not described. One-way delays are differences between two clocks, so they are described only if
+    there are no round trips."""
     return ("down", "up") if measurement.round_trip is not None else ()
 
 
 def _event(row: dict[str, Any]) -> str:
-    """Subject of an event: the ends of a link, or the node, followed by the columns that are not null."""
+    """Text of an event: both ends of its link, or its node, followed by the columns that are not null."""
     ends = f"{row['a']} > {row['b']}" if "a" in row and "b" in row else row.get("a", row.get("node", ""))
     rest = [f"{key}={value}" for key, value in row.items() if key not in ("t_ns", "event", "a", "b", "node")]
     return " ".join([ends, *rest])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `validate`: recordings of real links compared with the same measurement in the guest."""
+"""The verb `validate`: compares recordings of real links with the same measurement in the guest."""
 
 from __future__ import annotations
 
@@ -19,23 +19,27 @@ from leowarp.cli.timelines.fit_verb import Columns, Received
 def validate(
     recordings: Annotated[
         list[str] | None,
-        typer.Argument(metavar="RECORDING...", help="Files of ping, irtt or iperf3, or public ones by name (--list)."),
+        typer.Argument(
+            metavar="RECORDING...", help="Files of ping, irtt or iperf3, or names of public recordings (--list)."
+        ),
     ] = None,
     list_: Annotated[
         bool,
-        typer.Option("--list", help="Public recordings: address, licence, sha256, and the line that fetches each."),
+        typer.Option(
+            "--list", help="List public recordings: address, licence, sha256, and the command that fetches each."
+        ),
     ] = False,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Directory of the page and of the runs.")] = Path(
-        "validation"
-    ),
+    out: Annotated[Path, typer.Option("--out", "-o", help="Directory for the page and the runs.")] = Path("validation"),
     folder: Annotated[
         Path | None,
-        typer.Option("--recordings", help="Where public recordings are; recordings/ of leowarp's cache by default."),
+        typer.Option("--recordings", help="Directory of public recordings; default: recordings/ in leowarp's cache."),
     ] = None,
-    longest: Annotated[str, typer.Option("--longest", help="Of each run; as long as its recording by default.")] = "",
+    longest: Annotated[
+        str, typer.Option("--longest", help="Length of each run; default: the length of its recording.")
+    ] = "",
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of the profiles.")] = 1,
     profile: Annotated[
-        str, typer.Option("--profile", help="Profile that files are compared with: starlink or oneweb.")
+        str, typer.Option("--profile", help="Profile with which files are compared: starlink or oneweb.")
     ] = "starlink",
     columns: Columns = "",
     received: Received = False,
@@ -107,7 +111,7 @@ def validate(
         if isinstance(one, Validated):
             for text in one.notes:
                 note(f"{one.name}: {text}")
-            # A terminal has no space for quantiles; the page and --json have them.
+            # A terminal has no space for columns of quantiles; the page and --json include them.
             print_table(one.name, HEADS, [cells(row) for row in one.rows], text=("quantity", "verdict"))
         else:
             say(f"{one.name}: skipped, {one.why}" + (f"\n    {one.fetch}" if one.fetch else ""))

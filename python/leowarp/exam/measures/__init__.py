@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures of cases, by the names that the rules of cases use. A measure is a function of a run, and of a control run
-if it needs one."""
+"""Measures by the names that the rules of cases use. A measure is a function of a run, and for some measures also of a
+control run."""
 
 from __future__ import annotations
 
@@ -19,15 +19,11 @@ from leowarp.results.run import Run
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure.
+    """A measure: its function, and the quantity of its values.
 
-    Attributes
-    ----------
-    function : callable
-        `function(run, **arguments) -> Measured`. If `control` is among its arguments, it compares the run with a second
-        one.
-    quantity : Quantity
-        Quantity in whose units limits are written. `Measured.value` is in its base unit.
+    function: `function(run, **arguments) -> Measured`. If the function has an argument `control`, it compares the run
+        with the control run.
+    quantity: Quantity whose units a case's limit may have. `Measured.value` has the quantity's base unit.
     """
 
     function: Callable[..., Measured]
@@ -35,37 +31,31 @@ class Measure:
 
     @property
     def has_control(self) -> bool:
-        """Whether the measure needs a second run, in which another algorithm replaces the one under exam."""
+        """Whether the measure needs a control run, in which another algorithm replaces the examined one."""
         return "control" in inspect.signature(self.function).parameters
 
     @property
     def arguments(self) -> dict[str, str]:
-        """Names of the arguments in a case, with those in the function: `from` becomes `from_ns`."""
+        """Each argument's name in a case, with its name in the function: `from` becomes `from_ns`."""
         names = [name for name in inspect.signature(self.function).parameters if name not in ("run", "control")]
         return {name.removesuffix("_ns").removesuffix("_ratio"): name for name in names}
 
     @property
     def about(self) -> str:
-        """Description of the measure, which is the first line of its docstring."""
+        """Text that describes the measure: the first line of the function's docstring."""
         return (inspect.getdoc(self.function) or "").splitlines()[0]
 
     def of(self, run: Run, control: Run | None, arguments: Mapping[str, Any]) -> Measured:
         """Measure a run.
 
-        Parameters
-        ----------
-        arguments : mapping
-            Arguments as `parsed` returns them.
+        arguments: The function's arguments, as from `parsed`.
         """
         return self.function(run, **arguments, **({"control": control} if self.has_control else {}))
 
     def parsed(self, written: Mapping[str, Any]) -> dict[str, Any]:
-        """Convert the arguments of a case's rule into those of the function.
+        """Convert the arguments in a case's rule to arguments of the function.
 
-        Raises
-        ------
-        ScenarioError
-            If an argument is missing, unknown or has the wrong unit.
+        Raises ScenarioError if an argument is missing, unknown or has the wrong unit.
         """
         names = self.arguments
         for key in written:
@@ -98,11 +88,11 @@ MEASURES: Mapping[str, Measure] = {
     "completion": Measure(sharing.completion, units.TIME),
     "completion_beside": Measure(sharing.completion_beside, units.RATIO),
 }
-"""Arguments by name."""
+"""All measures by name."""
 
 
 def in_words(quantity: units.Quantity, value: float | None) -> str:
-    """A measured number with its unit, to four digits.
+    """A measured value with its unit as text: with three digits, or for packets per second with four.
 
     >>> in_words(units.RATIO, 0.83123), in_words(units.TIME, 38_843_200.0), in_words(units.TIME, 3.25e9)
     ('83.1 %', '38.8 ms', '3.25 s')

@@ -10,9 +10,10 @@ from leowarp.results.run import Run
 
 
 def delay_beside(run: Run, *, probe: int, percentile: float, from_ns: int, until_ns: int) -> Measured:
-    """A percentile of a ping's round trips minus the smallest in the run, in ns. The value is that of a single ping.
+    """A percentile of a ping's round trips minus the smallest of the run, in ns. A single ping decides the value.
 
-    The smallest round trip is that of the whole run. On a path whose delay changes, the value includes the change.
+    The smallest round trip is that of the complete run. If the path's delay changes during the run, the value therefore
+    includes this change.
     """
     rows = run.echoes(probe)
     answered = rows[rows["reply_ns"].notna()]

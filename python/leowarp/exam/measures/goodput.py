@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures of goodput: utilisation of the path, time until it is reached, and time without new data."""
+"""Measures of goodput: share of the path's capacity, time until a share is reached, and time without new data."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from leowarp.exam.measures.reading import (
 from leowarp.results.run import Run
 
 WINDOW_NS = 200_000_000
-"""A rate counts as reached if it is maintained for this time, which is several round trips of most cases, or four
-socket samples."""
+"""Time in ns over which goodput is averaged to decide whether it has reached a rate. It is several round trips in most
+cases, and four socket samples."""
 STEP_NS = 50_000_000
 
 
@@ -40,8 +40,8 @@ def worst_second(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measure
 
 
 def _least_used(run: Run, flow: int, from_ns: int, until_ns: int) -> tuple[float, int, str]:
-    """The whole second with the smallest share of the capacity: this share, the start of the second, and both rates as
-    text."""
+    """The whole second in which goodput has the smallest share of the capacity: this share, the start of the second,
+    and goodput and capacity as text."""
     edges_ns = whole_seconds(from_ns, until_ns)
     each_bps = rates_bps(run, flow, edges_ns)
     could_bps = capacities_bps(run, flow, edges_ns)
@@ -72,7 +72,8 @@ def time_to(run: Run, *, flow: int, after_ns: int, level_ratio: float) -> Measur
     ends_ns = np.arange(first_ns + WINDOW_NS, run.end_ns + 1, STEP_NS)
     got = received_bytes(run, flow, ends_ns) - received_bytes(run, flow, ends_ns - WINDOW_NS)
     rate_bps = got * 8e9 / WINDOW_NS
-    # The capacity after the step is used. A case has one step, and its rate stays.
+    # The capacity is averaged from this time to the run's end. This gives the capacity after the step, because a case
+    # has only one step.
     carries_bps = capacity_bps(run, flow, first_ns, run.end_ns)
     reached = np.flatnonzero(rate_bps >= level_ratio * carries_bps)
     if len(reached) == 0:
@@ -85,7 +86,7 @@ def time_to(run: Run, *, flow: int, after_ns: int, level_ratio: float) -> Measur
 
 
 def silence(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
-    """The longest time without a new byte in order at the receiver, from socket samples, in ns."""
+    """The longest time without a new in-order byte at the receiver, from socket samples, in ns."""
     at_ns, received = metrics.counter(run.tables, flow, "in_order")
     inside = (at_ns > from_ns) & (at_ns < until_ns)
     grew = np.diff(received, prepend=0.0) > 0

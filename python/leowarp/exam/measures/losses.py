@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures of lost packets, spurious retransmissions, and packets sent into a path without capacity."""
+"""Measures of lost packets, of spurious retransmissions, and of packets sent into a path without capacity."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from leowarp.results.run import Run
 
 
 def lost(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
-    """Share of the data packets sent in a time that were lost. The worst 50 ms decide."""
+    """Share of the data packets sent within an interval that were lost. The worst 50 ms decided."""
     rows = data_bins(run, flow)
     mine = rows[(rows["t_ns"] >= from_ns) & (rows["t_ns"] < until_ns)]
     sent, gone = int(mine["sent_pkts"].sum()), int(mine["lost_pkts"].sum())
@@ -36,8 +36,7 @@ def lost(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
 
 
 def spurious(run: Run, *, flow: int) -> Measured:
-    """Share of a flow's data packets that were retransmitted although the original arrived; the first of them
-    decided."""
+    """Share of a flow's data packets that were retransmitted although the original arrived; the first one decided."""
     sent = int(data_bins(run, flow)["sent_pkts"].sum())
     if sent == 0:
         return Measured(None, "nothing was sent")
@@ -52,7 +51,7 @@ def spurious(run: Run, *, flow: int) -> Measured:
 
 
 def sent_rate(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
-    """Data packets per second that a flow sent in a time, including retransmissions; the busiest 50 ms decided."""
+    """Data packets per second sent by a flow in an interval, with retransmissions; the busiest 50 ms decided."""
     rows = data_bins(run, flow)
     mine = rows[(rows["t_ns"] >= from_ns) & (rows["t_ns"] < until_ns)]
     sent = int(mine["sent_pkts"].sum())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures of synthetic runs whose numbers are all known."""
+"""Tests measures with synthetic runs, whose values are known."""
 
 import pytest
 from hypothesis import given
@@ -21,7 +21,7 @@ from support.synthetic.run import (
 
 S = 1_000_000_000
 SENT_BPS = PAYLOAD_BYTES * 8 * 1000
-"""One packet is sent every millisecond."""
+"""Sending rate in bit/s of payload, with one packet per millisecond."""
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def measured(name, run, **written):
 def test_goodput_is_compared_with_the_payload_that_the_path_carries(run, name):
     found = measured(name, run, flow=0, **{"from": "5 s", "until": "15 s"})
     could_bps = RATE_BPS * PAYLOAD_BYTES / FRAME_BYTES
-    # The samples are 50 ms apart. From 10 s on, the delay is 1 ms longer, so one second lacks a packet.
+    # Socket samples are 50 ms apart. At 10 s the delay grows by 1 ms, so one packet less arrives in that second.
     assert found.value == pytest.approx(SENT_BPS / could_bps, rel=2e-3)
 
 
@@ -69,7 +69,7 @@ def test_a_level_is_reached_at_once_or_never(run):
 
 def test_the_longest_silence_has_its_ends(run):
     found = measured("silence", run, flow=0, **{"from": "45 s", "until": "55 s"})
-    # A packet is missing from 50 s on, for 120 ms plus a one-way delay.
+    # At 50 s a packet is lost, and its retransmission arrives after 120 ms plus a one-way delay.
     assert 0.1 * S < found.value < 0.3 * S
     assert 49.9 * S < found.at_ns < 50.2 * S
 
@@ -81,8 +81,8 @@ def test_the_rate_of_packets_is_that_of_the_sender(run):
 
 def test_delay_of_a_ping_names_the_probe(dish):
     found = measured("delay_beside", dish, probe=0, percentile=100, **{"from": "5 s", "until": "20 s"})
-    # The base delays of the downlink are 15 and 22 ms. The probe at the change itself is lost, and the next one has no
-    # spike.
+    # The base delays of the downlink are 15 ms before the change and 22 ms after it. The probe sent at the change is
+    # lost, and the next probe has no spike.
     assert found.value == (22 - 15) * 1e6
     assert found.at_ns > CHANGES_NS[0]
     assert measured("delay_beside", dish, probe=0, percentile=50, **{"from": "70 s", "until": "80 s"}).value is None
@@ -90,8 +90,8 @@ def test_delay_of_a_ping_names_the_probe(dish):
 
 def test_the_least_of_two_shares_is_found(dish):
     found = measured("least_share", dish, flows=[1, 2], **{"from": "15 s", "until": "25 s"})
-    # One flow has a packet every 2 ms, and the other every 6 ms. These are 3/4 and 1/4 of the sum, and therefore 1.5
-    # and 0.5 times the mean.
+    # One of the flows has a packet every 2 ms, the other every 6 ms. Their goodputs are 3/4 and 1/4 of the sum, that is
+    # 1.5 and 0.5 times the mean.
     assert found.value == pytest.approx(0.5, rel=0.02)
     assert found.decided.startswith("flow 2")
 

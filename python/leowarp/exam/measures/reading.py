@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A measured number with the packet or sample that decided it, and functions that read the tables of a run."""
+"""A measured value with the packet or sample on which it is based, and functions that read a run's tables."""
 
 from __future__ import annotations
 
@@ -14,21 +14,17 @@ from leowarp.results.run import Run
 
 SECOND_NS = 1_000_000_000
 BIN_NS = 50_000_000
-"""Length of the bin of a row of `bins`."""
+"""Length in ns of a bin, a row of the table `bins`."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A number, and the packet or sample that decided it.
+    """A measured value, and the packet or sample on which it is based.
 
-    Attributes
-    ----------
-    value : float or None
-        Value in the unit of its measure. None: it was never reached, or there was nothing to measure.
-    decided : str
-        The deciding packet or sample, as text.
-    at_ns : int or None
-        Time of that packet or sample, on the run's clock.
+    value: Value in the base unit of the measure. None if the value was never reached, or if there was nothing to
+        measure.
+    decided: That packet or sample, as text.
+    at_ns: Time of the packet or sample, on the run's clock.
     """
 
     value: float | None
@@ -37,8 +33,8 @@ class Measured:
 
 
 def received_bytes(run: Run, flow: int, t_ns: np.ndarray) -> np.ndarray:
-    """Bytes in order at the receiver of a TCP flow, or payload of another flow that arrived, as a float64 array of the
-    shape of `t_ns`.
+    """Bytes that a flow has received until each time in `t_ns`, as float64 array of the same shape: in-order bytes of a
+    TCP flow, or arrived payload of another flow.
 
     Values between samples are interpolated, as in `metrics.goodput`.
     """
@@ -50,18 +46,18 @@ def received_bytes(run: Run, flow: int, t_ns: np.ndarray) -> np.ndarray:
         received = np.cumsum(rows["delivered_bytes"].to_numpy(dtype="float64"))
     start_ns = run.plan.flows[flow].start_ns
     later = at_ns > start_ns
-    # A flow has received nothing when it starts.
+    # At its start, a flow has received nothing.
     return np.interp(t_ns, np.append(start_ns, at_ns[later]), np.append(0.0, received[later]))
 
 
 def rates_bps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
-    """In-order goodput of a flow between edges, bit/s; float64 array of shape (n,) for n + 1 edges."""
+    """In-order goodput of a flow between successive edges, in bit/s; float64 array of shape (n,) for n + 1 edges."""
     return np.diff(received_bytes(run, flow, edges_ns)) * 8e9 / np.diff(edges_ns)
 
 
 def capacities_bps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
-    """Payload rate that the flow's path allows between edges with full segments, in bit/s; nan where it is
-    unlimited."""
+    """Payload rate that the flow's path allows with full segments, between successive edges, in bit/s; nan where there
+    is no limit."""
     ends = run.plan.flows[flow]
     pair = (ends.source, ends.destination)
     overhead = metrics.overhead_bytes(run.tables, pair)
@@ -71,24 +67,25 @@ def capacities_bps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
 
 
 def capacity_bps(run: Run, flow: int, from_ns: int, until_ns: int) -> float:
-    """Mean payload rate that the flow's path allows over one interval, in bit/s."""
+    """Mean payload rate that the flow's path allows with full segments in an interval, in bit/s."""
     return float(capacities_bps(run, flow, np.array([from_ns, until_ns]))[0])
 
 
 def data_bins(run: Run, flow: int) -> pd.DataFrame:
-    """Rows of `bins` that contain data of a flow, in chronological order."""
+    """Rows of `bins` with data packets of a flow, sorted by time."""
     rows = run.bins(flow)
     return rows[rows["direction"] == "data"].reset_index(drop=True)
 
 
 def whole_seconds(from_ns: int, until_ns: int) -> np.ndarray:
-    """Edges of the whole seconds in an interval. If it has none, the ends of the interval."""
+    """Edges of the whole seconds within an interval, in ns. If the interval contains no whole second, the edges are the
+    interval's begin and end."""
     edges = np.arange(-(-from_ns // SECOND_NS), until_ns // SECOND_NS + 1) * SECOND_NS
     return edges if len(edges) > 1 else np.array([from_ns, until_ns])
 
 
 def mbps(rate_bps: float) -> str:
-    """A rate as text.
+    """A rate in Mbit/s as text.
 
     >>> mbps(19_128_137.4), mbps(93_000.0)
     ('19.1 Mbit/s', '0.093 Mbit/s')
@@ -97,7 +94,7 @@ def mbps(rate_bps: float) -> str:
 
 
 def at(t_ns: int) -> str:
-    """A time as text.
+    """A time in s as text.
 
     >>> at(12_345_678_901)
     '12.346 s'

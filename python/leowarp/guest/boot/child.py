@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process of a guest's kernel, and the host's accounting of it from its first instant to its last."""
+"""The process of a guest's kernel, whose resources the host accounts from start to end."""
 
 from __future__ import annotations
 
@@ -25,18 +25,19 @@ from leowarp.guest.machine.own_time import POLL_S
 
 
 class Child:
-    """A program in its own session. `launch.py` starts it, and it dies with this process.
+    """A program in its own session. `launch.py` starts the program. The program dies with the leowarp process.
 
     command: An absolute path, and arguments.
     directory: Working directory of the program.
     environment: Complete environment of the program.
     output: File for everything that the program prints.
-    descriptors: Descriptors of this process that the program gets in addition to the standard ones, each with its
-        number in the program.
-    returncode: Exit status, or the negative signal that ended it; set once the process is reaped.
-    rusage: Resources that the process used; set once it is reaped. `ru_maxrss` is its largest resident size in KiB as
-        the host's kernel counted it; a size below the launcher's own 10 MiB is reported as 10 MiB.
-    Raises HostError if the host does not allow such a process.
+    descriptors: Descriptors of this process that the program gets in addition to the standard ones. Each has the number
+        that it gets in the program.
+    returncode: Exit status of the program, or the negative number of the signal that ended it; set once the process is
+        reaped.
+    rusage: Resources that the process used; set once the process is reaped. `ru_maxrss` is its largest resident size in
+        KiB as the host's kernel counted it; a size below the launcher's own 10 MiB is reported as 10 MiB.
+    Raises HostError if the host does not allow to start the process.
     """
 
     def __init__(
@@ -50,7 +51,8 @@ class Child:
         self.returncode: int | None = None
         self.rusage: resource.struct_rusage | None = None
         self._ended: int | None = None
-        # The guest's process id is read from a pipe, whose other end the guest's kernel closes.
+        # Through this pipe the new process sends its process id. The pipe's write end closes when the process calls
+        # exec.
         answer, pipe = os.pipe()
         told, launcher, others = b"", _launcher(), descriptors or {}
         request = {
@@ -67,7 +69,8 @@ class Child:
                 while piece := os.read(answer, 64):
                     told += piece
             except BaseException:
-                # This is an interruption. A new child sends its process id before it does anything else.
+                # Reading was interrupted, for instance by Ctrl-C. The process may already run, so its id is still read
+                # here; a new child sends its id before it does anything else.
                 launcher.end()
                 while piece := os.read(answer, 64):
                     told += piece
@@ -81,7 +84,7 @@ class Child:
             words = [*launcher.end().splitlines(), *output.read_text(errors="replace").splitlines()]
             raise HostError(f"starting {command[0]}: {words[-1] if words else 'no word of the launcher'}")
         self.pid = int(told)
-        # A descriptor that becomes readable when the process has ended, so that select can wait without polling or
+        # This descriptor becomes readable when the process has ended, so select can wait for the end without polling or
         # reaping.
         self._ended = os.pidfd_open(self.pid)
 
@@ -92,7 +95,7 @@ class Child:
         self.end()
 
     def has_ended(self, timeout_s: float) -> bool:
-        """Whether the process has ended; waits for its end, but at most this long.
+        """Wait at most `timeout_s` for the end of the process; return whether the process has ended.
 
         timeout_s: Limit in real time; 0 does not wait.
         """
@@ -107,7 +110,7 @@ class Child:
         return self.rusage
 
     def end(self) -> None:
-        """Kill the process if it still runs; return once no process of its session runs any more."""
+        """Kill the process if it still runs; return once every process of its session has ended."""
         if self.rusage is None:
             # SIGKILL, because a guest that is stuck may ignore milder signals.
             os.kill(self.pid, signal.SIGKILL)
@@ -115,9 +118,8 @@ class Child:
         if self._ended is not None:
             os.close(self._ended)
             self._ended = None
-        # The processes of a guest die with their tracer (PTRACE_O_EXITKILL) as soon as the host handles its death.
-        # Mostly no process is left, and the host reports this at once. Searching all processes of the machine takes
-        # longer.
+        # The host kills the processes of a guest when it handles the death of their tracer (PTRACE_O_EXITKILL). So
+        # usually no process remains, and `killpg` then reports this at once.
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
             while members_of_session(self.pid):
@@ -125,12 +127,13 @@ class Child:
 
 
 class _Launcher:
-    """A running `launch.py`. It starts guests as children of this process, until it is ended or forgotten."""
+    """A running `launch.py`. The launcher starts guests as children of the leowarp process, until the launcher is ended
+    or this object is garbage-collected."""
 
     def __init__(self) -> None:
         own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        # -I and -S: no site-packages, and no settings of the user. The launcher stays small, because a guest's peak
-        # memory is counted from the launcher's size.
+        # The options -I and -S start Python without site-packages and without the user's settings. These options also
+        # keep the launcher small, because a guest's peak memory is at least the launcher's size.
         words = [sys.executable, "-I", "-S", str(Path(__file__).with_name("launch.py")), str(os.getpid())]
         with theirs:
             process = subprocess.Popen(
@@ -142,14 +145,14 @@ class _Launcher:
 
     @property
     def serves(self) -> bool:
-        """Whether the launcher has not been ended and belongs to this process. A forked process has its parent's
-        launcher, which it cannot use."""
+        """Whether the launcher can start guests: it has not been ended, and this process started it. After a fork, the
+        child process inherits this object, but cannot use the launcher."""
         return self._finish.alive and self._owner_pid == os.getpid()
 
     def ask(self, request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
-        """Ask the launcher to start a guest. `descriptors` are the guest's output, the pipe for its process id, and
-        others."""
-        # A launcher that has died does not answer, but its last output is readable.
+        """Ask the launcher to start a guest. `descriptors`: first the guest's output, then the pipe for its process id,
+        then further descriptors for the guest."""
+        # If the launcher has died, the caller gets no answer, but can still read the launcher's last output.
         with suppress(BrokenPipeError, ConnectionResetError):
             socket.send_fds(self._socket, [json.dumps(request).encode()], descriptors)
 
@@ -168,7 +171,8 @@ def _finished(owner_pid: int, process: subprocess.Popen[bytes], own: socket.sock
 
 
 def _launcher() -> _Launcher:
-    """The launcher of this thread. Its guests die with the thread that started it (prctl(2))."""
+    """The launcher of this thread. Each thread has its own launcher, because guests die with the thread that started
+    their launcher (prctl(2))."""
     if _OF_THREAD.launcher is None or not _OF_THREAD.launcher.serves:
         _OF_THREAD.launcher = _Launcher()
     return _OF_THREAD.launcher

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program that takes the place of the guest's kernel."""
+"""Tests of `Child` with a program in place of the guest's kernel."""
 
 import os
 import select
@@ -35,7 +35,7 @@ def start(tmp_path):
 
 @pytest.mark.parametrize("mib", [32, 256])
 def test_the_peak_of_memory_is_the_programs_own_however_short_its_life(start, mib):
-    # The result must not include the peak memory of the starting process.
+    # This array raises the peak memory of the starting process, which the result must not include.
     big = bytearray(128 * MIB)
     rusage = start(f"bytearray({mib} << 20)").reap()
     assert mib * MIB < rusage.ru_maxrss * 1024 < (mib + 32) * MIB
@@ -46,10 +46,10 @@ def test_it_works_where_it_is_told_with_nothing_but_its_environment(start, tmp_p
     text = "import os; print(os.getcwd(), dict(os.environ), os.getsid(0) == os.getpid(), os.listdir('/proc/self/fd'))"
     child = start(text, {"LC_ALL": "C"})
     usage = child.reap()
-    # User and system time are added, because a short process may have spent all its time in the kernel.
+    # The test adds user and system time, because a short process may have spent all its time in the kernel.
     assert usage.ru_utime + usage.ru_stime > 0
     assert child.returncode == 0
-    # The directory listing itself uses descriptor 3.
+    # Descriptor 3 in the list is the one that the directory listing itself opens.
     assert (tmp_path / "console").read_text() == f"{tmp_path} {{'LC_ALL': 'C'}} True ['0', '1', '2', '3']\n"
 
 
@@ -62,8 +62,9 @@ def test_it_is_ended_with_all_of_its_session(start):
     child.end()
 
 
-# Child of start_ptraced_child (arch/um/os-Linux/start_up.c) before it sets an option of ptrace: it asks to be traced
-# (PTRACE_TRACEME is 0) and stops. If its parent is killed before it fetches the signal, the child stays stopped.
+# This program acts like the child in start_ptraced_child (arch/um/os-Linux/start_up.c) before the kernel sets
+# PTRACE_O_EXITKILL: it asks to be traced (PTRACE_TRACEME is 0) and stops. If the parent is killed before it collects
+# the stop, the child stays stopped.
 STOPPED_CHILD = """
 import ctypes, os, signal, time
 if (pid := os.fork()) == 0:
@@ -96,7 +97,7 @@ input()
 
 @pytest.fixture
 def launchers(monkeypatch):
-    """Every launcher started in the test; before it, this thread has none."""
+    """Every launcher started in the test; when the test begins, this thread has none."""
     children._launcher().end()
 
     class Kept(subprocess.Popen):
@@ -110,7 +111,7 @@ def launchers(monkeypatch):
 
 
 def held(launcher):
-    """Open descriptors of a launcher, without its own socket and the pipe for its last words."""
+    """Open descriptors of a launcher, except its own socket and the pipe for its last output."""
     names = [str(each.readlink()) for each in Path(f"/proc/{launcher.pid}/fd").iterdir()]
     return [name for name in names if not name.startswith(("socket:", "pipe:"))]
 
@@ -119,7 +120,7 @@ def test_a_launcher_holds_nothing_of_its_guests_but_their_ends(start, launchers)
     first, second = (start("import time; time.sleep(3600)") for _ in range(2))
     [launcher] = launchers
     assert Path(f"/proc/{launcher.pid}/cwd").readlink() == Path("/")
-    # The descriptors are the parent's end of the launcher, and those of two guests.
+    # The descriptors are the launcher's pidfd of its parent and those of two guests.
     wait_until(lambda: sorted(held(launcher)) == ["/dev/null", *["anon_inode:[pidfd]"] * 3], launcher)
     os.kill(first.pid, signal.SIGKILL)
     wait_until(lambda: sorted(held(launcher)) == ["/dev/null", *["anon_inode:[pidfd]"] * 2], launcher)
@@ -158,10 +159,10 @@ def test_a_launcher_that_was_killed_is_replaced(start, launchers):
 
 def test_an_interruption_while_it_starts_leaves_no_process(tmp_path, monkeypatch, launchers):
     def interrupted(descriptor, size):
-        # Popen also calls read, before there is a launcher.
+        # Popen also calls read, but before `launchers` has an entry.
         if launchers and not reads:
             reads.append(descriptor)
-            # This waits until the program's process id can be read.
+            # Wait until the program's process id can be read, then interrupt.
             select.select([descriptor], [], [])
             raise KeyboardInterrupt
         return read(descriptor, size)
@@ -178,8 +179,7 @@ def test_an_interruption_while_it_starts_leaves_no_process(tmp_path, monkeypatch
         Child(command, tmp_path, {}, tmp_path / "console")
     [program] = ends
     [launcher] = launchers
-    # Processes are compared by id, because other children of a test process, such as a resource tracker, do not matter
-    # here.
+    # The test compares process ids, because a test process may have other children, such as a resource tracker.
     for pid in (launcher.pid, program):
         with pytest.raises(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of the guest's kernel about states that should not occur, after which it continues.
+"""Collects messages of the guest's kernel about states that should not occur, such as a WARN_ON, after which the kernel
+continues.
 
-Without this report, a run with a WARN_ON in TCP would look like any other run. Texts and levels are those of Linux 6.12
-(kernel/panic.c, kernel/sched/core.c, lib/ubsan.c, kernel/hung_task.c, net/core/dev.c). The order of a WARNING's words
-changed in 6.17.
+Without this module, a run with a WARN_ON in TCP would look like any other run. Texts and levels are those of Linux 6.12
+(kernel/panic.c, kernel/sched/core.c, lib/ubsan.c, kernel/hung_task.c, net/core/dev.c). Linux 6.17 changed the order of
+words in the first line of a WARNING.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass, replace
 from leowarp.guest.boot.places import SYMBOL, Place, caller_in, place_of, with_loaded
 
 MOST_SENTENCES = 5
-"""Number of complaints that are listed individually; the console contains all."""
+"""Number of complaints that the report lists individually; the console file contains all complaints."""
 _LONGEST_TEXT = 160
 
 _LINE = re.compile(r"\[ *(?P<seconds>\d+)\.(?P<fraction>\d{6})\] (?P<text>.*)")
@@ -22,7 +23,8 @@ _WARNING = re.compile(
     rf"WARNING: (?:CPU: \d+ PID: \d+ at (?:(?P<file>\S+:\d+) )?|(?:(?P<file_first>\S+:\d+) )?at ){SYMBOL}"
 )
 # Some lines have a prefix: "rcu: INFO: ...", "watchdog: BUG: soft lockup", "iperf3: page allocation failure". Messages
-# of refcount_t and of lists appear as the text of a WARNING. BUG() ends in a panic with the same text.
+# of refcount_t and of list checks appear as the text of a WARNING. BUG() is not matched: it ends in a panic, which
+# `diagnose` explains.
 _COMPLAINT = re.compile(
     r"(?:\S+: )?(?:WARNING: |BUG: (?!failure at )|BUG \S+ \(|UBSAN: |"
     r"INFO: (?:task |rcu|trying to register|suspicious|possible)|"
@@ -32,14 +34,15 @@ _COMPLAINT = re.compile(
 
 @dataclass(frozen=True)
 class Complaint:
-    """One kind of complaint: messages with the same text apart from numbers, or warnings of the same source line.
+    """Complaints of one kind: messages whose texts differ only in numbers, or warnings of one source line.
 
-    headline: File, line and function of a WARNING; for other complaints the first line.
-    at: The function of a WARNING.
+    headline: File, line and function of a WARNING; for any other complaint, its first line.
+    at: The function that printed the WARNING; None for other complaints.
     text: Further text of a WARNING; may be empty.
-    caller: The first function of a module in the call trace.
-    boot_ns: Time since boot when the kernel first printed the complaint.
-    count: Number of times that the kernel printed the complaint. Most places in the kernel warn only once per boot.
+    caller: The first function of a module in the call trace; None if the trace names no module.
+    boot_ns: Time since boot when the kernel first printed a complaint of this kind.
+    count: Number of times that the kernel printed a complaint of this kind. Most places in the kernel warn only once
+        per boot.
     """
 
     headline: str
@@ -66,10 +69,9 @@ class Complaint:
 
 
 class Complaints:
-    """Collects complaints from the console's lines. There may be many lines, because a warning may come with every
-    packet.
+    """Collects complaints from the console's lines. There may be many lines, because each packet may cause a warning.
 
-    loaded: Names of the user's modules, which are named in the report if a call trace names none.
+    loaded: Names of the user's modules. If a call trace names no module, the report lists the loaded ones.
     start_ns: The run's time 0 on the guest's clock; None until the agent has reported it.
     """
 
@@ -83,7 +85,7 @@ class Complaints:
         self._is_next = False
 
     def hear(self, line: str) -> None:
-        """Process a line of the console."""
+        """Process one line of the console."""
         match = _LINE.match(line)
         if match is None:
             return
@@ -95,7 +97,7 @@ class Complaints:
             self._go_on(text, boot_ns)
 
     def sentences(self) -> list[str]:
-        """The complaints as sentences for the report."""
+        """One sentence per kind of complaint, for the report."""
         found = list(self._found.values())
         told = [complaint.sentence(self._loaded, self.start_ns) for complaint in found[:MOST_SENTENCES]]
         if len(found) > MOST_SENTENCES:
@@ -111,7 +113,8 @@ class Complaints:
         text = text[:_LONGEST_TEXT]
         key = text if at else re.sub(r"\d+", "0", text)
         if key in self._found:
-            # Only one call trace is read per kind, so that a flood of warnings costs no more than counting.
+            # Only one call trace is read per kind of complaint. Further messages of the kind are only counted, so a
+            # flood of warnings costs little.
             self._found[key] = replace(self._found[key], count=self._found[key].count + 1)
             self._key = None
             return
@@ -119,7 +122,7 @@ class Complaints:
         self._key, self._is_next = key, True
 
     def _go_on(self, text: str, boot_ns: int) -> None:
-        """A line after the headline: the text of a WARNING, or a call."""
+        """Process a line that follows the headline: the text of a WARNING, or a line of its call trace."""
         key = self._key
         assert key is not None
         complaint = self._found[key]

@@ -4,7 +4,7 @@ import pytest
 from leowarp.guest.boot.complaints import MOST_SENTENCES, Complaints
 
 S = 1_000_000_000
-# This is output of Linux 6.12.
+# The text below is output of Linux 6.12.
 TRACE = """\
 Modules linked in: mine(O)
 CPU: 0 UID: 0 PID: 0 Comm: swapper Tainted: G           O       6.12.117 #1
@@ -50,7 +50,7 @@ def sentences(
         (IN_MODULE, 'a warning at 1.187 s: mine.c:9 in my_ssthresh of the module mine ("window is 304")'),
         (BY_MODULE, "a warning at 1.187 s: lib/refcount.c:31 in refcount_warn_saturate (\"refcount_t: decrement hit 0; "
          'leaking memory."), with my_ssthresh of the module mine in its call trace'),
-        # This is the form of Linux 6.17 and later.
+        # Linux 6.17 and later print a WARNING in this form.
         ("WARNING: net/ipv4/tcp.c:2 at tcp_close+0x1/0x2, CPU#0: iperf3/7\n",
          "a warning at 1.187 s: net/ipv4/tcp.c:2 in tcp_close, with the module mine loaded"),
         ("WARNING: CPU: 0 PID: 0 at tcp_close+0x1/0x2\n", "a warning at 1.187 s: in tcp_close, with the module mine"),
@@ -79,7 +79,7 @@ def test_without_a_module_none_is_named():
     )
 
 
-# This is output of normal runs with modules (`loglevel=7`), and lines that only contain such words.
+# Output of normal runs with modules (`loglevel=7`), and lines that contain words of complaints but are no complaints.
 HONEST = """\
 Unknown kernel command line parameters "mem=1024M hostfs=/proc/self/cwd", will be passed to user space.
 epollctl add err fd 6, Operation not permitted
@@ -97,7 +97,7 @@ reboot: Power down
 def test_what_honest_runs_print_is_no_complaint():
     assert sentences(HONEST) == []
     complaints = Complaints([])
-    # These lines are output of the agent and of programs, not of the kernel's log.
+    # The lines below are output of the agent and of programs, not of the kernel's log.
     for line in ("WARNING: CPU: 0 PID: 0 at x.c:1 f+0x1/0x2", 'leowarp: {"t_ns": 1}', "BUG: not the kernel's", ""):
         complaints.hear(line)
     assert complaints.sentences() == []
@@ -106,7 +106,7 @@ def test_what_honest_runs_print_is_no_complaint():
 def test_one_place_is_one_sentence_with_how_often_and_since_when():
     (told,) = sentences(IN_MODULE * 1200)
     assert "printed a warning 1,200 times, first at 1.187 s: mine.c:9" in told
-    # Complaints that differ only in numbers are of the same kind.
+    # Complaints whose texts differ only in numbers count as one kind.
     texts = "".join(f"unregister_netdevice: waiting for v3 to become free. Usage count = {n}\n" for n in range(3))
     (told,) = sentences(texts)
     assert (

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host's ends of the guest's consoles. They are connected to nothing, to two outputs of this process, or to the
-user's terminal.
+"""The host's ends of the guest's consoles. A console can be unconnected, or be connected to two outputs of this
+process, or to the user's terminal.
 
 A console of User Mode Linux is a file descriptor of the kernel's process (`con1=fd:100,fd:101`). The guest reads input
-when it arrives. The guest's output takes no virtual time, however long it takes on the host: the guest's kernel waits
-until the write has ended (arch/um/drivers/chan_kern.c, `need_output_blocking`).
+as soon as it arrives. The guest's output takes no virtual time, however slowly the host writes: the guest's kernel
+waits until the write has ended (arch/um/drivers/chan_kern.c, `need_output_blocking`).
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from contextlib import suppress
 from typing import Any, Self
 
 FIRST = 100
-"""Number of the first descriptor that is a console in the guest kernel. It is constant, like everything that reaches
-the guest."""
+"""Number of the first descriptor that the guest kernel uses as a console. The number is constant, because everything
+that the guest can observe must be the same in each run."""
 GATE_BYTES = 4096
-"""Capacity of the pipe on which the guest waits for its user. It is the smallest possible capacity. The agent's message
-is longer."""
+"""Capacity in bytes of the pipe on which the guest waits for its user. This capacity is the smallest that the host
+allows. The agent's message (`MESSAGE_BYTES`) is longer, so the guest blocks until the host reads it."""
 MESSAGE_BYTES = 8192
-"""Length of the message by which the guest waits (`crates/agent/src/programs/stillness.rs`)."""
+"""Length in bytes of the message that the guest writes in order to wait (`crates/agent/src/programs/stillness.rs`)."""
 _PIECE_BYTES = 1 << 16
 
 
 class Consoles:
-    """Consoles without a host end; also the base class of the other kinds. A context manager: the ends are open within
-    it.
+    """The guest's consoles without a connection on the host; also the base class of connected consoles. The object is a
+    context manager; its descriptors are open within the context.
 
-    words: Words for the kernel's command line.
-    descriptors: Descriptors of this process, each with its number in the process of the kernel.
-    is_still: Whether virtual time pauses because the guest waits for its user.
+    words: Console options for the kernel's command line.
+    descriptors: Descriptors of this process for the consoles. Each has the number that it gets in the kernel's process.
+    is_still: Whether virtual time pauses because the guest waits for the user's input.
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class Consoles:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """If the guest has ended, transfer the remaining bytes. Then close everything."""
+        """If the guest has ended, transfer its remaining output. Then close all descriptors."""
         self._close_guest_ends()
         if self._ferry is not None:
             self._ferry.join()
@@ -70,9 +70,9 @@ class Consoles:
             self._ferry.start()
 
     def check(self) -> None:
-        """Raise an error that occurred on the host's side.
+        """Raise an error that has occurred while bytes were transferred.
 
-        Raises BrokenPipeError if nobody reads our output any more.
+        Raises BrokenPipeError if the reader of leowarp's own output is gone.
         Raises KeyboardInterrupt if the user ended the session, or the terminal is gone.
         """
         if self._failed is not None:
@@ -91,7 +91,7 @@ class Consoles:
             self._failed = error
 
     def _carry(self) -> None:
-        """This function runs in its own thread, until the guest has closed its ends."""
+        """Transfer bytes until the guest has closed its consoles; runs in a separate thread."""
 
 
 class Outputs(Consoles):
@@ -119,8 +119,8 @@ class Outputs(Consoles):
 
 
 class Terminal(Consoles):
-    """The user's terminal. It is in raw mode while the guest runs, because the guest's console does the work of a
-    terminal driver.
+    """The user's terminal. The terminal is in raw mode while the guest runs, because the guest's console does line
+    editing and echo.
 
     keys, screen: Descriptors of the terminal.
     """
@@ -140,7 +140,7 @@ class Terminal(Consoles):
         self._own = [self._typed, self._said, self._control, self._gate, self._changed, self._change]
         self.descriptors = {end: FIRST + number for number, end in enumerate((typed, said, control, gate))}
         self.words = [f"con1=fd:{FIRST},fd:{FIRST + 1}", f"con2=fd:{FIRST + 2},fd:{FIRST + 3}"]
-        # Whether the guest has not yet read all input that was typed since it last paused.
+        # Whether typed input or a new terminal size has arrived since the guest last continued.
         self._owed = False
         self._before: list[Any] = []
         self._escape = Escape()
@@ -166,12 +166,12 @@ class Terminal(Consoles):
         try:
             super().__exit__(*what)
         finally:
-            # A terminal that was closed no longer has settings.
+            # A terminal that was closed no longer has settings to restore.
             with suppress(termios.error):
                 termios.tcsetattr(self._keys, termios.TCSADRAIN, self._before)
 
     def _tell(self) -> None:
-        # A full pipe already contains enough notifications.
+        # If the pipe is full, the notifications in it are enough.
         with suppress(BlockingIOError):
             os.write(self._change, b"s")
 
@@ -179,7 +179,7 @@ class Terminal(Consoles):
         typed = b""
         while True:
             wanted = [self._said, self._changed, *([] if self.is_still else [self._gate])]
-            # Typed input waits here until the guest reads it.
+            # The terminal's input stays in the host's kernel until the guest has read the previous piece.
             wanted += [] if typed else [self._keys]
             ready, writable, _ = select.select(wanted, [self._typed] if typed else [], [])
             if self._said in ready:
@@ -211,13 +211,13 @@ class Terminal(Consoles):
         try:
             return os.read(self._keys, _PIECE_BYTES)
         except OSError as error:
-            # EIO is the error of read(2) for a terminal that was hung up.
+            # read(2) on a terminal that was hung up fails with EIO.
             if error.errno != errno.EIO:
                 raise
             return b""
 
     def _release(self) -> None:
-        """Let the guest continue, so its message must first be read completely."""
+        """Let the guest continue: read all of its message, so that the guest's write returns."""
         left = MESSAGE_BYTES
         while left and (piece := os.read(self._gate, left)):
             left -= len(piece)
@@ -225,8 +225,8 @@ class Terminal(Consoles):
 
 
 class Escape:
-    """Looks for `~.` at the beginning of a line of typed input, as ssh does. It ends the session even if the guest does
-    not respond.
+    """Searches typed input for `~.` at the beginning of a line, the escape sequence of ssh. This escape ends the
+    session even if the guest does not respond.
 
     At the beginning of a line, `~~` stands for one `~`.
     """

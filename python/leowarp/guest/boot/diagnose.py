@@ -17,7 +17,7 @@ from leowarp.guest.machine.host import MIB, free_space_bytes
 
 @dataclass(frozen=True)
 class _Sign:
-    """A text on the console, the error that it indicates, and what to do about it."""
+    """A text on the console, the error that the text indicates, and the remedy."""
 
     pattern: str
     error: type[LeowarpError]
@@ -31,10 +31,11 @@ _OTHER_PLACE = "set TMPDIR to a directory with more space (in a container: --shm
 _KILLED = "the guest was killed from outside (SIGKILL); usually this is the host's out-of-memory killer"
 _LESS_MEMORY = "dmesg | grep -i 'out of memory'; run fewer guests at a time (--jobs 1) or lower guest.memory"
 
-# This is long enough for a panic's reason and its context, and short enough for a terminal.
+# Number of last lines in a message: enough for a panic's reason and its context, and few enough for a terminal.
 LAST_WORDS = 12
 LONGEST_WORD = 200
-# These are the agent's lines for the host, and the registers, raw stack, code and call traces of a panic.
+# Lines that do not help a user: the agent's lines for the host, and the registers, raw stack, code and call traces of a
+# panic.
 _FOR_MACHINES = re.compile(
     r"^\s*$|^\s*leowarp: \{|reboot: Power down$|^(?:\[[ \d.]+\] ?)?"
     r"(?:\s*$|R[A-Z0-9]{2}: [0-9a-f]{16}|Stack:|Code: | [0-9a-f]{8,16} [0-9a-f]{8,16}|Call Trace:|\s*\[<[0-9a-f]+>\] )"
@@ -43,7 +44,7 @@ _FOR_MACHINES = re.compile(
 # The first match is the cause; later messages on the console are its consequences.
 _SIGNS = [
     _Sign(
-        # EPERM or ENOSYS for a single request means a filter that allows other requests.
+        # If ptrace fails only for one request (EPERM or ENOSYS), a seccomp filter probably forbids this request.
         r"ptrace: Operation not permitted|check_ptrace : expected SIGSTOP|"
         r"ptrace (set|get|continue)\b[^\n]*failed,[^\n]*errno = (1|38)\b",
         HostError,
@@ -59,8 +60,8 @@ _SIGNS = [
         "use leowarp's own kernel, or give --kernel the tree instead of a binary: then it is linked with "
         "guest/host/registers.c; Linux 6.13 and newer need no cure",
     ),
-    # ESRCH of ptrace(2), or a wait status of signal 9, means that the process is gone. The guest's own kernel ends its
-    # processes in other ways.
+    # ESRCH of ptrace(2), or a wait status of signal 9, means that the process is gone. The guest's kernel never ends
+    # its processes in a form that causes either error.
     _Sign(
         r"ptrace (set|get|continue)\b[^\n]*failed,[^\n]*errno = 3\b|"
         r"wait_stub_done : failed to wait for SIGTRAP,[^\n]*status = 0x9\b",
@@ -119,7 +120,7 @@ _OVERWRITTEN = (
     "look for a stack that overflows (a function that calls itself, large local arrays), or memory that your module "
     "writes beyond its end"
 )
-# Readable reasons for panics.
+# Known texts of panics, each with a readable explanation.
 _REASONS = (
     (r"Kernel mode signal 8\b", "a division by zero, or a quotient that does not fit"),
     (
@@ -134,13 +135,13 @@ _REASONS = (
 
 @dataclass(frozen=True)
 class Words:
-    """The last output of a guest, and what is needed to explain it.
+    """The last output of a guest, and further information that explains it.
 
     console: Latest output of the guest. A message ends with the last lines of this output.
-    console_file: File with the guest's complete output; None: the file is in a directory that is removed.
+    console_file: File with the guest's complete output; None if the file's directory will be removed.
     work: The guest's directory.
     modules: Names of the user's modules in the guest's kernel.
-    complaints: Earlier complaints of the guest's kernel (`complaints`), one sentence each.
+    complaints: Earlier complaints of the guest's kernel (module `complaints`), one sentence each.
     """
 
     console: str
@@ -153,11 +154,10 @@ class Words:
 def failure(returncode: int, agent_error: dict | None, words: Words) -> LeowarpError | None:
     """The error that explains the end of a guest; None if the guest ended well.
 
-    The agent's own error is used first, then the console, then the exit status. Each source is less specific than the
-    one before.
+    The agent's own error is used if there is one; otherwise the console; otherwise the exit status.
 
     returncode: Exit status of the kernel program; negative: the signal that ended it.
-    agent_error: The agent's own `{"error": ..., "hint": ...}`, which is the best source.
+    agent_error: The agent's own `{"error": ..., "hint": ...}`; None if the agent reported no error.
     Returns: HostError if this machine is the cause, otherwise GuestError; the caller raises it.
     """
     if agent_error is not None:
@@ -169,11 +169,12 @@ def failure(returncode: int, agent_error: dict | None, words: Words) -> LeowarpE
             return with_disk(sign.error, message, sign.hint, words)
     if panic := _PANIC.search(words.console):
         return with_disk(GuestError, *_of_panic(panic["what"].strip(), words), words)
-    # User Mode Linux ends with 0 after an out-of-memory kill as well as after a power-off. The console is therefore
-    # checked first.
+    # User Mode Linux ends with 0 after an out-of-memory kill as well as after a power-off. Text of the console
+    # therefore counts more than exit status 0.
     if returncode == 0:
         return None
-    # leowarp never kills a guest that it still watches: when its patience ends, it raises an error first.
+    # leowarp does not kill a guest that it still watches: when a guest exceeds a limit, leowarp first raises an error.
+    # So if a watched guest died of SIGKILL, another process or the host's kernel sent the signal.
     if returncode == -signal.SIGKILL:
         return HostError(_KILLED, hint=_LESS_MEMORY)
     if returncode == -signal.SIGSYS:
@@ -189,7 +190,7 @@ def failure(returncode: int, agent_error: dict | None, words: Words) -> LeowarpE
 
 
 def _of_panic(what: str, words: Words) -> tuple[str, str]:
-    """Message and hint for a panic: place in the code, reason, last output, and the module to check."""
+    """Message and hint for a panic; the message names the place in the code, the reason, and the last output."""
     fault = fault_in(words.console, words.modules)
     where = f" {fault.described(words.modules)}" if fault else with_loaded(words.modules)
     meaning = next((f"{meaning}: " for pattern, meaning in _REASONS if re.search(pattern, what)), "")
@@ -205,12 +206,12 @@ def _of_panic(what: str, words: Words) -> tuple[str, str]:
 
 
 def with_disk(error: type[LeowarpError], message: str, hint: str | None, words: Words) -> LeowarpError:
-    """The error itself, or an error about the disk if the disk is full, which is then the cause. In that case the
-    guest's own output may be incomplete.
+    """The error that the arguments describe; or, if the disk is full, an error about the full disk, which is then the
+    cause. With a full disk, the guest's own output may be incomplete.
 
     error: HostError or GuestError.
     message, hint: Text of the error, and its remedy.
-    words: The disk space of its `work` is checked.
+    words: The function checks the free space of the file system of `words.work`.
     """
     if free_space_bytes(words.work) < MIB:
         return HostError(
@@ -226,7 +227,7 @@ def with_last_words(message: str, words: Words) -> str:
 
     Returns: Several lines if the guest printed any lines meant for people.
     """
-    # Only the first complaint is named, because the others may be its consequence.
+    # Only the first complaint is named, because it may have caused the later ones.
     before = f"; before that, {words.complaints[0]}" if words.complaints else ""
     lines = last_words(words.console)
     if not lines:
@@ -238,7 +239,7 @@ def with_last_words(message: str, words: Words) -> str:
 
 def last_words(console: str) -> list[str]:
     """The last lines of a console, at most `LAST_WORDS`, for a person to read. The agent's messages to the host and a
-    panic's registers are left out. The first line that shows a cause is always included.
+    panic's registers are left out. The first line that shows a cause is always included, even if it is older.
 
     Returns: Lines cut at `LONGEST_WORD` characters.
 
@@ -247,7 +248,7 @@ def last_words(console: str) -> list[str]:
     """
     lines = [line.rstrip()[:LONGEST_WORD] for line in console.splitlines() if not _FOR_MACHINES.search(line)]
     tail = lines[-LAST_WORDS:]
-    # After its reason, a panic prints registers and a stack, often in more lines than are shown.
+    # A panic prints registers and a stack after its reason, often in more than `LAST_WORDS` lines.
     causes = [*(sign.pattern for sign in _SIGNS), _PANIC.pattern]
     cause = next((line for line in lines if any(re.search(pattern, line) for pattern in causes)), None)
     return tail if cause is None or cause in tail else [cause, *tail[1:]]

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Boots the guest kernel on a timeline, watches it, and collects its output.
 
-Nothing that differs between machines, users or days may reach the guest. Its command line, its environment and the
-names of its files are constants, and its directory is `/proc/self/cwd` (hostfs does not accept a relative name).
+The guest must not see anything that differs between machines, users or days. The guest's command line, its environment
+and the names of its files are therefore constants. The guest's directory is always named `/proc/self/cwd`, because
+hostfs does not accept a relative name.
 """
 
 import functools
@@ -42,11 +43,11 @@ from leowarp.guest.machine import host
 from leowarp.guest.machine.processor import Processor
 from leowarp.guest.setup.input import MODULES
 
-# The guest's wall clock at boot: 2000-01-01T00:00:00Z in ns. The value is constant, because host time would affect the
-# results.
+# The guest's wall clock at boot: 2000-01-01T00:00:00Z in ns. With this constant, results do not depend on the host's
+# time.
 GUEST_EPOCH_NS = 946_684_800_000_000_000
-# Sizes that the kernel would otherwise derive from its memory, which varies with the host's address layout. Over
-# several boots with mem=300M, MemTotal was 278 to 293 MB.
+# Table sizes of the kernel. By default the kernel derives them from MemTotal, which varies with the host's address
+# layout. Over several boots with mem=300M, MemTotal was 278 to 293 MB.
 TABLE_SIZES = (
     "thash_entries=4096 uhash_entries=1024 dhash_entries=16384 "
     "ihash_entries=8192 mhash_entries=1024 mphash_entries=1024"
@@ -58,7 +59,7 @@ class GuestProgress:
     """Progress of a guest.
 
     virtual_ns: Virtual time from the run's start; None while the network is being built.
-    cpu_s, wall_s: Processor time, and real time, since boot.
+    cpu_s, wall_s: Processor time and real time since boot, in s.
     """
 
     virtual_ns: int | None
@@ -68,13 +69,15 @@ class GuestProgress:
 
 @dataclass(frozen=True)
 class GuestResult:
-    """Results of a guest that ran to its end.
+    """Results of a guest that ran to the end of the run.
 
     out_dir: Directory of the record files (design/interfaces.md, section 5).
     end: Content of the guest's `end.json`.
-    cpu_s, wall_s: Processor time of the kernel program and of the guest's processes; real time from launch to end.
-    peak_memory_bytes: Largest resident size of the kernel program, including the guest's memory.
-    kernel_warnings: Complaints of the guest's kernel, one sentence each (`complaints`).
+    cpu_s, wall_s: Processor time of the kernel program and of the guest's processes; real time from launch to end. Both
+        in s.
+    peak_memory_bytes: Largest resident size of the kernel program. This size includes the memory that the guest's
+        programs use.
+    kernel_warnings: Complaints of the guest's kernel, one sentence each (module `complaints`).
     """
 
     out_dir: Path
@@ -85,12 +88,12 @@ class GuestResult:
     kernel_warnings: tuple[str, ...]
 
     def discard(self) -> None:
-        """Remove the guest's directory. Call this once its records are converted to Parquet."""
+        """Remove the guest's directory, once its records are converted to Parquet."""
         shutil.rmtree(self.out_dir.parent)
 
 
 def check(image: GuestImage, directory: Path, memory_bytes: int) -> list[host.Check]:
-    """All requirements of a run in `directory` on this machine, with the result of each check."""
+    """Check all requirements of a run in `directory` on this machine; return the result of each check."""
     _, place = host.memory_directory(memory_bytes, [directory])
     return [
         host.program(image.kernel, "the guest kernel"),
@@ -122,11 +125,11 @@ def drive(
     directory: Contains `in/` with `setup.json` and `events.bin`. The guest sees only this directory of the host, and
         writes to its subdirectory `out/`.
     console: File for everything that the guest prints.
-    duration_ns, seed, memory_bytes: The same as in the plan.
-    patience: Limits after which the guest counts as stuck.
-    consoles: Host ends of the guest's consoles except the first; nothing by default.
+    duration_ns, seed, memory_bytes: Values of the plan.
+    patience: Limits of time after which the guest counts as stuck.
+    consoles: Host ends of the guest's consoles except the first; by default these consoles are connected to nothing.
     on_warning: Called with each of the result's `kernel_warnings` at the end, even if the user ends the guest.
-    Raises HostError if the machine does not meet a requirement; one message names all of them.
+    Raises HostError if the machine does not meet a requirement; one message names all failed requirements.
     Raises GuestError if the guest panics, runs out of memory, hangs, or ends without `end.json`.
     """
     directory = prepared(image, directory, memory_bytes)
@@ -142,15 +145,14 @@ def drive(
 
 
 def prepared(image: GuestImage, directory: Path, memory_bytes: int) -> Path:
-    """The `directory`, prepared for the guest: all requirements are met, `out/` is empty, and the initramfs exists.
+    """Prepare `directory` for the guest and return it: check all requirements, empty `out/`, and write the initramfs.
 
-    Raises HostError if the machine does not meet a requirement; one message names all of them.
+    Raises HostError if the machine does not meet a requirement; one message names all failed requirements.
     """
     directory = directory.resolve()
     host.demand(check(image, directory, memory_bytes), "booting the guest")
     out = directory / "out"
-    # Records of an earlier guest are removed. They must not be mistaken for records of this guest, which may end
-    # without writing any.
+    # Records of an earlier guest are removed, because they would be mistaken for this guest's records if it wrote none.
     if out.exists():
         shutil.rmtree(out)
     out.mkdir()
@@ -160,29 +162,30 @@ def prepared(image: GuestImage, directory: Path, memory_bytes: int) -> Path:
 
 @functools.lru_cache(maxsize=1)
 def _initramfs(agent: Path, changed_ns: int) -> bytes:
-    """The archive with the agent that was last changed at `changed_ns`. A process uses the same archive for all its
-    runs."""
+    """The initramfs archive that contains `agent`. The archive is cached for all runs of a process; `changed_ns`, the
+    file's modification time, is part of the cache key."""
     return initramfs(agent)
 
 
 def command_line(memory_bytes: int, modules: bool = False, consoles: Sequence[str] = ()) -> list[str]:
     """The guest's kernel command line, which is the same on every machine for the same plan.
 
-    If `modules` of the user are loaded, the kernel prints function names for a fault. `consoles` are words for
-    connected consoles.
+    `modules`: whether modules of the user are loaded; the kernel then prints function names for a fault. `consoles`:
+    options for the connected consoles.
     """
     memory_mib = -(-memory_bytes // host.MIB)
     return [
         f"mem={memory_mib}M",
         "initrd=init.cpio",
-        # A constant name for the working directory, because the location of the run must not reach the guest.
+        # The name of the working directory is constant, because the guest must not see the run's location.
         "hostfs=/proc/self/cwd",
-        # If no name is given, the kernel makes a random one (mkstemp in make_umid, arch/um/os-Linux/umid.c).
+        # Without this option, the kernel makes a random name (mkstemp in make_umid, arch/um/os-Linux/umid.c).
         "umid=leowarp",
-        # Computing takes no virtual time, so that the host's speed has no effect (docs/concepts/virtual-time.md).
+        # With inf-cpu, computing takes no virtual time, so the host's speed has no effect
+        # (docs/concepts/virtual-time.md).
         "time-travel=inf-cpu",
         f"time-travel-start={GUEST_EPOCH_NS}",
-        # By default, each console except the first would be an xterm (CON_CHAN, arch/um/drivers/Kconfig).
+        # By default, each console except the first would open an xterm (CON_CHAN, arch/um/drivers/Kconfig).
         "con=null",
         "con0=null,fd:1",
         *consoles,
@@ -194,7 +197,7 @@ def command_line(memory_bytes: int, modules: bool = False, consoles: Sequence[st
 
 @dataclass(frozen=True)
 class Spent:
-    """State of a guest at its end, and the resources that it used.
+    """How a guest ended, and the resources that it used.
 
     returncode: Exit status of the kernel program; negative: the signal that ended it.
     peak_memory_bytes: Largest resident size of the kernel program.
@@ -207,9 +210,9 @@ class Spent:
 
 
 class Watched:
-    """One guest from boot to end.
+    """Watches one guest from boot to end.
 
-    `virtual_ns` is the last time that its agent reported, and `error` the agent's first error.
+    `virtual_ns` is the last time that the guest's agent reported, in ns; `error` is the agent's first error.
     """
 
     def __init__(
@@ -222,7 +225,7 @@ class Watched:
         patience: Patience,
         consoles: Consoles | None = None,
     ) -> None:
-        # A caller that interacts with a guest uses a directory that is removed at the end, so messages need not name
+        # A caller that passes its own consoles removes the guest's directory at the end. Messages must then not name
         # files in it.
         self._is_kept = consoles is None
         self._consoles = consoles or Consoles()
@@ -240,9 +243,9 @@ class Watched:
         self.error: dict | None = None
 
     def run(self, seed: int, memory_bytes: int) -> Spent:
-        """Boot the guest and wait for its end, whatever the end is.
+        """Boot the guest and wait for its end, whether it succeeds or fails.
 
-        Raises GuestError if the guest had to be ended, because it made no progress or printed without end.
+        Raises GuestError if leowarp ended the guest, because the guest made no progress or printed too much.
         """
         began = time.monotonic()
         with self._consoles, self._boot(seed, memory_bytes) as child, closing(Console(self._console_file)) as console:
@@ -254,22 +257,22 @@ class Watched:
             self._console_text = console.text()
         self._consoles.check()
         assert child.returncode is not None
-        # wait4 counts the kernel program to the last tick, with all processes that it waited for. Other processes are
-        # counted as last seen.
+        # `rusage` (from wait4) counts the kernel program and all processes that it waited for, up to the last tick. For
+        # other processes, the processor time at their last sample is added (`left_s`).
         cpu_s = max(rusage.ru_utime + rusage.ru_stime, usage.main_s + usage.reaped_s) + left_s
         return Spent(child.returncode, cpu_s, time.monotonic() - began, rusage.ru_maxrss * 1024)
 
     def _boot(self, seed: int, memory_bytes: int) -> Child:
         directory, _ = host.memory_directory(memory_bytes, [self._work])
         environment = {
-            # The kernel makes ~/.uml/ for its own files, and aborts if it cannot. Its home is therefore a directory of
-            # the run, so that no files are left behind.
+            # The kernel makes a directory ~/.uml/ for its own files, and aborts if it cannot. HOME is therefore a
+            # directory of the run, so that no files remain elsewhere.
             "HOME": ".",
             # The kernel makes its memory file here. The file is sparse, so only memory in use takes space.
             "TMPDIR": str(directory),
             "LEOWARP_SEED": str(seed),
-            # This is needed for kernels without guest/host/rseq.c: glibc would register a restartable sequence, and the
-            # host would then kill each guest process that has lost its memory.
+            # GLIBC_TUNABLES is for kernels without guest/host/rseq.c. In these kernels glibc would register a
+            # restartable sequence (rseq), and the host would kill each guest process whose memory is unmapped.
             "GLIBC_TUNABLES": "glibc.pthread.rseq=0",
         }
         words = command_line(memory_bytes, bool(self._modules), self._consoles.words)
@@ -279,21 +282,23 @@ class Watched:
     def _wait(self, child: Child, console: Console, began: float) -> Usage:
         stuck, usage = Standstill(self._patience), Usage(child.pid)
         memory = GuestMemory(child.pid, self._image.symbols)
-        # A flood of messages takes no virtual time, and would fill the disk before the virtual clock advances.
+        # Printing takes no virtual time, so a flood of messages could fill the disk while the virtual clock does not
+        # advance.
         limit_bytes = CONSOLE_LIMIT_BYTES + CONSOLE_BYTES_PER_VIRTUAL_S * self._duration_ns // 10**9
         with closing(Processor()) as processor:
-            # This is done before the kernel starts a process of the guest, because children inherit their allowed
-            # processor.
+            # The processor is set before the kernel starts a process of the guest, because children inherit their
+            # parent's allowed processors.
             processor.keep([child.pid])
-            # A short guest is sampled during its start, too, because wait4 does not count its processes.
+            # During its first 0.5 s a guest is sampled more often. Otherwise the processes of a short guest, which
+            # wait4 does not count, would be missed.
             while not child.has_ended(0.03 if time.monotonic() - began < 0.5 else 0.1):
                 self._hear(console)
                 self._consoles.check()
                 now = time.monotonic()
                 cpu_s = usage.sample()
                 if self._consoles.is_still:
-                    # While the guest waits for its user, the limits of `patience` do not apply: the user may take all
-                    # day.
+                    # While the guest waits for its user, the limits of `patience` do not apply, because a user may take
+                    # any time.
                     stuck = Standstill(self._patience)
                     continue
                 if processor.starved(now, cpu_s):
@@ -310,7 +315,8 @@ class Watched:
     def _stood_still(
         self, why: str, stuck: Standstill, child: Child, memory: GuestMemory, console: Console
     ) -> GuestError:
-        # The output is read before the kernel prints its position, which is a panic but not the cause.
+        # The console is read before the kernel is made to print its position: that print is a panic, which is not the
+        # cause.
         words = self._words(console.text())
         message, hint = message_and_hint(why, memory.running_program(), stuck.calls, memory.calls())
         is_in_kernel = stuck.is_in_kernel
@@ -340,7 +346,7 @@ class Watched:
         return diagnose.Words(console, kept, self._work, self._modules, complaints)
 
     def tell(self, on_warning: Callable[[str], None]) -> None:
-        """Pass the kernel's complaints to `on_warning`."""
+        """Call `on_warning` with each complaint of the guest's kernel."""
         for sentence in self._complaints.sentences():
             on_warning(sentence)
 
@@ -350,10 +356,10 @@ class Watched:
         return GuestResult(out, end, spent.cpu_s, spent.wall_s, spent.peak_memory_bytes, complaints)
 
     def ending(self, spent: Spent) -> dict:
-        """The guest's `end.json`.
+        """Content of the guest's `end.json`, as a dict.
 
-        Raises LeowarpError if the guest did not end well. The message is the agent's own error, the meaning of console
-            and exit status, or the virtual time that the guest reached.
+        Raises LeowarpError if the guest did not end well. The error is the agent's own message, or follows from the
+            console and the exit status; otherwise it gives the virtual time that the guest reached.
         """
         words = self._words(self._console_text)
         error = diagnose.failure(spent.returncode, self.error, words)
@@ -368,10 +374,10 @@ class Watched:
 
 
 def end_of(out: Path) -> dict:
-    """The `end.json` in a run's output.
+    """The content of the `end.json` in a run's output.
 
-    Raises FileNotFoundError if the guest ended without one.
-    Raises GuestError if the file is not JSON, or does not confirm that the run is sound.
+    Raises FileNotFoundError if the guest ended without writing `end.json`.
+    Raises GuestError if the file is not JSON, or does not say that the run ended without an error.
     """
     try:
         end = json.loads((out / "end.json").read_text())

@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts guest kernels for a thread of leowarp. It is called as `python -I -S launch.py PARENT_PID`, with a socket as
-standard input.
+"""Starts guest kernels for a thread of leowarp. leowarp calls it as `python -I -S launch.py PARENT_PID`, with a socket
+as standard input.
 
-The launcher is a separate program, because subprocess' `preexec_fn` may deadlock in a parent with threads (Arrow has
-some). For each request, the launcher makes a child of its own parent. The child writes its process id to a pipe and
-becomes the kernel. The host's accounting of a process begins at its clone and continues through `exec`, including peak
-memory (`exec_mmap`, fs/exec.c). A clone of this small program starts at its 10 MB; a clone of leowarp would start at
-hundreds of MB. One launcher serves all guests of the thread, because Python takes 20 ms to start.
+The launcher is a separate program, because subprocess' `preexec_fn` may deadlock in a process with threads, and Arrow
+starts threads in leowarp. For each request, the launcher clones itself. The new process is a child of leowarp, the
+launcher's parent. This child writes its process id to a pipe and then runs the kernel by `exec`. The host accounts a
+process's resources from its clone on. `exec` does not reset the account, including peak memory (`exec_mmap`,
+fs/exec.c). A clone of this small program starts with a peak memory of 10 MB; a clone of leowarp would start with
+hundreds of MB. One launcher starts all guests of a thread, because starting Python takes 20 ms.
 
-The kernel dies with its parent, whatever kills the parent, even `kill -9`. The guest's own processes die with the
-kernel once it has set PTRACE_O_EXITKILL. If the kernel dies earlier, the host leaves these processes stopped for ever
-(`start_ptraced_child` of arch/um/os-Linux/start_up.c, and the first instants of each process). So when a kernel has
-ended, the launcher ends the remaining processes of its guest. The launcher outlives its parent to do this.
+The kernel dies with leowarp, its parent, even if leowarp is killed by `kill -9`. The guest's processes die with the
+kernel, once the kernel has set PTRACE_O_EXITKILL for them. If the kernel dies before it has set this option, the host
+leaves the process stopped for ever (`start_ptraced_child` of arch/um/os-Linux/start_up.c, and the first instants of
+each process). So when a kernel has ended, the launcher kills the remaining processes of its guest. The launcher
+therefore runs until the last guest has ended, even if leowarp has died.
 
-A request is a JSON object: `command`, `directory`, `environment`, and `numbers`. `numbers` is a list of the kernel's
-numbers for further descriptors. In the request, these descriptors follow those of the kernel's output and of the pipe.
+A request is a JSON object: `command`, `directory`, `environment`, and `numbers`. `numbers` lists, for each further
+descriptor, its number in the kernel's process. The request's descriptors are, in this order: the kernel's output, the
+pipe, and the further descriptors.
 """
 
 import contextlib
@@ -35,7 +38,8 @@ MOST_BYTES, MOST_DESCRIPTORS = 1 << 17, 64
 
 
 def main(parent_pid: int) -> None:
-    """Start guests on request. Return when the socket is closed or the parent is gone, and all guests have ended.
+    """Start a guest for each request. Return when the socket is closed or the parent has died, and all guests have
+    ended.
 
     Raises OSError if the parent is already gone.
     """
@@ -71,12 +75,12 @@ def main(parent_pid: int) -> None:
 
 
 def start(libc: ctypes.CDLL, parent_pid: int, request: dict, given: list[int]) -> "tuple[int | None, int]":
-    """Start a guest's kernel as a child of `parent_pid`. Return its process id (None if it could not be started) and a
-    descriptor for its end.
+    """Start a guest's kernel as a child of `parent_pid`. Return the kernel's process id (None if it could not be
+    started), and a descriptor that becomes readable when the kernel ends.
 
-    An error of the host is written to the guest's output, which is the first of the descriptors `given`.
+    An error of the host is written to the guest's output, the first descriptor in `given`.
     """
-    # os.fork would make a child of this process, but wait4 in leowarp only accepts leowarp's own children.
+    # os.fork would make the process a child of the launcher, but wait4 in leowarp only accepts leowarp's own children.
     ended = ctypes.c_int()
     pid = libc.syscall(SYS_CLONE, CLONE_PARENT | CLONE_PIDFD | signal.SIGCHLD, 0, ctypes.byref(ended), 0, 0)
     if pid > 0:
@@ -93,27 +97,26 @@ def start(libc: ctypes.CDLL, parent_pid: int, request: dict, given: list[int]) -
 
 
 def become(libc: ctypes.CDLL, parent_pid: int, request: dict, output: int, pipe: int, *others: int) -> None:
-    """Turn this process into the kernel."""
-    # The process id is sent before anything else, so that an interrupted leowarp ends exactly the process that has
-    # reported its id.
+    """Run the kernel in this process, by exec."""
+    # The process id is sent before anything else, so that leowarp, if interrupted, can still end this process.
     os.write(pipe, str(os.getpid()).encode())
     # The session and its process group later identify the remaining processes of a guest.
     os.setsid()
-    # The setting is kept across exec for a program without set-user-ID (prctl(2)).
+    # The death signal survives exec of a program without set-user-ID (prctl(2)).
     if libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
-    # The parent may have died before the call above.
+    # If the parent died before the call of prctl, the signal will never come.
     if os.getppid() != parent_pid:
         os._exit(1)
     os.chdir(request["directory"])
-    # Without randomisation, MemTotal of the guest is equal at each boot. Containers may forbid this call (EPERM). A
-    # failure is harmless: the command line and the agent set the buffers and table sizes that would otherwise follow
-    # from MemTotal.
+    # Without address randomisation, the guest's MemTotal is the same at each boot. A container may forbid this call
+    # (EPERM). A failure is harmless: the command line and the agent set all buffers and table sizes that depend on
+    # MemTotal.
     libc.personality(ADDR_NO_RANDOMIZE)
     standard = [os.open(os.devnull, os.O_RDONLY), output, output]
     for own, number in [*zip(standard, range(3), strict=True), *zip(others, request["numbers"], strict=True)]:
         os.dup2(own, number)
-    # exec closes all other open descriptors.
+    # All other open descriptors are closed by exec.
     os.execve(request["command"][0], request["command"], request["environment"])
 
 

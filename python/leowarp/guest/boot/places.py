@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The position of the guest's kernel in its code, found from its output: registers, call traces, loaded modules.
+"""Finds where in its code the guest's kernel was, from its output: registers, call traces, loaded modules.
 
 The formats are those of Linux 6.12 (arch/x86/um/sysrq_64.c, arch/um/kernel/sysrq.c, kernel/module/main.c). The output
 contains symbols from kallsyms, so every function of the kernel and of modules has a name.
@@ -15,17 +15,16 @@ from dataclasses import dataclass
 # the names of copies.
 SYMBOL = r"(?P<function>\w+)[\w.]*\+0x[0-9a-f]+/0x[0-9a-f]+(?: \[(?P<module>\w+)[^\]]*\])?"
 CALL = re.compile(rf"\[<[0-9a-f]+>\] (?:\? )?{SYMBOL}")
-"""A line of a call trace. "?" means that the address was found on the stack, where it may remain from an earlier
-call."""
+"""A line of a call trace. A "?" marks an address that was found on the stack and may remain from an earlier call."""
 
 _REGISTER = re.compile(rf"\bRIP: [0-9a-f]+:(?:{SYMBOL}|(?P<address>0x[0-9a-f]+))?")
-# User Mode Linux uses the BUG() of asm-generic.
+# Format of BUG() in asm-generic, which User Mode Linux uses.
 _BUG = re.compile(r"BUG: failure at (?P<file>\S+):(?P<line>\d+)/(?P<function>\w+)\(\)!")
 
 
 @dataclass(frozen=True)
 class Place:
-    """A function of the kernel or of a module."""
+    """A function of the kernel or of a module, found in a call trace or a register."""
 
     function: str
     module: str | None = None
@@ -36,11 +35,11 @@ class Place:
 
 @dataclass(frozen=True)
 class Fault:
-    """A kernel's report of its position.
+    """The position at which a kernel reported a fault.
 
     at: Function, file and line, or address, as used in a message: "in tcp_ack", "at my_cc.c:9 in my_ssthresh".
-    module: The module that contains this place.
-    caller: The first function of a module in the call trace, if there is a trace; excludes `at` itself.
+    module: The module that contains `at`; None for the kernel itself.
+    caller: The first function of a module in the call trace, other than `at`; None if there is no such function.
     """
 
     at: str
@@ -49,11 +48,11 @@ class Fault:
 
     @property
     def culprit(self) -> str | None:
-        """The module to check first, if the output names one."""
+        """The module that the user should check first; None if the output names no module."""
         return self.module or (self.caller.module if self.caller else None)
 
     def described(self, loaded: Sequence[str] = ()) -> str:
-        """The fault as text for a message. If the output names no module, the text names the `loaded` ones."""
+        """Text of the fault for a message. If the output names no module, the text names the modules in `loaded`."""
         if self.caller is not None:
             return f"{self.at}, with {self.caller} in its call trace"
         return self.at if self.module is not None else self.at + with_loaded(loaded)
@@ -69,7 +68,7 @@ def with_loaded(modules: Sequence[str]) -> str:
 
 
 def place_of(match: re.Match[str]) -> Place:
-    """Function and module of a match of `SYMBOL`."""
+    """Function and module that a match of `SYMBOL` contains."""
     return Place(match["function"], match["module"])
 
 
@@ -81,12 +80,12 @@ def caller_in(text: str, at: Place | None = None) -> Place | None:
 
 
 def fault_in(console: str, modules: Sequence[str] = ()) -> Fault | None:
-    """The kernel's position when it printed its registers or met BUG().
+    """The kernel's position when it printed its registers or executed BUG().
 
-    console: The kernel's output. If the output contains several faults, the first counts, because the others are its
-        consequence.
+    console: The kernel's output. If the output contains several faults, the first is used, because it may have caused
+        the later ones.
     modules: Names of the user's modules, one C file each.
-    Returns: None if the kernel printed neither.
+    Returns: The fault; None if the kernel printed neither registers nor a BUG.
     """
     if bug := _BUG.search(console):
         module = next((name for name in modules if bug["file"] == f"{name}.c"), None)

@@ -3,7 +3,7 @@ import pytest
 
 from leowarp.guest.boot.places import fault_in
 
-# This is output of show_regs, extended by guest/faults/where.c.
+# Output of the kernel's show_regs, with the lines that guest/faults/where.c adds.
 REGISTERS = """\
 Modules linked in: mine(O)
 Pid: 0, comm: swapper Tainted: G           O       6.12.117
@@ -31,7 +31,7 @@ Call Trace:
         (REGISTERS.format(rip="\ufffd"),
          "in a place that it could not print: its stack overflowed, or memory was overwritten, "
          "with the module mine loaded", None),
-        # The first fault is the cause of the others.
+        # The first fault is used, because it caused the second.
         (REGISTERS.format(rip="my_ssthresh+0x14/0x20 [mine]") + REGISTERS.format(rip="panic+0x1/0x2"),
          "in my_ssthresh of the module mine", "mine"),
         ("BUG: failure at mine.c:9/my_ssthresh()!\n", "at mine.c:9 in my_ssthresh of the module mine", "mine"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decides when a guest counts as stuck, and finds the position of its kernel at that time."""
+"""Decides when a guest counts as stuck, and finds where in its code the stuck kernel is."""
 
 from __future__ import annotations
 
@@ -16,24 +16,25 @@ from leowarp.guest.machine.own_time import OwnTime
 from leowarp.guest.machine.system_calls import Calls, polling
 
 LOOKS = 500
-"""Maximum number of instruction samples of a stuck kernel; sampling stops at the first one in a module. If a loop
-spends 1 % of its time in the module, this number finds it with a probability of 99 %."""
+"""Maximum number of samples of a stuck kernel's instruction pointer; sampling stops at the first instruction in a
+module. If a loop spends 1 % of its time in the module, 500 samples find the module with a probability of 99 %."""
 BETWEEN_LOOKS_S = 0.001
 SIGNALS = 5
-"""Number of times that SIGSEGV is sent to a kernel before leowarp gives up."""
+"""Maximum number of SIGSEGVs that leowarp sends to make the kernel print its position."""
 ANSWER_S = 1.0
-"""Limit of the kernel's own time (`OwnTime`) until the kernel has printed its answer, a few lines."""
+"""Processor time (`OwnTime`), in s, in which the kernel must print its position; the output is only a few lines."""
 
 
 @dataclass(frozen=True)
 class Patience:
     """Limits after which a guest counts as stuck.
 
-    frozen_cpu_s: Processor seconds without any progress of virtual time. With ``time-travel=inf-cpu``, a program
-        that neither sleeps nor reads the clock stops virtual time for good (docs/concepts/virtual-time.md).
-    asleep_s: Seconds during which all its processes slept, without any processor time; waiting for a processor or the
-        disk does not count.
-    silent_virtual_s: Virtual seconds without a message of the agent.
+    frozen_cpu_s: Processor seconds that the guest may use while virtual time does not advance. With
+        ``time-travel=inf-cpu``, a program that neither sleeps nor reads the clock stops virtual time for good
+        (docs/concepts/virtual-time.md).
+    asleep_s: Seconds during which all the guest's processes sleep. Waiting for a processor or for the disk does not
+        count.
+    silent_virtual_s: Virtual seconds without a message from the agent.
     """
 
     frozen_cpu_s: float = 60.0
@@ -45,11 +46,11 @@ class Patience:
 class Sample:
     """A sample of a guest's state.
 
-    asleep_s, cpu_s: Totals over all processes of the guest so far.
-    kernel_cpu_s: Processor time of the guest's kernel alone.
+    asleep_s, cpu_s: Seconds asleep and processor seconds so far, both as defined in `Patience`.
+    kernel_cpu_s: Processor time of the kernel program alone.
     clock_ns: Virtual time since boot; None: unknown.
-    heard_ns: The time of the run in the agent's latest message.
-    calls: System calls of its programs; None: unknown.
+    heard_ns: Virtual time in the agent's latest message.
+    calls: Number of system calls of the guest's programs; None: unknown.
     """
 
     asleep_s: float
@@ -80,12 +81,12 @@ class Standstill:
         self.calls: Calls | None = None
 
     def judge(self, now: Sample) -> str | None:
-        """Reason why the guest counts as stuck, or None. If the clock is not readable, the times in the agent's
-        messages are used instead."""
+        """Reason why the guest counts as stuck; None if it makes progress. If the virtual clock cannot be read from
+        memory, the times in the agent's messages are used."""
         # A stripped kernel has no symbols, so its clock cannot be read from memory.
         clock_ns = now.clock_ns if now.clock_ns is not None else now.heard_ns
-        # The agent reports once per virtual second. A kernel whose clock advances while its only program is dead
-        # reports nothing.
+        # The agent sends a message once per virtual second. If the agent is dead, the clock may advance, but no
+        # messages come.
         if now.heard_ns != self._heard_ns:
             self._heard_ns, self._clock_at_word_ns = now.heard_ns, clock_ns or 0
         if self._last is None or clock_ns != self._clock_ns or now.calls != self._last.calls:
@@ -108,9 +109,10 @@ class Standstill:
 
     @property
     def is_in_kernel(self) -> bool | None:
-        """Whether the kernel itself uses the processor. If not, a program computes or makes system calls in a loop.
+        """Whether the kernel itself, and not a program, uses the processor. If False, a program computes or makes
+        system calls in a loop.
 
-        None if this is unknown, because virtual time advances, or because calls are not recorded.
+        None if virtual time advances, or if the kernel does not record system calls.
         """
         assert self._last is not None
         is_busy = self._last.kernel_cpu_s - self._kernel_cpu_at_life_s > self._patience.frozen_cpu_s / 2
@@ -118,11 +120,13 @@ class Standstill:
 
 
 def make_kernel_tell(child: Child, has_modules: bool) -> None:
-    """Make a guest's kernel that computes without end print its position with function names. This ends the guest.
+    """Make a guest's kernel print its position with function names while it is in an endless loop. The kernel then
+    panics, which ends the guest.
 
-    User Mode Linux treats an external SIGSEGV as a bad address at the current instruction. It prints its registers and
-    panics (segv, arch/um/kernel/trap.c). If the kernel had page tables to write or was copying from a process, it
-    attributes the signal to that work and continues. Then the signal is sent again.
+    User Mode Linux handles a SIGSEGV from outside like an access to a bad address by the current instruction. The
+    kernel then prints its registers and panics (segv, arch/um/kernel/trap.c). If the kernel is writing page tables or
+    copying from a process at that moment, it attributes the signal to this work and continues. In this case the signal
+    is sent again.
 
     child: A child of this process.
     has_modules: Whether to wait for an instruction of a module, because a module's loop may spend most of its time in
@@ -140,10 +144,10 @@ def make_kernel_tell(child: Child, has_modules: bool) -> None:
 
 
 def _stopped_in_module(pid: int) -> bool:
-    """Stop the kernel, at an instruction of a module if possible; False: the kernel has ended."""
+    """Stop the kernel by SIGSTOP, if possible at an instruction of a module. Returns False if the kernel has ended."""
     for look in range(LOOKS):
         os.kill(pid, signal.SIGSTOP)
-        # An ended process is left to its reaper.
+        # WNOWAIT leaves an ended process for `Child.reap`.
         state = os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
         if state is None or state.si_code != os.CLD_STOPPED:
             return False
@@ -157,24 +161,24 @@ def _stopped_in_module(pid: int) -> bool:
 def _is_in_module(pid: int) -> bool:
     """Whether a stopped kernel is at an instruction outside its own program. Only modules have code there."""
     with suppress(OSError), open(f"/proc/{pid}/syscall") as file, open(f"/proc/{pid}/maps") as maps:
-        # The fields are those of proc(5): the number (-1 outside a system call), and at the end stack pointer and
-        # program counter.
+        # In proc(5), the first field is the system call's number (-1 outside a system call); the last two are stack
+        # pointer and program counter.
         instruction, program = int(file.read().split()[-1], 16), os.readlink(f"/proc/{pid}/exe")
         for line in maps:
-            # The fields are: range, access, offset, device, inode, and the file's name.
+            # Fields of a line: range, access, offset, device, inode, and the file's name.
             words = line.split(maxsplit=5)
             begin, end = (int(word, 16) for word in words[0].split("-"))
             if begin <= instruction < end:
-                # [vdso] is code of the host, not of a module
+                # [vdso] is code that the host maps, not a module
                 return len(words) < 6 or not words[5].startswith((program, "["))
     return False
 
 
 def message_and_hint(why: str, program: str | None, then: Calls | None, now: Calls | None) -> tuple[str, str]:
-    """Message about a guest with a program that stops virtual time.
+    """Message and hint about a guest in which a program stops virtual time.
 
-    program: The guest's program on its processor.
-    then, now: System calls up to the last advance of virtual time, and up to now.
+    program: Name of the program that runs on the guest's processor.
+    then, now: System calls until virtual time last advanced, and until the present.
     """
     made, hint = polling(then, now)
     culprit = f"; the program on its processor: {program}" if program else ""
@@ -182,7 +186,7 @@ def message_and_hint(why: str, program: str | None, then: Calls | None, now: Cal
 
 
 def message_and_hint_of_kernel(why: str, fault: Fault | None, modules: Sequence[str]) -> tuple[str, str]:
-    """Message about a guest whose kernel computes endlessly.
+    """Message and hint about a guest whose kernel is in an endless loop.
 
     fault: The position of the kernel; None if the kernel did not print it.
     modules: Names of the user's modules in the kernel.

@@ -17,7 +17,8 @@ def test_a_clock_that_moves_is_no_standstill():
 
 
 def test_a_frozen_clock_counts_processor_time_not_wall_time():
-    # The guest does not run for long, and then works a little: only the work counts towards patience.
+    # The guest waits for a long real time, and then uses a little processor time. Only the processor time counts
+    # towards `frozen_cpu_s`.
     assert judged([(0, 0, S, None), (90, 5, S, None), (95, 9.9, S, None)]) == [None] * 3
     assert "virtual time stopped at 1 s after boot" in judged([(0, 0, S, None), (9, 10.1, S, None)])[-1]
 
@@ -28,7 +29,7 @@ def test_a_guest_that_sleeps_and_uses_no_processor_time():
 
 
 def test_a_guest_that_gets_no_processor_is_not_stuck():
-    # This is a day without a tick and without sleep.
+    # For a day of samples, the guest neither gets processor time nor sleeps.
     assert judged([(7, 1, S, None)] * 86_400) == [None] * 86_400
 
 
@@ -44,7 +45,8 @@ def test_without_a_clock_the_words_of_the_agent_stand_for_it():
 
 
 def is_in_kernel(samples: list[tuple[float, float, int, int | None]]) -> bool | None:
-    """The items are total and kernel processor time, virtual time, and the number of system calls."""
+    """Each sample has total processor time, the kernel's processor time, virtual time, and the number of system
+    calls."""
     standstill = Standstill(PATIENCE)
     for cpu_s, kernel_cpu_s, clock_ns, count in samples:
         calls = None if count is None else Calls(count, ())
@@ -54,12 +56,12 @@ def is_in_kernel(samples: list[tuple[float, float, int, int | None]]) -> bool | 
 
 def test_a_kernel_that_computes_is_no_program_that_computes_or_calls_it_again_and_again():
     assert is_in_kernel([(t, t, S, 7) for t in range(12)])
-    # The loop takes most of the time; a stopped process takes none.
+    # The kernel's loop uses most of the processor time; a stopped process uses none.
     assert is_in_kernel([(t, 0.9 * t, S, 7) for t in range(12)])
     assert not is_in_kernel([(t, 0, S, 7) for t in range(12)])
     assert not is_in_kernel([(t, t, S, 7 + t) for t in range(12)])
     assert not is_in_kernel([(t, t, t * S, 7) for t in range(12)])
-    # The program made this call before it began to compute.
+    # The program made the eighth call before it began to compute.
     assert is_in_kernel([(0, 0, S, 7), *((t, t, S, 8) for t in range(1, 12))])
     # The first kernel does not record calls. The clock of the second advances without a message of the agent.
     assert is_in_kernel([(t, t, S, None) for t in range(12)]) is None

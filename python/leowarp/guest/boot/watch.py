@@ -12,8 +12,8 @@ from leowarp.guest.machine import system_calls
 from leowarp.guest.machine.own_time import OwnTime, look_at
 
 CONSOLE_KEPT_BYTES = 64 * 1024
-# A guest prints a line of about 30 bytes per virtual second, and its last words. A larger output means that something
-# is wrong.
+# A guest prints about 30 bytes per virtual second, and some lines at its end. A guest that prints more than this limit
+# has a fault.
 CONSOLE_LIMIT_BYTES = 16 << 20
 CONSOLE_BYTES_PER_VIRTUAL_S = 64
 # TASK_COMM_LEN of the kernel (include/linux/sched.h)
@@ -23,8 +23,8 @@ _COMM_BYTES = 16
 class GuestMemory:
     """The guest kernel's own variables, read through /proc/PID/mem.
 
-    The kernel is not position independent, so `nm` gives the addresses. Without symbols (in a user's stripped kernel),
-    every query returns None.
+    The kernel is linked at fixed addresses, so `nm` gives the addresses of its variables. If the user's kernel is
+    stripped, the addresses are unknown, and every method returns None.
     """
 
     def __init__(self, pid: int, symbols: dict[str, int]) -> None:
@@ -33,15 +33,15 @@ class GuestMemory:
         self._comm_offset: int | None = None
 
     def clock_ns(self) -> int | None:
-        """Virtual time since boot in ns; None if it is unknown (no symbol, or the guest has ended)."""
+        """Virtual time since boot in ns; None if it cannot be read (no symbol, or the guest has ended)."""
         # The variable is static in arch/um/kernel/time.c. It is the virtual clock itself, so it can be read even if the
         # guest reports nothing.
         return self._word("time_travel_time")
 
     def running_program(self) -> str | None:
-        """Name of the task that is on the guest's processor now, at most 15 characters; None if unknown."""
-        # The array has one entry because there is one processor. Its only member is the running task (struct cpu_task,
-        # arch/um/kernel/process.c).
+        """Name of the task that runs on the guest's processor, at most 15 characters; None if it cannot be read."""
+        # The array has one entry, because the guest has one processor. The entry's only member is the running task
+        # (struct cpu_task, arch/um/kernel/process.c).
         task = self._word("cpu_tasks")
         offset = self._offset_of_name()
         if not task or offset is None:
@@ -50,15 +50,15 @@ class GuestMemory:
         return name.split(b"\0")[0].decode("ascii", "replace") if name else None
 
     def calls(self) -> system_calls.Calls | None:
-        """System calls of the guest's programs since boot; None if unknown."""
+        """System calls of the guest's programs since boot; None if they cannot be read."""
         if system_calls.SYMBOL not in self._symbols:
             return None
         raw = self._read(self._symbols[system_calls.SYMBOL], system_calls.SIZE_BYTES)
         return system_calls.calls_in(raw) if raw and len(raw) == system_calls.SIZE_BYTES else None
 
     def _offset_of_name(self) -> int | None:
-        # The layout of task_struct depends on the configuration. The first task is called "swapper", which reveals the
-        # offset of the name.
+        # The layout of task_struct depends on the configuration. The first task is called "swapper"; the position of
+        # this word in `init_task` is the offset of a task's name.
         if self._comm_offset is None and "init_task" in self._symbols:
             task = self._read(self._symbols["init_task"], 8192) or b""
             place = task.find(b"swapper\0")
@@ -66,7 +66,7 @@ class GuestMemory:
         return self._comm_offset
 
     def _word(self, symbol: str) -> int | None:
-        """A variable of 64 bits, or None."""
+        """The value of a 64-bit variable of the guest kernel; None if it cannot be read."""
         if symbol not in self._symbols:
             return None
         raw = self._read(self._symbols[symbol], 8)
@@ -75,20 +75,20 @@ class GuestMemory:
     def _read(self, address: int, size_bytes: int) -> bytes | None:
         """Bytes of the guest kernel's memory, or None if they cannot be read."""
         try:
-            # Unbuffered, because a buffer would read 8 kB from the address on, and not all of it may be mapped.
+            # The file is unbuffered: a buffer would read 8 kB from the address on, and some of it may not be mapped.
             with open(self._path, "rb", buffering=0) as memory:
                 memory.seek(address)
                 return memory.read(size_bytes)
         except (OSError, ValueError):
-            return None  # The process has ended, or the host forbids access, so the value is unknown.
+            return None  # The process has ended, or the host forbids access.
 
 
 @dataclass
 class Usage:
     """Processor time of the guest and of its processes, from /proc, and the time during which all of them slept.
 
-    A guest's processes are children of the kernel program. It waits only for those that end before it does. `wait4`
-    counts the processes that the kernel program waited for, but not the others.
+    A guest's processes are children of the kernel program. The kernel program waits only for children that end before
+    it does. `wait4` on the kernel program therefore does not count other children.
 
     main_s, reaped_s: Processor time of the kernel program, and of the processes that it waited for, at the last sample.
     children_s: Processor time of each other process, by process id.
@@ -105,8 +105,8 @@ class Usage:
     def sample(self) -> float:
         """Take a new sample; return the total so far in CPU seconds."""
         before, looks = None, {}
-        # A process that the kernel program waits for between two readings would be missed, or counted twice. Once the
-        # program has ended, the processes are no longer its children.
+        # A process that the kernel program reaps between two readings would be missed or counted twice; the sample is
+        # then repeated. Once the kernel program has ended, the guest's processes are no longer its children.
         while (main := look_at(self.pid)) and not main.has_ended:
             if before and main.reaped_s == before.reaped_s:
                 self.main_s, self.reaped_s = main.cpu_s, main.reaped_s
@@ -122,10 +122,10 @@ class Usage:
         return self.main_s + self.reaped_s + sum(self.children_s.values())
 
     def left_s(self) -> float:
-        """Processor time that `wait4` does not count for a kernel program: that of processes for which the program did
-        not wait, at their last sample.
+        """Processor time that `wait4` does not count for a kernel program: the time of processes that it did not wait
+        for, up to their last sample.
 
-        The program must have ended and not been reaped.
+        Call this method after the program has ended and before it is reaped.
         """
         main = look_at(self.pid)
         waited_for_s = main.reaped_s - self.reaped_s if main else 0.0
@@ -151,8 +151,8 @@ def members_of_session(session: int) -> list[int]:
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
-                # Fields 3 to 6 of proc(5) are state, parent, process group and session. These fields follow a name that
-                # may contain anything.
+                # Fields 3 to 6 of proc(5) are state, parent, process group and session. Field 2, the name, may contain
+                # any character, so the line is split after its closing bracket.
                 fields = Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)[1].split()
             except (FileNotFoundError, ProcessLookupError):
                 continue
@@ -171,15 +171,15 @@ class Console:
         self.tail = b""
 
     def lines(self) -> Iterator[dict | str]:
-        """New lines of the output: for the agent's messages (`leowarp: {...}`) their JSON, for all others their text.
+        """New lines of the output: the agent's messages (`leowarp: {...}`) as a dict, all other lines as text.
 
-        An incomplete line is kept until the next call.
+        An incomplete line is buffered until the next call.
         """
         while chunk := self._file.read(1 << 20):
             self.size_bytes += len(chunk)
             self.tail = (self.tail + chunk)[-CONSOLE_KEPT_BYTES:]
             *lines, self._partial = (self._partial + chunk).split(b"\n")
-            # An endless line must not take unlimited memory.
+            # Only the end of a very long line is buffered, to bound memory.
             self._partial = self._partial[-CONSOLE_KEPT_BYTES:]
             for line in lines:
                 message = _message(line)
@@ -201,4 +201,4 @@ def _message(line: bytes) -> dict | None:
     try:
         return json.loads(b"{" + rest)
     except ValueError:
-        return None  # A kernel message interrupted this line, which stays in the console's text.
+        return None  # A kernel message interrupted this line; the line remains in `text()`.

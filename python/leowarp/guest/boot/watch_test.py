@@ -40,8 +40,8 @@ def test_usage_counts_a_process_and_its_children(spawn):
     process = spawn([sys.executable, "-S", "-c", BURN], stdin=PIPE, stdout=PIPE, start_new_session=True)
     told_s = sum(float(process.stdout.readline()) for _ in range(2))
     usage = Usage(process.pid)
-    # The host rounds user and system time of each process down to ticks. Each process sleeps by now, or will sleep
-    # soon.
+    # The host rounds user and system time of each process down to ticks. When the sample is taken, each process sleeps
+    # or is about to sleep.
     assert told_s - 4 / TICKS_PER_S <= usage.sample() <= 2 * told_s
     assert len(members_of_session(process.pid)) == 2
     os.killpg(process.pid, signal.SIGKILL)
@@ -51,7 +51,7 @@ def test_usage_counts_a_process_and_its_children(spawn):
     assert usage.sample() == before
 
 
-# Uses processor time in a process that it waits for, then in a process that it does not wait for.
+# The program first uses processor time in a process that it waits for, then in a process that it does not wait for.
 LEAVES_THE_SECOND = """
 import os, signal, sys, time
 for waits in (True, False):
@@ -82,7 +82,7 @@ def test_a_process_that_was_waited_for_is_counted_once(spawn):
     assert first_s - 2 * tick_s <= seen_s
     go_on()
     assert process.stdout.readline() == b"ended\n"
-    # If the time were counted twice, the result would be twice as large.
+    # Counting the first process twice would give a value at least this large.
     assert seen_s <= usage.sample() < seen_s + first_s / 2
     assert usage.reaped_s >= first_s - 2 * tick_s
     go_on()
@@ -94,7 +94,7 @@ def test_a_process_that_was_waited_for_is_counted_once(spawn):
     left_s = usage.left_s()
     assert second_s - 2 * tick_s <= left_s < 1.5 * second_s
     assert usage.sample() == both_s
-    # The host's kernel adds the time of processes that the program waited for, and not that of others.
+    # The host's kernel counts processes that the program waited for, but no others.
     _, _, rusage = os.wait4(process.pid, 0)
     assert abs(rusage.ru_utime + rusage.ru_stime + left_s - both_s) < first_s / 2
     os.killpg(process.pid, signal.SIGKILL)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernel and agent: sources, overrides, recipe, cache, image, and the permission to run code."""
+"""Builds kernel and agent, caches them, and checks the user's consent to run code."""

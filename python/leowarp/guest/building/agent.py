@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest's only program: `leowarp-agent`, built by cargo into the cache, or shipped in the wheel."""
+"""The guest's only built-in program, `leowarp-agent`: built by cargo into the cache, or shipped in the wheel."""
 
 import json
 import os
@@ -34,7 +34,7 @@ DEBIAN_PACKAGES = ["rustc-web", "cargo-web"]
 
 @dataclass(frozen=True)
 class Agent:
-    """A built agent.
+    """A built agent and its origin.
 
     program: A static program, the guest's `/init`.
     facts: Origin of the agent: sha256 of the sources, the compiler's version, sha256 of the program.
@@ -47,12 +47,13 @@ class Agent:
 def agent(
     *, on_message: Callable[[str], None] = lambda text: None, on_wait: Callable[[], None] = lambda: None
 ) -> Agent:
-    """The agent for this installation, from the cache, from a build by cargo, or from the wheel.
+    """The agent for this installation: from the cache, built by cargo, or from the wheel.
 
     `on_wait` is called ten times per second while cargo runs; an exception in it ends cargo.
 
-    Raises HostError if cargo or rustc is missing or does not answer and no agent was built from these sources before,
-        or if the build fails; the message then has cargo's errors.
+    Raises HostError if cargo or rustc is missing or does not answer, unless the cache has an agent built from these
+    sources;
+        also if the build fails: the message then has cargo's errors.
     """
     checkout = recipe.agent_sources()
     if checkout is None:
@@ -60,7 +61,7 @@ def agent(
     parts = recipe.agent_recipe(checkout)
     recipe_sha256 = recipe.recipe_sha256(parts)
     place = (cache_root(), recipe_sha256)
-    # rustup takes 50 ms to report the compiler's version, which is a sixth of a short run.
+    # rustup takes 50 ms, a sixth of a short run, to report the compiler's version. A process therefore asks only once.
     if (used := _USED.get(place)) is not None and used.program.is_file():
         return used
     try:
@@ -77,8 +78,8 @@ def agent(
     def make(entry: Path) -> None:
         on_message("building the agent (cargo)")
         program = entry / "leowarp-agent"
-        # All checkouts share one directory of objects. No other process may build into this directory between cargo's
-        # end and the copy.
+        # All checkouts share one directory of cargo's object files. The lock keeps other processes from building into
+        # this directory until the program is copied out.
         with locked(cache_root() / "cargo-target.lock", "agent", on_message):
             shutil.copyfile(_cargo_build(checkout, on_wait), program)
         program.chmod(0o755)
@@ -90,11 +91,12 @@ def agent(
 
 
 _USED: dict[tuple[Path, str], Agent] = {}
-"""Agents that this process has used, by the cache and the recipe's sha256. Later runs use the same agent."""
+"""Agents that this process has used, by the cache's directory and the recipe's sha256. Later runs of the process use
+them without asking for the compiler's version."""
 
 
 def _packaged() -> Agent:
-    """The agent from a wheel, after a comparison with its checksums.
+    """The agent from a wheel, after its checksums are verified.
 
     Raises HostError if the wheel has no agent, or if one of its files has changed since the wheel was made.
     """
@@ -113,14 +115,13 @@ def _packaged() -> Agent:
 
 
 def _read_entry(entry: Path) -> Agent:
-    """Read an agent and its facts from a directory that contains both."""
     return Agent(entry / "leowarp-agent", json.loads((entry / "agent.json").read_text()))
 
 
 def _compiler() -> str:
-    """The version of rustc, which is part of the agent's key.
+    """The version of rustc, which is part of the agent's cache key.
 
-    Raises HostError if cargo or rustc is missing or does not answer, with the command that installs them.
+    Raises HostError if cargo or rustc is missing or does not answer; the hint has the command that installs them.
     """
     hint = f"{apt(DEBIAN_PACKAGES)}; or https://rustup.rs"
     if shutil.which("cargo") is None or shutil.which("rustc") is None:
@@ -128,31 +129,32 @@ def _compiler() -> str:
     try:
         return recipe.first_line_of("rustc", "--version")
     except HostError as error:
-        # rustup's proxies may be on the PATH even if no toolchain is installed
+        # rustup's proxies for cargo and rustc may be on the PATH even if no toolchain is installed
         raise HostError(error.message, hint=hint) from error
 
 
 def _cargo_build(checkout: Path, on_wait: Callable[[], None]) -> Path:
-    """Run cargo. Returns the program in the directory of objects, which all checkouts share.
+    """Run cargo. Return the path of the built program, which is in cargo's directory of object files.
 
-    Raises HostError with the first errors of cargo, and the name of the file with its complete output.
+    Raises HostError if cargo fails; the message has cargo's first errors and the name of the file with its complete
+    output.
     """
     target = cache_folder("cargo-target")
-    # Panic messages contain source paths. Without remapping, the same recipe would give different bytes in another
-    # directory.
+    # Panic messages in the program contain source paths. Without remapping of these paths, the program's bytes would
+    # depend on the directories of the sources.
     cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
     flags = [
-        # The initramfs has no libraries.
+        # glibc is linked statically, because the initramfs has no libraries.
         "-Ctarget-feature=+crt-static",
         f"--remap-path-prefix={checkout}=leowarp",
         f"--remap-path-prefix={cargo_home}=cargo",
     ]
-    # This is the separator of CARGO_ENCODED_RUSTFLAGS; with it, a blank in a path does not end a flag.
+    # The byte 0x1f separates flags in CARGO_ENCODED_RUSTFLAGS, so a path with a blank remains one flag.
     environment = {"CARGO_ENCODED_RUSTFLAGS": "\x1f".join(flags), "CARGO_TARGET_DIR": str(target)}
     command = ["cargo", "build", "--release", "--locked", "--package", "leowarp-agent", "--target", TARGET]
     with tempfile.TemporaryFile("w+", errors="replace") as output:
-        # Output goes into a file, not a pipe: no reader runs while `on_wait` runs, and a full pipe would block cargo
-        # for ever.
+        # The output goes into a file, not a pipe. Nobody reads a pipe while `on_wait` runs, so a full pipe would block
+        # cargo.
         with own_session(command, stdout=output, cwd=checkout, environment=environment) as process:
             while process.poll() is None:
                 on_wait()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cache and the errors of the agent's build. A fake cargo takes no time."""
+"""Tests of the cache and the errors of the agent's build. A fake cargo keeps the tests fast."""
 
 import json
 from pathlib import Path
@@ -94,7 +94,7 @@ def test_a_failed_build_names_its_log_and_its_errors(workshop):
 def test_without_a_compiler_what_was_built_earlier_is_used(workshop, monkeypatch, tmp_path):
     built = agent()
     monkeypatch.setenv("PATH", "/nonexistent")
-    # A later process has not used any agent yet.
+    # Clear the record of used agents, as in a new process.
     _USED.clear()
     assert agent() == built
     (tmp_path / "checkout" / "Cargo.lock").write_text("changed")
@@ -107,7 +107,7 @@ def test_a_stand_in_of_rustup_without_a_toolchain_is_no_compiler(workshop, monke
     built = agent()
     (tmp_path / "tools" / "rustc").write_text("#!/bin/sh\necho error: rustup could not choose a version >&2; exit 1\n")
     messages = []
-    # The same process does not ask for the compiler again.
+    # A second call in the same process does not run rustc again.
     assert agent(on_message=messages.append) == built
     assert not messages
     _USED.clear()

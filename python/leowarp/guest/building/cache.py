@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cache of build results. Each content key has a directory that is either complete or absent.
+"""Cache of build results. Each key, a hash of the inputs, has a directory that is either complete or absent.
 
-An entry is made in a directory beside its final place and then renamed, so that an interrupted build leaves nothing
-that looks complete. `files.json` holds the sha256 of each file; an entry that does not match is reported and rebuilt.
+A build fills a temporary directory, which is then renamed to the entry's name. An interrupted build therefore leaves no
+entry. `files.json` holds the sha256 of each file; an entry that does not match is reported and rebuilt.
 
-`files.json` is stored beside the files, so it detects damage but not forgery. A cache is therefore used only if nobody
-except the user and root may write to it (`ownership`).
+`files.json` is stored in the same directory, so it detects damage but not forgery. A cache is therefore used only if
+nobody except the user and root may write to it (`ownership`).
 """
 
 import errno
@@ -30,7 +30,8 @@ from leowarp.base.ownership import demand_own, make_directory, open_lock
 CHECKSUMS = "files.json"
 
 MOST_FACTS_BYTES = 1 << 20
-"""Maximum size of `files.json`, and of an entry's own record. These files have 1 kB for a kernel."""
+"""Maximum size in bytes of `files.json`, and of an entry's own record (`kernel.json`, `agent.json`). For a kernel, both
+files have about 1 kB."""
 
 
 def cache_root() -> Path:
@@ -44,14 +45,14 @@ def cache_root() -> Path:
 
 
 def demand_own_cache(place: Path) -> None:
-    """Raise HostError if somebody else may change a path in the cache: they could replace programs that run from
-    there."""
+    """Raise HostError if somebody other than the user and root may change a path in the cache. They could replace
+    programs that leowarp runs from there."""
     hint = "let only yourself write there (chmod go-w), or set LEOWARP_CACHE to a directory of your own"
     demand_own(place, f"using the cache {place}", hint)
 
 
 def cache_folder(kind: str) -> Path:
-    """Directory for one kind of entry; it may not exist yet.
+    """Directory for all entries of one kind; it may not exist yet.
 
     Raises HostError for the same reasons as `cache_root`.
     """
@@ -61,9 +62,9 @@ def cache_folder(kind: str) -> Path:
 
 
 def cache_place() -> Path:
-    """Name of the cache's directory: $LEOWARP_CACHE, else $XDG_CACHE_HOME/leowarp, else ~/.cache/leowarp."""
-    # leowarp's variable comes first: XDG's applies to all programs, and the user may want a directory for leowarp
-    # alone.
+    """Name of the cache's directory: $LEOWARP_CACHE if set, otherwise $XDG_CACHE_HOME/leowarp, otherwise
+    ~/.cache/leowarp."""
+    # LEOWARP_CACHE takes precedence: XDG's variable applies to all programs, but LEOWARP_CACHE to leowarp alone.
     if own := os.environ.get("LEOWARP_CACHE"):
         return Path(own)
     if xdg := os.environ.get("XDG_CACHE_HOME"):
@@ -78,15 +79,15 @@ def cache_place() -> Path:
 
 
 def demand_path_for_make(attempted: str) -> None:
-    """Reject a cache with a path in which make cannot build. This message is clearer than make's.
+    """Check that make can build in the cache's path, because make's own message is hard to understand.
 
-    attempted: The action that needs the cache: "building the guest kernel".
-    Raises HostError if its path has a blank, or another character with a special meaning for make, kbuild's shell lines
-    or gcc's options
-        (kernel: Makefile, "source directory cannot contain spaces or colons").
+    attempted: The action that needs the cache, such as "building the guest kernel".
+    Raises HostError if the path has a blank, or another character with a special meaning for make, kbuild's shell lines
+        or gcc's options (kernel: Makefile, "source directory cannot contain spaces or colons").
     """
     root = cache_root()
-    # Both paths are checked: kbuild resolves symbolic links, and a relative name depends on the working directory.
+    # The path is checked with and without resolved symbolic links: kbuild resolves them, and a relative path depends on
+    # the working directory.
     paths = (os.path.abspath(root), os.path.realpath(root))
     wrong = sorted(set(re.sub(r"[\w/.+@~-]", "", "".join(paths))))
     if wrong:
@@ -104,8 +105,8 @@ _CHARACTERS = {" ": "a blank", ":": "a colon", "'": "a quote", '"': "a double qu
 
 
 def content_key(parts: Iterable[tuple[str, str | bytes | Path]]) -> str:
-    """Key of named parts: 16 hexadecimal digits of a sha256 over names and contents. A Path stands for its file's
-    content.
+    """Key of named parts: 16 hexadecimal digits of a sha256 over names and contents. If a part is a Path, the content
+    of its file is hashed.
 
     parts: iterable of (str, str, bytes or Path). The parts must be in the same order on every machine, because the
         order affects the key.
@@ -116,17 +117,18 @@ def content_key(parts: Iterable[tuple[str, str | bytes | Path]]) -> str:
     total = hashlib.sha256()
     for name, part in parts:
         content = part.read_bytes() if isinstance(part, Path) else part.encode() if isinstance(part, str) else part
-        # Lengths come first, so that no two lists of parts give the same bytes.
+        # The length of each part precedes its content, so that different lists of parts never give the same bytes.
         total.update(f"{name}\0{len(content)}\0".encode())
         total.update(content)
     return total.hexdigest()[:16]
 
 
 def faults(entry: Path) -> list[str]:
-    """Problems with an entry's files: missing or changed since it was built. The list is empty if the entry is
-    sound."""
+    """Problems of an entry's files: each file that is missing or has changed since it was built. The list is empty if
+    the entry is sound."""
     try:
-        # An entry without its list was never completed, or was damaged. It is rebuilt in both cases.
+        # The list of files is missing or unreadable: the build never completed, or the entry was damaged. The entry is
+        # rebuilt in both cases.
         recorded = _recorded(entry / CHECKSUMS)
     except (OSError, ValueError, RecursionError) as error:
         return [f"{CHECKSUMS}: {error}"]
@@ -141,7 +143,7 @@ def faults(entry: Path) -> list[str]:
 
 
 def _recorded(path: Path) -> dict[str, str]:
-    """Names and hashes of an entry's files.
+    """Name and recorded sha256 of each file of an entry.
 
     Raises OSError, ValueError, RecursionError if the list cannot be read, or does not have the form that `_seal`
     writes.
@@ -156,7 +158,7 @@ def _recorded(path: Path) -> dict[str, str]:
 
 
 def entry_faults(entry: Path) -> list[str]:
-    """The problems (`faults`) of an entry of the cache, whose list must name every file.
+    """Problems of a cache entry as from `faults`, and files of the entry that are not in its list.
 
     Raises HostError if somebody else may change the entry or one of its files.
     """
@@ -183,14 +185,15 @@ def read_facts(path: Path) -> dict[str, Any]:
 
 
 def built_earlier(kind: str, facts_name: str, recipe_sha256: str) -> Path | None:
-    """A sound entry that was built from this recipe by any compiler. If there are several, it is the last by name; None
-    if there is none.
+    """A sound entry that was built from this recipe by any version of the compiler; None if there is none. If there are
+    several such entries, the last by name is returned.
 
     kind, facts_name: ``kernel`` and ``kernel.json``, or ``agent`` and ``agent.json``.
-    recipe_sha256: The value of `recipe.recipe_sha256`: leowarp's own inputs, without source and compiler.
+    recipe_sha256: The value of `recipe.recipe_sha256`, a hash of leowarp's own inputs without kernel source and
+        compiler.
     """
-    # An entry of any compiler is acceptable: this is used where there is no compiler, and the recipe determines the
-    # guest's behaviour.
+    # An entry of any compiler is accepted, because this function is used on machines without a compiler. The recipe,
+    # not the compiler's version, determines the guest's behaviour.
     for facts in sorted((cache_root() / kind).glob(f"*/{facts_name}"), reverse=True):
         if read_facts(facts).get("recipe_sha256") == recipe_sha256 and not entry_faults(facts.parent):
             return facts.parent
@@ -207,12 +210,12 @@ def entry_or_build(
 ) -> Path:
     """Directory of the entry `kind/key`. `build(directory)` builds it if it is absent or damaged.
 
-    Two processes that want the same entry build it once: the second waits for the first.
+    If two processes need the same entry, one builds it and the other waits.
 
     kind, key: Folder and name below the cache's root.
-    build: Fills the given empty directory. The entry is locked while `build` runs.
+    build: Function that fills the empty directory passed to it. The entry is locked while `build` runs.
     on_message: Called with a line of text if this process waits for another one, or if the existing entry is damaged.
-    root: Replaces `cache_root`.
+    root: Cache root to use instead of `cache_root()`.
     Raises HostError if the cache cannot be written, or if somebody else can write to it. Errors of `build` are passed
         on, and the entry then remains absent.
     """
@@ -222,8 +225,8 @@ def entry_or_build(
     if entry.is_dir() and not entry_faults(entry):
         return entry
     with _writable(home), locked(home / f"{key}.lock", kind, on_message):
-        # While this process holds the lock, nobody else builds this key. A partial entry is therefore left from an
-        # interrupted build.
+        # Only the process that holds the lock builds this key. A temporary directory found here is therefore the rest
+        # of an interrupted build.
         for leftover in home.glob(f"{key}.tmp-*"):
             shutil.rmtree(leftover)
         if entry.is_dir():
@@ -246,10 +249,11 @@ def entry_or_build(
 
 
 def _seal(directory: Path) -> None:
-    """Write a list with the sha256 of each file of a new entry beside the files. Files in subdirectories are not
-    checked later."""
+    """Write `files.json` with the sha256 of each file of a new entry. Files in subdirectories are not recorded, so
+    `faults` does not check them."""
     files = sorted(p for p in directory.iterdir() if p.is_file())
-    # With a umask of 002 the files would be writable for a group, and the next command would reject them.
+    # The group's write permission is removed: with a umask of 002 the group could write to the files, and the next
+    # command would reject the entry.
     for path in (directory, *files):
         path.chmod(path.stat().st_mode & ~0o022)
     sums = json.dumps({path.name: sha256_of_file(path) for path in files}, indent=1) + "\n"
@@ -259,17 +263,17 @@ def _seal(directory: Path) -> None:
 
 @contextmanager
 def _writable(home: Path) -> Iterator[None]:
-    """Create the directory for entries of this kind. If the file system is full or read-only within the block, the
-    error names the cache."""
+    """Create `home`, the directory for entries of one kind. If writing in the block fails because the file system is
+    full or read-only, the error names the cache."""
     made = False
     try:
         make_directory(home)
         made = True
-        # The owner is checked again, because in a sticky directory somebody else may have created the directory first.
+        # The owner is checked again, because somebody else may have created the directory in the meantime.
         demand_own_cache(home)
         yield
     except OSError as error:
-        # Other errors of a build do not concern the cache and are passed on.
+        # Other errors are passed on, because they come from the build and not from the cache.
         if made and error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS):
             raise
         raise HostError(
@@ -282,12 +286,13 @@ def _writable(home: Path) -> Iterator[None]:
 def locked(path: Path, kind: str, on_message: Callable[[str], None]) -> Iterator[None]:
     """Hold a lock file. If another process holds it, print one message and wait.
 
-    path: The lock file. It is created if missing, and never removed: two processes could lock a removed name at once.
-    kind: The object that is being built, for the message.
+    path: The lock file. The file is created if missing and never removed, because after a removal two processes could
+        hold locks on two files with this name.
+    kind: The object that is being built, as the message names it.
     Raises HostError if the file is not a plain file, for instance a symbolic link. The content of the file is never
     changed.
     """
-    # The host's kernel releases a flock with its process, so a killed build never leaves it locked.
+    # The host's kernel releases a flock when the process ends, so a killed build leaves no lock.
     try:
         descriptor = open_lock(path)
     except OSError as error:
@@ -304,7 +309,7 @@ def locked(path: Path, kind: str, on_message: Callable[[str], None]) -> Iterator
                 if not told:
                     on_message(f"another leowarp is building the {kind}: waiting for it")
                     told = True
-                # LOCK_NB and a sleep are used instead of a blocking flock, so that the message comes first and Ctrl-C
-                # ends the wait.
+                # The loop polls with LOCK_NB and a sleep: unlike a blocking flock, it can print the message first, and
+                # Ctrl-C ends it.
                 time.sleep(0.2)
         yield

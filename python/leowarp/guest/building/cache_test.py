@@ -35,7 +35,7 @@ entry_or_build("kind", "key", make, on_message=lambda text: print(text, flush=Tr
 
 @pytest.fixture
 def build(spawn, tmp_path):
-    """Starts a build in a separate process, which waits for a signal before it completes."""
+    """Starts a build in a separate process; the build waits for the test's signal before it completes."""
     return lambda: spawn([sys.executable, "-c", BUILD, tmp_path], stdin=PIPE, stdout=PIPE, text=True)
 
 
@@ -168,7 +168,7 @@ def test_a_file_that_the_list_does_not_have_is_damage(tmp_path):
 
 @pytest.mark.parametrize("name", [".", "kind", "kind/key", "kind/key/thing", "kind/key/files.json"])
 def test_a_cache_that_others_can_write_to_is_not_used(tmp_path, monkeypatch, name):
-    """Anyone who can write there can place a program there, together with its sha256."""
+    """Anyone who can write to the cache can place a program in it, with a matching sha256."""
     root = tmp_path / "cache"
     quietly(root, write_thing)
     (root / name).chmod(0o777)
@@ -224,7 +224,7 @@ def test_a_cache_in_whose_path_make_cannot_build_is_refused_with_the_reason(monk
     with pytest.raises(HostError, match="make cannot build there") as caught:
         demand_path_for_make("compiling the module x.c")
     assert "export LEOWARP_CACHE=" in caught.value.hint
-    # kbuild resolves a link to this directory.
+    # kbuild resolves symbolic links, so a link with a usable name does not help.
     (tmp_path / name).mkdir()
     (tmp_path / "plain").symlink_to(tmp_path / name)
     monkeypatch.setenv("LEOWARP_CACHE", str(tmp_path / "plain"))

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress of a build of the guest kernel, read from its output: steps, and their share of the total time.
+"""Estimates the progress of a kernel build from its output: the number of steps, and the share of the total time that
+they take.
 
-Steps differ in cost: a step in the network costs several times one in `lib/`, and an archive costs almost nothing. The
-    share therefore comes from a measured curve, so that the estimate of the time left is accurate from the first minute
-    (`bench/kernel_build.py` measures the curve and the costs).
+Steps take different time: compiling a file in `net/` takes several times as long as one in `lib/`, and making an
+archive takes almost none. The share is therefore looked up in a measured curve, so that the predicted remaining time is
+accurate from the first minute (`bench/kernel_build.py` makes the measurements).
 """
 
 import os
@@ -14,16 +15,17 @@ from collections.abc import Callable
 
 from leowarp.base.progress import BuildProgress
 
-# Number of lines that kbuild prints for one build with guest/kernel.config (counted for Linux 6.12.117).
+# Number of steps, one line each, that kbuild prints in one build with guest/kernel.config (counted for Linux 6.12.117).
 STEPS = 1160
-# (steps printed, share of the processor time of all steps that is spent by then)
+# (steps printed so far, share of the processor time of all steps that is spent by then)
 CURVE = (
     (0, 0.0), (97, 0.013), (194, 0.057), (291, 0.145), (388, 0.29), (485, 0.401), (582, 0.472), (679, 0.491),
     (776, 0.547), (873, 0.593), (970, 0.597), (1067, 0.81), (STEPS, 1.0),
 )  # fmt: skip
-# Processor time of the parts; only the ratios matter. Unpacking and packing use one core, compiling uses all.
+# Processor time in s of unpacking, compiling and packing; only the ratios matter. Unpacking and packing use one core,
+# compiling uses all.
 UNPACK_S, COMPILE_S, PACK_S = 22.0, 480.0, 5.0
-# kbuild prints one such line per file that it makes.
+# A line of kbuild for one step, the making of one file.
 STEP = re.compile(r"^  [A-Z][A-Z0-9]*( \[M\])? +\S")
 _PACK = "leowarp: pack"
 
@@ -49,17 +51,17 @@ class Course:
         self._ends = {"unpack": UNPACK_S / whole_s, "compile": (UNPACK_S + compile_s) / whole_s, "pack": 1.0}
 
     def unpacked(self, done_bytes: int, whole_bytes: int) -> None:
-        """Process the news that this number of bytes of the compressed source have been read.
+        """Record how much of the source is unpacked.
 
-        done_bytes, whole_bytes: Sizes of the compressed tarball.
+        done_bytes, whole_bytes: Bytes of the compressed tarball read so far, and its size.
         """
         done = done_bytes / max(1, whole_bytes)
         self._tell("unpack", round(100 * done), 100, done * self._ends["unpack"])
 
     def printed(self, line: str) -> None:
-        """Process a line that the build has printed.
+        """Process a line of the build's output.
 
-        line: A line from kbuild (a step) or from guest/build.sh ("leowarp: pack"); any other line changes nothing.
+        line: A line from kbuild (a step) or from guest/build.sh ("leowarp: pack"); other lines are ignored.
         """
         if line.startswith(_PACK):
             self._tell("pack", self._steps, max(self._steps, STEPS), self._ends["compile"])
@@ -67,17 +69,16 @@ class Course:
             self._steps += 1
             begin, end = self._ends["unpack"], self._ends["compile"]
             share = begin + share_of_steps(self._steps) * (end - begin)
-            # A user's tree may have more steps than were counted. All additional steps count as the last.
+            # The user's kernel tree may have more than `STEPS` steps. Steps beyond `STEPS` add no progress.
             self._tell("compile", self._steps, max(self._steps, STEPS), share)
 
     def _tell(self, stage: str, done: int, expected: int, share: float) -> None:
-        """Report the build's progress to `on_progress`. The share starts at the state in which this build began, which
-        may be a kept tree."""
+        """Report the build's progress to `on_progress`. If the tree is already unpacked, the build starts with the
+        share that unpacking would take."""
         now_s = self._clock()
         if stage != self._stage:
             self._stage, self._stage_began_s = stage, now_s
         if self._began_share is None:
-            # A kept tree needs no unpacking.
             self._began_share = 0.0 if stage == "unpack" else self._ends["unpack"]
         done_share = (share - self._began_share) / (1 - self._began_share)
         self._on_progress(
@@ -88,7 +89,7 @@ class Course:
 def share_of_steps(steps: int) -> float:
     """Share of the processor time of all steps that is spent after this number of steps.
 
-    steps: Number of steps, from 0. Above `STEPS`, as in a newer tree, the share is 1.
+    steps: Number of finished steps, from 0. Above `STEPS`, which a newer tree can reach, the share is 1.
     Returns: A share from 0 to 1, linear between the points of `CURVE`.
 
     >>> share_of_steps(0), share_of_steps(582), share_of_steps(5000)
@@ -102,5 +103,5 @@ def share_of_steps(steps: int) -> float:
 
 
 def jobs() -> int:
-    """Number of parallel compilers in a build, as computed in guest/build.sh."""
+    """Number of compilers that a build runs in parallel; guest/build.sh uses the same value."""
     return max(1, int(os.environ.get("LEOWARP_JOBS") or len(os.sched_getaffinity(0))))

@@ -7,7 +7,7 @@ from leowarp.guest.building.course import CURVE, STEP, STEPS, Course, share_of_s
 
 
 class Machine:
-    """A clock that is set by hand."""
+    """A clock that the test sets."""
 
     def __init__(self) -> None:
         self.now_s = 100.0
@@ -23,7 +23,8 @@ def told(monkeypatch):
 
 
 def build(told: list[BuildProgress], cost_s: float, *, from_kept_tree: bool = False) -> list[float]:
-    """Predicted end at each step, for a build with the measured curve on a machine that is slower by `cost_s`."""
+    """Predicted end of a build, in s, at each of its steps. The build follows the measured curve on a machine that is
+    slower by the factor `cost_s`."""
     clock = Machine()
     watched = Course(told.append, clock)
     if not from_kept_tree:

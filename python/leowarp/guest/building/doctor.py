@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of everything that this machine needs for building and running the guest.
+"""Checks whether this machine has everything that building and running the guest needs.
 
-Each line of `leowarp doctor` is one `Check`, passed or not; nothing is built, fetched or booted here.
+Each line of `leowarp doctor` is one `Check`. The checks build, fetch and boot nothing.
 """
 
 import os
@@ -25,8 +25,8 @@ from leowarp.guest.machine import host
 from leowarp.guest.machine.host import MIB, Check
 
 DEFAULT_GUEST_MEMORY_BYTES = 1024 * MIB
-# The measured maximum is 904 MiB, while kernel and agent are built (design/kernel-config.md, "What the build needs on
-# disk").
+# This is above the largest measured use, 904 MiB, while kernel and agent are built (design/kernel-config.md, "What the
+# build needs on disk").
 BUILD_SPACE_BYTES = 1000 * MIB
 RUST_LEAST = (1, 85)
 PYTHON_LEAST = (3, 11)
@@ -36,14 +36,14 @@ BUILD_TOOLS |= {"ld": "binutils", "perl": "perl", "tar": "tar"}
 
 
 def examine(memory_bytes: int = DEFAULT_GUEST_MEMORY_BYTES) -> list[Check]:
-    """Every check, passed or not. The needs of a run come first, then those of building kernel and agent.
+    """Every check, with its result. Checks for running a guest come first, then checks for building kernel and agent.
 
     An installation with a built guest (a wheel) does not need compilers.
 
-    memory_bytes: Memory of the guest to be booted. It determines the checks of memory file and address space.
+    memory_bytes: Size of the guest's memory. The checks of memory file and address space depend on it.
     Returns: Checks in display order.
     """
-    # Checks are in order of importance: without the right machine, nothing else matters.
+    # The most important checks come first: on another kind of machine, nothing else matters.
     checks = [_machine(), _python(), _native(), host.ptrace(), _memory_file(memory_bytes), host.memory(memory_bytes)]
     checks += [host.disk(Path.cwd()), *host.limits(memory_bytes), _cache()]
     if recipe.agent_sources() is not None:
@@ -58,12 +58,13 @@ def build_checks() -> list[Check]:
 
 
 def kernel_is_built() -> bool:
-    """Whether a guest can be booted without a build of minutes, because the package or the cache contains a kernel."""
+    """Whether a guest can boot without a kernel build of several minutes, because the package or the cache has a
+    kernel."""
     return recipe.packaged("linux") is not None or _built() is not None
 
 
 def _built() -> Path | None:
-    """The cache's entry of a kernel built from this installation's recipe, or None."""
+    """The cache entry of a kernel built from this installation's recipe; None if there is none."""
     directory = recipe.guest_sources()
     if directory is None:
         return None
@@ -77,16 +78,15 @@ def _machine() -> Check:
 
 
 def _python() -> Check:
-    """The running interpreter."""
     version = ".".join(map(str, sys.version_info[:3]))
     return Check("python", sys.version_info[:2] >= PYTHON_LEAST, version, "3.11 or newer", host.apt(["python3"]))
 
 
 def _native() -> Check:
-    """Whether the package's compiled library loads. The library does not load with an older glibc."""
+    """Whether the package's compiled library can be loaded; this fails, for instance, with an older glibc."""
     needed = "leowarp/_native.abi3.so, and a glibc that it was built for"
     try:
-        # The import is here, so that a missing library becomes a line of the table.
+        # The import is inside the function, so that a missing library gives a failed check and not an exception.
         from leowarp.reordering.native import native
     except HostError as error:
         return Check("native library", False, error.message, needed, error.hint)
@@ -94,20 +94,19 @@ def _native() -> Check:
 
 
 def _memory_file(memory_bytes: int) -> Check:
-    """Whether some directory can hold the guest's memory file."""
     return host.memory_directory(memory_bytes, [Path.cwd()])[1]
 
 
 def _cache() -> Check:
-    """Whether the cache can be written. A file is written as a test, since permissions do not show a full or read-only
-    disk."""
+    """Whether the cache can be written. The check writes a file, because permissions do not show that a disk is full or
+    read-only."""
     root = cache_place()
     needed = "a directory that you may write to, and nobody else but root"
     mend = "set LEOWARP_CACHE to a directory that may be written"
     if why := why_not_own(root):
         return Check("cache", False, why, needed, "let only yourself write there, or set LEOWARP_CACHE to another one")
     try:
-        # `doctor` may be the first command on a machine; the first command creates the cache's directory.
+        # The directory is created here, because `doctor` may be the first command on a machine.
         make_directory(root)
         with tempfile.TemporaryFile(dir=root):
             return Check("cache", True, str(root), needed)
@@ -116,7 +115,7 @@ def _cache() -> Check:
 
 
 def _path_for_make() -> Check:
-    """Whether make can build in the cache. Only the cache's path is checked."""
+    """Whether make can build in the cache. Only the characters of the cache's path are checked."""
     name, needed = "path of the cache", "letters, digits and / . _ + @ ~ - alone, for make"
     try:
         demand_path_for_make("building")
@@ -126,7 +125,8 @@ def _path_for_make() -> Check:
 
 
 def _build_space() -> Check:
-    """Whether there is space for the unpacked source and its objects; not needed if the kernel is already built."""
+    """Whether the disk has enough space for the kernel's unpacked source and objects; passes if the kernel is already
+    built."""
     root = cache_place()
     if built := None if why_not_own(root) else _built():
         return Check("space for the build", True, f"the kernel is built: {built}", "nothing more")
@@ -143,19 +143,19 @@ def _build_space() -> Check:
 
 
 def _static_libc() -> Check:
-    """Whether gcc finds libc.a. It is needed because kernel and agent are linked statically."""
+    """Whether gcc finds libc.a. libc.a is needed because kernel and agent are linked statically."""
     name, needed = "static libc", "libc.a, Debian package libc6-dev"
     if shutil.which("gcc") is None:
         return Check(name, False, "unknown without gcc", needed, host.apt(["gcc", "libc6-dev"]))
     done = subprocess.run(["gcc", "-print-file-name=libc.a"], capture_output=True, text=True, check=False)
     path = done.stdout.strip()
-    # If gcc finds no such file, it prints only the file's name.
+    # If gcc finds no libc.a, it prints the bare name without a directory.
     return Check(name, os.path.isabs(path), path or "gcc does not answer", needed, host.apt(["libc6-dev"]))
 
 
 def _source() -> Check:
-    """Whether the kernel's source is on this machine, or apt can fetch it. Otherwise it is fetched by its checksum when
-    needed."""
+    """Whether this machine has the kernel's source, or apt can fetch it. If neither is the case, a build downloads the
+    source and checks its checksum."""
     source = local_source()
     if source is not None:
         return Check("kernel source", True, f"{source.tarball} ({source.version})", f"Debian package {PACKAGE}")
@@ -165,7 +165,6 @@ def _source() -> Check:
 
 
 def _rust() -> list[Check]:
-    """rustc and cargo, each with its version."""
     checks = []
     for name in ("rustc", "cargo"):
         mend = f"{host.apt(RUST_PACKAGES)}; or https://rustup.rs"
@@ -173,7 +172,7 @@ def _rust() -> list[Check]:
         if shutil.which(name) is None:
             checks.append(Check(name, False, "not on the PATH", needed, mend))
             continue
-        # rustup's proxies print only to stderr if no toolchain is installed.
+        # If no toolchain is installed, rustup's proxies print only to stderr.
         done = subprocess.run([name, "--version"], capture_output=True, text=True, check=False)
         match = re.search(r"(\d+)\.(\d+)\.\d+", done.stdout)
         ok = match is not None and (int(match[1]), int(match[2])) >= RUST_LEAST

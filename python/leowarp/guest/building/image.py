@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bootable guest, which consists of a kernel and an agent."""
+"""A bootable guest: a kernel and an agent."""
 
 import threading
 from collections.abc import Callable
@@ -24,7 +24,7 @@ class GuestImage:
 
     kernel: The kernel program (User Mode Linux).
     agent: The guest's init, a static program.
-    symbols: Addresses of the kernel's variables that are read from outside; may be empty.
+    symbols: Addresses of the kernel's variables that leowarp reads while the guest runs; may be empty.
     kernel_facts, agent_facts: Origin of kernel and agent, as recorded in the manifest.
     """
 
@@ -36,7 +36,7 @@ class GuestImage:
 
     @property
     def warnings(self) -> list[str]:
-        """Missing features of a user's kernel, as sentences for the manifest and the report."""
+        """Features that a user's kernel lacks, as sentences for the manifest and the report."""
         return list(self.kernel_facts.get("warnings", []))
 
 
@@ -46,15 +46,15 @@ def guest_image(
     on_message: Callable[[str], None] = lambda text: None,
     on_progress: Callable[[BuildProgress], None] = silent,
 ) -> GuestImage:
-    """Kernel and agent for a run. If one of them is missing, it is built; two missing ones are built in parallel.
+    """Kernel and agent for a run. If either is missing, it is built; if both are missing, they are built in parallel.
 
-    An error in either build, or Ctrl-C, also ends the other build and leaves no process.
+    An error in one build, or Ctrl-C, ends both builds and leaves no process.
 
-    kernel_choice: str, Path or Guest. A name on the shelf, a kernel tree, or a kernel binary, as the user named it. A
-        plan's section about its guest is also accepted; it records who named the kernel.
-    on_message, on_progress: Called with a line of text (from two threads), and with the progress of the kernel's build.
+    kernel_choice: str, Path or Guest. A str or Path is the user's choice: a name on the shelf, a kernel tree, or a
+        kernel binary. A `Guest`, a plan's section, also records whether a file or the user named the kernel.
+    on_message, on_progress: Called with a line of text (from two threads), and with the progress of the kernel build.
     Raises HostError if a requirement of a build is missing, or a build fails.
-    Raises ScenarioError if `kernel_choice` is not a kernel, or if a file names it and the user never accepted it
+    Raises ScenarioError if `kernel_choice` is not a kernel, or if a file names it and the user has never accepted it
         (`trust`).
     """
     if isinstance(kernel_choice, str | Path):
@@ -86,7 +86,7 @@ def guest_image(
             built_kernel = kernel(named, on_message=on_message, on_progress=progress)
             built_agent = future.result()
         except _EndedByOther:
-            future.result()  # This raises the agent's error.
+            future.result()  # Raises the agent's error.
             raise
         finally:
             abandoned.set()
@@ -96,7 +96,7 @@ def guest_image(
 
 
 class _EndedByOther(Exception):
-    """Raised in the build of the agent if the build of the kernel has failed."""
+    """Raised in the agent's build to end this build, once the kernel build has failed."""
 
 
 def _end_if(event: threading.Event) -> None:

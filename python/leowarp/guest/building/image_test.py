@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernel and agent are built in parallel by fake builds that take no time."""
+"""Tests that kernel and agent are built in parallel. Fake builds keep the tests fast."""
 
 import threading
 from pathlib import Path

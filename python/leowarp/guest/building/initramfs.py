@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest's complete userland: a newc cpio archive with one program, with identical bytes everywhere.
+"""The guest's complete userland: a newc cpio archive with one program. Its bytes are the same on every machine.
 
 The format is described in Documentation/driver-api/early-userspace/buffer-format.rst of Linux. Dates, owners and inode
-numbers are fixed, so that nothing of the host reaches the guest.
+numbers are constant, because the guest must not see anything of the host.
 """
 
 from pathlib import Path
@@ -13,12 +13,12 @@ _CHARACTER_DEVICE = 0o020600
 
 
 def initramfs(init: Path) -> bytes:
-    """Archive with `/init`, `/dev/console`, `/dev/null` and the empty directories used as mount points by the agent.
+    """Archive with `/init`, `/dev/console`, `/dev/null` and empty directories, on which the agent mounts file systems.
 
-    init: A static program, because the archive has no libraries.
+    init: A static program, because the archive contains no libraries.
     """
     entries = [("dev", _DIRECTORY, b"", 0, 0), ("dev/console", _CHARACTER_DEVICE, b"", 5, 1)]
-    # The device numbers are from Documentation/admin-guide/devices.txt. The kernel opens /dev/console for its init.
+    # Device numbers are those of Documentation/admin-guide/devices.txt. The kernel opens /dev/console for `/init`.
     entries += [("dev/null", _CHARACTER_DEVICE, b"", 1, 3)]
     entries += [(name, _DIRECTORY, b"", 0, 0) for name in ("proc", "sys", "host", "run", "tmp")]
     entries += [("init", _PROGRAM, init.read_bytes(), 0, 0)]
@@ -29,7 +29,7 @@ def initramfs(init: Path) -> bytes:
 
 def _entry(inode: int, name: str, mode: int, content: bytes, major: int, minor: int) -> bytes:
     encoded = name.encode() + b"\0"
-    # uid and gid are 0, there is one link, and the date is 0: these do not depend on the user or the time of creation.
+    # uid, gid and date are 0 and the number of links is 1, so the header is the same for every user and at every time.
     fields = (inode, mode, 0, 0, 1, 0, len(content), 0, 0, major, minor, len(encoded), 0)
     header = b"070701" + b"".join(b"%08X" % field for field in fields)
     head = header + encoded

@@ -5,7 +5,7 @@ from leowarp.guest.building.initramfs import initramfs
 
 
 def entries(archive: bytes) -> dict[str, tuple[int, bytes, int, int]]:
-    """Name -> mode, content, device major and minor: a reader of newc after cpio(5)."""
+    """Mode, content, device major and device minor of each entry by its name, read by the newc format of cpio(5)."""
     files: dict[str, tuple[int, bytes, int, int]] = {}
     at = 0
     while True:
@@ -34,7 +34,7 @@ def test_the_archive_is_the_same_everywhere(tmp_path):
     init = tmp_path / "agent"
     init.write_bytes(b"program")
     archive = initramfs(init)
-    # This is a golden value: a change of these bytes changes the initial memory of every run.
+    # A recorded value: if the archive's bytes change, the guest's initial memory changes in every run.
     assert hashlib.sha256(archive).hexdigest() == GOLDEN_SHA256
     assert len(archive) % 512 == 0
 

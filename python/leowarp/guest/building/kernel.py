@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest kernel: Linux as a program, built once per content of its recipe.
+"""The guest kernel, Linux as a program, which is built once for each content of its inputs.
 
-The key is a sha256 of source tarball, configuration, build script, leowarp's C files and the compiler's version.
-`guest/build.sh` is the build itself and can be called alone. This module adds the cache, progress and errors.
+The cache key is a sha256 of the source tarball, configuration, build script, leowarp's C files and the compiler's
+version. `guest/build.sh` does the build and can also be called by hand. This module adds the cache, progress reports
+and error messages.
 """
 
 import json
@@ -41,11 +42,11 @@ from leowarp.guest.machine.session import output_of, own_session
 from leowarp.scenario import is_kernel_name
 
 KIND = "kernel"
-# Variables that are read from outside while the kernel runs: the clock, and those needed to name the running program.
+# Variables of the running kernel that leowarp reads: the clock, the record of system calls, and the variables that give
+# the running program's name.
 WATCHED = {"time_travel_time", "init_task", "cpu_tasks", system_calls.SYMBOL}
 SHOWN_ERRORS = 5
-# Examples are "net/ipv4/tcp.c:12:3: error: ...", "ld: tcp.o: undefined reference to ...", and messages of build.sh
-# itself.
+# Matches "net/ipv4/tcp.c:12:3: error: ...", "ld: tcp.o: undefined reference to ...", and messages of build.sh.
 _OF_COMPILER = re.compile(r"\b(fatal )?error: |undefined reference to|multiple definition of|No space left on device")
 _OF_OTHERS = re.compile(r"\berror\b|Error |\*\*\*|not found|No such file")
 
@@ -57,7 +58,7 @@ class Kernel:
     """A built kernel.
 
     program: The kernel, an executable file.
-    symbols: Addresses of the variables that are read while the kernel runs; empty if unknown.
+    symbols: Addresses of the variables that leowarp reads while the kernel runs; empty if the program is stripped.
     facts: Version, source, checksums, compiler and warnings, for the manifest.
     """
 
@@ -74,13 +75,13 @@ def kernel(
     keep_tree: bool = False,
     force: bool = False,
 ) -> Kernel:
-    """The kernel for `choice`: leowarp's own, one built from the user's tree, or the user's binary.
+    """The kernel for `choice`: leowarp's own, a kernel built from the user's tree, or the user's binary.
 
-    choice: A name on the shelf, or a path: of a directory (a kernel tree; built with leowarp's configuration and
-        objects) or a file (used unchanged).
-    on_message, on_progress: Called with a line of text, and with a `leowarp.base.progress.BuildProgress` during a
-        build: for each step, and a few times per second while the source is unpacked. An exception in one of them ends
-        the build.
+    choice: A name on the shelf, or the path of a kernel tree (built with leowarp's configuration and objects) or of a
+        kernel program (used unchanged).
+    on_message, on_progress: Called with a line of text, and with a `leowarp.base.progress.BuildProgress`: for each step
+        of a build, and a few times per second while the source is unpacked. An exception in `on_message` or
+        `on_progress` ends the build.
     keep_tree: Keep the source and build tree beside the cache entry, so that modules can be compiled against it.
     force: Build even if the cache has an entry.
     Raises HostError if the machine lacks something that a build needs, or if the build fails; the message has the log's
@@ -98,14 +99,14 @@ def kernel(
 
 
 def is_built(shelved: ShelfKernel) -> bool:
-    """Whether the cache has a kernel of the shelf, built by any compiler from any version of its source."""
+    """Whether the cache has a build of a kernel of the shelf, by any compiler and from any version of the source."""
     return built_earlier(KIND, "kernel.json", shelved.recipe_sha256(_guest_sources())) is not None
 
 
 def _packaged() -> Kernel | None:
-    """The kernel in a wheel; None in a checkout with its own recipe."""
+    """The kernel in a wheel; None in a checkout, which has a recipe of its own."""
     program = recipe.packaged("linux")
-    # In a checkout the sources count, because a packaged kernel would be of another version.
+    # In a checkout, its sources are built, because a packaged kernel may be of another version.
     if program is None or (recipe.CHECKOUT / "guest" / "build.sh").is_file():
         return None
     if wrong := faults(program.parent):
@@ -117,7 +118,8 @@ def _packaged() -> Kernel | None:
 
 
 def _built_earlier(on_message: OnMessage) -> Kernel | None:
-    """A kernel built earlier from the same recipe, used on a machine without the source or the compiler."""
+    """A kernel that an earlier build made from the same recipe; used on a machine without the source or the
+    compiler."""
     directory = recipe.guest_sources()
     if directory is None or (local_source() is not None and shutil.which("gcc") is not None):
         return None
@@ -129,7 +131,7 @@ def _built_earlier(on_message: OnMessage) -> Kernel | None:
 
 
 def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force) -> Kernel:
-    """A kernel of the shelf: from the cache, or built from its source, unpacked and patched."""
+    """A kernel of the shelf: from the cache, or built from its unpacked and patched source."""
     tree = Path(shelved.source) if shelved.is_own and Path(shelved.source).is_dir() else None
     if tree is not None:
         facts = {"source": f"a tree of the user's own, Linux {tree_version(tree)}", "source_sha256": tree_sha256(tree)}
@@ -137,8 +139,8 @@ def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force)
     else:
         source = own_source(Path(shelved.source)) if shelved.is_own else local_source() or fetch_source(on_message)
         facts = {"source": source.version, "source_sha256": source.sha256}
-    # leowarp's objects must fit the source for which they were written. Another source may lack something that an
-    # object uses.
+    # leowarp's objects fit the source for which they were written. Another source may lack something that an object
+    # uses, so objects that do not fit may be left out.
     leave_out = shelved.is_own or bool(shelved.patches)
     build = _Build(_guest_sources(), facts, on_message, on_progress, shelved=shelved, leave_out=leave_out)
 
@@ -148,7 +150,7 @@ def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force)
                 growing = scratch / "unpacking"
                 if source is not None:
                     on_message(f"unpacking {source.tarball.name} {source.version}")
-                    # A patch may change files that are not compiled, so the whole source is unpacked.
+                    # A patch may change files that are not unpacked by default, so the whole source is unpacked.
                     unpack(source, growing, build.course.unpacked, whole=bool(shelved.patches))
                 else:
                     assert tree is not None
@@ -156,8 +158,8 @@ def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force)
                 (unpacked,) = (path for path in growing.iterdir() if path.is_dir())
                 for patch in shelved.patches:
                     _apply(shelf.patch_file(shelved, patch, on_message), patch.address, unpacked, shelved.name)
-                # The tree is renamed only once it is complete, so that an interrupted unpacking does not look like a
-                # tree.
+                # The directory is renamed only once the tree is complete, so that an interrupted unpacking is not taken
+                # for a tree.
                 growing.rename(scratch / "source")
             (top,) = (path for path in (scratch / "source").iterdir() if path.is_dir())
             build.run(top, scratch / "build", entry)
@@ -185,8 +187,8 @@ def _apply(patch: Path, address: str, tree: Path, name: str) -> None:
 
 
 def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
-    """A kernel from the user's tree, with those of leowarp's objects that fit it. The other objects are left out and
-    reported (`left_out`).
+    """A kernel built from the user's tree with leowarp's objects. Objects that do not compile or link with the tree are
+    left out and reported (`left_out`).
 
     Raises ScenarioError if the directory is not a Linux tree with ``arch/um``.
     """
@@ -196,7 +198,8 @@ def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
     build = _Build(_guest_sources(), facts, on_message, on_progress, shelved=None, leave_out=True)
 
     def make(entry: Path) -> None:
-        # Objects are kept by the tree's location, and make finds out which parts of a changed tree to recompile.
+        # The build's objects are kept under a key of the tree's path. If the tree has changed, make decides which files
+        # to recompile.
         with _tree(content_key([("tree", str(tree))]), keep_tree, on_message) as scratch:
             build.run(tree, scratch / "build", entry)
 
@@ -204,10 +207,10 @@ def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
 
 
 def _from_binary(path: Path) -> Kernel:
-    """The user's program, unchanged, after a check that it is User Mode Linux with virtual time.
+    """The user's kernel program, used unchanged after a check that it is User Mode Linux with virtual time.
 
-    Raises ScenarioError if the program is missing, cannot be run, is another program, does not answer, or lacks time
-    travel.
+    Raises ScenarioError if the program is missing, cannot be run, is not User Mode Linux, does not answer, or lacks
+    time travel.
     """
     attempted = f"using the kernel {path}"
     if not path.is_file():
@@ -232,13 +235,14 @@ def _from_binary(path: Path) -> Kernel:
     content = path.read_bytes()
     warnings = []
     lacking = {}
-    # guest/host/seed.c reads this environment variable. A program without this text was not linked with that object.
+    # guest/host/seed.c reads the environment variable LEOWARP_SEED. A program without its name was linked without that
+    # object, and is assumed to lack leolink as well.
     if b"LEOWARP_SEED" not in content:
         warnings.append(f"the kernel {path} takes its random seed from the host: no run with it repeats")
     if b"leolink" not in content:
         warnings.append(f'the kernel {path} has no leolink: only network.link_model = "netem" works')
         lacking["leolink"] = "its program does not name it"
-    # The second text is in cures/leolink_switch.c.
+    # The text `cures` occurs in cures/leolink_switch.c.
     for name, mark in (("loss_detection", b"loss_detection"), ("cures", b"a switch between links")):
         if mark not in content:
             lacking[name] = "its program does not name it"
@@ -253,8 +257,8 @@ def _from_binary(path: Path) -> Kernel:
 
 
 def _cached(key: str, make: Callable[[Path], None], on_message: OnMessage, force: bool) -> Kernel:
-    """The cache's kernel for this key. If the kernel is missing, `make` builds it; `force` removes an existing one
-    first."""
+    """The kernel in the cache entry `key`. `make` builds the entry if it is missing; `force` first removes an existing
+    entry."""
     entry = cache_root() / KIND / key
     if force and entry.is_dir():
         shutil.rmtree(entry)
@@ -262,7 +266,6 @@ def _cached(key: str, make: Callable[[Path], None], on_message: OnMessage, force
 
 
 def _read_entry(entry: Path) -> Kernel:
-    """A kernel and its facts from a directory that build.sh and `_Build.run` have filled."""
     facts = json.loads((entry / "kernel.json").read_text())
     return Kernel(entry / "linux", json.loads((entry / "symbols.json").read_text()), facts)
 
@@ -270,7 +273,8 @@ def _read_entry(entry: Path) -> Kernel:
 def _guest_sources() -> Path:
     """The directory with guest/build.sh.
 
-    Raises HostError if this installation has none: neither a checkout nor a wheel made by `make wheel`.
+    Raises HostError if this installation has no such directory: it is neither a checkout nor a wheel made by `make
+        wheel`.
     """
     directory = recipe.guest_sources()
     if directory is None:
@@ -283,11 +287,12 @@ def _guest_sources() -> Path:
 
 @contextmanager
 def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
-    """Directory for source and objects. The directory is either a kept one, or a fresh one that is removed unless
-    `keep` is set.
+    """Directory for source and objects of a build. It is either the one that an earlier build kept, or a new one, which
+    is removed at the end unless `keep` is set.
 
-    With a kept tree, the next build with a changed object takes seconds, and modules can be compiled against it. A kept
-    tree is in the cache, not in /tmp, because it takes 0.7 GB (design/kernel-config.md), and a tmpfs uses memory.
+    In a kept directory, a build after a change of one object takes seconds, and modules can be compiled against the
+    tree. A kept directory is in the cache, not in /tmp: it takes 0.7 GB (design/kernel-config.md), and /tmp may be a
+    tmpfs, which uses memory.
     """
     demand_path_for_make("building the guest kernel")
     kept = cache_folder(f"{KIND}/tree-{key}")
@@ -296,7 +301,7 @@ def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
     with locked(kept.with_suffix(".lock"), "kernel tree", on_message):
         keep = keep or (kept.is_dir() and not busy.exists())
         if busy.exists():
-            # An earlier build was killed in the middle, so one of its objects may be truncated.
+            # An earlier build was killed, so one of its object files may be truncated.
             shutil.rmtree(kept)
         kept.mkdir(exist_ok=True)
         busy.touch()
@@ -305,7 +310,7 @@ def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
             yield kept
             whole = True
         except HostError:
-            whole = True  # The compiler reported an error; the objects made so far are sound.
+            whole = True  # The compiler reported an error; the object files that it had written are complete.
             raise
         finally:
             if keep and whole:
@@ -318,7 +323,7 @@ class _Build:
     """One run of guest/build.sh.
 
     key: Key of the cache entry: source, recipe, compiler and linker.
-    tree_key: Key of the kept tree of source and objects, which excludes leowarp's objects.
+    tree_key: Key of the kept directory of source and objects; leowarp's own objects are not part of it.
     course: Reports the progress of the build.
     """
 
@@ -335,26 +340,28 @@ class _Build:
             **facts,
             **(shelved.facts() if shelved is not None else {}),
             "recipe_sha256": (shelved or shelf.kernel_of(shelf.DEFAULT)).recipe_sha256(directory),
-            # Compiler and linker are part of the key: another version makes another program, and a run's manifest has
-            # to name them.
+            # Compiler and linker are part of the key, because another version gives another program and a run's
+            # manifest names both.
             "compiler": recipe.first_line_of("gcc", "--version"),
             "linker": recipe.first_line_of("ld", "--version"),
         }
-        # For a user's tree, tree_sha256 represents the content, as the tarball's hash does for a source.
+        # For a user's tree, the key contains tree_sha256; for a tarball, it contains the tarball's hash.
         named = [(name, str(value)) for name, value in sorted(self._facts.items())]
-        # Two names for one kernel make two entries, because the manifest gives the name that was chosen.
+        # If two names mean the same kernel, each has an entry, because the manifest records the name that the user
+        # chose.
         self.key = content_key(named)
         objects: list[tuple[str, str | Path]] = [
             *named,
             *((name, directory / name) for name in ("kernel.config", "Kconfig.top")),
         ]
-        # This key excludes the recipe's sha256, so that changed objects are linked into the same kept tree in seconds.
+        # `tree_key` does not contain the recipe's sha256. After a change of leowarp's objects, the kept directory is
+        # used again, and the build takes seconds.
         self.tree_key = content_key(part for part in objects if part[0] != "recipe_sha256")
 
     def run(self, tree: Path, build: Path, entry: Path) -> None:
         """Build `tree` into the cache entry `entry`."""
         log = entry / "build.log"
-        # Files are copied, because an editor may save them during the minutes of a build.
+        # The recipe's files are copied, because the user may edit them during the minutes of a build.
         recipe_copy = build.parent / "recipe"
         if recipe_copy.exists():
             shutil.rmtree(recipe_copy)
@@ -396,7 +403,7 @@ class _Build:
         (entry / "kernel.json").write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
 
     def _follow(self, process: subprocess.Popen[str], log: IO[str]) -> None:
-        """Write the build's output to the log and pass each line to the course, until the build has ended."""
+        """Write the build's output to the log and pass each line to `course`, until the build ends."""
         assert process.stdout is not None
         for line in process.stdout:
             log.write(line)
@@ -404,8 +411,8 @@ class _Build:
         process.wait()
 
     def _failed(self, log: Path) -> HostError:
-        """The error of a failed build, with its first errors and the name of the kept log."""
-        # The entry's directory is removed after a failed build, but the log is kept.
+        """The error for a failed build, with the build's first errors and the name of its log."""
+        # The cache removes the directory of a failed build, so the log is moved to another place.
         kept = cache_root() / KIND / f"failed-{self.key}.log"
         shutil.copyfile(log, kept)
         shown = "\n    ".join(first_errors(log.read_text(errors="replace")))
@@ -419,10 +426,10 @@ class _Build:
 
 
 def first_errors(log: str) -> list[str]:
-    """At most five lines of a build's log that explain its failure: the compiler's and the linker's errors, otherwise
-    make's.
+    """At most five lines of a build's log that explain its failure: errors of the compiler and the linker or, if there
+    are none, of make.
 
-    Only the last step is searched, because earlier errors belong to objects that were left out.
+    Only the output of the last step is searched, because earlier errors belong to objects that were left out.
     """
     lines = log.splitlines()
     steps = [number for number, line in enumerate(lines) if line.startswith("leowarp: ") and "error:" not in line]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cache, the progress and the errors of a kernel's build, with a build script that takes no time."""
+"""Tests of the cache, the progress and the errors of a kernel build. A fake build script keeps the tests fast."""
 
 import json
 import shutil
@@ -112,7 +112,7 @@ def builds(place: Path) -> int:
 
 
 def left_over(place: Path) -> list[str]:
-    """Content of the cache of kernels other than finished entries, locks and logs."""
+    """Files in the kernels' cache other than finished entries, locks and logs."""
     home = place / "cache" / "kernel"
     return sorted(p.name for p in home.iterdir() if ".tmp" in p.name or (p.name.startswith("tree") and p.is_dir()))
 
@@ -408,7 +408,7 @@ def test_your_own_kernel_is_patched_built_and_named(workshop, monkeypatch, tmp_p
     assert built.facts["kernel"] == "mine"
     assert built.facts["patches"] == [{"address": "mine.patch", "sha256": sha256_of_file(patch)}]
     assert str(tmp_path) not in json.dumps(built.facts), "no path of this machine gets into a manifest"
-    # The patch is part of the identity, and so is its path.
+    # The shelf has a copy of the patch, so a change of the file has no effect until the patch is added again.
     patch.write_text(patch.read_text().replace("MINE", "OTHER"))
     assert kernel("mine").program == built.program, "the file that was added counts, not what became of it"
     shelf.add("mine", place / "linux.tar.xz", [patch], options=["CONFIG_MINE=y"])

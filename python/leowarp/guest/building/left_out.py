@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""leowarp's objects that do not fit a custom kernel and are left out, and the consequences for a run.
+"""leowarp's objects that a custom kernel lacks because they do not compile or link with it, and what a run then lacks.
 
-When a tree is built, `guest/build.sh --leave-out` writes one line for each of them: an object of leowarp, or an option
-of `kernel.config`; a tab; and the reason.
+When a tree is built, `guest/build.sh --leave-out` writes one line for each object of leowarp or option of
+`kernel.config` that is left out: its name, a tab, and the reason.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _OPTION = "CONFIG_"
 
 
 def read(entry: Path) -> dict[str, str]:
-    """Objects left out of the kernel in a directory filled by build.sh, each with the reason."""
-    # A tab is the separator, because reasons are compiler messages with blanks and colons.
+    """Objects that the kernel in `entry` lacks, each with the reason. `entry` is a directory that build.sh filled."""
+    # A tab separates the fields, because reasons are compiler messages with blanks and colons.
     lines = (line.partition("\t") for line in (entry / FILE).read_text().splitlines())
     return {name: why for name, _, why in lines}
 
 
 def not_chosen(kernel: str, linked: Collection[str]) -> dict[str, str]:
-    """The overrides that a kernel of the shelf omits by choice, each with the reason. Overrides for speed are not
-    included."""
+    """Overrides that a kernel of the shelf does not include because of its `purposes`, each with the reason. Overrides
+    that only save time are not included."""
     return {
         override.name: f'the kernel "{kernel}" is without it'
         for override in overrides.overrides()
@@ -43,7 +43,8 @@ def not_chosen(kernel: str, linked: Collection[str]) -> dict[str, str]:
 
 
 def warnings(left_out: Mapping[str, str]) -> list[str]:
-    """Sentences for the manifest and the report: one for each object that a kernel lacks, and one for all options."""
+    """Sentences for the manifest and the report: one for each object that a kernel lacks, and one for all options that
+    it lacks."""
     means = {override.name: override.without for override in overrides.overrides()}
     texts = [
         f"the kernel was built without leowarp's {name}: {means.get(name, 'what it adds is missing')} ({why})"
@@ -57,12 +58,13 @@ def warnings(left_out: Mapping[str, str]) -> list[str]:
 
 
 def check_fits(plan: Plan, kernel_facts: Mapping[str, Any] | None = None) -> None:
-    """Check that the kernel has all of leowarp's objects that a plan needs.
+    """Check that the plan's kernel has all of leowarp's objects that the plan needs.
 
-    `kernel_facts` as in `GuestImage`. The shelf's data about the plan's kernel replace them before anything is built.
+    `kernel_facts` as in `GuestImage`. If it is None, nothing is built yet, and the entry of the plan's kernel on the
+    shelf is checked.
     Raises ScenarioError if an object that the plan needs is missing; the message names the object, the reason and the
-        key that needs it. The error is also raised if packets are of IPv6 or flows of Multipath TCP, and the kernel of
-        the shelf lacks these.
+        key that needs it. Also raises ScenarioError if packets are of IPv6 or flows of Multipath TCP, and the shelf's
+        kernel lacks support for them.
     """
     kernel = plan.guest.kernel
     needs_ipv6 = plan.network.family == "ipv6" and is_kernel_name(kernel)
@@ -94,7 +96,7 @@ def check_fits(plan: Plan, kernel_facts: Mapping[str, Any] | None = None) -> Non
 
 
 def _asked(plan: Plan) -> dict[str, str]:
-    """The keys and values in the scenario that need an object, and the object that each needs."""
+    """Keys of the scenario, with their values, that need one of leowarp's objects; each has the object's name."""
     asked = {
         f'flows.{number}.congestion_control = "{flow.congestion_control}"': flow.congestion_control
         for number, flow in enumerate(plan.flows)
@@ -108,7 +110,7 @@ def _asked(plan: Plan) -> dict[str, str]:
     for cure, is_on in plan.cures.on().items():
         if is_on:
             asked[f"cures.{cure}"] = "cures"
-    # A jittered link always uses netem (`Jittered.idle`).
+    # A jittered path always uses netem (`Jittered.idle`), so it does not need leolink.
     if not isinstance(plan.medium, Jittered) and plan.network.link_model == "leolink":
         asked['network.link_model = "leolink"'] = "leolink"
     return asked

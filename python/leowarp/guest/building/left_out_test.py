@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects that do not fit a kernel tree: guest/build.sh runs on a tree of a few files, and the effect on a plan is
-checked."""
+"""Tests of objects that do not fit a kernel tree: guest/build.sh runs on a tree of a few files, and the effect on a
+plan is checked."""
 
 import hashlib
 import re
@@ -16,8 +16,8 @@ from leowarp.base.errors import ScenarioError
 from leowarp.guest.building import left_out
 
 GUEST = Path(__file__).resolve().parents[4] / "guest"
-# A tree whose make behaves like kbuild for build.sh: O= has the build, M= other objects. leowarp's objects are compiled
-# from stand-ins, so that each test determines what they use.
+# A tree whose make behaves like kbuild for build.sh: O= names the build directory, M= the directory of other objects.
+# leowarp's objects are compiled from stand-ins, so that each test determines what an object uses.
 MAKEFILE = r"""
 .PHONY: allnoconfig prepare modules_prepare modules vmlinux_o linux
 allnoconfig:
@@ -51,7 +51,8 @@ KNOWN_BY = {
     for entry in LINKED
     if entry.get("compiled") != "host" and not entry.get("only_6_12")
 }
-# This object redeclares a structure of the kernel, which leowarp's objects avoid if possible.
+# This object, which the tests add, declares a structure of the kernel a second time; leowarp's own objects avoid this
+# if possible.
 PLANTED = """
 [[override]]
 name = "planted"
@@ -69,14 +70,15 @@ struct = "base"
 sha256 = "{}"
 """
 BASE = "struct base {\n\tint lock;\t/* first */\n\tlong clk;\n};\n"
-# This object is linked only into 6.12. The function that it replaces remains, under another name.
+# This file takes the place of an object that is linked only into Linux 6.12. The kernel's function that the object
+# replaces is still in the kernel, under another name.
 OWED = "const char leowarp_owed_is_paid = 1;\nvoid leowarp_kernels_setup_signal_stack_si(void);\n"
 OWED += "void setup_signal_stack_si(void) { leowarp_kernels_setup_signal_stack_si(); }\n"
 
 
 @pytest.fixture
 def tree(tmp_path) -> Path:
-    """A tree that accepts everything; tests change it."""
+    """A tree with which every object compiles and links; tests change it."""
     top = tmp_path / "tree"
     (top / "ours").mkdir(parents=True)
     (top / "Makefile").write_text(MAKEFILE)
@@ -94,7 +96,7 @@ def tree(tmp_path) -> Path:
 
 
 def build(tree: Path, *choice: str, planted: str = "", extra: tuple[str, ...] = ()) -> tuple[int, str, Path]:
-    """Exit status, output and the directory that the build filled."""
+    """Exit status and output of build.sh, and the directory that build.sh filled."""
     recipe = tree.parent / "recipe"
     if not recipe.exists():
         shutil.copytree(GUEST, recipe)
@@ -102,7 +104,7 @@ def build(tree: Path, *choice: str, planted: str = "", extra: tuple[str, ...] = 
         for name in extra:
             (recipe / "clock" / f"{name}.c").write_text("")
         listed = (recipe / "overrides.toml").read_text()
-        # This small tree has no structure that an object could copy.
+        # The small tree has none of the structures that objects copy, so the list's copies are removed.
         (recipe / "overrides.toml").write_text(re.sub(r"\[\[override.copies\]\]\n(\S+ = .*\n)+", "", listed) + planted)
     out = tree.parent / "out"
     command = ["sh", str(recipe / "build.sh"), *choice, str(tree), str(tree.parent / "build"), str(out)]
@@ -160,7 +162,8 @@ def test_an_object_that_copies_a_structure_is_refused_for_a_tree_whose_structure
     status, said, out = build(tree, planted=planted, extra=("planted",))
     assert status == 0, said
     assert "planted_register" in (out / "symbols.txt").read_text()
-    # One more member comes first. The object would compile, link, and write to the wrong word.
+    # The structure gets one more member at its front. The object would still compile and link, but write to the wrong
+    # word.
     (tree / "kernel" / "base.c").write_text(BASE.replace("int lock", "int before; int lock"))
     status, said, _ = build(tree)
     assert status != 0
@@ -185,7 +188,7 @@ def test_an_option_that_a_tree_does_not_know_is_left_out(tree):
     [
         ("CONFIG_UML_TIME_TRAVEL_SUPPORT=y", ""),
         ("CONFIG_HIGH_RES_TIMERS=y", ""),
-        ("CONFIG_NET=y", ""),  # The option is known to the tree, but not accepted.
+        ("CONFIG_NET=y", ""),  # The tree's Kconfig knows the option, but does not accept it.
         ("CONFIG_PREEMPT_NONE=y", "CONFIG_PREEMPTION=y"),
     ],
 )

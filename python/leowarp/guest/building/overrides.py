@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list of all differences between the guest kernel and an unmodified Linux: guest/overrides.toml."""
+"""Reads guest/overrides.toml, the list of all differences between the guest kernel and an unmodified Linux."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from leowarp.guest.building.cache import sha256_of_file
 
 LIST = "overrides.toml"
 SPEED = "speed"
-"""The purpose of overrides that only save time. A kernel without these overrides gives the same traces."""
+"""The purpose of overrides that only save time. A kernel without them gives the same traces."""
 
 
 @dataclass(frozen=True)
 class Override:
-    """An entry of the list; guest/overrides.toml explains its keys."""
+    """An override of the list; guest/overrides.toml explains the fields."""
 
     name: str
     purpose: str
@@ -35,7 +35,7 @@ class Override:
 
 @dataclass(frozen=True)
 class Option:
-    """A kernel setting that differs from a distribution's and may affect a run."""
+    """A kernel configuration option that differs from its value in distributions and may affect a run."""
 
     name: str
     ours: str
@@ -44,7 +44,7 @@ class Option:
 
 
 def overrides() -> tuple[Override, ...]:
-    """All entries, in the order of the list."""
+    """All overrides, in the list's order."""
     keys = ("name", "purpose", "changes", "without", "test", "page")
     return tuple(
         Override(
@@ -56,17 +56,17 @@ def overrides() -> tuple[Override, ...]:
 
 
 def options() -> tuple[Option, ...]:
-    """All settings that differ, in the order of the list."""
+    """All configuration options that differ, in the list's order."""
     return tuple(Option(**entry) for entry in _document()["option"])
 
 
 def sha256() -> str:
-    """sha256 of the list."""
+    """sha256 of the file guest/overrides.toml."""
     return sha256_of_file(_directory() / LIST)
 
 
 def _mechanism(entry: dict) -> str:
-    """Description of how an entry becomes part of the kernel."""
+    """Text that says how an override becomes part of the kernel."""
     steps = []
     if included := entry.get("included_in"):
         steps.append(f"a header included first in {_counted(included, 'object')}")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list of overrides covers all of guest/, the build uses nothing else, and the pages are made from it."""
+"""Tests that the list of overrides covers all of guest/, that the build uses only the list, and that the pages agree
+with the list."""
 
 import importlib.util
 import re
@@ -21,7 +22,7 @@ C_FUNCTION = re.compile(r"^(?!static\b)[a-z][\w \t*]*?\b(leolink_\w+)\(", re.MUL
 
 @pytest.fixture(scope="module")
 def reader():
-    """guest/overrides.py, which the build runs."""
+    """The module guest/overrides.py, which the build runs."""
     spec = importlib.util.spec_from_file_location("guest_overrides", GUEST / "overrides.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -44,7 +45,7 @@ def test_every_source_in_guest_is_a_part_of_an_entry_or_a_header_that_one_includ
 
 def test_the_build_names_no_override_itself():
     build = (GUEST / "build.sh").read_text()
-    # These are the forms in which the build names an object that it compiles or links.
+    # If build.sh compiled or linked an object by name, the name would appear in one of these forms.
     named = [entry["name"] for entry in ENTRIES if re.search(rf"\b{re.escape(entry['name'])}(\.o|:|\.c)\b", build)]
     assert named == []
     wrapped = [function for entry in ENTRIES for function in entry.get("wraps", ())]
@@ -57,7 +58,8 @@ def test_an_entry_has_a_test_and_a_page_that_are_there_and_functions_that_stand_
     assert (ROOT / entry["page"].partition("#")[0]).is_file()
     text = "".join((GUEST / file).read_text() for file in reader.files(entry))
     for function in entry.get("wraps", ()):
-        # Objects that wrap operations are used like functions; draws.c makes some of its functions with a macro
+        # Objects that wrap functions of an operations table also define __wrap_ names, and draws.c defines some by a
+        # macro.
         assert f"__wrap_{function}" in text
     if not entry.get("beside"):
         assert entry.get("known_by", "") in text
@@ -78,7 +80,7 @@ def test_what_an_entry_needs_stands_before_it_and_goes_with_it(reader, tmp_path,
     without = {entry["name"] for entry in reader.of_kernel("default", "leolink")[0]}
     assert without == {entry["name"] for entry in ENTRIES} - {"leolink", "cures", "direct", "sockets"}
     listed = (GUEST / "overrides.toml").read_text()
-    # This kernel has no links, but features that a scenario may request.
+    # The kernel "few" has no links, but features that a scenario may request.
     shelf = '[[kernel]]\nname = "few"\npurposes = ["time", "random", "scenario"]\n'
     (tmp_path / "kernels.toml").write_text(shelf)
     (tmp_path / "overrides.toml").write_text(listed)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Location of the guest's own sources: in a checkout, or in an installed package that contains the built guest."""
+"""Finds the guest's own sources: in a checkout, or in an installed package, which also contains the built guest."""
 
 import functools
 import hashlib
@@ -15,27 +15,28 @@ from leowarp.base.errors import HostError
 from leowarp.guest.machine.session import output_of
 
 PACKAGED = Path(__file__).resolve().parents[2] / "_guest"
-"""Location of the built guest and its sources in a wheel."""
+"""Directory of the built guest and its sources in a wheel."""
 CHECKOUT = Path(__file__).resolve().parents[4]
-"""The top of the repository, if this file is in one; otherwise some directory of the installation."""
+"""The top of the repository if this file is in a checkout; otherwise an unrelated directory."""
 LIST = "overrides.toml"
-# Inputs of the kernel's build besides the source and the compiler, relative to guest/. The directories of leowarp's
-# objects are added to them.
+# Inputs of the kernel's build besides the source and the compiler, relative to guest/. The C files of leowarp's objects
+# (`KERNEL_OBJECTS`) are further inputs.
 KERNEL_FILES = (
     "kernel.config", "Kconfig.top", "build.sh", "overrides.py", LIST, "module/pack.sh",
     "module/compile.sh",
 )  # fmt: skip
 KERNEL_OBJECTS = "*/*.[ch]"
 WORDS = ("changes", "saves", "without", "asked_by", "test", "page")
-"""Fields of the list that are only for readers, and do not change the kernel."""
-# Only the entry of the chosen kernel counts, so adding another kernel to the shelf does not change the recipe.
+"""Fields of overrides.toml that are only for readers and do not change the kernel."""
+# Only the chosen kernel's entry in this file is part of the recipe. A change of another entry does not cause a build.
 SHELF = "kernels.toml"
-# These lines of our C files are compiled only for kernels with this option, which kernels.toml gives to some kernels.
+# Lines of leowarp's C files that are compiled only into kernels with this option, which kernels.toml sets for some
+# kernels.
 _ONLY_WITH = re.compile(rb"^#if IS_ENABLED\((CONFIG_IPV6)\)\n.*?^#endif\n\n?", re.MULTILINE | re.DOTALL)
 
 
 def guest_sources() -> Path | None:
-    """Directory with the inputs of the kernel's build (`guest/`), or None if this installation has none."""
+    """Directory with the inputs of the kernel build (`guest/`); None if this installation has none."""
     for directory in (CHECKOUT / "guest", PACKAGED / "source"):
         if (directory / "build.sh").is_file():
             return directory
@@ -43,32 +44,32 @@ def guest_sources() -> Path | None:
 
 
 def agent_sources() -> Path | None:
-    """The checkout whose `crates/` contain the agent, or None if this installation has none."""
-    # A checkout takes precedence over a packaged agent, so that changed sources are used.
+    """The checkout whose `crates/` contain the agent; None if this installation has none."""
+    # In a checkout its own sources are used, even if there is a packaged agent, because they may have changed.
     return CHECKOUT if (CHECKOUT / "crates" / "agent" / "Cargo.toml").is_file() else None
 
 
 def packaged(name: str) -> Path | None:
-    """A file of the guest that was built into the package (in a wheel), or None."""
+    """Path of a file of the built guest in the wheel; None if there is no such file."""
     file = PACKAGED / name
     return file if file.is_file() else None
 
 
 def kernel_recipe(directory: Path) -> list[tuple[str, Path]]:
-    """Name and file of each part of the kernel's recipe, for its content key.
+    """Name and file of each part of the kernel's recipe; the content key is a hash of these.
 
     directory: `guest_sources`, or a copy of it.
-    Returns: list of (str, Path). The parts are in an order that does not depend on the machine. Every C file in a
-        folder of guest/ is part of the recipe.
+    Returns: list of (str, Path). The order is the same on every machine. Every C file in a folder of guest/ is part of
+        the recipe.
     """
     objects = sorted(path.relative_to(directory).as_posix() for path in directory.glob(KERNEL_OBJECTS))
     return [(name, directory / name) for name in (*KERNEL_FILES, *objects)]
 
 
 def agent_recipe(checkout: Path) -> list[tuple[str, Path]]:
-    """Name and file of each part of the agent's recipe, for its content key: the agent's crate, and the crates of
-    leowarp that it uses."""
-    # Toolchain and profile are included, because they determine the result as much as the sources do.
+    """Name and file of each part of the agent's recipe: the agent's crate, and the crates of leowarp that the agent
+    uses."""
+    # The files that select toolchain and build profile are included, because they also change the program.
     tops = [checkout / name for name in ("Cargo.toml", "Cargo.lock", "rust-toolchain.toml", ".cargo/config.toml")]
     crates = _with_dependencies(checkout / "crates" / "agent")
     sources = sorted(p for c in crates for p in c.rglob("*") if p.is_file() and p.suffix in (".rs", ".toml"))
@@ -76,7 +77,7 @@ def agent_recipe(checkout: Path) -> list[tuple[str, Path]]:
 
 
 def _with_dependencies(crate: Path) -> set[Path]:
-    """The directories of a crate and of all crates that it uses by path."""
+    """Directories of a crate and of all crates on which it depends by path."""
     crates: set[Path] = set()
     wanted = [crate]
     while wanted:
@@ -96,11 +97,11 @@ def _with_dependencies(crate: Path) -> set[Path]:
 
 
 def deciding(path: Path, options: Sequence[str] = ()) -> bytes:
-    """The content of a recipe's part that determines the build: its bytes, or for the list of overrides, all fields
-    except those that are only for readers.
+    """The bytes of a recipe's file that can change the build. For the list of overrides, fields that are only for
+    readers are left out.
 
-    options: Options of the kernel in addition to those of kernel.config. Lines of a C file that depend on an option of
-        another kernel (`_ONLY_WITH`) are left out, because they do not change this kernel.
+    options: Options of the kernel in addition to those of kernel.config. Lines of a C file for an option that is not
+        among them (`_ONLY_WITH`) are left out, because they do not change this kernel.
     """
     if path.suffix in (".c", ".h"):
         return _ONLY_WITH.sub(lambda found: found[0] if f"{found[1].decode()}=y" in options else b"", path.read_bytes())
@@ -115,8 +116,8 @@ def recipe_sha256(parts: list[tuple[str, Path]], also: str = "", options: Sequen
     """sha256 over names and contents of a recipe, 64 hexadecimal digits; depends on the order of the parts.
 
     parts: list of (str, Path). Parts of the recipe.
-    also: Other relevant data, such as the name of the kernel on the shelf.
-    options: The same as for `deciding`.
+    also: Further text that is hashed, such as the name of the kernel on the shelf.
+    options: Options of the kernel in addition to those of kernel.config, as for `deciding`.
     """
     total = hashlib.sha256(also.encode())
     for name, path in parts:
@@ -125,13 +126,14 @@ def recipe_sha256(parts: list[tuple[str, Path]], also: str = "", options: Sequen
 
 
 def first_line_of(*command: str) -> str:
-    """First line that a tool prints, such as its version. While its file is unchanged, a tool is called only once per
-    process.
+    """First line that a tool prints, such as its version. A process runs a tool only once, unless the tool's file
+    changes.
 
     Raises HostError if the tool is missing, fails, prints nothing, or does not end.
     """
     program = Path(shutil.which(command[0]) or command[0]).resolve()
-    # rustup's stand-in for a compiler remains the same file when it stands for another version.
+    # The compiler on the PATH may be a link to `rustup`, which starts the selected compiler. The file `rustup` does not
+    # change when the compiler's version changes.
     if program.name == "rustup" or not program.is_file():
         return _printed(command)
     status = program.stat()

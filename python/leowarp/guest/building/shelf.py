@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shelf of kernels: those that come with leowarp (guest/kernels.toml), and those that the user added."""
+"""The shelf of kernels, which a plan chooses by name: leowarp's kernels (guest/kernels.toml), and those that the user
+added."""
 
 from __future__ import annotations
 
@@ -28,9 +29,9 @@ _ENTRY = "kernel.json"
 
 @dataclass(frozen=True)
 class Patch:
-    """A third-party change of a kernel's source.
+    """A third-party patch of a kernel's source.
 
-    address: Where to get the patch: a URL, or a file name for the user's own.
+    address: URL of the patch, or the file name of a patch of the user.
     sha256: Hash of the patch's content.
     """
 
@@ -44,10 +45,11 @@ class ShelfKernel:
 
     name, what: Name and description, as printed by `leowarp kernel list`.
     source: A Debian package with the source, or the path of the user's tarball or tree.
-    base: The entry of kernels.toml whose overrides and options the kernel uses. leowarp's kernels name themselves.
+    base: Name of the kernel in kernels.toml whose overrides and options this kernel uses; for a kernel of leowarp, its
+        own name.
     options: Lines of a kernel configuration in addition to guest/kernel.config: ``CONFIG_TUN=y``.
     patches: Patches, applied in this order.
-    purposes: Purposes of overrides (guest/overrides.toml) that the kernel includes; None means all purposes.
+    purposes: Overrides with these purposes (guest/overrides.toml) are included; None means all overrides.
     is_own: Whether the user added the kernel.
     """
 
@@ -61,31 +63,32 @@ class ShelfKernel:
     is_own: bool = False
 
     def identity(self) -> str:
-        """64 hexadecimal digits that change if a different kernel would be built from the same source."""
+        """A hash of 64 hexadecimal digits over everything except the source that determines the kernel."""
         facts = {"base": self.base, "options": self.options, "patches": [patch.sha256 for patch in self.patches]}
         return hashlib.sha256(json.dumps(facts | {"purposes": self.purposes}, sort_keys=True).encode()).hexdigest()
 
     def recipe_sha256(self, directory: Path) -> str:
-        """The value of `recipe.recipe_sha256` for the kernel's recipe, with the files of `directory`
+        """sha256 of the kernel's recipe (`recipe.recipe_sha256`) with the files of `directory`
         (`recipe.guest_sources`)."""
         return recipe.recipe_sha256(recipe.kernel_recipe(directory), self.identity(), self.options)
 
     def facts(self) -> dict[str, Any]:
-        """Data of the kernel for the manifest, without its source and without any path of this machine."""
+        """Data of the kernel for the manifest, without its source and without paths of this machine."""
         made = {"kernel": self.name, "options": list(self.options)}
         return made | {"patches": [asdict(patch) for patch in self.patches]}
 
 
 def shelf() -> list[ShelfKernel]:
-    """All kernels of the shelf: leowarp's kernels in the order of kernels.toml, then the user's by name."""
+    """All kernels of the shelf: first leowarp's kernels in the order of kernels.toml, then the user's kernels by
+    name."""
     return _shipped() + _own()
 
 
 def kernel_of(name: str) -> ShelfKernel:
-    """The kernel with a name.
+    """The kernel with the name `name`.
 
     Raises ScenarioError if the shelf has no such kernel.
-    Raises HostError if this installation has no guest/, so that even the default kernel is unknown.
+    Raises HostError if this installation has no guest/, which contains the list of kernels.
     """
     kernels = shelf()
     found = next((kernel for kernel in kernels if kernel.name == name), None)
@@ -119,10 +122,10 @@ def add(
 
     name: Name of the kernel for `guest.kernel` and --kernel.
     source: A kernel tree, or a tarball of one.
-    patches: Files for ``patch -p1``, in this order. The files are copied.
+    patches: Files for ``patch -p1``, in this order. The shelf keeps copies of these files.
     base: The kernel of kernels.toml whose overrides and options the new kernel uses.
-    options: Further lines of configuration: ``CONFIG_NET_SCH_DUALPI2=y``.
-    Raises ScenarioError if the name is taken or invalid, or a file is missing.
+    options: Lines of kernel configuration in addition to those of `base`: ``CONFIG_NET_SCH_DUALPI2=y``.
+    Raises ScenarioError if the name is in use or invalid, or a file is missing.
     """
     attempted = f"putting the kernel {name} on the shelf"
     if not _NAME.fullmatch(name):
@@ -152,16 +155,16 @@ def add(
         taken.append(Patch(file.name, sha256))
     made = ShelfKernel(name, f"yours, {source}", str(source.resolve()), base, tuple(options), tuple(taken), is_own=True)
     facts = {"source": made.source, "base": base, "options": made.options, "patches": [asdict(p) for p in taken]}
-    # The entry is written atomically, so that concurrent readers see either the previous entry or the new one.
+    # The entry is replaced atomically, so that a concurrent reader sees either the old or the new entry.
     (home / f"{_ENTRY}.new").write_text(json.dumps(facts, indent=1) + "\n")
     os.replace(home / f"{_ENTRY}.new", home / _ENTRY)
     return made
 
 
 def remove(name: str) -> None:
-    """Remove a kernel from the user's shelf; its builds stay in the cache.
+    """Remove a kernel from the user's shelf; builds of the kernel stay in the cache.
 
-    Raises ScenarioError if the kernel is not one of the user's.
+    Raises ScenarioError if the user added no kernel with this name.
     """
     if all(kernel.name != name for kernel in _own()):
         raise ScenarioError(f"taking {name} off the shelf: you have put no kernel of that name there")
@@ -169,9 +172,10 @@ def remove(name: str) -> None:
 
 
 def patch_file(kernel: ShelfKernel, patch: Patch, on_message: Callable[[str], None]) -> Path:
-    """A patch as a file with the recorded content. The file is the user's, a cached one, or fetched from its address.
+    """File with the patch's recorded content. It is the user's file, a cached file, or a file fetched from the patch's
+    address.
 
-    Raises HostError if the patch cannot be fetched, or differs from the one that the shelf names.
+    Raises HostError if the patch cannot be fetched, or its content differs from the recorded sha256.
     """
     kept = _home() / kernel.name / patch.sha256 if kernel.is_own else cache_root() / "patches" / patch.sha256
     if not kept.is_file():

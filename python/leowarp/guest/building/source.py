@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kernel's source: Debian's `linux-source-6.12`, which is installed, fetched by apt, or fetched by its checksum.
 
-All three cases give the same Debian tarball, so that the kernel does not depend on the distribution on which it is
-built.
+Debian's tarball is the same in each case, so the kernel does not depend on the machine's distribution.
 """
 
-import functools
 import hashlib
 import json
 import lzma
@@ -14,7 +12,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -29,8 +27,8 @@ from leowarp.guest.machine.session import own_session
 SERIES = "6.12"
 PACKAGE = f"linux-source-{SERIES}"
 INSTALLED = Path(f"/usr/src/{PACKAGE}.tar.xz")
-# This package is fetched without apt, by name and checksum, from the archive that keeps every version of Debian's
-# packages.
+# Without apt, this version of the package is downloaded from snapshot.debian.org, which keeps every version, and its
+# checksum is verified.
 PINNED_VERSION = "6.12.117-1~deb12u1"
 PINNED_SHA256 = "e849faf31ca3555757f3a8877cb01af92122f744f75d1f3102734651c4e14703"
 PINNED_FILE = f"{PACKAGE}_{PINNED_VERSION}_all.deb"
@@ -38,8 +36,8 @@ PINNED_URLS = (
     f"https://deb.debian.org/debian-security/pool/updates/main/l/linux-{SERIES}/{PINNED_FILE}",
     f"https://snapshot.debian.org/file/{PINNED_SHA256}/{PINNED_FILE}",
 )
-# Directories of a kernel tree from which ARCH=um with guest/kernel.config compiles nothing (design/kernel-config.md
-# gives the savings).
+# Directories of a kernel tree in which ARCH=um with guest/kernel.config compiles nothing (design/kernel-config.md says
+# how much space is saved without them).
 OTHER_ARCHITECTURES = (
     "alpha", "arc", "arm", "arm64", "csky", "hexagon", "loongarch", "m68k", "microblaze", "mips", "nios2", "openrisc",
     "parisc", "powerpc", "riscv", "s390", "sh", "sparc", "xtensa",
@@ -55,9 +53,9 @@ NOT_COMPILED = (
 class Source:
     """A tarball of the kernel's source.
 
-    tarball: A file compressed with xz, with one directory at its top.
+    tarball: A file compressed with xz that contains one top directory.
     version: Version of the Debian package, or the file name of the user's tarball.
-    sha256: Hash of the tarball.
+    sha256: sha256 of the tarball.
     """
 
     tarball: Path
@@ -66,18 +64,17 @@ class Source:
 
 
 def local_source() -> Source | None:
-    """The source that is already on this machine, or None."""
+    """A source that this machine already has; None if there is none."""
     named = os.environ.get("LEOWARP_KERNEL_SOURCE")
-    # A source that the user names takes precedence over an installed one, which takes precedence over one fetched
-    # earlier.
+    # The order is: the source that the user names, then the installed one, then one fetched earlier.
     if named:
         tarball = Path(named)
         if not tarball.is_file():
             raise ScenarioError(f"looking for the kernel's source: LEOWARP_KERNEL_SOURCE={named} is not a file")
         return Source(tarball, tarball.name, remembered_sha256(tarball))
     if INSTALLED.is_file():
-        # The version is part of the file's name.
-        return Source(INSTALLED, _installed_version(INSTALLED.stat().st_mtime_ns), remembered_sha256(INSTALLED))
+        known = _remembered(INSTALLED, {"sha256": sha256_of_file, "version": _installed_version})
+        return Source(INSTALLED, known["version"], known["sha256"])
     kept = _sources() / f"{PACKAGE}.tar.xz"
     if kept.is_file():
         version = (_sources() / "version").read_text().strip()
@@ -86,7 +83,7 @@ def local_source() -> Source | None:
 
 
 def own_source(tarball: Path) -> Source:
-    """The user's tarball.
+    """The user's tarball as a `Source`.
 
     Raises HostError if the tarball is missing.
     """
@@ -98,9 +95,9 @@ def own_source(tarball: Path) -> Source:
 
 
 def fetch_source(on_message: Callable[[str], None]) -> Source:
-    """Fetch Debian's package (153 MB) as an ordinary user and extract the tarball.
+    """Download Debian's package (153 MB) without root's rights and extract the tarball.
 
-    Raises HostError if neither apt nor any of the addresses provides it.
+    Raises HostError if neither apt nor any of the archive's addresses provides the package.
     """
     make_directory(_sources())
     with tempfile.TemporaryDirectory(dir=_sources()) as scratch:
@@ -109,8 +106,8 @@ def fetch_source(on_message: Callable[[str], None]) -> Source:
         version = package.name.split("_")[1].replace("%7e", "~")
         tarball = take_tarball(package, directory)
         (_sources() / "version").write_text(version + "\n")
-        # The tarball is moved last, because `local_source` assumes that an existing tarball is complete, with its
-        # version beside it.
+        # The tarball is moved last: `local_source` assumes that an existing tarball is complete and has its version
+        # beside it.
         os.replace(tarball, _sources() / f"{PACKAGE}.tar.xz")
     source = local_source()
     assert source is not None
@@ -118,12 +115,12 @@ def fetch_source(on_message: Callable[[str], None]) -> Source:
 
 
 def _by_apt(directory: Path, on_message: Callable[[str], None]) -> Path | None:
-    """Debian's package, fetched by apt, which checks its signature; None after a message with the reason if apt
-    fails."""
+    """Debian's package, fetched by apt, which checks the signature. Returns None if apt fails, after a message with the
+    reason."""
     if shutil.which("apt-get") is None:
         return None
     on_message(f"fetching {PACKAGE} (153 MB) by apt-get download")
-    # As root, apt would fetch as its own user, who may not write here.
+    # If root runs apt, it downloads as the user `_apt`, who may not write to this directory.
     command = ["apt-get", "download", "-o", "APT::Sandbox::User=root", PACKAGE]
     done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
     packages = sorted(directory.glob("*.deb"))
@@ -134,9 +131,11 @@ def _by_apt(directory: Path, on_message: Callable[[str], None]) -> Path | None:
 
 
 def _by_checksum(directory: Path, on_message: Callable[[str], None]) -> Path:
-    """Debian's package from its archives, fetched by name. Its sha256 alone decides whether it is accepted.
+    """Debian's package, downloaded from the addresses of its archives. Only the package's sha256 decides whether the
+    file is accepted.
 
-    Raises HostError with the answer of each address, and an explanation of how to get the file by hand.
+    Raises HostError if every address fails; the message has the error of each address and explains how to get the file
+    by hand.
     """
     refused = []
     for url in PINNED_URLS:
@@ -164,7 +163,7 @@ def _by_checksum(directory: Path, on_message: Callable[[str], None]) -> Path:
 
 
 def take_tarball(package: Path, directory: Path) -> Path:
-    """The kernel's tarball from a Debian package, without dpkg: an ar archive with a tar inside (deb(5)).
+    """Extract the kernel's tarball from a Debian package, an ar archive with a tar inside (deb(5)), without dpkg.
 
     Raises HostError if the package is invalid, or has no such tarball.
     """
@@ -175,7 +174,7 @@ def take_tarball(package: Path, directory: Path) -> Path:
 
 
 def _member_of_ar(archive: Path, prefix: str, directory: Path) -> Path:
-    """The first member of an ar archive whose name has this prefix, as a file."""
+    """Extract the first member of an ar archive whose name begins with `prefix`; return its file."""
     with archive.open("rb") as file:
         if file.read(8) != b"!<arch>\n":
             raise HostError(f"unpacking {archive}: it is not a Debian package")
@@ -197,17 +196,18 @@ def unpack(
     *,
     whole: bool = False,
 ) -> Path:
-    """Unpack the files needed for ARCH=um, or the `whole` tree, into `directory`. Returns the kernel tree.
+    """Unpack a kernel source into `directory`: only the files needed for ARCH=um, or all files if `whole` is set.
+    Return the directory of the kernel tree.
 
-    `on_progress` is called with the number of bytes read and the size of the tarball, a few times per second. An
-    exception in it ends tar.
+    `on_progress` is called a few times per second with the number of bytes read and the tarball's size. An exception in
+    it ends tar.
     """
     directory.mkdir(parents=True, exist_ok=True)
     whole_bytes = source.tarball.stat().st_size
     excluded = [] if whole else [f"--exclude={pattern}" for pattern in _not_unpacked(_top(source))]
     with source.tarball.open("rb") as tarball, (directory / "errors").open("w+") as errors:
-        # tar reads through our descriptor, whose position shows the progress. As root, tar would give the files to the
-        # user named in the tarball, who could then change them.
+        # tar reads the tarball through a descriptor of leowarp, whose position shows the progress. If root runs tar, it
+        # would by default give the files to the user whom the tarball names, who could then change them.
         own = ["--no-same-owner", "--no-same-permissions"]
         read = [_decompression(tarball), "-f", "-"]
         command = ["tar", "-x", *own, *read, "-C", str(directory), "--anchored", *excluded]
@@ -233,8 +233,8 @@ def unpack(
 
 
 def _decompression(tarball: IO[bytes]) -> str:
-    """tar's option for the compression, found from the beginning of the file. tar detects it only for files that it
-    opens itself."""
+    """tar's option for the tarball's compression, found from the file's first bytes. tar detects the compression by
+    itself only for files that it opens."""
     begin = os.pread(tarball.fileno(), 4, 0)
     return {b"\x1f\x8b": "--gzip", b"BZ": "--bzip2", b"\x28\xb5": "--zstd"}.get(begin[:2], "--xz")
 
@@ -250,8 +250,8 @@ def _top(source: Source) -> str:
 
 
 def _not_unpacked(top: str) -> list[str]:
-    """tar's patterns for files to leave out. kbuild also reads Kconfig files and Makefiles of parts that are not
-    compiled."""
+    """Patterns by which tar leaves out files that the build does not need. Kconfig files and Makefiles are not left
+    out, because kbuild reads even those of parts that it does not compile."""
     kinds = ("[chS]", "dts*", "rst", "yaml", "json", "sh", "py")
     return [f"{top}/{name}/*.{kind}" for name in NOT_COMPILED for kind in kinds]
 
@@ -266,7 +266,7 @@ def tree_version(tree: Path) -> str:
         beginning = plainfiles.read(tree / "Makefile", 1 << 20, links=True).decode(errors="replace")
     except OSError as error:
         raise ScenarioError(f"reading {tree / 'Makefile'}: {error.strerror}: not a kernel tree") from error
-    # VERSION to NAME are the first lines of every Linux Makefile, after its licence.
+    # VERSION, PATCHLEVEL, SUBLEVEL and NAME are the first lines of every Linux Makefile, after the licence.
     for line in beginning.splitlines()[:10]:
         name, separator, value = line.partition("=")
         if separator:
@@ -280,13 +280,14 @@ def tree_version(tree: Path) -> str:
 def tree_sha256(tree: Path) -> str:
     """A sha256 that changes when the content of a tree changes.
 
-    With git, the hash covers the commit, `git diff HEAD` and the contents of untracked files. Without git, every file
-    relevant to ARCH=um is read, which takes some seconds each time. Other architectures, documentation, graphics and
-    sound are left out.
+    If the tree is a git repository, the hash covers the commit's tree, `git diff HEAD` and the contents of untracked
+    files. Otherwise the function reads every file that matters for ARCH=um, which takes some seconds. Such files
+    exclude other architectures, documentation, graphics and sound.
     """
     total = hashlib.sha256()
     if (tree / ".git").exists():
-        # The content of the tree counts, not the commit, because an amended message does not change the kernel.
+        # The hash of the commit's tree is used, not of the commit, because another commit message does not change the
+        # kernel.
         total.update(_git(tree, "rev-parse", "HEAD^{tree}"))
         total.update(_git(tree, "diff", "HEAD", "--binary"))
         names = sorted(_git(tree, "ls-files", "--others", "--exclude-standard", "-z").split(b"\0"))
@@ -299,15 +300,16 @@ def tree_sha256(tree: Path) -> str:
 
 
 def _matters(path: Path, tree: Path) -> bool:
-    """Whether a file of a tree can affect a build with ARCH=um."""
+    """Whether a file of a kernel tree can affect a build with ARCH=um."""
     place = path.relative_to(tree)
-    # The configuration of each architecture reads the Kconfig files of all architectures.
+    # Kconfig files of all architectures are read, whichever architecture is built.
     return path.name.startswith("Kconfig") or not any(place.is_relative_to(name) for name in NOT_COMPILED)
 
 
 def _git(tree: Path, *arguments: str) -> bytes:
-    # The tree may belong to another user of this machine. Its settings can make git run programs (core.fsmonitor,
-    # filters by attribute), so git is used only on a tree that may be built (`trust`). Optional locks are not taken.
+    # The tree may belong to another user, so `safe.directory` is set. The tree's settings can make git run programs
+    # (core.fsmonitor, filters by attribute). The caller therefore uses git only on a tree that the user has accepted
+    # (`trust`). git takes no optional locks, so it writes nothing into the tree.
     command = ["git", "-c", f"safe.directory={tree.resolve()}", "--no-optional-locks", "-C", str(tree), *arguments]
     try:
         return subprocess.run(command, capture_output=True, check=True).stdout
@@ -317,35 +319,39 @@ def _git(tree: Path, *arguments: str) -> bytes:
         raise HostError(f"asking git about {tree}: {error.stderr.decode(errors='replace').strip()}") from error
 
 
-@functools.lru_cache
-def _installed_version(modified_ns: int) -> str:
-    """Version of the installed Debian package; without dpkg, the file's name."""
+def _installed_version(tarball: Path) -> str:
+    """Version of the Debian package that installed the tarball; the tarball's file name if there is no dpkg."""
     if shutil.which("dpkg-query") is None:
-        return INSTALLED.name
+        return tarball.name
     command = ["dpkg-query", "-W", "-f", "${Version}", PACKAGE]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout.strip() if done.returncode == 0 and done.stdout.strip() else INSTALLED.name
+    return done.stdout.strip() if done.returncode == 0 and done.stdout.strip() else tarball.name
 
 
 def _sources() -> Path:
-    """Cache directory of fetched sources."""
     return cache_folder("sources")
 
 
 def remembered_sha256(path: Path) -> str:
-    """sha256 of a large file, computed once for each size and modification time."""
+    """sha256 of a large file. It is computed again only if the file's size or modification time changes."""
+    return _remembered(path, {"sha256": sha256_of_file})["sha256"]
+
+
+def _remembered(path: Path, facts: Mapping[str, Callable[[Path], str]]) -> dict[str, str]:
+    """Values of `facts`, functions of a large file. They are computed again only if the file's size or modification
+    time changes."""
     status = path.stat()
     stamp = [str(path.resolve()), status.st_size, status.st_mtime_ns, status.st_ino]
     name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
     memory = cache_folder("checksums") / f"{name}.json"
     known = read_facts(memory)
-    if known.get("stamp") == stamp and isinstance(known.get("sha256"), str):
-        return str(known["sha256"])
-    sha256 = sha256_of_file(path)
+    if known.get("stamp") == stamp and all(isinstance(known.get(fact), str) for fact in facts):
+        return {fact: str(known[fact]) for fact in facts}
+    computed = {fact: compute(path) for fact, compute in facts.items()}
     make_directory(memory.parent)
-    # Reading 150 MB would take a fraction of a second in every command. The record is replaced as a whole, because a
-    # partial file of two writers must not be used.
+    # The values are stored, because reading 150 MB would cost each command a fraction of a second. The stored file is
+    # replaced as a whole, so that two concurrent writers never leave a mixture.
     partial = memory.with_suffix(f".{os.getpid()}")
-    partial.write_text(json.dumps({"stamp": stamp, "sha256": sha256}))
+    partial.write_text(json.dumps({"stamp": stamp, **computed}))
     os.replace(partial, memory)
-    return sha256
+    return computed

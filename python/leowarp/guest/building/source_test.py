@@ -16,7 +16,7 @@ MAKEFILE = "# SPDX\nVERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 7\nEXTRAVERSION =\n
 
 
 def debian_package(path: Path, content: bytes) -> None:
-    """A Debian package with one file (deb(5)), as made by dpkg-deb."""
+    """Write a Debian package with one file (deb(5)), in the form of dpkg-deb."""
     inner = io.BytesIO()
     with tarfile.open(fileobj=inner, mode="w:xz") as tar:
         entry = tarfile.TarInfo(f"./usr/src/{source.PACKAGE}.tar.xz")
@@ -96,6 +96,18 @@ def test_a_tarball_of_ones_own_is_used(no_apt, monkeypatch):
     monkeypatch.setenv("LEOWARP_KERNEL_SOURCE", "/nonexistent")
     with pytest.raises(ScenarioError, match="/nonexistent is not a file"):
         source.local_source()
+
+
+def test_dpkg_is_asked_once_for_each_tarball(no_apt, monkeypatch):
+    tarball = no_apt / "installed.tar.xz"
+    asked = []
+    monkeypatch.setattr(source, "INSTALLED", tarball)
+    monkeypatch.setattr(source, "_installed_version", lambda path: asked.append(path) or f"6.12-{len(asked)}")
+    for number, content in enumerate((b"x", b"newer"), 1):
+        tarball.write_bytes(content)
+        expected = source.Source(tarball, f"6.12-{number}", hashlib.sha256(content).hexdigest())
+        assert [source.local_source() for _ in range(2)] == [expected] * 2
+    assert asked == [tarball, tarball]
 
 
 def test_a_damaged_tarball_is_a_clear_error(tmp_path):

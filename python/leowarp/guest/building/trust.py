@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code that a plan names runs only with the user's consent. This module records who named the code, and which code was
-accepted before.
+"""Code that a plan names runs only with the user's consent. This module records which file or user named the code, and
+which code the user has accepted.
 
-A kernel (`guest.kernel`: a program, or a tree with makefiles) and modules (`guest.cc_modules`: compiled by the host's
-compiler, then part of the kernel) can do anything with the user's rights. Programs of flows can read whatever the user
-can. If the user types a name or passes it in a call, this implies consent. A name in a file may come from somebody
-else. Its code runs only if it came with leowarp, or if this user has named or accepted exactly this content before. The
-record works like direnv's. Each content has a file in a directory that only the user may write to.
+A kernel (`guest.kernel`) is a program or a tree with makefiles, and modules (`guest.cc_modules`) are compiled on the
+host and loaded into the kernel. Both can do anything with the user's rights. Programs of flows can read all files that
+the user can read. If the user types the code's path or passes it in a call, the user consents. A path in a file may
+have been written by another person. Code that a file names runs only if it came with leowarp, or if this user has typed
+or accepted its exact content before. Accepted content is recorded as direnv does: for each content there is a file, in
+a directory that only the user may write to.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
     from leowarp.scenario.schema import Flow, Guest
 
 ARCHIVE = "module-tree.tar.xz"
-"""The files against which modules are compiled, stored beside a kernel. Compiling a module executes compile.sh from
-them."""
+"""Archive of the files against which modules are compiled; it is stored beside a kernel. Compiling a module runs
+compile.sh from this archive."""
 
-# Parts of a repository that can make git run a program: settings, hooks, filters by attribute.
+# Files of a git repository that can make git run a program: settings, hooks, filters by attribute.
 _GIT_FILES = ("config", "config.worktree", "commondir", "info", "hooks")
 
 OnMessage = Callable[[str], None]
@@ -45,21 +46,21 @@ OnMessage = Callable[[str], None]
 class Commands:
     """Commands of a flow of kind program.
 
-    words: Command lines, environment, working directory and root, in the form that a plan has.
-    files: Files of this machine that command lines name by a path.
+    words: Command lines, environment, working directory and root, in the plan's form.
+    files: Files of this machine whose paths appear in the command lines.
     """
 
     words: tuple[str, ...]
     files: tuple[Path, ...]
 
     def identity(self) -> str:
-        """64 hexadecimal digits that change with any word and with the content of any named file."""
+        """A hash of 64 hexadecimal digits over the words and the contents of the `files`."""
         contents = [sha256_of_file(file) for file in self.files]
-        # The prefix differs from that for files, so that commands and files never have the same identity.
+        # The prefix differs from that for files and trees, so that commands and files never have the same identity.
         return hashlib.sha256(("commands\n" + repr((self.words, contents))).encode()).hexdigest()
 
     def described(self) -> str:
-        """The command lines, for use in a message."""
+        """The command lines, as a message quotes them."""
         lines = " and ".join(f"`{line}`" for line in self.words[:2] if line)
         return f"{lines}, which could read whatever you may read"
 
@@ -69,9 +70,9 @@ class Code:
     """Code that would run if a plan runs.
 
     path: A program, a source file, or a directory: a kernel tree.
-    named_in: The file that names the code; None: the user named it.
-    commands: Set for a flow of kind program, which involves several files; `path` is then the program of the flow's
-        client.
+    named_in: The file that names the code; None if the user typed the name or passed it in a call.
+    commands: Commands of a flow of kind program, with all their files; `path` is then the client's program. None for
+        other code.
     """
 
     key: str
@@ -81,16 +82,16 @@ class Code:
 
 
 def code_of(guest: Guest) -> list[Code]:
-    """Code that runs because of a plan's section `guest`, besides leowarp's own kernel."""
+    """Code that a plan's section `guest` would run, besides leowarp's own kernel."""
     codes = []
-    # A name on the shelf means a kernel of leowarp, or one that the user added.
+    # A name on the shelf is not code of a file: it means a kernel of leowarp, or one that the user added.
     if not is_kernel_name(guest.kernel):
         codes.append(Code("guest.kernel", Path(guest.kernel).expanduser(), guest.kernel_named_in))
     return codes + [Code("guest.cc_modules", file.path, file.named_in) for file in guest.cc_modules]
 
 
 def commands_of(flows: Sequence[Flow]) -> list[Code]:
-    """Code that flows of kind program run."""
+    """Code that flows of kind program would run."""
     return [
         Code(f"flows.{number}.client", Path(flow.client.split()[0]), flow.named_in, _commands(flow))
         for number, flow in enumerate(flows)
@@ -103,7 +104,8 @@ def _commands(flow: Flow) -> Commands:
     variables = [f"{name}={value}" for name, value in sorted((flow.environment or {}).items())]
     files = []
     for word in (word for line in lines for word in shlex.split(line)):
-        # A name without a path is looked up among installed programs, which do not come from the scenario.
+        # A word without a path names an installed program of the machine, which does not come from the scenario's
+        # author.
         place = Path(flow.rootfs or "/", (flow.directory or "").lstrip("/"), word.lstrip("/") if flow.rootfs else word)
         if "/" in word and place.is_file():
             files.append(place)
@@ -111,19 +113,21 @@ def _commands(flow: Flow) -> Commands:
 
 
 def demand(plan: Plan, on_message: OnMessage = lambda text: None) -> None:
-    """Raise ScenarioError if a plan would run code that the user did not name or accept. New consent is recorded."""
+    """Raise ScenarioError if a plan would run code that the user has neither named nor accepted. Consent that the plan
+    implies is recorded."""
     demand_code([*code_of(plan.guest), *commands_of(plan.flows)], on_message)
 
 
 def demand_code(codes: Iterable[Code], on_message: OnMessage = lambda text: None) -> None:
-    """Check `codes` as `demand` does for a plan. A missing file is reported by the code that uses it."""
+    """Check each of `codes` as `demand` checks the code of a plan. A missing file is not an error here, because the
+    function that reads the file reports it."""
     strange = []
     for code in codes:
         identity = _identity(code.path) if code.commands is None else code.commands.identity()
         if identity is None or identity in _shipped():
             continue
-        # If the user typed the name or passed it in a call, this implies consent. The consent is recorded, so that
-        # `verify` of that run does not need to ask.
+        # A path that the user typed or passed in a call implies consent. The consent is recorded, so that a later
+        # `verify` of the run does not ask for it.
         if code.named_in is None:
             _remember(identity, code.path, on_message)
         elif not _is_remembered(identity):
@@ -139,7 +143,7 @@ def demand_code(codes: Iterable[Code], on_message: OnMessage = lambda text: None
 
 
 def memory() -> Path:
-    """Directory of accepted content: $XDG_STATE_HOME/leowarp/trusted, or else ~/.local/state/leowarp/trusted.
+    """Directory of accepted content: $XDG_STATE_HOME/leowarp/trusted, otherwise ~/.local/state/leowarp/trusted.
 
     Raises HostError if there is no home directory.
     """
@@ -147,7 +151,7 @@ def memory() -> Path:
 
 
 def state_home() -> Path:
-    """Directory of the user's decisions: $XDG_STATE_HOME/leowarp, or else ~/.local/state/leowarp.
+    """Directory of files that record the user's decisions: $XDG_STATE_HOME/leowarp, otherwise ~/.local/state/leowarp.
 
     Raises HostError if there is no home directory.
     """
@@ -160,7 +164,7 @@ def state_home() -> Path:
 
 
 def _identity(path: Path) -> str | None:
-    """64 hexadecimal digits that change if other code would run; None: no code would run."""
+    """A hash of 64 hexadecimal digits of the code at `path`; None if there is no code."""
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
@@ -168,7 +172,8 @@ def _identity(path: Path) -> str | None:
         if not stat.S_ISREG(mode):
             return None
         sha256 = sha256_of_file(path)
-        # A module is compiled with the files beside the kernel, so these are part of its identity.
+        # Compiling a module runs a script from the archive beside the kernel, so the archive is part of the kernel's
+        # identity.
         archive = path.parent / ARCHIVE
         if path.suffix != ".c" and archive.is_file():
             return hashlib.sha256(f"{sha256}\n{sha256_of_file(archive)}\n".encode()).hexdigest()
@@ -178,11 +183,12 @@ def _identity(path: Path) -> str | None:
 
 
 def _identity_of_tree(tree: Path) -> str:
-    """The hash covers name, length, inode and times of every file, which takes a second. Reading 1.5 GB would take a
-    minute.
+    """Identity of a kernel tree: a hash over name, length, inode and times of every file. Computing it takes a second.
+    Reading the 1.5 GB of contents would take a minute.
 
-    Only root can set an older `ctime`, so a changed file is detected. A copy of the tree counts as another tree. git is
-    not used, because the tree's settings could make it run programs.
+    A changed file is detected by its `ctime`, which only root can set to an older time. A copy of the tree has other
+    inodes and times, so it counts as another tree. git is not used, because the tree's settings could make it run
+    programs.
     """
     # The prefix differs from that for files, so that trees and files never have the same identity.
     total = hashlib.sha256(b"a tree\n")
@@ -190,7 +196,7 @@ def _identity_of_tree(tree: Path) -> str:
     while waiting:
         directory = waiting.pop()
         entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
-        # Objects and the index are left out: they change with each git command, and cannot cause a program to run.
+        # git's objects and index are left out: they change with each git command, and cannot cause a program to run.
         if directory.name == ".git":
             entries = [entry for entry in entries if entry.name in _GIT_FILES]
         for entry in entries:
@@ -204,7 +210,7 @@ def _identity_of_tree(tree: Path) -> str:
 
 
 def _shipped() -> frozenset[str]:
-    """Modules and commands of programs that come with leowarp, in a checkout or in a wheel."""
+    """Identities of modules and commands in leowarp's own examples, in a checkout or in a wheel."""
     folders = (recipe.CHECKOUT / "examples", recipe.PACKAGED.parent / "examples")
     modules = frozenset(sha256_of_file(file) for folder in folders for file in sorted(folder.glob("*.c")))
     scenarios = (file.read_text(encoding="utf-8") for folder in folders for file in sorted(folder.glob("*.toml")))
@@ -212,7 +218,7 @@ def _shipped() -> frozenset[str]:
 
 
 def _identities_of_commands(text: str) -> Iterable[str]:
-    """The flows of kind program in a scenario of leowarp."""
+    """Identity of each flow's commands in a scenario of leowarp, for flows of kind program."""
     for flow in tomllib.loads(text).get("flows", ()):
         if flow.get("kind") == "program":
             variables = [f"{name}={value}" for name, value in sorted(flow.get("environment", {}).items())]
@@ -243,25 +249,25 @@ def _remember(identity: str, path: Path, on_message: OnMessage) -> None:
         directory = memory()
         ownership.make_directory(directory, 0o700)
         demand_own(directory)
-        # An existing file or link is not overwritten.
+        # The flags make open fail for an existing file or link, which is not overwritten.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         with open(os.open(directory / identity, flags, 0o600), "wb") as file:
             file.write(os.fsencode(path.resolve()) + b"\n")
     except FileExistsError:
-        pass  # This content was accepted before.
+        pass  # The file exists, so the same content was accepted before.
     except (OSError, HostError) as error:
-        # The user requested the run itself, so it continues. Only the next run in which a file names the same code will
-        # need consent again.
+        # The user requested this run, so it continues without the record. The user must consent again only if a file
+        # names the same code in a later run.
         on_message(f"that {path} may run is not remembered: {error}")
 
 
 def demand_own(directory: Path) -> None:
-    """Raise HostError if others may write to a directory with the user's decisions."""
+    """Raise HostError if other users may write to a directory of the user's decisions."""
     status = directory.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
         raise HostError(
             f"looking for what you trust: {directory} is not a directory that only you can write to",
             hint=f"take it away, or: chmod 700 {directory}",
         )
-    # Anyone who can replace a directory above the record can put another record there.
+    # Anyone who can replace a directory above this one can replace the record.
     ownership.demand_own(directory, "looking for what you trust", "let only yourself write there (chmod go-w)")

@@ -5,5 +5,3 @@ from leowarp.guest.live.admission import check_room
 from leowarp.guest.live.doors import Forward, check_allowed, forward_of, listening
 from leowarp.guest.live.pace import Pace
 from leowarp.guest.live.session import Live, run_live
-
-__all__ = ["Forward", "Live", "Pace", "check_allowed", "check_room", "forward_of", "listening", "run_live"]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits for clients of `leowarp live`: their number, and the time for a request.
+"""Limits for clients of `leowarp live`: how many may connect, and how long a request may take.
 
-Limits apply before a client is accepted. Excess clients wait in the queue of the listening socket, which the kernel
-    bounds.
+The number is checked before a client is accepted. Further clients wait in the queue of the listening socket, which the
+kernel bounds.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from dataclasses import dataclass
 from leowarp.base.errors import HostError, ScenarioError
 
 MOST_CONNECTIONS = 200
-"""Maximum number of simultaneous connections per door."""
+"""Maximum number of simultaneous connections per door, that is per listening port."""
 MOST_IN_ALL = 400
-"""Maximum number of simultaneous connections over all doors. Each connection has two sockets, and all sockets must fit
-select(2)."""
+"""Maximum number of simultaneous connections over all doors. Each connection has two sockets, and select(2) cannot
+handle descriptors of 1024 or more."""
 MOST_DOORS = 100
 REQUEST_NS = 10_000_000_000
 """Virtual time within which a client of the proxy must send its destination. Virtual time never runs faster than real
-time, and pauses while the machine is busy. A busy machine therefore never causes a cut-off."""
+time, and pauses while the machine is busy. A busy machine therefore never causes a client to exceed the limit."""
 LEAST_DESCRIPTORS = 128
-"""With fewer descriptors (`ulimit -n`) a session is useless: it needs its own descriptors, the reserve, and a few
+"""Minimum number of descriptors (`ulimit -n`) for a session: its own descriptors, the reserve, and a few
 connections."""
-_SELECT_MOST = 1024  # FD_SETSIZE of select(2).
+_SELECT_MOST = 1024  # FD_SETSIZE of select(2)
 RESERVE = 64
-"""Descriptors reserved for other uses than clients: files for the guest, name lookups, and watching the guest's
-processes."""
+"""Descriptors reserved for the guest's files, name lookups, and watching the guest's processes; clients cannot use
+them."""
 _PAUSE_S = 0.05
 _NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 def check_room(doors: int) -> None:
-    """Reject a session if its doors could not serve clients.
+    """Check that a session's doors can serve clients; `doors` is their number.
 
-    Raises ScenarioError if it has too many doors.
+    Raises ScenarioError if the session has too many doors.
     Raises HostError if this process has too few descriptors.
     """
     if doors > MOST_DOORS:
@@ -76,25 +76,25 @@ class Tally:
 
 
 def free_descriptors() -> int:
-    """Number of further descriptors that this process may open and select(2) can use."""
+    """Number of further descriptors that this process may open and that select(2) can handle."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = _SELECT_MOST if soft == resource.RLIM_INFINITY else min(soft, _SELECT_MOST)
     try:
         return most - len(os.listdir("/proc/self/fd"))
     except OSError:
-        # Reading the directory itself needs one descriptor.
+        # Reading the directory needs a descriptor, so an error means that none is free.
         return 0
 
 
 class Late(Exception):
-    """A client has not sent its destination in time."""
+    """A client has not sent its destination within `REQUEST_NS`."""
 
 
 class Slot:
-    """A client's place at a door. It exists from before the client is accepted until everything that belongs to the
-    client is closed.
+    """The share that one client uses of its door's limit. The client holds the slot from just before it is accepted
+    until all its sockets and tasks are closed.
 
-    Each of its tasks, connections and streams holds the slot, and releases it at its end.
+    Each of the client's tasks, connections and streams is a holder of the slot until it ends.
     """
 
     def __init__(self, door: asyncio.Semaphore, admission: Admission) -> None:
@@ -119,7 +119,7 @@ class Slot:
         return self
 
     def let_go(self) -> None:
-        """Remove a holder. Removing the last one frees the place for the next client."""
+        """Remove a holder. When the last holder is removed, the door can accept another client."""
         self._holders -= 1
         if not self._holders:
             self.dialled()
@@ -127,13 +127,13 @@ class Slot:
 
 
 class Admission:
-    """The limits of a session; used in one event loop.
+    """Applies the limits of a session; used in one event loop.
 
     doors: Number of doors; each has an equal share of `MOST_IN_ALL`, and at most `MOST_CONNECTIONS`.
-    tally: Counts clients that reached a limit.
-    say: Called with a line when a limit is reached for the first time.
+    tally: Counter of clients that reached a limit, which this object updates.
+    say: Called with a line of text when a limit is reached for the first time.
     free: Function that returns the number of free descriptors; usually `free_descriptors`.
-    owed: Number of sockets that accepted clients will still need.
+    owed: Number of second sockets that accepted clients have yet to open.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class Admission:
         self._now_ns = 0
 
     async def clients(self, door: socket.socket) -> AsyncIterator[tuple[socket.socket, Slot]]:
-        """Clients of a listening socket, one by one, each with its slot; never ends."""
+        """Clients of a listening socket, one by one, each with its slot; the iterator never ends."""
         places = asyncio.Semaphore(self.per_door)
         host, port = door.getsockname()
         is_told = False
@@ -161,20 +161,20 @@ class Admission:
             yield client, slot
 
     async def _accepted(self, door: socket.socket) -> socket.socket:
-        """The next client, as soon as there are descriptors for it."""
+        """The next client, accepted as soon as enough descriptors are free."""
         is_late = False
         while True:
             await _knock(door)
             try:
-                # A client needs a descriptor for its own socket, another for its later second socket, and those that
-                # other clients will need.
+                # The client needs a descriptor now and one for its second socket later. Descriptors that earlier
+                # clients need for their second sockets are reserved as well.
                 if self._free() >= RESERVE + self.owed + 2:
                     client, _ = door.accept()
                     client.setblocking(False)
                     return client
             except OSError as error:
                 if error.errno not in _NO_ROOM:
-                    # The client left while it waited (accept(2)).
+                    # The client disconnected while it waited (accept(2)).
                     continue
             if not is_late:
                 is_late = True
@@ -188,7 +188,7 @@ class Admission:
 
     @asynccontextmanager
     async def in_time(self) -> AsyncIterator[None]:
-        """Context that limits the time in which a client may send its request.
+        """Context that limits how long a client may take to send its request.
 
         Raises Late if the client takes longer than `REQUEST_NS`.
         """
@@ -211,7 +211,7 @@ class Admission:
             raise Late from error
 
     def look(self, virtual_ns: int) -> None:
-        """End requests that have taken too long; called when virtual time has reached this value."""
+        """End requests that have taken longer than `REQUEST_NS`; called when virtual time has reached `virtual_ns`."""
         self._now_ns = virtual_ns
         late = [limit for limit, due_ns in self._asking.items() if due_ns <= virtual_ns]
         for limit in late:
@@ -220,7 +220,7 @@ class Admission:
 
 
 async def _knock(door: socket.socket) -> None:
-    """Return when a client waits at a listening socket."""
+    """Wait until a client has connected to a listening socket and can be accepted."""
     loop = asyncio.get_running_loop()
     heard: asyncio.Future[None] = loop.create_future()
     loop.add_reader(door, heard.cancel)

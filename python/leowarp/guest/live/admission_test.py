@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits that are checked before a session begins, and how they are counted. For the limits of clients see
-`relay_test.py`."""
+"""Limits that are checked before a session begins, and the count of free descriptors. `relay_test.py` tests the limits
+of clients."""
 
 import os
 import resource

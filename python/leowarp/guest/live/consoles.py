@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host ends of the guest's consoles in live mode: frames of connections, and the gate at which the guest waits."""
+"""The host's side of the guest's consoles in live mode: one carries frames of connections, the other is the gate at
+which the guest waits for real time."""
 
 from __future__ import annotations
 
@@ -20,19 +21,20 @@ from leowarp.guest.live.relay import Relay
 
 _PIECE_BYTES = 1 << 18
 _TIME_BYTES = 64
-"""First part of the gate's message, which begins with the virtual time. It is read before the guest may continue. The
-rest of the message is larger than the pipe."""
+"""Number of bytes that the host reads first from the guest's message at the gate: the virtual time. The host reads this
+time before it lets the guest continue. The rest of the message is longer than the pipe, so the guest is blocked until
+the host reads the rest."""
 
 
 class LiveConsoles(Consoles):
-    """Connections over console 1, virtual time over console 2.
+    """Consoles of a live guest: console 1 carries connections, console 2 carries virtual time.
 
     pieces: The guest's `in/live/`.
-    doors: sequence of (socket, Forward or None). Listening sockets, each with the destination of its connections. None
-        means a SOCKS5 proxy. The sockets are closed together with this context.
+    doors: sequence of (socket, Forward or None). Each is a listening socket and the destination of its connections;
+        None means that it is a SOCKS5 proxy. All sockets are closed when the context ends.
     say: Called with a line for each event of a connection, in this class's thread.
-    on_time: Called whenever the guest waits; in this class's thread.
-    tally: Counts clients that reached a limit.
+    on_time: Called in this class's thread whenever the guest waits for real time.
+    tally: Counter of clients that reached a limit.
     to_network: Whether destinations may be on other machines.
     """
 
@@ -63,8 +65,8 @@ class LiveConsoles(Consoles):
             door.close()
 
     def _carry(self) -> None:
-        # select(2) has a resolution of a microsecond. epoll_wait, the loop's default, has a resolution of a
-        # millisecond, which is a whole step.
+        # select(2) has a resolution of a microsecond. The default of asyncio, epoll_wait, has a resolution of a
+        # millisecond, which is as long as a step of the pace.
         def loop() -> asyncio.AbstractEventLoop:
             return asyncio.SelectorEventLoop(selectors.SelectSelector())
 
@@ -91,7 +93,7 @@ class LiveConsoles(Consoles):
             self._relay.close()
 
     def _guarded(self, work: Callable[[], None]) -> Callable[[], None]:
-        """A callback whose failure ends the session."""
+        """`work` as a callback that ends the session if it fails."""
 
         def guarded() -> None:
             try:
@@ -126,12 +128,13 @@ class LiveConsoles(Consoles):
             self._loop.add_writer(self._to_guest, self._guarded(self._flush))
             return
         except BrokenPipeError:
-            # The guest has ended, so its last messages are read.
+            # The guest has ended: messages to it are dropped, but its last messages can still be read.
             self._owed.clear()
         self._loop.remove_writer(self._to_guest)
 
     def _arrive(self) -> None:
-        """The guest waits. So far only the time in its message has been read."""
+        """Handle a message with which the guest waits at the gate. Only the virtual time at the beginning of the
+        message is read here."""
         told = os.read(self._gate, _TIME_BYTES)
         self._loop.remove_reader(self._gate)
         if not told:
@@ -159,7 +162,7 @@ class LiveConsoles(Consoles):
         self._waits = self._has_news = False
         if spare := self._pace.spare_steps():
             self._tell(FRAME.pack(Tell.SPARE, 0, spare), is_urgent=False)
-        # The guest is still writing the rest of the message.
+        # The guest is blocked while it writes the rest of the message.
         while self._left and (piece := os.read(self._gate, self._left)):
             self._left -= len(piece)
         self._loop.add_reader(self._gate, self._guarded(self._arrive))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ports through which programs of this machine enter the guest's network, and the rules for connections that leave
-the guest."""
+"""The ports by which programs of this machine enter the guest's network, and the rules for the destinations at which
+connections leave it."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from leowarp.base.errors import HostError, ScenarioError
 LOOPBACK = "127.0.0.1"
 _LOCALHOST = "localhost"
 _BUFFER_BYTES = 64 << 10
-"""Buffer of this machine's own TCP at both sockets. Without a limit it could hold megabytes that the guest's TCP does
-not see."""
+"""Buffer in bytes of this machine's TCP, for both sockets of a connection. Without this limit, megabytes could be
+buffered outside of the guest's TCP."""
 
 
 @dataclass(frozen=True)
 class Forward:
-    """A port of this machine that leads through the guest to a destination.
+    """A port of this machine; connections to the port go through the guest to a destination.
 
     port: Port on the loopback interface; 0: any free port.
-    host: A name or an address.
+    host: Name or address of the destination.
     """
 
     port: int
@@ -32,9 +32,9 @@ class Forward:
 
 
 def forward_of(text: str) -> Forward:
-    """Read the fields of `--forward PORT:HOST:PORT`; an IPv6 address is in brackets.
+    """The forward that the option `--forward PORT:HOST:PORT` describes; an IPv6 address is in brackets.
 
-    Raises ScenarioError if the text has another form.
+    Raises ScenarioError if the text does not have this form.
 
     >>> forward_of("8080:localhost:8000")
     Forward(port=8080, host='localhost', host_port=8000)
@@ -52,9 +52,9 @@ def forward_of(text: str) -> Forward:
 
 
 def check_allowed(forward: Forward, to_network: bool) -> None:
-    """Check that connections may leave the guest to a forward's destination.
+    """Check that a forward's destination is allowed.
 
-    Raises ScenarioError if the destination is another machine, and `to_network` does not allow that.
+    Raises ScenarioError if the destination is another machine, but `to_network` is false.
     """
     if not to_network and not is_this_machine(forward.host):
         raise ScenarioError(
@@ -66,12 +66,12 @@ def check_allowed(forward: Forward, to_network: bool) -> None:
 def listening(port: int, flag: str) -> socket.socket:
     """A socket that listens only on loopback.
 
-    flag: The option for choosing another port, for use in the message.
-    Raises HostError if the port is taken or not allowed.
+    flag: The option with which the user can choose another port; the message names it.
+    Raises HostError if the port is in use or not allowed.
     """
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    # The buffer is set before listen, because accepted sockets inherit it, and it determines the first announced
+    # The buffer is set before listen: accepted sockets inherit its size, and the size determines the first announced
     # window.
     made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER_BYTES)
     try:
@@ -89,7 +89,8 @@ class NotAllowed(Exception):
 
 
 class Unanswered(Exception):
-    """The destination accepts no connection. `is_refused`: whether the destination refused explicitly."""
+    """The destination accepts no connection. `is_refused`: whether the destination refused the connection (otherwise it
+    did not answer)."""
 
     def __init__(self, message: str, is_refused: bool) -> None:
         super().__init__(message)
@@ -97,9 +98,9 @@ class Unanswered(Exception):
 
 
 def is_this_machine(host: str) -> bool:
-    """Whether a name or an address is this machine's loopback. No name server is asked.
+    """Whether a name or an address is this machine's loopback, decided without a name server.
 
-    Such names are `localhost` and those below it (RFC 6761, section 6.3).
+    Names of the loopback are `localhost` and names that end in `.localhost` (RFC 6761, section 6.3).
 
     >>> is_this_machine("127.0.0.1"), is_this_machine("a.localhost"), is_this_machine("localhost.example.com")
     (True, True, False)
@@ -114,16 +115,16 @@ def is_this_machine(host: str) -> bool:
 
 
 def _plain(host: str) -> str:
-    """A name of the same machine that needs no name server."""
+    """The host's name as passed; for any name of the loopback, `localhost`, which needs no name server."""
     return _LOCALHOST if host.lower().rstrip(".").endswith(_LOCALHOST) else host
 
 
 async def dial(host: str, port: int, to_network: bool) -> socket.socket:
-    """A socket of this machine, connected to a destination.
+    """Connect to a destination; return the socket.
 
     to_network: Whether the destination may be on another machine.
-    Raises NotAllowed if the destination is on another machine without permission.
-    Raises Unanswered if no connection is possible.
+    Raises NotAllowed if the destination is on another machine and `to_network` is false.
+    Raises Unanswered if the destination accepts no connection.
     """
     loop = asyncio.get_running_loop()
     if not to_network and not is_this_machine(host):

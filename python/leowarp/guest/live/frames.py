@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages between host and agent about connections (design/interfaces.md, section 4).
 
-`crates/agent/src/live/frame.rs` is the other side of this protocol. A connection has two streams. For a connection n,
-stream 2n belongs to the end where it began, and stream 2n + 1 to the end where it was accepted.
+`crates/agent/src/live/frame.rs` implements the agent's side of this protocol. A connection has two streams. For
+connection n, stream 2n belongs to the end that opened the connection, and stream 2n + 1 to the end that accepted it.
 """
 
 from __future__ import annotations
@@ -13,25 +13,26 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 FRAME = struct.Struct("<IIq")
-"""The fields are: kind, number of a connection or a stream, value."""
+"""Fields of a frame: kind, number of a connection or a stream, value."""
 WINDOW_BYTES = 128 << 10
-"""Maximum number of bytes in flight between host and guest per stream and direction. It lasts for two steps of the
-clock at 512 Mbit/s. With a larger limit, an outside program could write far ahead of the guest's TCP."""
+"""Maximum number of bytes in flight between host and guest per stream and direction. At 512 Mbit/s, this number of
+bytes is sent in two steps of the clock (2 ms). With a larger limit, an outside program could write far ahead of the
+guest's TCP."""
 
 
 class Told(IntEnum):
-    """Kinds of the agent's frames."""
+    """Kinds of frames that the agent sends."""
 
     CONNECTED = 1
-    """A connection is established at the end where it began; value: virtual ns since its first segment."""
+    """A connection is established at the end that opened it; value: virtual ns since its first segment."""
     FAILED = 2
     """The connection could not be established; value: errno."""
     ACCEPTED = 3
-    """The connection is established at its far end."""
+    """The connection is established at the end that accepts it."""
     DATA = 4
-    """This number of bytes of a stream follows."""
+    """The next `value` bytes after the frame belong to the stream."""
     CREDIT = 5
-    """This number of bytes of the stream was passed to TCP, so the same number may be sent again."""
+    """The guest has passed `value` bytes of the stream to its TCP, so the host may send `value` more bytes."""
     END = 6
     """The stream has ended."""
     RESET = 7
@@ -39,20 +40,20 @@ class Told(IntEnum):
 
 
 class Tell(IntEnum):
-    """Kinds of the host's frames."""
+    """Kinds of frames that the host sends."""
 
     OPEN = 1
-    """Begin a connection. Value 1: the program at its far end accepts it; 0: it is refused there."""
+    """Begin a connection. Value 1: the destination accepts the connection; 0: it refuses the connection."""
     DATA = 2
-    """The next file of bytes belongs to this stream; value: their number."""
+    """The next file in `in/live/` has bytes of this stream; value: number of bytes."""
     CREDIT = 3
-    """The guest may send this number of additional bytes of the stream."""
+    """The guest may send `value` further bytes of the stream."""
     END = 4
     """The stream has ended: no more bytes follow."""
     RESET = 5
-    """The outside program has gone."""
+    """The program on this machine has closed its socket."""
     SPARE = 6
-    """After the next step, this number of further steps are already in the past, so the guest does not wait at them."""
+    """The guest need not wait at the `value` steps after the next one, because real time has already passed them."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Frames:
         self._left = bytearray()
 
     def of(self, piece: bytes) -> Iterator[Frame]:
-        """The frames completed by `piece`; an incomplete rest is kept for the next call."""
+        """The frames completed by `piece`. Bytes of an incomplete frame are buffered for the next call."""
         self._left += piece
         while len(self._left) >= FRAME.size:
             kind, number, value = FRAME.unpack_from(self._left)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames of the agent, split into arbitrary pieces."""
+"""Tests that frames are found however the agent's output is split into pieces."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +22,6 @@ def test_frames_are_the_same_however_the_bytes_are_cut(
 
 
 def test_a_frame_is_what_the_agent_writes() -> None:
-    # The same bytes as in a test of crates/agent/src/live/frame.rs.
+    # A test of crates/agent/src/live/frame.rs uses the same bytes.
     text = bytes([2, 0, 0, 0, 2, 1, 0, 0, 111, 0, 0, 0, 0, 0, 0, 0])
     assert list(Frames().of(text)) == [Frame(Told.FAILED, 258, 111)]

@@ -7,31 +7,21 @@ import time
 from collections.abc import Callable
 
 STEP_NS = 1_000_000
-"""The guest waits for real time at multiples of this virtual time."""
+"""Step of virtual time in ns; at each multiple of it the guest waits for real time."""
 SLACK_NS = 20_000_000
-"""If a guest is late by at most this, it may run a little faster than real time, to compensate for a process that was
-woken late.
-Longer delays are not caught up, because packets would then arrive sooner than their path allows."""
+"""Maximum lag of virtual time, in ns, that the guest catches up by running faster than real time, for instance after
+its process was woken late. A longer lag is not caught up, because packets would then arrive sooner than their path
+allows."""
 
 
 class Pace:
-    """Virtual time compared with real time: at most one step ahead, and behind only if the guest is slow.
+    """Compares virtual time with real time.
 
-    Parameters
-    ----------
-    step_ns : int
-        Virtual time between two checks.
-    slack_ns : int
-        Maximum delay that is caught up.
-    clock_ns : callable
-        The real-time clock, ns.
-
-    Attributes
-    ----------
-    virtual_ns : int or None
-        Virtual time at which the guest waits, or last waited; None: the guest has not begun.
-    lost_ns : int
-        Delay of virtual time that will not be caught up.
+    step_ns: Virtual time between two checks.
+    slack_ns: Maximum lag of virtual time that is caught up.
+    clock_ns: Function that returns real time, ns.
+    virtual_ns: Virtual time at which the guest waits, or last waited; None: the guest has not waited yet.
+    lost_ns: Lag of virtual time that will not be caught up.
     """
 
     def __init__(
@@ -44,33 +34,35 @@ class Pace:
 
     @property
     def wall_ns(self) -> int:
-        """Real time since the guest first waited; 0 before that."""
+        """Real time since the guest first waited, ns; 0 if it has not waited yet."""
         return 0 if self.virtual_ns is None else self._clock_ns() - self._began_ns
 
     def arrive(self, virtual_ns: int) -> None:
-        """Process the news that the guest waits at this virtual time, ns. Delay above the slack is given up."""
+        """Record that the guest waits at this virtual time, ns. The part of the guest's lag above `slack_ns` is added
+        to `lost_ns`."""
         if self.virtual_ns is None:
             self._began_ns = self._clock_ns() - virtual_ns
         self.virtual_ns = virtual_ns
-        # The guest should have arrived when real time was at this point, and may continue one step later.
+        # Real time at which the guest should have arrived: one step after this virtual time.
         late_ns = self.wall_ns - self.lost_ns - (virtual_ns + self._step_ns)
         self.lost_ns += max(0, late_ns - self._slack_ns)
 
     def wait_ns(self, has_news: bool) -> int:
-        """Real time that the guest still has to wait; 0: it may continue.
+        """Real time that the guest has to wait before it may continue, ns; 0 if it may continue at once.
 
-        The next step is then in the past: no packet arrives too early. If the host has data for the guest (`has_news`),
-        the guest may continue as soon as real time reaches its waiting point. The guest is then up to a step ahead of
-        real time.
+        The guest continues once the end of its next step is in the past, so no packet arrives too early. If the host
+        has data for the guest (`has_news`), the guest may continue as soon as real time reaches its waiting point. The
+        guest is then up to a step ahead of real time.
         """
         assert self.virtual_ns is not None
         due_ns = self.virtual_ns + (0 if has_news else self._step_ns)
         return max(0, due_ns - (self.wall_ns - self.lost_ns))
 
     def spare_steps(self) -> int:
-        """Number of steps after the next one that are already in the past. The guest need not wait at these steps.
+        """Number of steps after the next one that real time has already passed. The guest need not wait at these steps,
+        which saves processor time:
 
-        Each wait switches processes twice, which takes milliseconds on a busy machine.
+        each wait switches processes twice, which takes milliseconds on a busy machine.
         """
         assert self.virtual_ns is not None
         return max(0, (self.wall_ns - self.lost_ns - self.virtual_ns) // self._step_ns - 1)

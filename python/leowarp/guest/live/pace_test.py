@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rule of pace, with a clock that the test sets."""
+"""The rule by which virtual time follows real time, with a clock that the test sets."""
 
 import pytest
 
@@ -9,7 +9,7 @@ MS = 1_000_000
 
 
 class Wall:
-    """A real-time clock that shows what the test sets."""
+    """A real-time clock whose value the test sets."""
 
     def __init__(self) -> None:
         self.ns = 77 * MS
@@ -71,7 +71,7 @@ def test_steps_that_lie_in_the_past_need_no_wait(pace: Pace, wall: Wall) -> None
     assert pace.spare_steps() == 0
     wall.ns += 10 * MS
     pace.arrive(MS)
-    # From 1 ms on, the next step ends at 2 ms, and the eighth after it at 10 ms, where the guest waits.
+    # From 1 ms on, the next step ends at 2 ms. The eighth step after it ends at 10 ms, where the guest waits.
     assert pace.spare_steps() == 8
     pace.arrive((1 + 1 + 8) * MS)
     assert (pace.spare_steps(), pace.wait_ns(has_news=False)) == (0, MS)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections of this machine's programs through the guest. Their TCP is the scenario's; this module only transfers
-bytes.
+"""Relays connections of this machine's programs through the guest. The scenario determines the TCP of the connections
+inside the guest; this module only transfers bytes.
 
-Neither side holds more than `WINDOW_BYTES` of a stream for the other. If the guest's TCP does not accept bytes, they
-are not read from the program here. If the program does not read bytes, they are not requested from the guest's TCP. So
-each side is limited by the guest's windows.
+Host and guest each buffer at most `WINDOW_BYTES` of a stream for the other. If the guest's TCP accepts no bytes, the
+relay reads none from the program on this machine. If the program on this machine reads no bytes, the relay requests
+none from the guest. So the guest's TCP limits the rate at both ends.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from leowarp.guest.live.frames import FRAME, WINDOW_BYTES, Frame, Tell, Told
 
 _PIECE_BYTES = 64 << 10
 _UNACCEPTED_S = 60.0
-"""Real time for which the far end of a connection is kept if the connection was reset while it was being
-established."""
+"""Real time in s for which the socket to the destination stays open if the guest reset the connection during its
+handshake."""
 
 
 class Failed(Exception):
-    """A connection that could not be established; `number` is its errno in the guest."""
+    """TCP in the guest could not establish a connection; `number` is the errno."""
 
     def __init__(self, number: int) -> None:
         super().__init__(os.strerror(number))
@@ -69,8 +69,9 @@ class Connection:
 class Relay:
     """All connections; used in one event loop.
 
-    pieces: The guest's `in/live/`, which receives one file of bytes per `DATA` frame.
-    tell: Sends a frame to the guest. The flag says whether the guest must receive it before its next step.
+    pieces: The guest's directory `in/live/`, in which each `DATA` frame gets a file with its bytes.
+    tell: Sends a frame to the guest. The second argument is True if the guest must receive the frame before its next
+        step.
     say: Called with a line for each event of a connection.
     admission: Accepts clients.
     to_network: Whether destinations may be other machines.
@@ -97,8 +98,8 @@ class Relay:
     # ---- doors
 
     def serve(self, door: socket.socket, forward: Forward | None) -> None:
-        """Accept clients at a listening socket. Their connections are forwarded to one destination, or handled by
-        SOCKS5."""
+        """Accept clients at a listening socket. Each connection is forwarded to `forward`; if that is None, the client
+        sends its destination by SOCKS5."""
         self._start(self._serve(door, forward))
 
     async def _serve(self, door: socket.socket, forward: Forward | None) -> None:
@@ -172,13 +173,14 @@ class Relay:
     ) -> None:  # fmt: skip
         """Make a connection of the guest for a client, which owns the connection from then on.
 
-        The destination is contacted first. Its answer determines whether the far end accepts or refuses the guest's
-        handshake. The client learns this one round trip later, as on the path itself.
+        The relay first connects to the destination. The destination's answer determines whether the far end accepts or
+        refuses the guest's handshake. The client learns the answer one round trip of the guest's path later, as on a
+        real path.
 
         slot: The client's slot.
-        before: Awaited once the connection is established, before any of its bytes go to the client.
-        Raises NotAllowed, Unanswered for the same reasons as `dial`. If the destination refuses, nothing is raised,
-        because the guest reports the refusal.
+        before: Awaited once the connection is established, before the client receives bytes of the connection.
+        Raises NotAllowed, Unanswered for the same reasons as `dial`. A refusal by the destination raises nothing here,
+        because the guest's TCP reports it (Failed).
         Raises Failed if TCP in the guest cannot connect.
         """
         far: socket.socket | None = None
@@ -206,7 +208,7 @@ class Relay:
         self._begin(2 * number, client, slot)
 
     def hear(self, frame: Frame) -> None:
-        """Process the agent's messages. Frames may name a stream that has already ended here."""
+        """Process a frame from the agent. The frame may name a stream that has already ended on the host's side."""
         if frame.kind in (Told.CONNECTED, Told.FAILED, Told.ACCEPTED):
             self._heard_of(frame)
             return
@@ -261,7 +263,7 @@ class Relay:
         finally:
             for way in ways:
                 way.cancel()
-            # A descriptor is not closed while the loop still waits for it.
+            # asyncio must stop waiting for a descriptor before the descriptor is closed.
             await asyncio.gather(*ways, return_exceptions=True)
             del self._streams[stream.number]
             if is_whole:
@@ -316,7 +318,7 @@ class Relay:
         if connection.far is None:
             self._drop(connection)
         else:
-            # The connection was cut off before its far end knew of it, but the far end may still be notified.
+            # The connection was reset before its far end was established, but the guest may still report that far end.
             asyncio.get_running_loop().call_later(_UNACCEPTED_S, self._drop, connection)
 
     def _drop(self, connection: Connection) -> None:
@@ -327,20 +329,20 @@ class Relay:
             connection.far = None
         connection.slot.let_go()
 
-    # ---- what everything here needs
+    # ---- used by all parts above
 
     def close(self) -> None:
-        """Close the sockets to destinations whose connections were not established."""
+        """Close the sockets to destinations of connections that were never established."""
         for connection in list(self._connections.values()):
             self._drop(connection)
 
     def _send(self, kind: Tell, number: int, value: int = 0) -> None:
-        # `CREDIT` enlarges the peer's window. It is not urgent: whenever it is sent, all data that the guest had for
-        # this machine has already arrived.
+        # `CREDIT` enlarges the peer's window. `CREDIT` is not urgent: when the host sends it, all data that the guest
+        # has sent has already arrived.
         self._tell(FRAME.pack(kind, number, value), kind is not Tell.CREDIT)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """A task whose failure ends the session."""
+        """Run `work` as a task; a failure of the task ends the session."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients of all kinds at the doors of `leowarp live`. An agent without any delay replaces the guest."""
+"""Tests of the doors of `leowarp live` with many kinds of clients. In place of a guest, an agent answers at once."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,7 @@ PLENTY = 1000
 
 
 class Agent:
-    """The guest's part: it establishes every connection at once and transfers bytes in no time."""
+    """Replaces the guest: it establishes every connection at once and transfers bytes without delay."""
 
     def __init__(self, pieces):
         self.pieces, self.read = pieces, 0
@@ -73,7 +73,7 @@ class Agent:
 
 
 class Session:
-    """A relay behind a proxy and a forwarded port, with an echo server."""
+    """A relay with two doors, a proxy and a forwarded port, and an echo server as destination."""
 
     def __init__(self, pieces, free=lambda: PLENTY):
         self.lines = []
@@ -117,7 +117,7 @@ class Session:
         return b"\x05\x01\x00\x03" + bytes([len(host)]) + host + struct.pack(">H", port or self.target)
 
     async def works(self, door=0):
-        """A correct client is connected and gets its answer."""
+        """Check that a correct client can connect and gets its bytes back."""
         reader, writer = await self.client(door)
         if door == 0:
             writer.write(GREETING + self.request())
@@ -128,12 +128,12 @@ class Session:
         writer.close()
 
     async def until(self, condition):
-        """Let all tasks of the loop run until the condition holds; one of the tasks makes it true."""
+        """Let all tasks of the loop run until `condition()` is true."""
         while not condition():
             await asyncio.sleep(0)
 
     async def all_free(self):
-        """No client holds a place any more."""
+        """Wait until no client holds a slot any more."""
         await self.until(lambda: not self.relay._connections and not self.relay._streams and self.tasks == 2)
         assert self.admission.owed == 0
 
@@ -149,7 +149,7 @@ class Session:
 
 @pytest.fixture
 def session(tmp_path):
-    """Runs a test's coroutine with a session, and with `free` descriptors left."""
+    """Runs a test's coroutine with a session in which `free()` descriptors are free."""
 
     def run(work, **settings):
         async def whole():
@@ -162,7 +162,7 @@ def session(tmp_path):
 
 
 async def gone(reader):
-    """Waits until a client is cut off or has finished."""
+    """Wait until a client is cut off or has finished."""
     with contextlib.suppress(ConnectionError):
         await reader.read()
 
@@ -232,7 +232,7 @@ def test_a_request_of_single_bytes_in_time_is_a_request_and_its_connection_has_n
 
 
 def malformed(rng, request):
-    """A request that is truncated, changed in a few bytes, or noise."""
+    """Text that the test sends as a request: truncated, with a few changed bytes, or random bytes."""
     text = bytearray(GREETING + request)
     kind = rng.randrange(3)
     if kind == 0:
@@ -266,7 +266,7 @@ def test_clients_that_close_at_each_stage_leave_nothing(session, is_reset):
         for length in range(len(text) + 1):
             reader, writer = await made.client()
             writer.write(text[:length])
-            # Half of the clients read their answers first.
+            # Every second client reads the proxy's answers before it disconnects.
             if length % 2 and length >= len(text) - 4:
                 await reader.readexactly(12)
             if is_reset:
@@ -317,11 +317,11 @@ def test_descriptors_that_accepted_clients_will_need_are_kept_for_them(session):
         accepted.append(made.admission)
         silent = [await made.client() for _ in range(20)]
         await made.until(lambda: made.tally.waited == 1)
-        # Each client has one socket, and one more for its destination.
+        # Each client has one socket, and a descriptor is reserved for its socket to the destination.
         assert made.admission.owed == 10
         for _, writer in silent:
             writer.close()
         await made.all_free()
 
-    # Silent clients have one socket each.
+    # A silent client opens only one socket; the free descriptors are fewer only by the reserved ones.
     session(work, free=lambda: RESERVE + 20 - accepted[0].owed)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A guest through which programs of this machine communicate, from boot to end."""
+"""Runs a guest through which programs of this machine communicate, from boot to end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 PIECES = "live"
-"""Directory in the guest's `in/` with the bytes that it is to send (`crates/agent/src/live/relay.rs`)."""
+"""Directory in the guest's `in/` with files of bytes that the guest sends (`crates/agent/src/live/relay.rs`)."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,10 @@ class Live:
     origin, destination: Stations at which connections of this machine's programs begin, and at which they leave the
         guest.
     congestion_control: Congestion control of both ends; by default the kernel's.
-    doors: sequence of (socket, Forward or None). Listening sockets, each with the destination of its connections; None
-        means a SOCKS5 proxy.
+    doors: sequence of (socket, Forward or None). Each is a listening socket and the destination of its connections;
+        None means that it is a SOCKS5 proxy.
     to_network: Whether destinations may be other machines.
-    tally: Counts clients that reached a limit, during the session.
+    tally: Counts clients that reach a limit during the session.
     """
 
     origin: str
@@ -50,7 +50,7 @@ class Live:
     tally: Tally = field(default_factory=Tally)
 
     def described(self, host_numbers: Mapping[str, int]) -> dict[str, Any]:
-        """`live` of `setup.json` (design/interfaces.md, section 4)."""
+        """The section `live` of `setup.json` (design/interfaces.md, section 4)."""
         return {
             "from": host_numbers[host_node(self.origin)],
             "to": host_numbers[host_node(self.destination)],
@@ -66,13 +66,14 @@ def run_live(
 ) -> None:  # fmt: skip
     """Run the session; return when it ends.
 
-    plan: The plan; its flows also run.
+    plan: The plan of the run; its own flows also run.
     run_dir: Directory in which the guest works.
-    pace: Used by `on_time`, which is called whenever the guest waits for real time.
-    say: Called with a line for each event of a connection. `say` and `on_time` are called in a separate thread. At the
-        end, `say` also receives the complaints of the guest's kernel.
+    pace: The object that keeps virtual time at the pace of real time. `on_time` may read it; it is called whenever the
+        guest waits for real time.
+    say: Called with a line for each event of a connection. `say` and `on_time` are called in another thread than the
+        caller's. At the end, `say` also receives the complaints of the guest's kernel.
     Raises LeowarpError for the same reasons as `drive`.
-    Raises KeyboardInterrupt if the user ends it.
+    Raises KeyboardInterrupt if the user ends the session.
     """
     directory = run_dir / GUEST
     put_input(image, plan, timeline, directory / "in", lambda numbers: {"live": live.described(numbers)})

@@ -33,7 +33,8 @@ class Reply(IntEnum):
 
 
 class SocksError(Exception):
-    """The request is not SOCKS, or this proxy does not serve it. `reply` is None if no answer is sent."""
+    """The request is not SOCKS, or asks for something that this proxy does not offer. `reply` is the proxy's answer;
+    None if the proxy sends no answer."""
 
     def __init__(self, message: str, reply: Reply | None) -> None:
         super().__init__(message)
@@ -41,9 +42,9 @@ class SocksError(Exception):
 
 
 def reply_of(number: int) -> Reply:
-    """The reply for a failed connection, derived from the errno of TCP in the guest.
+    """The reply for a failed connection, from the errno `number` of TCP in the guest.
 
-    RFC 1928 has no reply for an unanswered handshake; programs use "TTL expired" for it.
+    RFC 1928 has no reply for an unanswered handshake; "TTL expired" is the usual choice.
     """
     return {
         errno.ECONNREFUSED: Reply.REFUSED,
@@ -54,8 +55,8 @@ def reply_of(number: int) -> Reply:
 
 
 def answer(reply: Reply) -> bytes:
-    """A reply. Its bound address would be useless outside the guest, so it is 0.0.0.0:0 (RFC 1928 has no value for
-    "none")."""
+    """Bytes of a reply. Its bound address is 0.0.0.0:0, because an address inside the guest is useless outside, and RFC
+    1928 has no value for "none"."""
     return struct.pack(">BBBB4sH", VERSION, reply, 0, _IPV4, bytes(4), 0)
 
 
@@ -70,7 +71,7 @@ async def requested(exactly: Exactly, write: Write) -> tuple[str, int]:
     Raises
     ------
     SocksError
-        If the client requests anything else.
+        If the client requests anything but CONNECT.
     """
     version, methods = await exactly(2)
     if version != VERSION:

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Content of an ELF file: symbols, sections, and pointer targets. binutils are not needed (ELF-64, little endian;
-elf(5))."""
+"""Reads symbols, sections and pointer targets from an ELF file (ELF-64, little endian; elf(5)), without binutils."""
 
 import struct
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-# The fields of Elf64_Shdr: name, type, flags, address, offset, size, link, info, alignment, size of an entry.
+# Fields of Elf64_Shdr: name, type, flags, address, offset, size, link, info, alignment, size of an entry.
 _SECTION = struct.Struct("<IIQQQQIIQQ")
-# The fields of Elf64_Sym: name, info, other, section, value, size.
+# Fields of Elf64_Sym: name, info, other, section, value, size.
 _SYMBOL = struct.Struct("<IBBHQQ")
-# The fields of Elf64_Rela: offset, info (symbol and type), addend.
+# Fields of Elf64_Rela: offset, info (symbol and type), addend.
 _RELOCATION = struct.Struct("<QQq")
 _SYMTAB, _RELA, _NOBITS = 2, 4, 8  # Values of SHT_... in elf.h.
 _ET_REL, _ET_EXEC = 1, 2
@@ -47,7 +46,7 @@ def machine_of(head: bytes) -> int | None:
     """
     if len(head) < 20 or head[:4] != b"\x7fELF" or head[5] not in (1, 2):
         return None
-    # The byte is e_ident[EI_DATA]: 1 is little endian, 2 big.
+    # Byte 5 is e_ident[EI_DATA]: 1 is little endian, 2 big.
     return int(struct.unpack_from("<H" if head[5] == 1 else ">H", head, 18)[0])
 
 
@@ -74,7 +73,7 @@ class Section:
 
     @property
     def end(self) -> int:
-        """Offset after its last byte in the file."""
+        """Offset in the file of the first byte after the section."""
         return self.offset + self.size_bytes
 
 
@@ -82,9 +81,9 @@ class Section:
 class Target:
     """The target of a pointer in an ELF file.
 
-    name: Name of the symbol, if the pointer refers to a name.
+    name: Name of the symbol, if the pointer refers to a symbol.
     address: Address of the target in memory, for a linked program.
-    offset: Offset in the file; None: the target is in another file.
+    offset: Offset of the target in this file; None: the target is in another file.
     """
 
     name: str | None
@@ -95,12 +94,13 @@ class Target:
 class Elf:
     """An ELF-64 file: linked (a kernel program) or not yet linked (a kernel module).
 
-    Raises struct.error, IndexError, ValueError if it is not such a file. Names are read when needed.
+    Raises struct.error, IndexError, ValueError if the file is not an ELF-64 file. Names are read from the file only
+    when they are needed.
     """
 
     def __init__(self, path: Path) -> None:
         self.data = path.read_bytes()
-        # The value is e_shoff; the values below are e_shentsize, e_shnum and e_shstrndx.
+        # This field is e_shoff; the three fields below are e_shentsize, e_shnum and e_shstrndx.
         (table,) = struct.unpack_from("<Q", self.data, 0x28)
         entry_bytes, count, names = struct.unpack_from("<HHH", self.data, 0x3A)
         heads = [_SECTION.unpack_from(self.data, table + number * entry_bytes) for number in range(count)]
@@ -113,7 +113,7 @@ class Elf:
         return self.data[offset : self.data.index(b"\0", offset)].decode("ascii", "replace")
 
     def section(self, name: str) -> Section | None:
-        """The section with a name."""
+        """The first section called `name`; None if there is none."""
         return next((section for section in self.sections if section.name == name), None)
 
     def pointer(self, offset: int) -> Target:
@@ -128,7 +128,7 @@ class Elf:
 
     @cached_property
     def _relocations(self) -> dict[int, Target]:
-        """Relocations, by the offset in the file of the place to be filled in."""
+        """Target of each pointer that the linker must fill in, by the pointer's offset in the file."""
         found = {}
         for section in self.sections:
             if section.kind != _RELA:
@@ -146,11 +146,12 @@ class Elf:
 
 
 def symbols(path: Path, names: set[str]) -> dict[str, int]:
-    """Address of each of the `names` in the symbol table; empty if the program is stripped.
+    """Address of each of the `names` in the program's symbol table; empty if the program is stripped.
 
     path: An ELF-64 program; for another file the result is meaningless, or struct.error is raised.
     names: Names of variables, including static ones.
-    Returns: Virtual addresses, which are those in the process, because the program is linked at fixed addresses.
+    Returns: Virtual addresses. The addresses are also valid in the running process, because the program is linked at
+        fixed addresses.
     """
     elf = Elf(path)
     addresses: dict[str, int] = {}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requirements of a run on this machine. Each is a check with the value found, the requirement and the remedy."""
+"""Checks whether this machine meets the requirements of a run. Each check gives the value found, the value needed and
+the remedy."""
 
 import functools
 import mmap
@@ -19,7 +20,8 @@ MIB = 1 << 20
 # The margin is for the kernel program, its page tables and the gap that execve may leave before its heap (measured: up
 # to 1 GiB).
 ADDRESS_SPACE_MARGIN_BYTES = 2 << 30
-# Space for the console, capture buffers and the records of a short run. A long run itself reports a full disk.
+# Space for the console, capture buffers and the records of a short run. A long run writes more records; it reports a
+# full disk itself.
 DISK_NEEDED_BYTES = 64 * MIB
 
 
@@ -29,7 +31,7 @@ class Check:
 
     name: What was checked.
     ok: Whether the requirement is met.
-    found, needed: The value found, and the required value.
+    found, needed: The value found on this machine, and the required value.
     mend: What to type or to change if the requirement is not met.
     """
 
@@ -43,7 +45,7 @@ class Check:
 def demand(checks: list[Check], attempted: str) -> None:
     """Raise one HostError that names every failed check, with the remedy for each.
 
-    attempted: The action that needs the checks, for the message: "booting the guest".
+    attempted: The action that needs the checks, as the message names it: "booting the guest".
     Raises HostError if at least one check failed.
     """
     failed = [check for check in checks if not check.ok]
@@ -56,27 +58,21 @@ def demand(checks: list[Check], attempted: str) -> None:
 
 
 def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None, Check]:
-    """The directory for the guest's memory file, and the check that explains it.
+    """The directory for the guest's memory file, and the check that reports this choice.
 
-    The first of these directories is taken that is writable, allows execution and has `memory_bytes` free: $TMPDIR,
-    /dev/shm, /tmp, /var/tmp, then `others`. A tmpfs is fastest, but any file system works.
+    The choice is the first directory that is writable, allows execution and has `memory_bytes` free, in this order:
+    $TMPDIR, /dev/shm, /tmp, /var/tmp, then `others`. A tmpfs is fastest, but any file system works.
 
-    Parameters
-    ----------
-    memory_bytes : int
-        Size of the guest's memory. The file is sparse, but a guest that touches more than the available space dies of a
-        bus error.
-    others : list of Path
-        Further candidates.
-
-    Returns
-    -------
-    directory : Path or None
-    check : Check
+    memory_bytes: Size of the guest's memory. The file is sparse, but a guest that touches more than the available space
+        dies of a bus error.
+    others: Further directories, which are tried last.
+    Returns directory:
+    Returns check:
     """
     tried = []
     named = os.environ.get("TMPDIR")
-    # The user's choice comes first, then memory: on a disk, each touched page is eventually written back.
+    # The user's choice comes first, then file systems in memory. The kernel eventually writes each touched page to a
+    # file system on a disk, which is slow.
     candidates = ([Path(named)] if named else []) + [Path("/dev/shm"), Path("/tmp"), Path("/var/tmp"), *others]
     for directory in dict.fromkeys(candidates):
         why_not = _why_not_for_memory(directory, memory_bytes)
@@ -89,8 +85,8 @@ def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None
 
 
 def _why_not_for_memory(directory: Path, memory_bytes: int) -> str | None:
-    """The reason why a directory cannot hold the guest's memory file; None if it can. The file is tested as User Mode
-    Linux uses it."""
+    """The reason why a directory cannot hold the guest's memory file; None if it can. The test maps a file in the same
+    way as User Mode Linux."""
     if not directory.is_dir():
         return "does not exist"
     free_bytes = free_space_bytes(directory)
@@ -99,8 +95,7 @@ def _why_not_for_memory(directory: Path, memory_bytes: int) -> str | None:
     try:
         with tempfile.TemporaryFile(dir=directory) as file:
             file.truncate(mmap.PAGESIZE)
-            # User Mode Linux maps its memory file as executable. A mount with noexec refuses this, whatever the
-            # permissions.
+            # User Mode Linux maps its memory file as executable, which a file system mounted with noexec refuses.
             mmap.mmap(file.fileno(), mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_EXEC).close()
     except PermissionError as error:
         return "is mounted noexec" if os.access(directory, os.W_OK) else f"cannot be written ({error.strerror})"
@@ -110,13 +105,13 @@ def _why_not_for_memory(directory: Path, memory_bytes: int) -> str | None:
 
 
 def free_space_bytes(directory: Path) -> int:
-    """Bytes that an ordinary user may still write to the file system of `directory`."""
+    """Bytes that a user other than root can still write to the file system of `directory`."""
     status = os.statvfs(directory)
     return status.f_bavail * status.f_frsize
 
 
 def disk(directory: Path) -> Check:
-    """Whether the run directory has space for records."""
+    """Whether the run directory has enough free space for the records of a short run."""
     free_bytes = free_space_bytes(directory)
     return Check(
         "space for the run",
@@ -128,7 +123,7 @@ def disk(directory: Path) -> Check:
 
 
 def memory(memory_bytes: int) -> Check:
-    """Whether the guest's memory would fit into the machine's memory if all of it were used."""
+    """Whether the machine has enough available memory for all of the guest's memory."""
     available = available_memory_bytes()
     return Check(
         "memory",
@@ -140,10 +135,10 @@ def memory(memory_bytes: int) -> Check:
 
 
 def limits(memory_bytes: int) -> list[Check]:
-    """Resource limits (ulimit) that would end the guest silently, by SIGXFSZ for a memory file that is too long or by
-    ENOMEM.
+    """Checks of the resource limits (ulimit) that would end the guest without a message: file size (SIGXFSZ on the
+    memory file) and address space (ENOMEM).
 
-    memory_bytes: The guest's memory: the length of its file, and the minimum address space.
+    memory_bytes: Size of the guest's memory. The memory file has this length, and the address space must be larger.
     """
     rules = [
         ("largest file (ulimit -f)", resource.RLIMIT_FSIZE, memory_bytes, "ulimit -f unlimited"),
@@ -160,7 +155,7 @@ def limits(memory_bytes: int) -> list[Check]:
         soft, _ = resource.getrlimit(number)
         endless = soft == resource.RLIM_INFINITY
         limit = "unlimited" if endless else str(soft)
-        # The soft limit is checked: it ends a process, whatever the hard limit is.
+        # The check uses the soft limit, because the kernel enforces the soft limit, not the hard limit.
         checks.append(Check(name, endless or soft >= least, limit, f"at least {least}", fix))
     return checks
 
@@ -168,7 +163,7 @@ def limits(memory_bytes: int) -> list[Check]:
 @functools.cache
 def ptrace() -> Check:
     """Whether a process may trace its own child. User Mode Linux needs this to run the guest's programs."""
-    # Python is isolated (-I -S), so that the answer depends only on the kernel and not on the user's settings.
+    # The options -I -S isolate Python, so that the answer depends only on the kernel and not on the user's settings.
     probe = Path(__file__).with_name("ptrace_probe.py")
     done = subprocess.run(
         [sys.executable, "-I", "-S", str(probe)], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
@@ -191,8 +186,8 @@ def program(path: Path, name: str) -> Check:
 
 
 def tool(name: str, package: str, directories: str | None = None) -> Check:
-    """Whether a command is on the PATH, or in these `directories` (in PATH's form). The check names its Debian
-    package."""
+    """Whether a command is on the PATH, or in `directories`, a string in PATH's form. The check's remedy is to install
+    the Debian package `package`."""
     path = shutil.which(name, path=directories)
     lacking = "not on the PATH" if directories is None else f"not in {directories}"
     return Check(name, path is not None, path or lacking, f"Debian package {package}", apt([package]))
@@ -201,6 +196,6 @@ def tool(name: str, package: str, directories: str | None = None) -> Check:
 def apt(packages: list[str]) -> str:
     """The command that installs Debian packages.
 
-    packages: Names of the packages; the command begins with `sudo` unless the user is root.
+    packages: Names of the packages.
     """
     return f"{'' if os.geteuid() == 0 else 'sudo '}apt-get install -y --no-install-recommends {' '.join(packages)}"

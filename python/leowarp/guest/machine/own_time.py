@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Patience with processes that does not depend on the machine's speed and load.
+"""Time limits for processes; the limits do not depend on the machine's speed and load.
 
-With only a clock, a process that waits for a processor looks like one that hangs. The host can distinguish the two. A
-hanging process sleeps, or uses processor time without end; a starved one is ready to run.
+By real time alone, a process that waits for a free processor looks like one that hangs. The kernel's process states
+distinguish the two cases. A hanging process sleeps, or uses processor time without end. A process that waits for a
+processor is ready to run.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from dataclasses import dataclass
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 AWAKE = frozenset("RDT")
-"""States of a thread (proc(5)) that does not sleep voluntarily: running or ready to run, waiting for the disk, stopped
-by a signal. In state `t`, stopped by its tracer, a guest's process waits for its kernel."""
+"""States of a thread (proc(5)) that does not sleep voluntarily: it runs or is ready to run, waits for the disk, or is
+stopped by a signal. State `t`, stopped by its tracer, is not in the set: a guest's process in this state waits for the
+guest's kernel."""
 
 LONGEST_STEP_S = 1.0
-"""Between two samples, at most this much counts as sleep, because the sampler itself may have been starved or
-stopped."""
+"""Longest sleep, in s, that counts between two samples. The sampling process may itself have been stopped or have
+waited for a processor in between."""
 
 POLL_S = 0.02
 
@@ -33,7 +35,7 @@ class Look:
     """A sample of one process from /proc/PID/stat: its parent, its processor time, and whether any of its threads is
     awake.
 
-    `has_ended`: no part of the process runs any more, even if its parent has not reaped it. `reaped_s`: the processor
+    `has_ended`: no thread of the process runs any more, even if its parent has not reaped it. `reaped_s`: the processor
     time of ended children for which the process has waited.
     """
 
@@ -45,31 +47,31 @@ class Look:
 
 
 def look_at(pid: int) -> Look | None:
-    """The process `pid`, or None if there is no such process."""
+    """A sample of process `pid`; None if there is no such process."""
     try:
         fields = _fields(f"/proc/{pid}/stat")
         state, threads = fields[0], int(fields[17])
         is_awake = state in AWAKE or (threads > 1 and _any_awake(pid))
     except (FileNotFoundError, ProcessLookupError):
         return None
-    # proc(5): utime, stime, cutime and cstime are the fields 14 to 17. proc(5) counts them from 1 and includes the pid
-    # and the name, which are missing here.
+    # utime, stime, cutime and cstime are fields 14 to 17 of proc(5), which counts from 1. `fields` lacks the first two
+    # fields, pid and name.
     own, reaped = (sum(map(int, fields[at : at + 2])) / TICKS_PER_S for at in (11, 13))
-    # A main thread may end before the other threads.
+    # The main thread may have ended (state Z) while other threads of the process still run.
     return Look(int(fields[1]), own, reaped, is_awake, state in "ZX" and threads <= 1)
 
 
 def _fields(path: str) -> list[str]:
-    """Fields of a stat file of proc(5) from the state on (field 3 there)."""
+    """Fields of a stat file of proc(5), from field 3 (the state) on."""
     # The file is read with plain open: a Path and a text decoder would be half of a sample's cost, and a guest is
     # sampled ten times per second.
     with open(path, "rb", buffering=0) as file:
-        # The name, in parentheses, may contain anything.
+        # The name, in parentheses, may contain any character.
         return file.read(4096).rpartition(b")")[2].decode("ascii").split()
 
 
 def _any_awake(pid: int) -> bool:
-    """Whether any thread of a process is awake, not counting the sampling thread itself."""
+    """Whether any thread of a process is awake, except the thread that calls this function."""
     for thread in os.listdir(f"/proc/{pid}/task"):
         with suppress(FileNotFoundError, ProcessLookupError):
             if int(thread) != threading.get_native_id() and _fields(f"/proc/{pid}/task/{thread}/stat")[0] in AWAKE:
@@ -83,8 +85,8 @@ def everything() -> dict[int, Look]:
 
 
 def trees(roots: Iterable[int], looks: Mapping[int, Look]) -> dict[int, Look]:
-    """The processes `roots` in `looks`, and all their descendants that have not ended."""
-    # A zombie keeps its parent's number, and would count as a sleeping process.
+    """Samples of the processes `roots` and of all their descendants that have not ended, selected from `looks`."""
+    # An ended process that is not reaped still names its parent, and would count as a sleeping process.
     looks = {pid: look for pid, look in looks.items() if not look.has_ended}
     below: dict[int, list[int]] = {}
     for pid, look in looks.items():
@@ -100,11 +102,12 @@ def trees(roots: Iterable[int], looks: Mapping[int, Look]) -> dict[int, Look]:
 
 
 class OwnTime:
-    """Time in which processes and their descendants could run, from the first sample on.
+    """Counts the time in which processes and their descendants could have run, from the first sample on.
 
-    cpu_s: Processor seconds that the processes used. An ended process counts up to its last sample.
-    asleep_s: Seconds between samples at which all of them slept. A process that was ready to run, waiting for the disk,
-        or stopped had no time for itself during that time.
+    cpu_s: Processor seconds that the processes used. For a process that has ended, time after its last sample is
+        missing.
+    asleep_s: Seconds between samples in which all of these processes slept. Time in which one of them was ready to run,
+        waited for the disk, or was stopped does not count.
     """
 
     def __init__(self, roots: Iterable[int]) -> None:
@@ -116,16 +119,16 @@ class OwnTime:
 
     @property
     def total_s(self) -> float:
-        """Total at the last sample, s."""
+        """Sum of `cpu_s` and `asleep_s` at the last sample, s."""
         return self.cpu_s + self.asleep_s
 
     def look(self, looks: Mapping[int, Look] | None = None) -> bool:
-        """Take a new sample, or use a given one. Returns whether any of the processes is left.
+        """Take a new sample, or use the samples in `looks` instead. Returns whether any of the processes still exists.
 
         looks: Samples by process id, as from `everything`; children of other processes are ignored.
         """
         now_s, looks = time.monotonic(), trees(self._roots, everything() if looks is None else looks)
-        # The processes' time before the first sample does not count, because patience starts at this sample.
+        # The time limit starts with the first sample, so earlier processor time does not count.
         if self._seen_s is None:
             self._seen_s = {pid: look.cpu_s for pid, look in looks.items()}
         elif looks and not any(look.is_awake for look in looks.values()):
@@ -138,7 +141,7 @@ class OwnTime:
 
 
 def end_patiently(children: Iterable[subprocess.Popen], patience_s: float) -> None:
-    """Wait for the end of `children`; kill those that are left after `patience_s` of own time (`OwnTime`)."""
+    """Wait for `children` to end; kill each that has used `patience_s` of own time (`OwnTime`)."""
     waited = [(child, OwnTime([child.pid])) for child in children]
     while waited := [(child, own) for child, own in waited if child.poll() is None]:
         looks = everything()
@@ -146,7 +149,7 @@ def end_patiently(children: Iterable[subprocess.Popen], patience_s: float) -> No
             own.look(looks)
             if own.total_s > patience_s:
                 child.kill()
-        # There are up to ten polls per sample: a sample reads every process of the machine, a poll does not.
+        # There are ten polls per sample: a sample reads every process of the machine, a poll does not.
         for _ in range(10):
             if all(child.poll() is not None for child, _ in waited):
                 return

@@ -84,8 +84,8 @@ def test_states_are_those_of_the_host(spawn):
 
 def test_a_thread_that_works_keeps_its_process_awake(spawn):
     # sum() never releases the interpreter's lock. While it runs, the main thread only waits for the lock, and the other
-    # thread always wants a processor. Before that, the two threads exchange the lock, and a sample may find both
-    # asleep.
+    # thread always wants a processor. Before sum() runs, the two threads pass the lock back and forth, so both may be
+    # asleep when a sample is taken.
     text = "import threading; threading.Thread(target=lambda: sum(range(10**18))).start()"
     process = spawn([sys.executable, "-S", "-c", text])
     wait_until(lambda: ticks_of_others(process.pid) >= 5, process)
@@ -108,7 +108,7 @@ def test_whoever_does_not_end_in_its_own_time_is_killed(spawn, command, status):
 
 
 def test_a_process_that_is_slow_to_end_is_waited_for(spawn):
-    # The process is stopped for longer than its patience, and then ends by itself.
+    # The process stays stopped for longer than `patience_s`, and then ends by itself.
     slow = stopped(spawn(SLEEPS, stdin=subprocess.PIPE))
     spawn(["sh", "-c", f"sleep 1; kill -CONT {slow.pid}"])
     slow.stdin.close()

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Assigns a processor to each guest.
 
-Each system call in a guest takes a dozen switches between two processes on the host. On one processor a switch takes
-microseconds. Between two processors it wakes an idle one, which costs ten times as much on a virtual machine. A nearly
-idle network of 1000 s took 8.5 s of processor time on two processors and 1.5 s on one. The guest cannot notice the
-difference.
+For each system call of a guest, the host switches about twelve times between two processes. If both processes run on
+one processor, a switch takes microseconds. If they run on different processors, each switch wakes an idle processor,
+which takes ten times as long on a virtual machine. A run of 1000 s over a nearly idle network took 8.5 s of processor
+time on two processors and 1.5 s on one. The choice of processor does not change results, because the guest cannot
+observe it.
 """
 
 from __future__ import annotations
@@ -14,20 +15,20 @@ import socket
 from collections.abc import Iterable
 from contextlib import suppress
 
-# Virtual time never waits for real time, so a guest that is alone on its processor uses all of it.
+# Virtual time never waits for real time, so a guest that is alone on its processor uses the whole processor.
 STARVED_RATIO = 0.7
-"""A guest that gets a smaller share than this of its processor competes with other work, and moves to another one."""
+"""A guest that gets a smaller share of its processor competes with other work, and moves to another processor."""
 
-# The window is long enough that a guest that waits for its disk once does not move.
+# The window is long enough that one wait for the disk does not move a guest.
 WINDOW_S = 3.0
 
 
 class Processor:
     """A processor that no other guest of this machine uses, if there are enough processors.
 
-    Each processor has a name in the kernel's abstract socket space. The process that binds the name has the processor,
-    which is free again when that process ends in any way. `family` is the prefix of those names: guests of another
-    family do not count.
+    Each processor has a name in the kernel's abstract socket space. The process that binds the name owns the processor,
+    until that process ends. `family` is the prefix of the names; only guests with the same prefix avoid each other's
+    processors.
     """
 
     def __init__(self, family: str = "leowarp processor") -> None:
@@ -39,19 +40,19 @@ class Processor:
         self._take(sorted(os.sched_getaffinity(0), reverse=True))
 
     def _take(self, candidates: Iterable[int]) -> bool:
-        """Take the first of these processors whose name is free. False: no name is free, and the guest keeps its
-        processor."""
+        """Take the first of these processors whose name is free. Returns False if no name is free; the guest then
+        continues on its present processor."""
         for number in candidates:
             # Only one process at a time can bind an abstract name (unix(7)). The name disappears with the process,
-            # however it ends, so no file is left behind.
+            # however the process ends, so no file remains.
             name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
             try:
                 name.bind(f"\0{self._family} {number}")
             except OSError:
                 name.close()
                 continue
-            # The old name is released only after another one is taken: a guest that finds no free name keeps its
-            # processor.
+            # The old name is released only after a new name is bound. A guest that finds no free name thus keeps its
+            # old processor.
             self.close()
             self._held, self._number = name, number
             return True
@@ -59,11 +60,12 @@ class Processor:
 
     def keep(self, pids: Iterable[int]) -> None:
         """Restrict these processes, and those that they will start, to the processor."""
-        # With more guests than processors, the host's scheduler distributes them better than a fixed choice.
+        # No processor was free: there are more guests than processors, and the host's scheduler distributes them better
+        # than a fixed choice.
         if self._number is None:
             return
         for pid in pids:
-            # A process that has already ended does not need this.
+            # The process may already have ended.
             with suppress(ProcessLookupError):
                 os.sched_setaffinity(pid, {self._number})
 
@@ -71,8 +73,8 @@ class Processor:
         """Whether the guest should move: it recently got too little of its processor, and another processor is free.
 
         wall_s, cpu_s: Real time, and the guest's processor time so far.
-        Returns: True if another processor was taken; the caller must then restrict the guest's processes to it
-            (`keep`).
+        Returns: True if another processor was taken; the caller must then restrict the guest's processes to that
+            processor (`keep`).
         """
         if self._since is None or wall_s < self._since[0]:
             self._since = (wall_s, cpu_s)

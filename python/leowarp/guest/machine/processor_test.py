@@ -8,7 +8,8 @@ import pytest
 
 from leowarp.guest.machine.processor import Processor
 
-# Guests that run beside the tests also reserve processors. A name of its own keeps the tests' reservations apart.
+# Guests that run beside the tests also reserve processors. A separate family name keeps the tests' reservations apart
+# from the guests' reservations.
 FAMILY = f"leowarp test {os.getpid()}"
 
 needs_two = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor only")
@@ -22,7 +23,7 @@ def sleeper(spawn):
 
 @pytest.fixture
 def processor():
-    """Makes processors, and releases them at the end."""
+    """Makes `Processor` objects, and releases them at the end."""
     with ExitStack() as held:
         yield lambda: held.enter_context(closing(Processor(FAMILY)))
 

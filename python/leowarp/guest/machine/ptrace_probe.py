@@ -10,13 +10,14 @@ PTRACE_TRACEME = 0
 
 
 def main() -> int:
-    """Return 0 if a child that asked to be traced stops at its signal; otherwise 1, with the reason on stderr."""
+    """Return 0 if a child that calls PTRACE_TRACEME is stopped by a signal to itself. Otherwise print the reason on
+    stderr and return 1."""
     libc = ctypes.CDLL(None, use_errno=True)
     child = os.fork()
     if child == 0:
         if libc.ptrace(PTRACE_TRACEME, 0, None, None) != 0:
             os._exit(ctypes.get_errno())
-        # User Mode Linux does the same in its own check at its start (check_ptrace, arch/um/os-Linux/start_up.c), which
+        # User Mode Linux checks ptrace in the same way at its start (check_ptrace, arch/um/os-Linux/start_up.c) and
         # expects SIGSTOP.
         os.kill(os.getpid(), signal.SIGSTOP)
         os._exit(0)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs other programs: programs that start further programs (make, with its compilers), and programs whose short output
-is read."""
+"""Runs other programs: make, which starts compilers, and programs from which a short output is read."""
 
 import os
 import selectors
@@ -15,19 +14,20 @@ from leowarp.base.errors import HostError
 from leowarp.guest.machine.own_time import POLL_S, OwnTime
 
 MOST_SAID_BYTES = 8 << 20
-"""The limit is far above a version's line or a kernel's configuration. A program that never stops printing is ended at
-this size."""
+"""Limit of a program's output in bytes, far above the length of a version line or of a kernel's configuration. A
+program that prints more is ended."""
 MOST_S = 20.0
-"""Limit of the program's own time (`OwnTime`), not of real time, so a busy machine never causes a failure."""
+"""Limit of a program's own time (`OwnTime`) in s. Real time would make the limit fail on a busy machine."""
 
 
 def output_of(*command: str) -> str:
-    """Output of a program. Size and time are limited, because it may be any program.
+    """Standard output of a program. The size of the output and the program's time are limited, because the user may
+    name any program.
 
     *command: A name on the PATH or a path, and the arguments.
-    Returns: Standard output of the program. If the program fails, its stderr is the message. Raises HostError if the
-    program is missing, fails, prints more than `MOST_SAID_BYTES`, or has used `MOST_S` of its own time
-        (`OwnTime`): no machine needs that long to print a version.
+    Raises HostError if the program is missing, fails, prints more than `MOST_SAID_BYTES`, or has used `MOST_S` of its
+        own time (`OwnTime`). If the program fails, its stderr becomes the error's message. A program that only prints
+        its version never needs that much time.
     """
     attempted = f"asking `{' '.join(command)}`"
     try:
@@ -43,7 +43,8 @@ def output_of(*command: str) -> str:
     try:
         said, complained = _heard(process, attempted)
     finally:
-        # The process id cannot be reused until the process is waited for.
+        # Only a process that has not been waited for can be signalled safely: its id cannot belong to another process
+        # yet.
         if process.returncode is None:
             os.killpg(process.pid, signal.SIGKILL)
         process.stdout.close()
@@ -55,10 +56,11 @@ def output_of(*command: str) -> str:
 
 
 def _heard(process: "subprocess.Popen[bytes]", attempted: str) -> tuple[str, str]:
-    """Both outputs of a process that has ended; its exit status is then known."""
+    """Standard output and standard error of a process; the function returns when the process has ended and `returncode`
+    is set."""
     assert process.stdout is not None
     assert process.stderr is not None
-    # Both pipes are read at once: a program that fills one pipe while the other is read would wait for ever.
+    # Both pipes are read at once: otherwise a program that fills the unread pipe would wait for ever.
     outputs = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
     own = OwnTime([process.pid])
     with selectors.DefaultSelector() as open_ends:
@@ -66,8 +68,8 @@ def _heard(process: "subprocess.Popen[bytes]", attempted: str) -> tuple[str, str
             open_ends.register(end, selectors.EVENT_READ)
         while open_ends.get_map() or process.poll() is None:
             it_runs = own.look()
-            # A program may have closed both outputs and still run. The wait is at most a second, so that the program's
-            # own time is checked while it prints nothing.
+            # A program may have closed both outputs and still run. The wait is at most 1 s, so that the program's own
+            # time is checked even while it prints nothing.
             ready = open_ends.select(1.0 if open_ends.get_map() else POLL_S)
             # An ended program has closed its outputs, but a process that it started may keep them open, perhaps for
             # ever.
@@ -97,10 +99,11 @@ def own_session(
     cwd: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator["subprocess.Popen[str]"]:
-    """A running program whose output, including errors, is text. The program and everything that it starts end with the
-    block.
+    """Start a program and yield it; its standard output and standard error are one text stream. When the block ends,
+    the program and all processes that it started are ended.
 
-    The block may also end by Ctrl-C or a full disk. The program has its own session, which can be signalled as a whole.
+    This also happens if the block ends by an exception, such as Ctrl-C or a full disk. The program has its own session,
+    so that all its processes can be signalled at once.
     """
     with subprocess.Popen(
         command,
@@ -110,8 +113,8 @@ def own_session(
         text=True,
         errors="replace",
         cwd=cwd,
-        # The language is set to English, because messages of compilers and make are searched for in English
-        # (`kernel.first_errors`).
+        # `LC_ALL=C` sets the language to English, because `kernel.first_errors` searches the messages of compilers and
+        # make for English words.
         env={**os.environ, **(environment or {}), "LC_ALL": "C"},
         start_new_session=True,
     ) as process:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The last system calls of a guest's programs, and what these calls show about a program that stops virtual time.
+"""Reads the last system calls of a guest's programs, and explains from them why a program stops virtual time.
 
-`guest/host/registers.c` records them in the kernel's memory, where `leowarp.guest.boot.watch` reads them.
+`guest/host/registers.c` records the calls in the kernel's memory, where `leowarp.guest.boot.watch` reads them.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from dataclasses import dataclass
 
 SYMBOL = "leowarp_calls"
 _KEPT = 8
-# The fields of struct leowarp_calls: the count, and for each kept call the process on the host and the number of the
-# call.
+# Fields of struct leowarp_calls: the total number of calls, then two values per recorded call: the host's process id
+# and the system call's number.
 _LAYOUT = struct.Struct(f"<Q{2 * _KEPT}I")
 SIZE_BYTES = _LAYOUT.size
 
 _POLLS = ("poll", "select", "pselect6", "ppoll", "epoll_wait", "epoll_pwait", "epoll_pwait2")
-# The numbers are from arch/x86/entry/syscalls/syscall_64.tbl. These calls return at once without an error, so that a
-# loop may contain them without advancing virtual time. A call that fails takes 1 us of virtual time, as does a call
-# that polls or waits with a timeout (guest/clock/polling.c); reading the clock takes 256 ns.
+# Numbers of arch/x86/entry/syscalls/syscall_64.tbl. The list contains calls that return at once without an error. A
+# program can repeat such calls in a loop without advancing virtual time. The list omits calls that take virtual time.
+# For instance, a call that fails takes 1 us, and so does a call that polls or waits with a timeout
+# (guest/clock/polling.c); reading the clock takes 256 ns.
 _NAMES = {
     0: "read", 1: "write", 3: "close", 5: "fstat", 7: "poll", 8: "lseek", 9: "mmap", 10: "mprotect", 11: "munmap",
     12: "brk", 13: "rt_sigaction", 14: "rt_sigprocmask", 16: "ioctl", 19: "readv", 20: "writev", 23: "select",
@@ -35,7 +36,7 @@ _NAMES = {
 class Calls:
     """System calls of all programs since boot.
 
-    last: Names of the latest calls, at most 8, the newest at the end.
+    last: Names of the latest calls, at most 8, from oldest to newest.
     """
 
     count: int
@@ -43,7 +44,7 @@ class Calls:
 
 
 def calls_in(raw: bytes) -> Calls:
-    """The calls in `SIZE_BYTES` bytes of the guest's memory at `SYMBOL`."""
+    """The calls recorded in `raw`, which are the `SIZE_BYTES` bytes of the guest's memory at `SYMBOL`."""
     count, *words = _LAYOUT.unpack(raw)
     numbers = words[1::2]
     newest = range(max(0, count - _KEPT), count)
@@ -51,9 +52,10 @@ def calls_in(raw: bytes) -> Calls:
 
 
 def polling(then: Calls | None, now: Calls | None) -> tuple[str, str]:
-    """Part of a message: the calls made while virtual time paused, and what to do about them.
+    """Two texts for a message: the system calls that programs made while virtual time paused, and the remedy.
 
-    then, now: System calls up to the last advance of virtual time, and up to now; None: unknown.
+    then, now: System calls until the last advance of virtual time, and until the present; None if they could not be
+        read.
     """
     if then is None or now is None:
         return "", (

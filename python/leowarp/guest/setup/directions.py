@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of the directions of links, in the form for the guest: `links[].directions` of `setup.json` and `tables.bin`
+"""Settings of link directions, in the guest's form: `links[].directions` of `setup.json` and `tables.bin`
 (design/interfaces.md, section 13).
 
-Tables of millions of rows are kept as columns.
+Tables may have millions of rows, so rows are processed as columns and never become Python objects.
 """
 
 from __future__ import annotations
@@ -22,22 +22,24 @@ ROW = np.dtype([("t_ns", "<i8"), ("value", "<u8"), ("loss", "<u4"), ("zero", "<u
 """A row of `tables.bin`, 24 bytes. `value` is bit/s for a capacity, and ns for a channel; only a channel uses
 `loss`."""
 UNSHAPED = np.uint64(0xFFFFFFFFFFFFFFFF)
-"""Unlimited capacity; 0 means that nothing is sent."""
+"""Value of an unlimited capacity. A capacity of 0 means that nothing is sent."""
 CERTAIN = np.uint32(0xFFFFFFFF)
-"""With this value, every packet is lost. Probabilities below 1 are in units of 2^-32, for comparison with a random
-u32."""
+"""Loss value at which every packet is lost. Smaller loss values are probabilities in units of 2^-32, which the guest
+compares with a random u32."""
 
 _ROUGH = {"rate": "capacity", "delay": "channel", "loss": "channel"}
-"""The kind of table that sets the same quantity for the whole run, by kind of event."""
+"""For each kind of event that sets a quantity: the kind of table that sets this quantity for the run's whole
+duration."""
 
 
 @dataclass(frozen=True)
 class Directions:
-    """Settings of directions from the timeline.
+    """Settings that the timeline makes for link directions.
 
     capacity_rows, channel_rows: int64 (directions,). Number of rows of each direction's tables.
-    rows: structured, dtype `ROW`. Rows of all tables, ordered by direction; then capacity before channel; then time.
-    queues: For directions with a queue of their own, in the form for `setup.json`.
+    rows: structured, dtype `ROW`. Rows of all tables, ordered by direction; within a direction the capacity comes
+        before the channel; within a table by time.
+    queues: For each direction with its own queueing discipline: the discipline in the form for `setup.json`.
     """
 
     capacity_rows: np.ndarray
@@ -51,7 +53,7 @@ class Directions:
 
         timeline: Table sorted by time, with the columns of `timeline.schema`.
         Raises ScenarioError if a table does not begin at 0, does not increase in time, or belongs to a link of another
-            discipline than leolink. The error is also raised if an event sets a value that a table sets.
+            discipline than leolink, or if an event sets a quantity that a table of the same direction sets.
         """
         counts, parts, places = {}, [], []
         for rank, event in enumerate(("capacity", "channel")):
@@ -59,10 +61,11 @@ class Directions:
             direction = network.ends(chosen).astype(np.int64)
             counts[event] = np.bincount(direction, minlength=2 * len(network.link_a))
             parts.append(_capacity(chosen) if event == "capacity" else _channel(chosen))
-            # All rows of a direction are consecutive, and its capacity comes first. The guest reads them in this order.
+            # All rows of a direction are consecutive, and its capacity comes first. The guest expects rows in this
+            # order.
             places.append(2 * direction + rank)
         place, rows = np.concatenate(places), np.concatenate(parts)
-        # The sort is stable, and the timeline is sorted by time.
+        # The sort is stable and the timeline is sorted by time, so the rows of a table stay sorted by time.
         order = np.argsort(place, kind="stable")
         place, rows = place[order], rows[order]
         directions = cls(counts["capacity"], counts["channel"], rows, _queues(timeline, network))
@@ -74,10 +77,10 @@ class Directions:
     def of_link(self, link: int, in_order: bool | None, probe_bytes: int | None) -> list[dict[str, Any]] | None:
         """Entry `directions` of a link; None if both directions have only defaults.
 
-        in_order: False if packets may overtake; None if the timeline is older than this column.
-        probe_bytes: IP length of the probes that measured the delays, which include their transmission time.
-        Returns: list of two dict, or None. The first dict is for a > b, the second for b > a. Each has only values that
-            differ from the agent's defaults.
+        in_order: False if packets may overtake; None if the timeline has no such column, as in older runs.
+        probe_bytes: IP length of the probes that measured the delays; the delays include the probes' transmission time.
+        Returns: list of two dict, or None. The first dict is for the direction from a to b, the second for the
+            direction from b to a. Each dict has only values that differ from the agent's defaults.
         """
         common: dict[str, Any] = {"in_order": False} if in_order is False else {}
         if probe_bytes:
@@ -95,14 +98,14 @@ class Directions:
 
 
 def _records(rows: pa.Table) -> np.ndarray:
-    """Rows of `tables.bin` with the times of a table's rows, and all other fields empty."""
+    """Records for `tables.bin` with the times of `rows`; all other fields are 0."""
     records = np.zeros(len(rows), dtype=ROW)
     records["t_ns"] = rows["t_ns"].to_numpy()
     return records
 
 
 def _capacity(rows: pa.Table) -> np.ndarray:
-    """Rows of a capacity: bit/s, and `UNSHAPED` where the timeline has null.
+    """Records of capacities: bit/s, and `UNSHAPED` where the timeline has null.
 
     Raises ScenarioError if a rate is negative. A rate of 0 is valid: nothing is sent.
     """
@@ -118,27 +121,28 @@ def _capacity(rows: pa.Table) -> np.ndarray:
 
 
 def _channel(rows: pa.Table) -> np.ndarray:
-    """Rows of a channel: delay in ns, and loss in units of 2^-32.
+    """Records of channels: delay in ns, and loss in units of 2^-32.
 
     Raises ScenarioError if a delay is missing or negative, or a loss is not from 0 to 1.
     """
     records = _records(rows)
     if len(rows):
         delay_ns, loss_ratio = rows["delay_ns"].to_numpy(), rows["loss_ratio"].to_numpy()
-        # A null becomes nan or turns the integers into floats, so no comparison below is true.
+        # If a column contains null, its integers become floats and the null becomes nan; a comparison with nan is
+        # false.
         if not np.all(delay_ns >= 0):
             raise ScenarioError("reading the timeline: the delay of a channel is missing or negative")
         if not np.all((loss_ratio >= 0) & (loss_ratio <= 1)):
             raise ScenarioError("reading the timeline: the loss of a channel is missing or not from 0 to 1")
         records["value"] = delay_ns
-        # 2^32 does not fit into 32 bits; the largest number that fits means certain.
+        # A loss of 1 would be 2^32, which does not fit into 32 bits, so it is stored as the largest value.
         records["loss"] = np.minimum(np.rint(loss_ratio * 2.0**32), float(CERTAIN)).astype("<u4")
     return records
 
 
 def _queues(timeline: pa.Table, network: Network) -> dict[int, dict[str, Any]]:
-    """The queueing disciplines of directions that have a separate one. They are keyed by direction, in the form for the
-    agent."""
+    """Queueing disciplines of the directions that have a discipline of their own. The keys are directions, the values
+    are disciplines in the agent's form."""
     chosen = timeline.filter(pc.field("event") == "queue")
     queues: dict[int, dict[str, Any]] = {}
     names = ["queue", "ecn", "parameters", "limit_pkts", "limit_bytes"]
@@ -156,17 +160,17 @@ def _queues(timeline: pa.Table, network: Network) -> dict[int, dict[str, Any]]:
 
 
 def _taken(rows: pa.Table, names: list[str]) -> list[dict[str, Any]]:
-    """Some columns as a list of rows."""
-    # A timeline that is older than queues lacks the columns, and therefore has no such rows.
+    # An older timeline lacks these columns; it then has no such rows.
     return rows.select(names).to_pylist() if len(rows) else []
 
 
 def _check_times(place: np.ndarray, t_ns: np.ndarray, network: Network) -> None:
     """Check that each table begins at 0 and has one row per instant. The kernel searches a table by time and uses the
-    last earlier row."""
+    last row at or before that time."""
     if not len(place):
         return
-    # All tables are checked at once. `place` is constant within each table, so a table ends where it changes.
+    # All tables are checked at once, because their rows are consecutive. `place` is constant within a table, so a new
+    # table begins where `place` changes.
     first = np.concatenate([[True], np.diff(place) != 0])
     late = np.flatnonzero(first & (t_ns != 0))
     if len(late):
@@ -183,8 +187,8 @@ def _check_times(place: np.ndarray, t_ns: np.ndarray, network: Network) -> None:
 
 
 def _check_disciplines(directions: Directions, network: Network) -> None:
-    """Check that tables and queues belong only to leolink: netem supports no tables, and its queue cannot have another
-    discipline inside."""
+    """Check that only links of discipline leolink have tables and queues. netem supports no tables, and no other
+    discipline can replace netem's queue."""
     own = np.flatnonzero(directions.capacity_rows + directions.channel_rows).tolist()
     disciplines = network.links["discipline"].to_pylist()
     for direction in {*own, *directions.queues}:
@@ -197,9 +201,9 @@ def _check_disciplines(directions: Directions, network: Network) -> None:
 
 
 def _check_events(timeline: pa.Table, counts: dict[str, np.ndarray], network: Network) -> None:
-    """Check that no direction has both a table and events for the same quantity."""
+    """Check that no direction has both a table and events that set the same quantity."""
     for event, table in _ROUGH.items():
-        # An event would change a value that the table sets for the whole run, and the result would be undefined.
+        # If an event changed a value that a table sets for the whole run, the result would be undefined.
         if not np.any(counts[table]):
             continue
         said = network.ends(timeline.filter(pc.field("event") == event))

@@ -23,7 +23,7 @@ WIRE = LinkKind(kind="wire", discipline="leolink", on_down="drain", overhead_byt
 
 
 def access(**changed) -> Events:
-    """A terminal and its gateway, between two hosts."""
+    """Events of a path with four nodes: two hosts, a terminal and its gateway."""
     common = {"kind": "gsl", "discipline": "leolink", "on_down": "drop", "overhead_bytes": 14, "limit_pkts": 500}
     made = Events(NAMES)
     for node, kind in enumerate(("host", "router", "router", "host")):
@@ -125,7 +125,7 @@ def test_only_leolink_has_tables() -> None:
 
 
 def bytecodes(work: Callable[[], object]) -> int:
-    """Number of Python instructions that `work` takes."""
+    """Number of Python bytecode instructions that `work` executes."""
     count = 0
 
     def trace(frame: FrameType, event: str, argument: object) -> Callable:
@@ -153,6 +153,6 @@ def test_a_million_rows_take_no_loop(tmp_path: Path) -> None:
         table = made.table(TimelineMetadata(warnings=[]))
         spent.append(bytecodes(partial(write_input, plan(), table, tmp_path)))
         assert (tmp_path / "tables.bin").stat().st_size == 24 * rows
-    # A loop would take 10,000 times as many instructions. Python 3.13 takes 1.4 times as many for the larger table, in
-    # numpy and pyarrow.
+    # A loop over rows would take 10,000 times as many instructions. In Python 3.13, numpy and pyarrow take 1.4 times as
+    # many instructions for the larger table.
     assert spent[1] < 2 * spent[0]

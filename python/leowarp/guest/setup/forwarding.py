@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Selects the code with which nodes other than hosts forward packets: leowarp's own or the kernel's."""
+"""Selects the code by which nodes other than hosts forward packets: leowarp's direct forwarding or the kernel's."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 def forwarding(plan: Plan, timeline: pa.Table) -> str:
     """Value of `network.forwarding` for the guest: "direct" or "kernel".
 
-    The kernel forwards if data of TCP or of a program may pass only links without a rate. The speed of such a flow
-    depends on when the guest's processes are scheduled. Linux schedules the processes between two softirqs, and direct
-    forwarding has fewer softirqs.
-    A measurement shows the effect: in 4.5 million packets within 8 s, two ACKs covered one more segment. The kernel
-    also forwards all packets of IPv6, because direct forwarding does not know their header.
+    The value is "kernel" if data of TCP or of a program may take a path on which no link has a rate. The speed of such
+    a flow depends on when the guest's processes are scheduled. Linux schedules processes between two softirqs, and
+    direct forwarding needs fewer softirqs than the kernel's forwarding.
+    Direct forwarding therefore changes such a flow: in a measurement of 4.5 million packets in 8 s, two ACKs covered
+    one more segment. The value is also "kernel" if packets are of IPv6, because direct forwarding cannot read the IPv6
+    header.
     """
     if plan.network.family == "ipv6":
         return "kernel"
@@ -32,10 +33,10 @@ def forwarding(plan: Plan, timeline: pa.Table) -> str:
 
 
 def joined_without_rate(timeline: pa.Table, pairs: Iterable[tuple[str, str]]) -> bool:
-    """Whether packets of any of these pairs of hosts, (from, to), may take a path on which no link has a rate in their
-    direction.
+    """Whether any of the pairs (from, to) of hosts may have a path on which no link has a rate in the direction of the
+    packets.
 
-    Links of netem and of the kernel's other disciplines count as links with a rate.
+    Links of netem and of the kernel's other disciplines are treated as links with a rate.
     """
     onward: dict[str, list[str]] = {}
     for a, b in _directions_without_rate(timeline):
@@ -50,18 +51,19 @@ def joined_without_rate(timeline: pa.Table, pairs: Iterable[tuple[str, str]]) ->
 
 
 def _pairs(plan: Plan) -> set[tuple[str, str]]:
-    """Pairs of hosts between which data flow as fast as possible. Programs may send in both directions."""
+    """Pairs (from, to) of hosts between which flows of TCP or of programs send data. Programs may send in both
+    directions, so each of their pairs appears in both orders."""
     ends = [(host_node(flow.source), host_node(flow.destination), flow.kind) for flow in plan.flows]
     there = {(source, destination) for source, destination, kind in ends if kind in ("tcp", "program")}
     return there | {(destination, source) for source, destination, kind in ends if kind == "program"}
 
 
 def _directions_without_rate(timeline: pa.Table) -> list[tuple[str, str]]:
-    """Directions of leolink's links, including wires, that have no rate at some time."""
+    """Directions of links of discipline leolink, including wires, that have no rate at some time."""
     links = timeline.filter((pc.field("event") == "link") & (pc.field("discipline") == "leolink"))
     ends = {tuple(sorted(pair)) for pair in zip(links["a"].to_pylist(), links["b"].to_pylist(), strict=True)}
     rows = timeline.filter(pc.field("event").isin(["rate", "capacity"])).select(["a", "b", "rate_bps"])
-    # A table has many rows; the result contains each direction once.
+    # Rows are aggregated per direction, because a capacity table has many rows.
     least = rows.group_by(["a", "b"]).aggregate([("rate_bps", "min", pc.ScalarAggregateOptions(skip_nulls=False))])
     shaped = {
         (a, b)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks whose packets the kernel forwards, because hosts are connected without any rate."""
+"""Networks whose packets the kernel forwards, because a path between hosts has no rate on any link."""
 
 import pytest
 
@@ -17,8 +17,8 @@ def link(kind, discipline):
 
 
 def timeline(there_bps, back_bps=None, *, discipline="leolink", later_bps=()):
-    """Two hosts, their stations and a router between them. The rates are given hop by hop, from station A to B and
-    back."""
+    """Timeline of two hosts, their stations A and B, and a router between the stations. `there_bps` has the rate of
+    each hop from A to B, `back_bps` the rate of each hop from B to A."""
     events = Events(list(NAMES))
     for number, kind in enumerate(("host", "ground", "router", "ground", "host")):
         events.node(number, kind)

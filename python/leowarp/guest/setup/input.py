@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Input of the guest: `setup.json`, `events.bin` and `tables.bin` (design/interfaces.md, sections 4 and 13).
 
-A timeline of millions of events is kept as columns.
+Timelines may have millions of events, so events are processed as columns and never become Python objects.
 """
 
 import json
@@ -28,24 +28,27 @@ from leowarp.timeline.metadata import TimelineMetadata
 if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
-# A record has 32 bytes, packed; `crates/timeline` reads the same layout, and a test compares the two.
+# A record of `events.bin` has 32 bytes, without padding. `crates/timeline` reads the same layout, and a test compares
+# both definitions.
 EVENT = np.dtype([("t_ns", "<i8"), ("kind", "<u4"), ("a", "<u4"), ("b", "<u4"), ("c", "<u4"), ("value", "<i8")])
-# Numbers of the kinds in design/interfaces.md, section 4.
+# Kinds of events, numbered as in design/interfaces.md, section 4.
 LINK_UP, LINK_DOWN, DELAY, RATE, LOSS, ROUTE, PATH, JITTER = range(1, 9)
 SETUP_VERSION = 4
-"""The agent rejects any other version of the input, because kernel image and library may be from different
-installations."""
+"""Version of the input's format. The agent rejects an input of another version, because kernel image and library may
+come from different installations."""
 NONE = 0xFFFFFFFF
-"""The value for no direction, no path or no change: the largest u32, as in the guest's records (design/interfaces.md,
-section 4)."""
-# Length of an Ethernet header. The kernel's qdiscs include it, whereas a plan's overhead is added to the IP length.
+"""Value that means no direction, no path or no change: the largest u32, as in the guest's records
+(design/interfaces.md, section 4)."""
+# Length of an Ethernet header. The kernel's qdiscs count this header, whereas a plan's overhead is added to the IP
+# length.
 ETHERNET_BYTES = 14
 MODULES = "modules"
 """Directory of the user's modules in the guest's `in/`."""
 ROOTS = "roots"
-"""Directory in the guest's `in/` with a link to the root of each flow's programs."""
+"""Directory in the guest's `in/` with symbolic links. Each link points to the root of one flow's programs."""
 PROGRAMS_WRITE_TO = "/run/leowarp"
-"""Value of `{run_dir}` in the guest, where `crates/agent/src/programs/root.rs` mounts it."""
+"""Value of the placeholder `{run_dir}` in the guest's command lines. `crates/agent/src/programs/root.rs` mounts this
+directory."""
 PROGRAMS_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 PROGRAMS_ENVIRONMENT = {
     "PATH": PROGRAMS_PATH,
@@ -53,29 +56,30 @@ PROGRAMS_ENVIRONMENT = {
     "TMPDIR": PROGRAMS_WRITE_TO,
     "LANG": "C.UTF-8",
     "TZ": "UTC",
-    # If allowed, OpenSSL mixes RDRAND (OPENSSL_ia32cap(3), bit 62) and RDSEED (bit 64 + 18) into its random numbers.
+    # OpenSSL would otherwise mix RDRAND (OPENSSL_ia32cap(3), bit 62) and RDSEED (bit 64 + 18) into its random numbers.
     "OPENSSL_ia32cap": "~0x4000000000000000:~0x40000",
-    # glibc selects its string functions by the processor. Without this variable, Python's hashes would begin with a
-    # random number.
+    # glibc selects its string functions by the processor's features. With the default, Python would draw a random
+    # number for its hashes at the start.
     "PYTHONHASHSEED": "0",
 }
-"""All variables of a program, unless a flow adds more. The variables are equal on every machine."""
+"""All environment variables of a program, unless the flow sets further ones. The values are the same on every
+machine."""
 ByHand = Callable[[dict[str, int]], dict[str, Any]]
 
 
 def write_input(plan: "Plan", timeline: pa.Table, directory: Path, by_hand: ByHand | None = None) -> None:
     """Write `setup.json`, `events.bin` and `tables.bin` into `directory`, which is created if missing.
 
-    Without tables there is no `tables.bin`. The setup names the user's modules but does not contain them: see
-    `modules`.
+    `tables.bin` is written only if there are tables. The setup contains only names of the user's modules; `put_modules`
+    copies the files.
 
-    plan: The plan, which gives the workload: flows, hosts, modules, observations.
+    plan: The plan. It defines the workload: flows, hosts, modules, observations.
     timeline: Table with the columns of `timeline.schema`, sorted by time.
-    directory: The guest's `in/`, or one of several directories in it.
-    by_hand: Called with the numbers of hosts by node name. Returns the user's interactive part for `setup.json`: the
-        key `shell` or `live` and its value.
-    Raises ScenarioError if the timeline names a node or a link that it does not create, is not sorted, or contradicts
-    its tables.
+    directory: The guest's `in/`, or a subdirectory for one of several inputs.
+    by_hand: Function that is called with a dict of host numbers by node name. It returns the interactive part of
+        `setup.json`: the key `shell` or `live` and its value.
+    Raises ScenarioError if the timeline is not sorted, names a node or a link that it does not create, or sets a
+    quantity of a direction by a table and by events.
     """
     network = Network.of_timeline(timeline)
     directions = Directions.of_timeline(timeline, network)
@@ -83,13 +87,14 @@ def write_input(plan: "Plan", timeline: pa.Table, directory: Path, by_hand: ByHa
     if by_hand is not None:
         written |= by_hand(network.host_numbers)
     directory.mkdir(parents=True, exist_ok=True)
-    # Each key has one line, because json's indenting encoder is slow, and a jitter table would take one line per value.
+    # Each key is written on one line. The indenting encoder of json is slow, and would write each value of a jitter
+    # table on a line of its own.
     entries = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in written.items())
     (directory / "setup.json").write_text("{\n" + ",\n".join(entries) + "\n}\n", encoding="utf-8")
     with (directory / "events.bin").open("wb") as file:
         events(timeline, network).tofile(file)
     tables = directory / "tables.bin"
-    # A directory may contain the input of an earlier run, whose tables do not belong to this one.
+    # The directory may contain the tables of an earlier run.
     tables.unlink(missing_ok=True)
     if len(directions.rows):
         with tables.open("wb") as file:
@@ -97,10 +102,9 @@ def write_input(plan: "Plan", timeline: pa.Table, directory: Path, by_hand: ByHa
 
 
 def events(timeline: pa.Table, network: Network) -> np.ndarray:
-    """Records of a timeline's events in order, except events that belong to the setup or the tables.
+    """Records of a timeline's events in order of time, except events that are part of `setup.json` or `tables.bin`.
 
-    Returns: structured array of shape (n,), dtype `EVENT`. The layout is described in `design/interfaces.md`, section
-        4.
+    Returns: structured array of shape (n,), dtype `EVENT`. `design/interfaces.md`, section 4, describes the fields.
     Raises ScenarioError if the events are not sorted by time, or the guest does not know the kind of an event.
     """
     t_ns = timeline["t_ns"].to_numpy()
@@ -109,8 +113,8 @@ def events(timeline: pa.Table, network: Network) -> np.ndarray:
     kinds = timeline["event"].combine_chunks()
     if not pa.types.is_dictionary(kinds.type):
         kinds = kinds.dictionary_encode()
-    # One pass over columns per kind of event, not one per row: a constellation with all satellites has 1.6 million
-    # events (design/routes-and-timeline.md, what lives how long).
+    # The columns are processed once per kind of event, not row by row, because a constellation with all satellites has
+    # 1.6 million events (design/routes-and-timeline.md, "what lives how long").
     names, codes = kinds.dictionary.to_pylist(), kinds.indices.to_numpy()
     records = np.zeros(len(timeline), dtype=EVENT)
     records["t_ns"] = t_ns
@@ -130,8 +134,8 @@ _IN_SETUP = ("queue", "capacity", "channel")
 
 
 def _fill_link(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
-    """Fill in events that bring links up and down. a = link; value = 1 if held packets are lost when the link goes
-    down."""
+    """Fill in the records of events that bring links up or down: a = link; value = 1 if packets in the link's queue are
+    lost when the link goes down."""
     up = rows["up"].to_numpy().astype(bool)
     records["kind"][at] = np.where(up, LINK_UP, LINK_DOWN)
     records["a"][at] = network.ends(rows) // 2
@@ -140,16 +144,16 @@ def _fill_link(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Net
 
 
 def _fill_value(kind: int, column: str):
-    """Returns a function that fills in events that set one value of a direction: its rate, delay or loss."""
+    """Return a function that fills in the records of one kind of event: rate, delay or loss of a direction."""
 
     def fill(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
         records["kind"][at] = kind
         records["a"][at] = network.ends(rows)
         if kind == LOSS:
-            # The record's value is an integer. A ratio is stored as the bits of its float, so it is not rounded.
+            # The record's value is an integer, so a loss ratio is stored as the bits of its float64.
             values = rows[column].to_numpy().astype("<f8").view("<i8")
         else:
-            # A null rate, which means unshaped, is 0 here.
+            # A null rate means that the direction has no rate limit; it becomes 0.
             values = rows[column].fill_null(0).to_numpy()
         records["value"][at] = values
 
@@ -157,14 +161,14 @@ def _fill_value(kind: int, column: str):
 
 
 def distributions(timeline: pa.Table) -> list[str]:
-    """Names of the distributions of a timeline's jitter events, in order of first appearance."""
+    """Distinct distributions in a timeline's jitter events, in order of first appearance."""
     if "distribution" not in timeline.column_names:
-        return []  # This timeline is from a run from before jitter existed.
+        return []  # Timelines of older runs lack this column, because jitter did not exist then.
     return [str(name) for name in timeline["distribution"].drop_null().unique().to_pylist()]
 
 
 def jitter_tables(timeline: pa.Table) -> list[JitterTable]:
-    """Tables from which netem samples, in the order of their numbers in jitter events.
+    """Tables from which netem samples delays, in the order of their numbers in jitter events.
 
     Raises ScenarioError if an event names the distribution `table`, but the timeline's metadata has none.
     """
@@ -181,10 +185,9 @@ def jitter_tables(timeline: pa.Table) -> list[JitterTable]:
 
 
 def _fill_jitter(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
-    """Fill in jitter events: b = index in `jitter_tables`, value = standard deviation, ns."""
+    """Fill in the records of jitter events: b = index in `jitter_tables`, value = standard deviation, ns."""
     names = rows["distribution"].to_pylist()
-    # Distributions are numbered by first appearance, which is the order in which `jitter_tables` passes them to the
-    # agent.
+    # Distributions are numbered by first appearance; `jitter_tables` passes the tables to the agent in the same order.
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
     records["kind"][at] = JITTER
     records["a"][at] = network.ends(rows)
@@ -193,7 +196,7 @@ def _fill_jitter(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: N
 
 
 def _fill_route(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
-    """Fill in routes: a = node, b = host, c = outgoing direction or `NONE`, value = path."""
+    """Fill in the records of routes: a = node, b = host, c = outgoing direction or `NONE`, value = path."""
     node = numbers_of(rows["node"], network.node_numbers)
     hop = numbers_of(rows["next_hop"], network.node_numbers)
     known = hop >= 0
@@ -207,7 +210,7 @@ def _fill_route(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Ne
 
 
 def _fill_path(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
-    """Fill in paths between hosts: a, b = hosts, c = path or `NONE`, value = change or `NONE`."""
+    """Fill in the records of paths between hosts: a, b = hosts, c = path or `NONE`, value = change or `NONE`."""
     records["kind"][at] = PATH
     records["a"][at] = numbers_of(rows["a"], network.host_numbers)
     records["b"][at] = numbers_of(rows["b"], network.host_numbers)
@@ -229,9 +232,9 @@ _FILL = {
 def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Directions | None = None) -> dict[str, Any]:
     """`setup.json` as a dict.
 
-    network: Numbers of the nodes, hosts and links, used wherever one of them is named.
-    directions: Settings of directions, if already computed; otherwise made from the timeline.
-    Returns: Keys of design/interfaces.md, sections 4, 13, 15 and 18. An unknown value is None.
+    network: Numbers of nodes, hosts and links, which the setup contains.
+    directions: Settings of directions; None: computed from the timeline.
+    Returns: Keys as in design/interfaces.md, sections 4, 13, 15 and 18. A value that the plan does not set is None.
     """
     if directions is None:
         directions = Directions.of_timeline(timeline, network)
@@ -242,7 +245,7 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Direct
         "version": SETUP_VERSION,
         "duration_ns": plan.run.duration_ns,
         "seed": plan.run.seed,
-        # The agent waits no longer than its own wait until its captures have delivered all packets.
+        # The agent always waits until its captures have delivered all packets; 0 means no longer wait.
         "drain_ns": 0,
         "ends": plan.run.ends,
         "linger_ns": plan.run.linger_ns,
@@ -285,7 +288,8 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Direct
 
 
 def cures(plan: "Plan", host_numbers: dict[str, int]) -> dict[str, Any]:
-    """Actions of nodes at route changes, in the form for the agent; empty if there are none."""
+    """Settings of `[cures]`, by which nodes and hosts act at route changes, in the agent's form; empty without
+    cures."""
     given = plan.cures
     known: dict[str, Any] = {}
     buffer = {"buffer_bytes": given.hold_buffer_bytes, "full": given.hold_full}
@@ -311,8 +315,8 @@ def cures(plan: "Plan", host_numbers: dict[str, int]) -> dict[str, Any]:
 
 
 def address(host: int, family: str = "ipv4") -> str:
-    """Address of a host: of IPv4 10.1.x.y, from 10.1.0.1 on, without the first and the last of each /24; of IPv6
-    fd00::1:1 and so on.
+    """Address of the host with number `host`. IPv4 addresses are 10.1.x.y from 10.1.0.1 on, without y = 0 and y = 255;
+    IPv6 addresses are fd00::1:1 and so on.
 
     >>> address(0), address(253), address(254)
     ('10.1.0.1', '10.1.0.254', '10.1.1.1')
@@ -325,8 +329,8 @@ def address(host: int, family: str = "ipv4") -> str:
 
 
 def _host(own_address: str, node: int, host: Any) -> dict[str, Any]:
-    """A host of the setup; a host that the plan does not name, for instance in a chain, has the kernel's own
-    behaviour."""
+    """Entry of one host in the setup. A host that the plan does not name, for instance one in a chain, has the kernel's
+    default settings."""
     common = {"node": node, "address": own_address}
     if host is None:
         return common | {"sysctl": {}, "pacing": "internal", "delayed_ack": "adaptive"}
@@ -334,8 +338,8 @@ def _host(own_address: str, node: int, host: Any) -> dict[str, Any]:
 
 
 def _joins(node: str, joined: dict[str, str], hosts: dict[str, Any], numbers: dict[str, int]) -> dict[str, Any]:
-    """Additional fields of a host that is a further interface of another one, whose namespace has its sysctls
-    already."""
+    """Additional fields of a host node that is a further interface of another host. The other host sets the sysctls of
+    their namespace."""
     if node not in joined:
         return {}
     own = hosts.get(joined[node])
@@ -344,9 +348,10 @@ def _joins(node: str, joined: dict[str, str], hosts: dict[str, Any], numbers: di
 
 
 def modules(plan: "Plan") -> list[dict[str, Any]]:
-    """The kernel modules of a plan. The user's come first, then those of the guest kernel.
+    """The kernel modules of a plan, as entries of the setup. Modules from the user's files come first, then modules of
+    the guest kernel.
 
-    Under the name given here, the code that boots the guest copies the user's file to the boot's `in/`.
+    An entry names the user's module as `put_modules` names its copy in the guest's `in/`.
     """
     own = [PurePath(file.name).stem for file in plan.guest.cc_modules]
     return [
@@ -360,7 +365,7 @@ def modules(plan: "Plan") -> list[dict[str, Any]]:
 
 
 def _links(plan: "Plan", network: Network, directions: Directions) -> list[dict[str, Any]]:
-    """The links of the setup, with limits and overheads in the units of the kernel's disciplines."""
+    """The links of the setup; queue limits and overheads have the units of the kernel's disciplines."""
     arp = plan.network.neighbours == "arp"
     columns = ["kind", "discipline", "on_down", "limit_pkts", "limit_bytes", "overhead_bytes"]
     rows = network.links.select(columns).to_pylist()
@@ -368,14 +373,14 @@ def _links(plan: "Plan", network: Network, directions: Directions) -> list[dict[
     links = []
     for number, (a, b, row) in enumerate(zip(network.link_a.tolist(), network.link_b.tolist(), rows, strict=True)):
         link = {"a": a, "b": b, **row, "arp": arp}
-        # Wires have no counts, except on a jittered path, and no neighbours to resolve.
+        # Only wires of a jittered path have counters; other wires have none. No wire resolves neighbours.
         is_counted = row["kind"] != "wire" or row["discipline"] == "jitter"
-        # The kernel's disciplines already count the Ethernet header of 14 B, so a plan's overhead of 14 B is passed as
-        # 0.
+        # The kernel's disciplines count the Ethernet header of 14 B themselves, so an overhead of 14 B in the plan is
+        # passed as 0.
         link["overhead_bytes"] = row["overhead_bytes"] - ETHERNET_BYTES if is_counted else 0
         link["arp"] = arp and row["kind"] != "wire"
         if row["discipline"] in ("netem", "jitter"):
-            # The timeline's limit is already netem's own, including the delay line.
+            # The timeline's limit is already netem's limit, which includes packets in the delay line.
             link["queue_counts"] = "waiting-and-flying"
         own = directions.of_link(number, order[number], probe_bytes[number])
         if own is not None:
@@ -385,14 +390,14 @@ def _links(plan: "Plan", network: Network, directions: Directions) -> list[dict[
 
 
 def _column(rows: pa.Table, name: str) -> list[Any]:
-    """Values of a column that an older timeline may lack."""
+    """Values of a column; a None per row if an older timeline lacks the column."""
     return rows[name].to_pylist() if name in rows.column_names else [None] * len(rows)
 
 
 def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
-    """A flow of the setup, with its ends as host numbers.
+    """Entry of a flow in the setup, with its ends as host numbers.
 
-    Raises ScenarioError if the timeline has no host of that station.
+    Raises ScenarioError if the timeline has no host at one of the flow's stations.
     """
     ends = []
     for station in (flow.source, flow.destination):
@@ -413,26 +418,25 @@ def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
         "payload_bytes": flow.payload_bytes,
         "packets": flow.packets,
         "packets_per_s": flow.packet_rate_pkts_per_s,
-        # For a flow that is not a ping, the value is None, which is not false: only a ping's explicit `false` silences
-        # a host.
+        # A None is passed as true: a host stops its replies only if a ping has an explicit `false`.
         "replies": flow.replies is not False,
         "flood": bool(flow.flood),
     }
 
 
 def _mptcp(plan: "Plan", flow: Any) -> dict[str, Any]:
-    """Additional fields of a flow of Multipath TCP; nothing for others."""
+    """Additional fields of a Multipath TCP flow; empty for other flows."""
     if not flow.is_mptcp:
         return {}
     if flow.subflow_of is None:
         return {"is_mptcp": True}
     whole = next(number for number, other in enumerate(plan.flows) if other.name == flow.subflow_of)
-    # how much of the connection's data a subflow carries is the scheduler's choice
+    # A subflow has no size and rate: the scheduler decides how much of the connection's data it carries.
     return {"is_mptcp": True, "subflow_of": whole, "size_bytes": None, "rate_bps": None}
 
 
 def _program(number: int, flow: Any, host_numbers: dict[str, int], family: str) -> dict[str, Any]:
-    """Additional fields of a flow of kind program: `program` of its entry; nothing for other kinds."""
+    """The field `program` of a flow of kind program; empty for other kinds."""
     if flow.kind != "program":
         return {}
     client_at, server_at = (flow.source, flow.destination)[:: 1 if flow.client_at == "source" else -1]
@@ -448,7 +452,7 @@ def _program(number: int, flow: Any, host_numbers: dict[str, int], family: str) 
             text = text.replace(name, value)
         return text
 
-    # Words are split before placeholders are filled in, so that a filled-in value is always one word.
+    # Placeholders are filled in after the command line is split, so that each value remains one word.
     client, server = ([filled(word) for word in shlex.split(line or "")] for line in (flow.client, flow.server))
     program = {
         "client": client,
@@ -466,18 +470,18 @@ def _program(number: int, flow: Any, host_numbers: dict[str, int], family: str) 
 
 
 def windows(plan: "Plan", timeline: pa.Table) -> list[list[int]]:
-    """Periods in which packets are stored, as [from, to) in ns of the run, sorted and disjoint.
+    """Periods of the run in which all packets are stored, as [from, to) in ns, sorted and disjoint.
 
-    Each period extends from `observe.packets_before` before to `observe.packets_after` after a route change, as
-    numbered in the timeline. Adjacent windows are merged.
+    Each period surrounds a route change: it begins `observe.packets_before` before the change and ends
+    `observe.packets_after` after it. Periods that overlap or touch are merged.
 
-    Returns: list of [int, int]. Periods lie within the run. The list is empty if only those packets are stored that are
-        always stored.
+    Returns: list of [int, int]. Periods are cut at the run's start and end. The list is empty if only late, lost and
+        repeated packets are stored.
     """
     if plan.observe.packets == "none":
         return []
-    # Late, lost and repeated packets are always stored. Windows select which others are stored (design/interfaces.md,
-    # section 5).
+    # Late, lost and repeated packets are always stored. The periods determine which other packets are stored
+    # (design/interfaces.md, section 5).
     if plan.observe.packets == "all":
         return [[0, plan.run.duration_ns]]
     changes = timeline.filter(pc.is_valid(timeline["change_id"]))

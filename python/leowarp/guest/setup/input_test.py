@@ -90,8 +90,8 @@ def test_each_event_becomes_the_agreed_record():
         link(9, "s1", "s2", False),
     )
     records = events(table, Network.of_timeline(table)).tobytes()
-    # The fields t_ns, kind, a, b, c, value as in interfaces.md, section 4. The layout is repeated here independently of
-    # the code.
+    # The fields are t_ns, kind, a, b, c, value as in interfaces.md, section 4. The test repeats the layout, so that it
+    # does not depend on the code.
     expected = [
         (0, 1, 0, 0, 0, 0),
         (0, 1, 1, 0, 0, 0),
@@ -129,7 +129,8 @@ def test_setup_has_the_agreed_keys(tmp_path):
         "a": 0, "b": 1, "kind": "wire", "discipline": "leolink", "on_down": "drain", "limit_pkts": None,
         "limit_bytes": None, "overhead_bytes": 0, "arp": False,
     }  # fmt: skip
-    # 20 bytes added to the IP length are 6 bytes added to the Ethernet frame, whose header the kernel counts itself.
+    # The plan adds 20 bytes to the IP length. The kernel itself counts the 14 bytes of the Ethernet header, so 6 bytes
+    # remain.
     assert made["links"][2]["overhead_bytes"] == 6
     assert made["links"][2]["limit_bytes"] == 64000
     assert (made["flows"][0]["source"], made["flows"][0]["destination"]) == (0, 1)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that nodes, hosts, links and directions of a timeline have in the guest.
+"""The guest's numbers for the nodes, hosts, links and directions of a timeline.
 
-Each name is converted to a number only once, and links are found in one sorted table of node pairs.
+Each distinct name is looked up only once. Links are found by binary search in one sorted table of node pairs.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 from leowarp.base.errors import ScenarioError
 
-# Addresses are assigned /24 by /24 from 10.1.0.1. The addresses .0 and .255 are skipped because they look like mistakes
-# in a capture.
+# Addresses are assigned from 10.1.0.1 on, one /24 after another. The addresses .0 and .255 of each /24 are skipped,
+# because they would look like mistakes in a capture.
 HOSTS_PER_BLOCK = 254
 HOSTS_LIMIT = HOSTS_PER_BLOCK * 256
 
@@ -26,8 +26,8 @@ class Network:
 
     nodes: list of (name, kind)
     hosts: Node numbers of the hosts, in order of appearance.
-    links: pyarrow.Table of n rows. For each link, the first event that brought it up, with all columns.
-    link_a, link_b: int64 arrays of shape (n,). Node numbers of the ends of each link.
+    links: pyarrow.Table of n rows. Each row is the first event that brought the link up, with all columns.
+    link_a, link_b: int64 arrays of shape (n,). Node numbers of the two ends of each link.
     """
 
     nodes: list[tuple[str, str]]
@@ -38,7 +38,7 @@ class Network:
 
     @classmethod
     def of_timeline(cls, timeline: pa.Table) -> Network:
-        """Nodes, hosts and links in order of first appearance.
+        """Number the nodes, hosts and links of a timeline in order of first appearance.
 
         Raises ScenarioError if a node appears twice, a link connects unknown nodes, or there are more hosts than
             addresses.
@@ -53,7 +53,7 @@ class Network:
         numbers = {name: number for number, (name, _) in enumerate(nodes)}
         rows = timeline.filter(pc.equal(timeline["event"], "link"))
         a, b = numbers_of(rows["a"], numbers), numbers_of(rows["b"], numbers)
-        # A link comes up again after each outage. Its first event creates it and determines its number.
+        # A link comes up again after each outage, but only its first event gives it a number.
         _, first = np.unique(_pair(a, b, len(nodes)), return_index=True)
         first.sort()
         return cls(nodes, hosts, rows.take(pa.array(first)), a[first], b[first])
@@ -69,23 +69,24 @@ class Network:
         return {self.nodes[node][0]: host for host, node in enumerate(self.hosts)}
 
     def ends(self, rows: pa.Table) -> np.ndarray:
-        """Direction number of each row of a timeline, from its columns `a` (sends) and `b`; uint32 of shape (rows,)."""
+        """Direction number of each row of a timeline, from its columns `a` (the sending node) and `b`; uint32 of shape
+        (rows,)."""
         numbers = self.node_numbers
         return self.directions(numbers_of(rows["a"], numbers), numbers_of(rows["b"], numbers))
 
     def words(self, direction: int) -> str:
-        """A direction as text in a message: the names of its ends."""
+        """A direction as text in a message: the names of its two nodes."""
         ends = [self.nodes[side[direction // 2]][0] for side in (self.link_a, self.link_b)]
         return "direction " + " > ".join(ends if direction % 2 == 0 else ends[::-1])
 
     def directions(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Direction number of each (from, to) pair of node numbers: 2 * link, plus 1 if the pair is in the reverse of
-        the link's own order.
+        """Direction number of each (from, to) pair of node numbers. The number is 2 * link, plus 1 if `from` is the
+        link's second node.
 
         Raises ScenarioError if a pair has no link.
         """
         keys = _pair(self.link_a, self.link_b, len(self.nodes))
-        # One sort and a binary search are used, because timelines have millions of events.
+        # Pairs are found by one sort and a binary search, because timelines have millions of events.
         order = np.argsort(keys)
         wanted = _pair(a, b, len(self.nodes))
         at = np.searchsorted(keys, wanted, sorter=order)
@@ -99,12 +100,12 @@ class Network:
 
 
 def _pair(a: np.ndarray, b: np.ndarray, nodes: int) -> np.ndarray:
-    # A link is the same from both ends, so both orders give one number.
+    # A pair of nodes gets the same number in both orders, because both directions belong to one link.
     return np.minimum(a, b) * nodes + np.maximum(a, b)
 
 
 def numbers_of(column: pa.ChunkedArray, numbers: dict[str, int]) -> np.ndarray:
-    """Number of each name, int64 of shape (rows,); a null is -1.
+    """Number of each name in a column, int64 of shape (rows,); -1 for null.
 
     Raises ScenarioError if a name has no number.
     """
@@ -115,10 +116,10 @@ def numbers_of(column: pa.ChunkedArray, numbers: dict[str, int]) -> np.ndarray:
         coded = coded.dictionary_encode()
     names = coded.dictionary.to_pylist()
     codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    # After a filter, a dictionary may contain unused names.
+    # After a filter, a dictionary may contain names that no row uses.
     used = np.unique(codes)
     unknown = [names[code] for code in used if code >= 0 and names[code] not in numbers]
     if unknown:
         raise ScenarioError(f"reading the timeline: {unknown[0]!r} is used but is not among its nodes of that kind")
     by_code = np.array([numbers.get(name, -1) for name in names] + [-1], dtype=np.int64)
-    return by_code[codes]  # Code -1 selects the last entry, which is for null.
+    return by_code[codes]  # Null has the code -1, which selects the last entry.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instants of false notices to hosts (`cures.notify_false_interval`)."""
+"""Times of false notices to hosts (`cures.notify_false_interval`)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ if TYPE_CHECKING:
 
 
 def false_notices(plan: Plan, host_numbers: dict[str, int]) -> list[tuple[int, int, int]]:
-    """False notices of a run, in chronological order.
+    """False notices of a run, sorted by time.
 
     plan: The plan; each end of its flows gets notices about the other end.
     host_numbers: Host numbers by the node name of the host.
-    Returns: list of (int, int, int). Time of the run in ns, the host that gets the notice, and the host to which its
-        packets go. The instants of a pair form a Poisson process with mean interval `cures.notify_false_interval`. Its
-        random numbers are from the stream ``cures.notices`` of the two host numbers.
+    Returns: list of (int, int, int). Each entry has the time in the run in ns, the host that gets the notice, and the
+        host to which its packets go. The times of each pair of hosts form a Poisson process with mean interval
+        `cures.notify_false_interval`. Each pair has a random stream of its own: ``cures.notices`` with the two host
+        numbers.
     """
     mean_ns = plan.cures.notify_false_interval_ns
     if mean_ns is None:

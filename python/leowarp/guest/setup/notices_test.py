@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""False notices: the hosts that get them, and their times."""
+"""Tests which hosts get false notices, and when."""
 
 import numpy as np
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that a guest needs in its directory when it boots for one plan: input, modules, and roots of programs."""
+"""Writes all files that a guest needs to boot for one plan: its input, compiled modules, and links to the roots of
+programs."""
 
 from __future__ import annotations
 
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
 def put_input(
     image: GuestImage, plan: Plan, timeline: pa.Table, directory: Path, by_hand: ByHand | None = None
 ) -> None:
-    """Fill the guest's `in/`.
+    """Fill the guest's input directory `in/`.
 
-    image: Kernel and agent; the plan's modules are compiled against this kernel.
-    directory: The directory `in/` of the guest's working directory.
-    by_hand: The same as for `write_input`.
+    image: Kernel and agent. The plan's modules are compiled against this kernel.
+    directory: Path of the directory `in/`.
+    by_hand: Passed on to `write_input`.
     Raises ScenarioError, HostError for the same reasons as `write_input` and `compile_modules`.
     """
     write_input(plan, timeline, directory, by_hand)

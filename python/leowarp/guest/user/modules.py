@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The user's kernel modules, compiled against the guest kernel, once per content.
+"""Compiles the user's kernel modules against the guest kernel, and caches them by their content.
 
-A kernel build leaves `module-tree.tar.xz` beside the kernel (guest/module/pack.sh). Its 9 MB contain headers, kbuild
-and exported symbols, so that a module takes seconds and needs no kernel source. The archive is unpacked into the cache
-when the first module is compiled. The archive includes the kernel compiler's flags and compile.sh, which does the work
-and can also be called by hand.
+A kernel build leaves `module-tree.tar.xz` beside the kernel (guest/module/pack.sh). The archive has 9 MB: kernel
+headers, kbuild and the list of exported symbols. With them a module compiles in seconds, without the kernel source. The
+archive is unpacked into the cache when the first module is compiled. The archive also contains the flags of the
+kernel's compiler, and the script compile.sh, which compiles a module and can be called by hand.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 KIND = "module"
 TREE_KIND = "module-tree"
 NEEDED = {"gcc": "gcc", "make": "make", "ld": "binutils", "tar": "tar", "xz": "xz-utils"}
-# Source files of the kernel are included by their path in its tree. No path of this machine becomes part of the module.
+# A module may include the kernel's source files by their path in the tree. The prefix map keeps this machine's paths
+# out of the module.
 KBUILD = "obj-m := {name}.o\nccflags-y := -I$(srctree) -ffile-prefix-map=$(src)/=\n"
 # Maximum number of compiler output lines in a message.
 SHOWN_LINES = 40
@@ -43,18 +44,18 @@ OnMessage = Callable[[str], None]
 
 
 def module_name(source: Path) -> str:
-    """The kernel's name of a module: the stem of its file, which consists of letters, digits and underscores."""
+    """The kernel's name of a module: the stem of its file, with underscores for hyphens."""
     return source.stem.replace("-", "_")
 
 
 def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: None) -> Path:
-    """The module `NAME.ko` of the C file `source`, compiled against `kernel`, or taken from the cache.
+    """Path of the module `NAME.ko`, compiled from the C file `source` against `kernel` or copied from the cache.
 
-    source: One C file. The file may include the kernel's headers and also the kernel's congestion controls, for
-        instance `"net/ipv4/tcp_cubic.c"`.
-    kernel: A built kernel. A kernel binary is accepted if the `module-tree.tar.xz` that its build puts beside it is
-        there.
-    on_message: Called with a line of text before every step that takes time, and with each compiler warning.
+    source: One C file, which may include the kernel's headers. The file may also include source files of the kernel's
+        congestion controls, for instance `"net/ipv4/tcp_cubic.c"`.
+    kernel: A built kernel. A kernel that the user built is accepted if `module-tree.tar.xz` is beside it, which the
+        build writes.
+    on_message: Called with a line of text before each slow step, and with each compiler warning.
     Raises ScenarioError, with the compiler's messages, if the file cannot be read or does not compile.
     Raises HostError if this machine has no compiler.
     """
@@ -70,7 +71,7 @@ def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: 
             hint="leave guest.kernel out, name the kernel's tree instead (--kernel TREE), or build the binary with "
             "guest/build.sh, which puts the archive beside it",
         )
-    # The tools are checked before the cache is used, because the compiler's version is part of the key.
+    # The tools are checked before the cache is searched, because the cache key contains the compiler's version.
     _demand_tools(source)
     name = module_name(source)
     tree_sha256 = sha256_of_file(archive)
@@ -93,16 +94,16 @@ def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: 
             said = _compile(tree, directory, source)
             for warning in said:
                 on_message(warning)
-            # Only the module is stored in the entry, because other files of kbuild contain paths of this machine.
+            # Only the module is stored in the cache, because other files of kbuild contain paths of this machine.
             shutil.move(directory / f"{name}.ko", entry / f"{name}.ko")
 
     return entry_or_build(KIND, content_key(sorted(parts.items())), make, on_message=on_message) / f"{name}.ko"
 
 
 def modules_of(plan: Plan, image: GuestImage, on_message: OnMessage = lambda text: None) -> list[Path]:
-    """The modules of a plan (`guest.cc_modules`), compiled against the kernel of `image`.
+    """Paths of a plan's modules (`guest.cc_modules`), compiled against the kernel of `image`.
 
-    Raises ScenarioError, HostError for the same reasons as `compiled`. ScenarioError is also raised if a file names a
+    Raises ScenarioError, HostError for the same reasons as `compiled`. Raises ScenarioError also if a file names a
         module that the user never accepted (`trust`).
     """
     demand(plan, on_message)
@@ -111,7 +112,8 @@ def modules_of(plan: Plan, image: GuestImage, on_message: OnMessage = lambda tex
 
 
 def compile_modules(plan: Plan, image: GuestImage, on_message: OnMessage = lambda text: None) -> list[Path]:
-    """`modules_of` a plan, after a check that the modules have the parameters that the plan sets (`modules`).
+    """Paths of a plan's modules as from `modules_of`, after checking the parameters that the plan sets
+    (`check_parameters`).
 
     Raises ScenarioError, HostError for the same reasons as `modules_of` and `check_parameters`.
     """
@@ -127,7 +129,7 @@ def declared_parameters(image: GuestImage, made: Iterable[Path]) -> Declared:
 
 
 def put_modules(modules: Iterable[Path], directory: Path) -> None:
-    """Copy modules to the place named in `setup.json` of the guest's input `directory`."""
+    """Copy modules into the guest's input `directory`, to the paths that `setup.json` contains."""
     for module in modules:
         (directory / MODULES).mkdir(parents=True, exist_ok=True)
         shutil.copyfile(module, directory / MODULES / module.name)
@@ -143,7 +145,7 @@ def _demand_tools(source: Path) -> None:
 
 
 def _tree(archive: Path, sha256: str, on_message: OnMessage) -> Path:
-    """The directory with the archive's content, which is unpacked once per content."""
+    """Directory with the unpacked archive, which is unpacked only once per content."""
 
     def make(entry: Path) -> None:
         on_message(f"unpacking {archive.name} (56 MB)")
@@ -160,10 +162,9 @@ def _tree(archive: Path, sha256: str, on_message: OnMessage) -> Path:
 
 
 def _compile(tree: Path, directory: Path, source: Path) -> list[str]:
-    """Run compile.sh. Returns the compiler's warnings as a list of lines."""
     with own_session(["sh", str(tree / "compile.sh"), str(directory)]) as process:
         output, _ = process.communicate()
-    # The compiler saw a copy under the module's name.
+    # The compiler saw a copy of the user's file, so messages name the copy; the user's path is put in.
     output = output.replace(f"{directory}/{module_name(source)}.c", str(source)).replace(f"{directory}/", "")
     lines = output.splitlines()
     if process.returncode == 0:
@@ -175,7 +176,7 @@ def _compile(tree: Path, directory: Path, source: Path) -> list[str]:
     )
 
 
-# Lines with kbuild's steps and make's own reports, which are not about the user's file.
+# Lines in which kbuild and make report their own steps; the user does not need them.
 _OF_MAKE = re.compile(
     r"^  [A-Z][A-Z0-9]*( \[M\])? +\S|^make(\[\d+\])?: |^warning: the compiler differs|^  (You are|The) "
 )

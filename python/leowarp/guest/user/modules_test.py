@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cache and the errors of compiling a module. A fake compile.sh takes no time."""
+"""Tests of the module cache and of compilation errors. A fake compile.sh keeps the tests fast."""
 
 import subprocess
 from pathlib import Path
@@ -35,7 +35,7 @@ def workshop(monkeypatch, tmp_path):
         tree.mkdir(exist_ok=True)
         place.mkdir(exist_ok=True)
         (tree / "compile.sh").write_text(SCRIPT % line)
-        # Its bytes are part of the key: two archives of the same files have to be equal.
+        # The cache key contains a hash of the archive, so two archives of the same files must have the same bytes.
         subprocess.run(["tar", "--mtime=@0", "--sort=name", "-cJf", place / ARCHIVE, "-C", tree, "."], check=True)
         (place / "linux").touch()
         return Kernel(place / "linux", {}, {})

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of kernel modules, read from their files, so that mistakes in a plan are found before a boot.
+"""Reads the parameters of kernel modules from their files, so that mistakes in a plan are found before a boot.
 
 Each parameter is a `struct kernel_param` (include/linux/moduleparam.h of Linux 6.12) in the section `__param`. For a
-module, the section is in the module's file; for a built-in module, it is in the kernel's program. The functions that
-read the parameter determine its type (kernel/params.c). `.modinfo` also gives types, but no permissions, and no types
-of built-in modules.
+loadable module, the section is in the module's file; for a built-in module, it is in the kernel's program. Each
+parameter points to kernel functions that parse it, and these functions show its type (kernel/params.c). The section
+`.modinfo` is not used: it has types of loadable modules, but not of built-in modules, and no permissions.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from leowarp.scenario.text.problems import nearest
 if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
-# The fields of struct kernel_param: name, module, operations; permissions, level, flags; argument.
+# Fields of struct kernel_param: name, module, operations; permissions, level, flags; argument.
 _PARAM_BYTES, _OPERATIONS_AT, _PERMISSIONS_AT, _ARGUMENT_AT = 40, 16, 24, 32
-# The fields of struct kparam_array: maximum number of elements, bytes per element, number that are set, operations,
-# elements.
+# Fields of struct kparam_array: maximum number of elements, bytes per element, number of elements that are set,
+# operations, elements.
 _ELEMENT_OPERATIONS_AT = 16
-# The fields of struct kernel_symbol: address, name, namespace.
+# Fields of struct kernel_symbol: address, name, namespace.
 _EXPORT_BYTES, _EXPORT_NAME_AT = 24, 8
 _NAME = re.compile(r"\w+(?:\.\w+)?")
-# Modules with their own parameters that are part of every kernel booted here.
+# Built-in modules with parameters that exist in every kernel that leowarp boots.
 _BUILT_IN = {"printk", "tcp_cubic"}
 _WRITABLE = 0o200
 
-# Number of bits, and whether the type is signed.
+# Number of bits of each integer type, and whether the type is signed.
 _INTEGERS = {
     "byte": (8, False), "short": (16, True), "ushort": (16, False), "int": (32, True), "uint": (32, False),
     "hexint": (32, False), "long": (64, True), "ulong": (64, False), "ullong": (64, False),
@@ -53,8 +53,8 @@ class Parameter:
     """One parameter of a module.
 
     type: The type as `module_param` names it; None: the module's own functions read it, and the values that they accept
-        are unknown.
-    permissions: Permissions in /sys; 0 means that the parameter is not there.
+        is unknown.
+    permissions: File permissions of the parameter in /sys; 0 means that /sys has no file for the parameter.
     most: Maximum number of elements of an array; None if the parameter is not an array.
     """
 
@@ -67,8 +67,8 @@ class Parameter:
         return kind if self.most is None else f"up to {self.most} of {kind}"
 
     def refuses(self, value: str) -> str | None:
-        """Description of the accepted values if the kernel would reject this one; None if it would accept the value, or
-        if this is unknown."""
+        """A description of the accepted values if the kernel would reject `value`; None if the kernel accepts it or the
+        type is unknown."""
         values = [value] if self.most is None else value.split(",")
         if self.most is not None and len(values) > self.most:
             return f"at most {self.most} values, separated by commas"
@@ -82,13 +82,14 @@ class Parameter:
 
 
 Declared = Mapping[str, Mapping[str, Parameter]]
-"""Module -> its parameters by name."""
+"""For each module: its parameters by name."""
 
 
 def _takes(kind: str | None, value: str) -> bool:
-    """Whether the kernel can read a value as this type. The rules are those of `param_set_...` in kernel/params.c."""
+    """Whether the kernel can read `value` as a parameter of type `kind`. The rules are those of `param_set_...` in
+    kernel/params.c."""
     if kind in _BOOLEANS:
-        # kstrtobool reads no further.
+        # kstrtobool ignores all characters after the ones matched here.
         return re.match(r"[yYtT1nNfF0]|[oO][nNfF]", value) is not None
     if kind not in _INTEGERS:
         return True
@@ -110,8 +111,8 @@ def _range(bits: int, signed: bool) -> tuple[int, int]:
 def parameters_in(file: Path) -> Declared:
     """The parameters declared by a module's file (`NAME.ko`) or a kernel's program.
 
-    Returns: Module -> name -> `Parameter`. For a module's file, the only entry is the file's stem. The mapping is empty
-        if a kernel's file does not have the structure of a 6.12 kernel.
+    Returns: For each module, a dict of its parameters by name. For a module's file, the only key is the file's stem.
+        The mapping is empty if a kernel's program does not have the structure of a 6.12 kernel.
     """
     try:
         return _parameters_in(Elf(file), file.stem)
@@ -127,7 +128,7 @@ def _parameters_in(elf: Elf, module: str) -> Declared:
         name = _text_of(elf, at)
         if _NAME.fullmatch(name) is None:
             raise ValueError(f"{name!r:.80} is not the name of a parameter")
-        # Only built-in parameters are prefixed by the module's name.
+        # Only names of built-in parameters have the module's name as prefix.
         *prefix, name = name.split(".")
         (permissions,) = struct.unpack_from("<H", elf.data, at + _PERMISSIONS_AT)
         kind, most = _type_at(elf, at + _OPERATIONS_AT, exported), None
@@ -146,13 +147,13 @@ _ARRAY = "array"
 
 
 def _type_at(elf: Elf, offset: int, exported: Mapping[int, int]) -> str | None:
-    """The type whose functions a pointer refers to: `param_ops_uint`, `param_array_ops`."""
+    """Name of the type, without `param_ops_`, found from the pointer at `offset`; None for an unknown type."""
     target = elf.pointer(offset)
     name = target.name or ""
     if target.address is not None and target.address in exported:
         name = _text_of(elf, exported[target.address])
     kind = _ARRAY if name == "param_array_ops" else name.removeprefix("param_ops_")
-    # Accepted values of other types, for instance a module's own, are unknown.
+    # A module may define a type of its own; the values that such a type accepts are unknown.
     return kind if kind in (_ARRAY, *_INTEGERS, *_BOOLEANS, *_TEXTS) else None
 
 
@@ -164,10 +165,10 @@ def _text_of(elf: Elf, offset: int) -> str:
 
 
 def _exported(elf: Elf) -> dict[int, int]:
-    """Each symbol that a kernel exports to modules: its address, and the place in the file where the pointer to its
-    name is.
+    """For each symbol that a kernel exports to modules: its address, and the offset in the file of the pointer to its
+    name.
 
-    All other symbols are stripped from the program.
+    The kernel's program has no other symbols, because it is stripped.
     """
     sections = [section for name in ("__ksymtab", "__ksymtab_gpl") if (section := elf.section(name))]
     return {
@@ -180,9 +181,9 @@ def _exported(elf: Elf) -> dict[int, int]:
 def check_parameters(plan: Plan, declared: Declared) -> None:
     """Check that each parameter of a plan exists in its module, can be written, and accepts the value.
 
-    declared: Parameters from `modules.declared_parameters`. Unknown parameters, such as those of a kernel that cannot
-        be read, are left for the guest to check.
-    Raises ScenarioError with every wrong parameter, and the parameters that exist.
+    declared: Parameters from `modules.declared_parameters`. Parameters that are not in `declared` are not checked here;
+        the guest checks them when it loads the module.
+    Raises ScenarioError that lists every wrong parameter and the parameters that exist.
     """
     wrong = mistakes(plan.modules, declared)
     if not wrong:
@@ -194,11 +195,12 @@ def check_parameters(plan: Plan, declared: Declared) -> None:
 
 
 def mistakes(modules: Mapping[str, Mapping[str, str]], declared: Declared) -> list[tuple[str, str]]:
-    """Wrong parameters, each with a hint about what to write instead."""
+    """For each wrong parameter: the error, and a hint on how to correct it."""
     found: list[tuple[str, str]] = []
     for module, values in modules.items():
         if (known := declared.get(module)) is None:
-            # The modules of a kernel that cannot be read are unknown.
+            # If `declared` has no built-in module, the kernel's program could not be read, so the module may be in the
+            # kernel.
             if _BUILT_IN & declared.keys():
                 has = ", ".join(sorted(name for name, own in declared.items() if own))
                 found.append((f"modules.{module}: this guest kernel has no module of this name with parameters",

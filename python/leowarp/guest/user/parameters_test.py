@@ -12,7 +12,7 @@ from leowarp.guest.user.parameters import Parameter, check_parameters, mistakes,
 from leowarp.scenario import Plan
 from support.plans import plan as plan_with
 
-# The layout is that of include/linux/moduleparam.h and include/linux/export.h.
+# Layout of include/linux/moduleparam.h and include/linux/export.h.
 LAYOUT = """
 struct ops { void *set; };
 struct array { unsigned int max, bytes; unsigned int *num; const struct ops *ops; void *elements; };
@@ -98,14 +98,14 @@ def test_whole_numbers_are_taken_if_they_fit(number, write):
 @pytest.mark.parametrize(
     ("kind", "taken", "refused"),
     [
-        # The kernel reads the value with kstrtouint, radix 0.
+        # The kernel reads this type with kstrtouint, radix 0.
         (
             "uint",
             ["0", "+7", "0x1F", "017", "4294967295"],
             ["", "-1", "08", "0x", "7 ", " 7", "1.5", "1e3", "fast", "1\u0663"],
         ),
         ("int", ["-7", "-0x7", "-0"], ["--7", "-", "+-7"]),
-        # kstrtobool reads no further than necessary.
+        # kstrtobool ignores all characters after the first one or two.
         ("bool", ["1", "0", "y", "N", "true", "False", "on", "OFF"], ["2", "o", "", "-1"]),
         ("invbool", ["y"], ["2"]),
         ("bint", ["y"], ["2"]),

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The user's programs in the guest: checks before a boot, and the output that programs leave.
+"""Checks the user's programs before a boot, and collects their output afterwards.
 
-The guest mounts the host's root, or another directory, read-only (`crates/agent/src/programs/root.rs`). A symbolic link
-in its own directory points to the root, so that the kernel command line stays constant.
+The guest mounts the host's root, or another directory, read-only (`crates/agent/src/programs/root.rs`). The host places
+a symbolic link to that root in the guest's `in/`. The kernel command line names only the link, so it is the same for
+every root.
 """
 
 from __future__ import annotations
@@ -26,20 +27,20 @@ if TYPE_CHECKING:
     from leowarp.scenario.schema import Flow
 
 HIDDEN = ("run", "dev", "proc", "sys")
-"""Directories that the guest covers with its own mounts."""
+"""Directories of the host's root that the guest replaces by its own mounts."""
 
 _MOST_LINKS = 40
-# `_MOST_LINKS` is the number of symbolic links that the kernel follows at most (MAXSYMLINKS, include/linux/namei.h).
+# Maximum number of symbolic links that the kernel follows in one path (MAXSYMLINKS, include/linux/namei.h).
 _SCRIPTS_IN_SCRIPTS = 5
 _LONGEST_INTERPRETER_BYTES = 256
-"""Limits of the kernel on a chain of scripts (exec_binprm, fs/exec.c) and on a script's first line
-(BINPRM_BUF_SIZE)."""
+"""Limits of the kernel: the depth of scripts that interpret scripts (exec_binprm, fs/exec.c), and the bytes of a
+script's first line (BINPRM_BUF_SIZE)."""
 
 
 def check_programs(plan: Plan) -> None:
-    """Check that every program that a plan names exists and is for this processor.
+    """Check that every program that a plan names exists and is built for this processor.
 
-    Raises HostError with one message about everything that is missing.
+    Raises HostError with one message that names everything missing.
     """
     wrong = [f"flows.{number}.{text}" for number, flow in enumerate(plan.flows) for text in _wrong(flow)]
     if wrong:
@@ -51,11 +52,11 @@ def check_programs(plan: Plan) -> None:
 
 
 class Surroundings(Protocol):
-    """Properties that determine where a program is looked for. Flows and a shell have them."""
+    """Attributes of a flow or a shell that determine in which directories its programs are searched."""
 
     @property
     def rootfs(self) -> str | None:
-        """A directory that replaces this machine's root."""
+        """Directory that the programs see as the root instead of this machine's root; None: this machine's root."""
 
     @property
     def directory(self) -> str | None:
@@ -63,7 +64,7 @@ class Surroundings(Protocol):
 
     @property
     def environment(self) -> Mapping[str, str] | None:
-        """Variables in addition to those that all programs have."""
+        """Environment variables that are added to those of every program."""
 
 
 def check_program(command: str, surroundings: Surroundings) -> None:
@@ -76,7 +77,7 @@ def check_program(command: str, surroundings: Surroundings) -> None:
 
 
 def put_roots(plan: Plan, directory: Path) -> None:
-    """Make a link to the root of each flow's programs, in the guest's `in/`."""
+    """Make a symbolic link in the guest's `in/` to the root of each flow's programs."""
     for number, flow in enumerate(plan.flows):
         if flow.kind == "program":
             (directory / ROOTS).mkdir(exist_ok=True)
@@ -86,11 +87,11 @@ def put_roots(plan: Plan, directory: Path) -> None:
 
 
 def keep_outputs(out: Path, run_dir: Path) -> None:
-    """Move output and files of programs from the guest's `out/` into a run directory, if there were any.
+    """Move the programs' output and files from the guest's `out/` into a run directory; do nothing if there are none.
 
     out: Directory with `programs/<flow>/<client or server>/`, which contains `stdout`, `stderr`, `output.txt` and
         `files/`.
-    run_dir: The run directory, in which they become `35-programs/`.
+    run_dir: The run directory; the output becomes its subdirectory `35-programs/`.
     """
     target = run_dir / PROGRAMS
     if target.exists():
@@ -100,14 +101,15 @@ def keep_outputs(out: Path, run_dir: Path) -> None:
 
 
 def root_of(flow: Surroundings) -> Path:
-    """The directory of this machine that is the root for a flow's programs."""
+    """Directory of this machine that the flow's programs see as their root."""
     return Path(flow.rootfs or "/")
 
 
 def program_file(flow: Surroundings, command: str) -> Path | None:
-    """The file of this machine that a command line runs; None if there is no such file, or the host cannot tell.
+    """The file of this machine that a command line runs; None if there is no such file, or if it is visible only in the
+    guest.
 
-    The file is found in the same way as in the guest: in the directories of PATH, below the flow's root.
+    The search is the same as in the guest: in the directories of PATH, below the flow's root.
     """
     name = shlex.split(command)[0]
     if name.startswith("{run_dir}"):
@@ -143,7 +145,7 @@ def _wrong(flow: Flow) -> Iterator[str]:
 
 
 def _why_not(flow: Surroundings, command: str) -> str | None:
-    """The reason why a command's program cannot run; None if it can, or if the host cannot tell."""
+    """The reason why a command's program cannot run; None if it can, or if only the guest can check it."""
     name = shlex.split(command)[0]
     if name.startswith("{run_dir}"):
         return None
@@ -157,8 +159,8 @@ def _why_not(flow: Surroundings, command: str) -> str | None:
 
 
 def _why_not_file(flow: Surroundings, file: Path, scripts: int = 0) -> str | None:
-    """The reason why a file cannot be run; None if it can, or if the host cannot tell. The file is the interpreter of a
-    chain of `scripts` scripts."""
+    """The reason why a file cannot be run; None if it can, or if only the guest can check it. `scripts` is the number
+    of scripts on the way to this file, each interpreted by the next."""
     if not os.access(file, os.X_OK):
         return f'"{file}" is not executable, or not by you'
     try:
@@ -208,8 +210,8 @@ def _is_file(path: Path) -> bool:
 
 
 def _inside(root: Path, path: str) -> Path | None:
-    """Target of a path below `root`. Links on the path are followed as for a program whose root directory is `root`."""
-    # In a custom root, an absolute link refers to that root, not to this machine's.
+    """Target of a path below `root`. Symbolic links are followed as if `root` were the root directory."""
+    # In the user's own root, an absolute link starts at that root, not at this machine's root.
     at, ahead, links = root, [part for part in path.split("/") if part], 0
     while ahead:
         part = ahead.pop(0)

@@ -21,7 +21,7 @@ def plan_of(folder, client: str, keys: str = ""):
 
 @pytest.fixture
 def root(tmp_path):
-    """A root of programs with a shell script and a program for ARM64."""
+    """A root directory of programs with a shell script and a program for ARM64."""
     root = tmp_path / "root"
     for name in ("run", "dev", "proc", "sys", "etc", "usr/bin", "etc/alternatives"):
         (root / name).mkdir(parents=True)
@@ -40,7 +40,7 @@ def root(tmp_path):
     for name in ("sh", "script", "snake", "lizard", "worm", "dealer", "mute", "arm", "text"):
         (root / "usr/bin" / name).chmod(0o755)
     (root / "usr/bin/data").write_text("#!/bin/sh\n")
-    # The link is absolute within the root, as in Debian.
+    # The link's target starts at the root that the test makes, as it does in a Debian root.
     (root / "usr/bin/awk").symlink_to("/etc/alternatives/awk")
     (root / "etc/alternatives/awk").symlink_to("/usr/bin/script")
     (root / "usr/bin/round").symlink_to("round")
@@ -138,7 +138,7 @@ def test_the_programs_that_come_with_leowarp_must_be_seen_from_the_root(tmp_path
     plan = plan_of(tmp_path, "script {applications}", f'rootfs = "{root}"')
     with pytest.raises(HostError, match=r"flows\.1\.client: \{applications\} is /.*/launch\.py, which programs below"):
         check_programs(plan)
-    # Instead of a link, a copy in its place is enough.
+    # The launcher may also be a copy, at the same path below the user's root.
     (root / str(LAUNCHER).lstrip("/")).parent.mkdir(parents=True)
     (root / str(LAUNCHER).lstrip("/")).touch()
     check_programs(plan)

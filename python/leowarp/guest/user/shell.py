@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An interactive program at a host of the guest: its description, its input, and its exit status."""
+"""An interactive program at a host of the guest: its command line, environment, input, and exit status."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 INPUT = "stdin"
-"""File in the guest's `in/` that is the standard input of a shell without a terminal."""
+"""File in the guest's `in/` that is the shell's standard input if there is no terminal."""
 STORAGE_BYTES = 64 << 20
 """Maximum size of the shell's files, as for a flow of kind program."""
 
-# EPOCHREALTIME has six decimals (bash(1)); LEOWARP_START_US, set by the agent, is the same clock at the run's 0.
+# EPOCHREALTIME has six decimals (bash(1)). The agent sets LEOWARP_START_US to the value of EPOCHREALTIME at time 0 of
+# the run, in us.
 _BASH_CLOCK = (
     "LEOWARP_US=$((${EPOCHREALTIME/./}-LEOWARP_START_US)); "
     'printf -v LEOWARP_S "%d.%06d" $((LEOWARP_US/1000000)) $((LEOWARP_US%1000000))'
@@ -43,7 +44,7 @@ class Shell:
     station: The station at whose host the program runs.
     command: Program and arguments; empty means bash, or `/bin/sh` if bash is missing.
     is_terminal: Whether the program runs on the user's terminal.
-    stdin: Complete standard input of a program without a terminal.
+    stdin: All bytes of the program's standard input, if the program does not run on a terminal.
     """
 
     station: str
@@ -55,16 +56,16 @@ class Shell:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def words(self) -> list[str]:
-        """The command line."""
+        """The command line, as a list of words."""
         if self.command:
             return list(self.command)
-        # The shell starts without the user's settings: they refer to missing files, and their output takes virtual
-        # time.
+        # The shell starts without the user's settings. The user's settings refer to files that the guest lacks, and
+        # what the settings print would take virtual time.
         has_bash = program_file(self, "bash") is not None
         return ["bash", "--norc"] if has_bash and self.is_terminal else ["bash"] if has_bash else ["/bin/sh"]
 
     def variables(self) -> dict[str, str]:
-        """Complete environment of the program: the variables of all programs, and with a terminal also its type and a
+        """Complete environment of the program: the variables of every program; on a terminal, also its type and a
         prompt."""
         prompt = {
             "PS1": f"{self.station} ${{LEOWARP_S:+$LEOWARP_S s}}$ ",
@@ -74,7 +75,7 @@ class Shell:
         return PROGRAMS_ENVIRONMENT | (prompt if self.is_terminal else {}) | dict(self.environment)
 
     def described(self, host_numbers: Mapping[str, int], size: tuple[int, int] | None = None) -> dict[str, Any]:
-        """Entry `shell` of `setup.json` (design/interfaces.md, section 4); `size` is that of the terminal: rows,
+        """Entry `shell` of `setup.json` (design/interfaces.md, section 4). `size` is the size of the terminal: rows,
         columns."""
         return {
             "at": host_numbers[host_node(self.station)],
@@ -99,11 +100,12 @@ def run_shell(
     image: GuestImage, plan: Plan, timeline: pa.Table, run_dir: Path, shell: Shell,
     on_warning: Callable[[str], None],
 ) -> int:  # fmt: skip
-    """Run `shell` on this process' terminal or standard outputs, in the network of `timeline`. Returns its exit code.
+    """Run `shell` on the terminal, or on the standard input and outputs, of this process, and return its exit code. The
+    guest runs with the network of `timeline`.
 
     plan: The plan; its flows also run.
     run_dir: Directory in which the guest works.
-    on_warning: The same as for `drive`.
+    on_warning: Passed on to `drive`.
     Raises LeowarpError for the same reasons as `drive`; GuestError also if the run ends before the shell does.
     """
     directory = run_dir / GUEST

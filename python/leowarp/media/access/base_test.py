@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base delays sampled from quantiles, and base delays that are kept."""
+"""Base delays that are sampled from quantiles, and slots that keep the base delay of the previous slot."""
 
 import numpy as np
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Capacity over time: a level per slot, which varies slowly and in modulation steps; 0 while packets are held.
+"""Capacity over time: each slot has a level, which a slow variation and modulation steps change; the capacity is 0
+while packets are held.
 
     rate(t) = level of the slot * exp(wander(t)) * step(t)
 
 The three components have separate random streams (`access.capacity.<way>`, `access.wander.<way>`,
-`access.modulation.<way>`). The components' shares of the variance in the public trace of LeoCC are an assumption
+`access.modulation.<way>`). How these components share the variance of LeoCC's public trace is an assumption
 (docs/guides/access-links.md).
 """
 
@@ -16,30 +17,30 @@ from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
 from leowarp.base.errors import ScenarioError
 from leowarp.base.streams import stream
 from leowarp.scenario.schema import Access
 
 _WANDER_STEP_NS = 100_000_000
-"""Step of the slow variation; 100 ms is the resolution of the public capacity traces."""
+"""Step of the slow variation (wander); the public capacity traces have the same resolution, 100 ms."""
 
 _TESTS = 1460
-"""Number of tests in the study's figure 2: one every four hours, August 2023 to March 2024 (244 days)."""
+"""Number of capacity tests in the study's figure 2: one every four hours, August 2023 to March 2024 (244 days)."""
 
 _CUT = 2.0
-"""Number of standard deviations at which the spread over slots is truncated."""
+"""Number of standard deviations at which the distribution of slot levels is truncated."""
 
 
 def median_bps(access: Access, way: str, seed: int) -> int:
-    """The run's median capacity; with a schedule, the result of a capacity test at this hour.
+    """Median capacity of the run; with a schedule, the sampled result of a capacity test at the run's time of day.
 
-    With a schedule, the value comes from a two-piece log-normal distribution. Half of the tests over all hours reach
-    the median, and the worst and best of `_TESTS` reach the ends of the schedule. The hour shifts the normal deviation
-    by a cosine; over a day, shift and random part together have variance 1.
+    With a schedule, it is sampled from a log-normal distribution whose two halves have different widths. Over all
+    hours, half of the tests are above the schedule's median, and the worst and the best of `_TESTS` tests are its
+    minimum and maximum. The time of day shifts the normal deviate by a cosine. Over a day, the shift and the random
+    part together have variance 1.
 
-    Let x be the normal deviation (random part plus hour), and e the deviation that one of `_TESTS` exceeds:
+    Let x be the normal deviate (random part plus shift), and e the value that one of `_TESTS` deviates exceeds:
 
         median * (end / median) ** min(|x| / e, 1),   end: the schedule's minimum if x < 0, else its maximum
 
@@ -56,8 +57,11 @@ def median_bps(access: Access, way: str, seed: int) -> int:
         if way == "down"
         else (access.schedule_up_min_bps, access.schedule_up_median_bps, access.schedule_up_max_bps)
     )
+    # Imported here and below, because scipy takes 0.1 s to import, and few runs draw from a normal distribution.
+    from scipy.special import ndtri
+
     clock = datetime.fromisoformat(access.clock)
-    # Numbers of streams must not be negative.
+    # The seconds since 1970 are the number of a random stream, which must not be negative.
     if clock.timestamp() < 0:
         raise ScenarioError(
             f'cannot draw a capacity by the hour of access.clock = "{access.clock}": draws are told apart by the '
@@ -66,34 +70,37 @@ def median_bps(access: Access, way: str, seed: int) -> int:
         )
     draw = stream(seed, f"access.schedule.{way}", int(clock.timestamp())).random()
     hour = clock.hour + clock.minute / 60.0 + clock.second / 3600.0
-    # sqrt(2) cos has variance 1. The cosine is 1 in the busiest hour and is subtracted: capacity is smaller at
-    # `busy_hour`, and larger twelve hours later.
+    # sqrt(2) cos has variance 1. The cosine is 1 at `busy_hour` and is subtracted, so capacity is smallest at
+    # `busy_hour` and largest twelve hours later.
     busy = math.sqrt(2.0) * math.cos(2.0 * math.pi * (hour - access.busy_hour_ns / 3.6e12) / 24.0)
     deviation = math.sqrt(1.0 - access.busy_ratio) * float(ndtri(draw)) - math.sqrt(access.busy_ratio) * busy
-    # One of the tests lies below -extreme, and one above +extreme.
+    # One of `_TESTS` normal deviates is expected below -extreme, and one above +extreme.
     extreme = -float(ndtri(1.0 / _TESTS))
     end = low if deviation < 0 else high
     return round(median * (end / median) ** min(abs(deviation) / extreme, 1.0))
 
 
 def slot_levels_bps(access: Access, way: str, slots: int, seed: int) -> NDArray[np.int64]:
-    """Median capacity of each slot: log-normal around the run's median, truncated at two standard deviations; shape
-    (n,).
+    """Median capacity of each slot, bit/s, shape (n,): log-normal around the run's median, truncated at two standard
+    deviations.
 
-    `access.capacity_spread_ratio` is the standard deviation of the logarithm before truncation. It is 0.2 because means
-    of slots in LeoCC's trace differ by 19 %.
+    `access.capacity_spread_ratio` is the standard deviation of the logarithm before truncation. The default is 0.2
+    because the means of slots in LeoCC's trace have a standard deviation of 19 %.
     """
     deviations = cut_normal(stream(seed, f"access.capacity.{way}").random(slots))
-    # exp(+-2 x 0.2) bounds the factor: no slot is below 67 % or above 149 % of the run's median. An untruncated tail
-    # would occasionally exceed this.
+    # With the default, each level is between 67 % and 149 % of the run's median: exp(+-2 x 0.2). Without truncation, a
+    # level would sometimes lie outside these bounds.
     levels = median_bps(access, way, seed) * np.exp(access.capacity_spread_ratio * deviations)
     return np.rint(levels).astype(np.int64)
 
 
 def cut_normal(draws: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Values of a standard normal distribution, truncated at two, from uniform random numbers of the same shape."""
-    # Inverse of the truncated distribution function: one random number per slot without rejection, so that values of
-    # later slots do not shift.
+    """Values of a standard normal distribution, truncated at two standard deviations, from uniform random numbers of
+    the same shape."""
+    from scipy.special import ndtr, ndtri
+
+    # The inverse of the distribution function uses one random number per slot. With rejection, the number of draws
+    # would vary and later slots would get other values.
     return np.asarray(ndtri(ndtr(-_CUT) + draws * (ndtr(_CUT) - ndtr(-_CUT))))
 
 
@@ -109,10 +116,11 @@ def capacity_rows(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Times and rates of one direction's capacity table.
 
-    The times of all components are merged; each component is evaluated at every time.
+    The table has a row at each time at which a component changes; all components are evaluated at each of these times.
 
-    begin_ns, levels_bps: arrays of shape (n,). Begin and level of each slot.
-    held_ns: two arrays of shape (k,). Begin and end of the intervals in which nothing is sent, ascending and disjoint.
+    begin_ns, levels_bps: arrays of shape (n,). Beginning and level of each slot.
+    held_ns: two arrays of shape (k,). Beginnings and ends of the intervals in which nothing is sent, ascending and
+        disjoint.
     Returns: int64 arrays of shape (m,). The first time is 0; adjacent rows differ; the rate is 0 while packets are
         held.
     """
@@ -123,52 +131,52 @@ def capacity_rows(
     level = levels_bps[np.searchsorted(begin_ns, t_ns, side="right") - 1]
     wandering = wander[np.searchsorted(wander_t_ns, t_ns, side="right") - 1]
     stepping = step[np.searchsorted(step_t_ns, t_ns, side="right") - 1]
-    # Components are factors instead of summands, so that capacity cannot fall below 0, and a variation of 10 % has the
-    # same relative size in every slot.
+    # Components are multiplied, not added: capacity cannot fall below 0, and a variation of 10 % is 10 % in every slot.
     rate_bps = np.rint(level * np.exp(wandering) * stepping).astype(np.int64)
-    # A packet is held if more holds have begun than ended. Holds do not touch (`outages.merged`), so the difference is
-    # 0 or 1.
+    # Packets are held at a time before which more holds have begun than ended. Holds do not touch (`outages.merged`),
+    # so at most one hold is open at a time.
     held = np.searchsorted(held_ns[0], t_ns, side="right") > np.searchsorted(held_ns[1], t_ns, side="right")
     rate_bps[held] = 0
-    # The guest keeps whole tables in memory, 24 bytes per row.
+    # Rows that change nothing are left out, because the guest stores whole tables in memory, 24 bytes per row.
     changes = np.append(True, np.diff(rate_bps) != 0)
     return t_ns[changes], rate_bps[changes]
 
 
 def _wander(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """A Gauss-Markov process (the logarithm of a factor): correlation exp(-t / wander_time).
+    """A Gauss-Markov process, which is the logarithm of a factor; its correlation is exp(-t / wander_time).
 
-    The process is exact at its steps for any step length: a first-order autoregression with kept = exp(-step /
-    wander_time) has that correlation. In LeoCC's trace about half of the variance within a slot decorrelates within 100
-    ms; that half is scheduling, which is modelled as jitter and left out here.
+    A first-order autoregression with kept = exp(-step / wander_time) has exactly this correlation at its steps, for any
+    step length. In LeoCC's trace, about half of the variance within a slot decorrelates within 100 ms. We model it as
+    jitter, because it is due to scheduling, and leave it out here.
     """
     t_ns = np.arange(0, duration_ns, _WANDER_STEP_NS, dtype=np.int64)
     noise = stream(seed, f"access.wander.{way}").standard_normal(len(t_ns))
     kept = math.exp(-_WANDER_STEP_NS / access.wander_time_ns)
     # x[i] = kept x[i-1] + sqrt(1 - kept^2) n[i], x[0] = n[0]: the variance of the process is constant from the start
     noise[1:] *= math.sqrt(1.0 - kept * kept)
-    # The loop gives the same bits as scipy.signal.lfilter. Importing scipy.signal takes 0.4 to 0.9 CPU s, as long as
-    # the guest takes for a run of a minute. The 36,000 steps of an hour take 3 ms here.
+    # This loop gives the same bits as scipy.signal.lfilter. Importing scipy.signal takes 0.4 to 0.9 CPU s, as long as
+    # the guest takes for a run of a minute. The loop takes 3 ms for the 36,000 steps of an hour.
     steps = accumulate(noise.tolist(), lambda before, drawn: kept * before + drawn)
     return t_ns, access.wander_ratio * np.fromiter(steps, dtype=np.float64, count=len(noise))
 
 
 def _modulation(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Steps between three factors; each step changes the factor.
+    """Times and values of a factor that steps between three values.
 
-    The factors are 1 - r, 1 and 1 + r with r = `access.modulation_ratio`; their durations are exponential with mean
-    `modulation_time_ns`.
+    The three values are 1 - r, 1 and 1 + r with r = `access.modulation_ratio`; each lasts for an exponentially
+    distributed time with mean `modulation_time_ns`.
 
     Returns t_ns: int64 array of shape (n,). The first time is 0.
     Returns factor: float64 array of shape (n,)
     """
     rng = stream(seed, f"access.modulation.{way}")
-    # The mean number of steps plus five standard deviations is enough; 16 more are for the shortest runs.
+    # The number of random values is the mean number of steps plus five standard deviations, and 16 more for the
+    # shortest runs.
     mean = duration_ns / access.modulation_time_ns
     count = int(mean + 5.0 * math.sqrt(mean)) + 16
     lasts_ns = np.maximum(rng.exponential(access.modulation_time_ns, count), 1.0).astype(np.int64)
     t_ns = np.append(0, np.cumsum(lasts_ns))
-    # The index moves by one or two places modulo 3, so the factor never stays the same, and both others are equally
+    # Moving the index by one or two places modulo 3 always changes the factor, and both other factors are equally
     # probable.
     place = (rng.integers(0, 3) + np.append(0, np.cumsum(rng.integers(1, 3, count)))) % 3
     return t_ns, 1.0 + access.modulation_ratio * (place.astype(np.float64) - 1.0)

@@ -28,7 +28,7 @@ def test_capacity_is_around_what_was_asked_for_and_0_only_in_handovers():
 
 def test_it_differs_from_slot_to_slot_and_within_one_by_what_was_asked_for():
     levels_bps, t_ns, rate_bps = without_handovers(300, wander_ratio=0.0, modulation_ratio=0.0)
-    # A normal distribution truncated at two standard deviations has 0.88 of its spread.
+    # Truncation at two standard deviations reduces a normal distribution's standard deviation to 0.88 of its value.
     assert np.log(levels_bps).std() == pytest.approx(0.2 * 0.88, rel=0.07)
     assert len(t_ns) == 1201
     assert set(rate_bps.tolist()) == set(levels_bps.tolist())
@@ -39,7 +39,7 @@ def test_it_wanders_and_forgets():
     at = np.searchsorted(t_ns, np.arange(50_000_000, 18_000 * SECOND_NS, 100_000_000), side="right") - 1
     wander = np.log(rate_bps[at] / (250 * MBIT_S))
     assert wander.std() == pytest.approx(0.08, rel=0.1)
-    # The lag of 50 samples is wander_time.
+    # 50 samples are `wander_time`, after which the correlation is e^-1.
     assert (wander[50:] * wander[:-50]).mean() / wander.var() == pytest.approx(np.exp(-1), abs=0.1)
 
 
@@ -50,7 +50,7 @@ def test_its_modulation_steps():
 
 
 def without_handovers(minutes, **keys):
-    """Levels of the slots and the rows of the downlink."""
+    """Levels of the slots, and the downlink's capacity table: times and rates."""
     plan = plan_of(minutes, **keys)
     begin_ns, duration_ns = slots_of(plan, plan.medium).begin_ns, plan.run.duration_ns
     levels_bps = slot_levels_bps(plan.medium, "down", len(begin_ns), 1)

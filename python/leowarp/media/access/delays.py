@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Delay and loss over time: base, jitter, waiting for a frame, handover, outages, as one table per direction.
+"""Delay and loss over time, as one table per direction: base delay, jitter, waiting for a frame, handovers and outages.
 
-Jitter is a function of time with steps of whole frames, not an independent random number per packet. On a FIFO, a
-packet with independent jitter waits for the slowest earlier packet. A busy flow would therefore always see the maximum
-of many values. Even with steps, a delay that falls faster than time passes bunches packets: they arrive together with
-the last packet before the fall. design/starlink-profile.md measures this standing delay.
+Jitter is a function of time with steps of whole frames, not an independent random number per packet. In a FIFO, a
+packet with independent jitter would wait for the slowest packet ahead of it. A busy flow would therefore always see the
+maximum of many jitter values. Even with steps, packets are bunched when the delay falls faster than time passes: they
+arrive together with the last packet before the fall. design/starlink-profile.md measures this additional delay.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from leowarp.media.access.slots import Slots
 from leowarp.scenario.schema import Access
 
 _ERLANG_ORDER = 3
-"""Shape of the downlink jitter. Order 3 reproduces the delays in LeoCC's public trace above each slot's minimum: mean
-2.2 ms, standard deviation 1.2 ms; an exponential distribution would have 2.2, order 3 has 1.3."""
+"""Shape (order) of the Erlang distribution of downlink jitter. In LeoCC's public trace, delays above each slot's
+minimum have a mean of 2.2 ms and a standard deviation of 1.2 ms. With order 3, the standard deviation is 1.3 ms; with
+an exponential distribution, it would be 2.2 ms."""
 
 
 def channel_rows(
@@ -32,29 +33,31 @@ def channel_rows(
     """One direction's table of delay and loss.
 
     way: Direction, {"up", "down"}
-    drawn: Random outages and spikes.
+    drawn: The outages and spikes that were sampled.
     seed: ``run.seed``; the jitter uses the stream ``access.jitter.<way>``.
     Returns t_ns, delay_ns: int64 arrays of shape (m,). The first time is 0; adjacent rows differ.
-    Returns loss_ratio: float64 array of shape (m,). 1 during an outage, the residual loss elsewhere.
+    Returns loss_ratio: float64 array of shape (m,). 1 during an outage or a burst, the residual loss elsewhere (0 with
+        bursts).
     """
     jitter_t_ns, jitter_ns = jitter_rows(access, way, seed, duration_ns, slots.begin_ns)
     frame_t_ns, waiting_ns = _waiting(access, duration_ns)
     spike_t_ns, spike_ns = _spikes(access, slots, drawn)
     outages = (drawn.outage_begin_ns, drawn.outage_end_ns)
     residual = access.residual_loss_ratio if way == "down" else access.residual_loss_up_ratio
-    # The presets peak and off-peak set the loss when the plan is resolved (0.01 % and 0.001 %): this value decides
-    # CUBIC's goodput, so it must not be guessed (design/starlink-profile.md, "Isolated loss").
+    # The presets peak and off-peak set this loss when the plan is resolved (0.01 % and 0.001 %). This loss decides
+    # CUBIC's goodput, so no default is assumed here (design/starlink-profile.md, "Isolated loss").
     if residual is None:
         raise ValueError("residual loss is not given: not a resolved plan")
     bursts = bursts_ns(access, way, residual, seed=seed, duration_ns=duration_ns)
     t_ns = np.unique(np.concatenate([[0], slots.base_t_ns, jitter_t_ns, frame_t_ns, spike_t_ns, *outages, *bursts]))
     t_ns = t_ns[(t_ns >= 0) & (t_ns < duration_ns)]
     delay_ns = slots.base_at_ns(t_ns)
-    # Components are summed. Each component has independent random numbers, so leaving one out does not change another.
+    # The components of the delay are added. Each component has its own random stream, so leaving one out does not
+    # change the others.
     for begins_ns, values_ns in ((jitter_t_ns, jitter_ns), (frame_t_ns, waiting_ns), (spike_t_ns, spike_ns)):
         delay_ns = delay_ns + values_ns[np.searchsorted(begins_ns, t_ns, side="right") - 1]
-    # A packet is lost if more outages have begun than ended. Outages do not touch (`outages.merged`), so the difference
-    # is 0 or 1.
+    # Packets are lost at a time before which more outages have begun than ended. Outages do not touch
+    # (`outages.merged`), so at most one outage is open at a time.
     lost = np.searchsorted(outages[0], t_ns, side="right") > np.searchsorted(outages[1], t_ns, side="right")
     lost |= np.searchsorted(bursts[0], t_ns, side="right") > np.searchsorted(bursts[1], t_ns, side="right")
     loss_ratio = np.where(lost, 1.0, 0.0 if access.loss_burst_ns else residual)
@@ -63,10 +66,10 @@ def channel_rows(
 
 
 def frame_border_ns(access: Access, frame: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Start times of frames; frame 0 begins with the run. 1/750 s is not a whole number of ns.
+    """Start times of frames; frame 0 begins with the run.
 
-    The start of each frame is computed from the run's start and rounded separately, so that errors do not accumulate:
-    with 750 frames per second, frame 750 begins at exactly 1 s.
+    A frame of 1/750 s is not a whole number of ns. Each start is computed from the run's start and rounded separately,
+    so that errors do not accumulate: with 750 frames per second, frame 750 begins at exactly 1 s.
     """
     return (frame * 1_000_000_000 + access.frames_per_s // 2) // access.frames_per_s
 
@@ -74,45 +77,47 @@ def frame_border_ns(access: Access, frame: NDArray[np.int64]) -> NDArray[np.int6
 def jitter_rows(
     access: Access, way: str, seed: int, duration_ns: int, slots_ns: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Jitter as times and values; the first time is 0.
+    """Times and values of the jitter, both in ns; the first time is 0.
 
-    Downlink steps have a geometric length and Erlang (gamma of order 3) values of mean `jitter_ns`. Uplink steps last
-    0.5 to 1.5 times `jitter_up_step_ns`, with values of mean `jitter_up_ns`, because packets wait for a grant. All
-    steps are whole frames. With `jitter_spread_ratio`, each slot has a factor for both directions.
+    On the downlink, the number of frames of a step is geometrically distributed, and its value has an Erlang
+    distribution (gamma of order 3) with mean `jitter_ns`. On the uplink, where packets wait for a grant, steps last 0.5
+    to 1.5 times `jitter_up_step_ns`, and values have the mean `jitter_up_ns`. Each step lasts a whole number of frames.
+    With `jitter_spread_ratio`, the values of each slot are multiplied by a random factor, the same for both directions.
 
-    slots_ns: int64 array of shape (n,). Beginnings of the slots.
+    slots_ns: int64 array of shape (n,). Times at which the slots begin.
     """
     rng = stream(seed, f"access.jitter.{way}")
     mean_ns, lasts_ns = (
         (access.jitter_ns, access.jitter_step_ns) if way == "down" else (access.jitter_up_ns, access.jitter_up_step_ns)
     )
-    # No step is shorter than a frame: the jitter represents grants per frame.
+    # A step lasts at least a frame, because jitter represents grants, of which a frame has one.
     frames_each = max(lasts_ns * access.frames_per_s / 1e9, 1.0)
     frames = duration_ns * access.frames_per_s // 1_000_000_000 + 1
-    # The number of steps exceeds what the run can need: it is the mean plus five standard deviations of their sum (each
-    # at most its mean), and some more.
+    # More steps are sampled than the run can need: their mean number plus five standard deviations (which are at most
+    # the mean), and 16 more.
     count = int(frames / frames_each + 5.0 * math.sqrt(frames / frames_each)) + 16
     if way == "down":
-        # Jitter is smaller and steadier on the downlink than on the uplink, as in a public trace
+        # Jitter is smaller and steadier on the downlink than on the uplink, as in LeoCC's public trace
         # (design/starlink-profile.md).
         lasts = rng.geometric(1.0 / frames_each, count)
         values_ns = rng.gamma(_ERLANG_ORDER, mean_ns / _ERLANG_ORDER, count)
     else:
-        # By default, the values are uniform from 0 to twice the mean, in steps of 6 ms on average. A flood ping then
-        # meets the published mean difference of 6.7 ms within 15 %, whether 10 ms or a round trip apart
-        # (design/starlink-profile.md, "Steps of the jitter").
+        # By default, values on the uplink are uniform from 0 to twice the mean, and steps last 6 ms on average. The
+        # mean difference of a flood ping's successive RTTs is then within 15 % of the published 6.7 ms. Both pings 10
+        # ms apart and pings a round trip apart have this difference (design/starlink-profile.md, "Steps of the
+        # jitter").
         first, last = up_step_frames(frames_each)
         lasts = rng.integers(first, last + 1, count)
         if access.jitter_up_shape == "uniform":
             values_ns = rng.uniform(0.0, 2.0 * mean_ns, count)
         else:
             values_ns = rng.exponential(mean_ns, count)
-    # Steps are whole frames up to here, then `frame_border_ns` converts them to ns: sums of rounded ns would drift away
-    # from the frames.
+    # The lengths of steps are added in frames and only then converted to ns (`frame_border_ns`). If rounded ns were
+    # added, steps would drift away from the frames.
     begins = np.append(0, np.cumsum(lasts)[:-1]).astype(np.int64)
     begins_ns = frame_border_ns(access, begins)
     if access.jitter_spread_ratio:
-        # A step that begins before a reconfiguration keeps its value: steps last some frames, and slots thousands.
+        # The factor of a step is that of the slot in which the step begins; steps last some frames, slots thousands.
         deviations = cut_normal(stream(seed, "access.jitter_spread").random(len(slots_ns)))
         of_slot = np.maximum(np.searchsorted(slots_ns, begins_ns, side="right") - 1, 0)
         values_ns = values_ns * np.exp(access.jitter_spread_ratio * deviations)[of_slot]
@@ -120,40 +125,37 @@ def jitter_rows(
 
 
 def up_step_frames(frames_each: float) -> tuple[int, int]:
-    """Shortest and longest step of the uplink's jitter, in frames, for a mean length of `frames_each`."""
+    """Shortest and longest step of the uplink's jitter, in frames, if steps have the mean length `frames_each`."""
     return math.ceil(frames_each / 2.0), math.floor(1.5 * frames_each)
 
 
 def _waiting(access: Access, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Waiting time until the next frame: on average half a frame, or a stepwise sawtooth.
+    """Times and values of the waiting time until the next frame: constant, half a frame, or a sawtooth in steps.
 
-    Returns: int64 arrays of shape (m,). Without steps, there is one row: half a frame (0.67 ms at 750 per second) for
-        every packet.
+    Returns: int64 arrays of shape (m,). Without steps, the only row is half a frame (0.67 ms at 750 per second).
     """
     steps = access.frame_steps
-    # By default there are no steps: a sawtooth changes the mean difference of round trips by 0.4 %, and needs 15 to 118
-    # times the rows (design/starlink-profile.md, "The model of a frame").
+    # The default is no steps. A sawtooth changes the mean difference of round trips by only 0.4 %, and needs 15 to 118
+    # times as many rows (design/starlink-profile.md, "The model of a frame").
     if steps == 0:
         return np.zeros(1, dtype=np.int64), np.array([500_000_000 // access.frames_per_s], dtype=np.int64)
     frames = np.arange(duration_ns * access.frames_per_s // 1_000_000_000 + 1, dtype=np.int64)
     begin_ns, end_ns = frame_border_ns(access, frames), frame_border_ns(access, frames + 1)
     step = np.arange(steps, dtype=np.int64)
     t_ns = begin_ns[:, None] + (end_ns - begin_ns)[:, None] * step // steps
-    # In the middle of its step, a packet waits for the rest of the frame.
+    # A packet in the middle of a step waits for the rest of the frame; this wait is the value of the step.
     middle_ns = begin_ns[:, None] + (end_ns - begin_ns)[:, None] * (2 * step + 1) // (2 * steps)
     return t_ns.ravel(), (end_ns[:, None] - middle_ns).ravel()
 
 
 def _spikes(access: Access, slots: Slots, drawn: Drawn) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Additional delay of handovers, which falls to 0 in equal steps of about a frame; there is none if packets are
-    held.
+    """Times and values of the additional delay of handovers, which falls to 0 in equal steps of about a frame.
 
-    This delay exists only with `access.handover = "spike"`. A handover is shorter than a period (the scenario enforces
-    this), so times ascend from slot to slot.
+    With ``access.handover = "hold"`` there is no additional delay. Times are ascending, because the scenario ensures
+    that a handover is shorter than a period.
 
-    Returns: int64 arrays. The first row, before all others, is 0, so that a lookup at any time finds a row.
+    Returns: int64 arrays. The first row has the value 0 and precedes all other rows and the run.
     """
-    # The list begins with a row of 0, so that the search for the current row always finds one.
     t_ns, values_ns = [np.array([min(int(slots.begin_ns[0]), 0) - 1])], [np.zeros(1, dtype=np.int64)]
     for begin_ns, lasts_ns, spike_ns in zip(
         slots.begin_ns.tolist(), drawn.handover_ns.tolist(), _spikes_of(drawn), strict=False
@@ -166,5 +168,5 @@ def _spikes(access: Access, slots: Slots, drawn: Drawn) -> tuple[NDArray[np.int6
 
 
 def _spikes_of(drawn: Drawn) -> list[int]:
-    """Spikes of the slots as a list; empty if packets are held, so that the loop over slots above does nothing."""
+    """Additional delay of each slot's handover; an empty list if handovers hold packets."""
     return [] if drawn.spike_ns is None else drawn.spike_ns.tolist()

@@ -32,7 +32,7 @@ def test_a_handover_can_be_a_spike_and_hold_nothing():
     assert 30_000_000 <= spike_ns <= 50_000_000
     base_ns = 2 * (profile.slots.base_ns[1] + 666_666)
     top_ns = pings(profile, np.array([begin_ns]))[0]
-    # When the reply returns, the spike has already fallen.
+    # The reply passes the link some time after the request, when the spike has already fallen.
     assert base_ns + spike_ns <= top_ns < base_ns + 1.7 * spike_ns
     assert pings(profile, np.array([begin_ns + profile.drawn.handover_ns[1]]))[0] == base_ns
 
@@ -41,8 +41,8 @@ def test_frames_can_be_a_sawtooth_of_the_same_mean():
     steps = profile_for(0.5, frame_steps=8, **QUIET)
     t_ns = np.arange(SECOND_NS, 2 * SECOND_NS, 7_919, dtype=np.int64)
     waiting_ns = passed(steps.up, t_ns, np.random.default_rng(1))[0] - t_ns - steps.slots.base_at_ns(t_ns)
-    # Consecutive probes all arrive with the last one of their frame. Each therefore waits half a step longer than a
-    # single probe.
+    # Probes that are sent one after another all arrive with the last probe of their frame. On average, each of them
+    # therefore waits half a step longer than a single probe would.
     assert waiting_ns.mean() == pytest.approx(1e9 / 750 * (1 / 2 + 1 / 16), rel=0.05)
     assert waiting_ns.min() < 1e9 / 750 / 8
     assert waiting_ns.max() > 1e9 / 750 * 7 / 8
@@ -50,7 +50,7 @@ def test_frames_can_be_a_sawtooth_of_the_same_mean():
 
 @pytest.mark.parametrize("way", ["up", "down"])
 def test_jitter_has_the_mean_and_the_steps_that_were_asked_for(way):
-    # Handovers, outages and slots are switched off, because they would add rows.
+    # The plan has no handovers and outages and only one slot, because these would add rows to the table.
     profile = profile_for(
         30, outage_share_ratio=0.0, base_step_min_ns=0, base_rtt_min_ns=20_000_000, base_rtt_max_ns=20_000_000
     )
@@ -66,8 +66,8 @@ def test_jitter_has_the_mean_and_the_steps_that_were_asked_for(way):
     if way == "up":
         assert jitter_ms.max() <= 21
     else:
-        # A public trace with 10 ms samples (SpaceNetLab/LeoCC at 867e673) has the correlation 0.70 after 10 ms and 0.34
-        # after 30 ms.
+        # In a public trace with 10 ms samples (SpaceNetLab/LeoCC at 867e673), the correlation is 0.70 after 10 ms and
+        # 0.34 after 30 ms.
         at = np.searchsorted(table.channel_t_ns, np.arange(0, 1700 * SECOND_NS, 10_000_000), side="right") - 1
         samples = jitter_ms[at] - jitter_ms[at].mean()
         for lag, expected in ((1, 0.70), (3, 0.34)):
@@ -90,7 +90,8 @@ def test_the_jitter_up_may_be_without_a_bound():
     access = plan_of(60, jitter_up_shape="exponential").medium
     _, values_ns = jitter_rows(access, "up", 1, 3600 * SECOND_NS, np.zeros(1, dtype=np.int64))
     assert values_ns.mean() == pytest.approx(10.5e6, rel=0.01)
-    # e^-3 of an exponential distribution is above three means; a uniform one ends at two.
+    # A share e^-3 of an exponential distribution is above three times the mean; a uniform one has no value above twice
+    # the mean.
     assert (values_ns > 31.5e6).mean() == pytest.approx(np.exp(-3), rel=0.05)
 
 
@@ -107,6 +108,6 @@ def test_slots_have_a_jitter_of_their_own_if_it_spreads(way):
     logs = np.array([np.log(factors[slot == one]).mean() for one in range(len(slots_ns))])
     within = np.array([np.log(factors[slot == one]).std() for one in range(len(slots_ns))])
     assert within.max() < 1e-3
-    # The normal distribution is cut at two: its standard deviation is then 0.88.
+    # The normal distribution is truncated at two standard deviations, which reduces its standard deviation to 0.88.
     assert logs.std() == pytest.approx(0.4 * 0.88, rel=0.15)
     assert np.abs(logs).max() <= 0.8 + 1e-3

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Outages around reconfigurations: a packet whose transmission begins in an outage is lost, in both directions.
+"""Outages around reconfigurations: a packet whose transmission begins during an outage is lost, in either direction.
 
-A probe per second always samples the same phase of the second. If outages began exactly at the reconfiguration, pings
-on the whole second would hit all of them or none. The middles of outages are therefore spread over +-`outage_reach` by
-a triangular distribution: a triangle of half-width 1 s, summed over all whole seconds, is the same at every phase.
+Probes that are sent once per second always fall at the same phase of the second. If outages began exactly at the
+reconfiguration, pings on the whole second would either hit every outage or none. The middle of an outage therefore has
+a triangular distribution over +-`outage_reach` around the reconfiguration: with a half-width of 1 s, outages are
+equally probable at every phase of the second.
 """
 
 from __future__ import annotations
@@ -20,32 +21,33 @@ from leowarp.scenario.schema import Access
 def outages_ns(
     access: Access, slots: Slots, *, seed: int, duration_ns: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Begin and end of the outages of a run, ascending and disjoint; arrays of shape (k,).
+    """Beginnings and ends of the outages of a run, ascending and disjoint; arrays of shape (k,).
 
-    The four parameters were calibrated together: 1.5 % of pings at one per second are lost, and a flood loses 15 in a
-    row, 1.5 times per slot (docs/guides/access-links.md).
+    The four parameters of outages were calibrated together: 1.5 % of pings at one per second are lost, and a flood
+    loses 15 in a row, 1.5 times per slot (docs/guides/access-links.md).
 
-    slots: Only the beginning of the first slot is used: outages do not depend on the satellite of a slot.
+    slots: Only the beginning of the first slot is used, because outages do not depend on the satellites.
     seed: ``run.seed``; the stream is `access.outages`.
     Returns: int64 arrays of shape (k,). Times on the run's clock; the first outage may begin before 0, and the last may
         end after the run.
     """
     rng = stream(seed, "access.outages")
     first_ns = int(slots.begin_ns[0])
-    # A reconfiguration just after the end of the run can have an outage before it, so outages are generated up to
-    # `outage_reach` beyond the run.
+    # A reconfiguration just after the end of the run may have an outage before it. Outages are therefore generated for
+    # all reconfigurations up to `outage_reach` after the run's end.
     around_ns = np.arange(first_ns, duration_ns + access.outage_reach_ns, access.period_ns, dtype=np.int64)
     some = rng.random(len(around_ns)) < access.outage_share_ratio
-    # P(n) = (1 - again) again^(n - 1). Random numbers are generated for every reconfiguration although only some are
-    # used, so that another share of outages does not change them.
+    # The number of outages n at a reconfiguration that has any: P(n) = (1 - again) again^(n - 1). Random numbers are
+    # generated for every reconfiguration, with or without outages: another share of outages does not change the other
+    # values.
     count = np.where(some, rng.geometric(1.0 - access.outage_again_ratio, len(around_ns)), 0)
     around_ns = np.repeat(around_ns, count)
-    # ln(length) is uniform. With 5 to 800 ms, half of the outages are shorter than 63 ms, and a tenth is longer than
-    # half a second.
+    # The logarithm of the length is uniform. With 5 to 800 ms, half of the outages are shorter than 63 ms, and a tenth
+    # is longer than half a second.
     low, high = np.log(access.outage_min_ns), np.log(access.outage_max_ns)
     length_ns = np.exp(rng.uniform(low, high, len(around_ns)))
     triangle = rng.random(len(around_ns)) + rng.random(len(around_ns)) - 1.0
-    # The whole outage lies within the reach: the longer it is, the closer its middle must be.
+    # The outage must lie within the reach: the longer it is, the closer its middle is to the reconfiguration.
     middle_ns = around_ns + triangle * (access.outage_reach_ns - length_ns / 2.0)
     begin_ns = np.rint(middle_ns - length_ns / 2.0).astype(np.int64)
     end_ns = np.rint(middle_ns + length_ns / 2.0).astype(np.int64)
@@ -56,17 +58,13 @@ def outages_ns(
 def bursts_ns(
     access: Access, way: str, loss_ratio: float, *, seed: int, duration_ns: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Begin and end of the bursts of residual loss in one direction, ascending and disjoint; shape (k,).
+    """Beginnings and ends of the bursts of residual loss in one direction, ascending and disjoint; shape (k,).
 
-    Bursts occur at random (Poisson), so that a share `loss_ratio` of the time is lost; there are none if packets are
-    lost individually (`access.loss_burst_ns` is 0).
+    Bursts begin at random times (Poisson) and together cover a share `loss_ratio` of the time. Without bursts
+    (`access.loss_burst_ns` is 0), the arrays are empty.
 
-    Parameters
-    ----------
-    loss_ratio : float
-        Share of the time, 0 to 1.
-    seed : int
-        ``run.seed``; the stream is `access.bursts.<way>`.
+    loss_ratio: Share of the time, 0 to 1.
+    seed: ``run.seed``; the stream is `access.bursts.<way>`.
     """
     nothing = np.empty(0, dtype=np.int64)
     if not access.loss_burst_ns or not loss_ratio:
@@ -74,21 +72,19 @@ def bursts_ns(
     if loss_ratio >= 1.0:
         return np.zeros(1, dtype=np.int64), np.array([duration_ns], dtype=np.int64)
     rng = stream(seed, f"access.bursts.{way}")
-    # Bursts overlap: with n bursts per length L of time, a share 1 - exp(-n) is covered.
+    # Bursts may overlap: if n bursts begin per burst length on average, they cover a share 1 - exp(-n) of the time.
     count = rng.poisson(-np.log1p(-loss_ratio) * (duration_ns + access.loss_burst_ns) / access.loss_burst_ns)
     begin_ns = np.sort(rng.integers(-access.loss_burst_ns, duration_ns, count, dtype=np.int64))
     return merged(begin_ns, begin_ns + access.loss_burst_ns)
 
 
 def stalls_ns(access: Access, *, seed: int, duration_ns: int) -> dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Begin and end of the stalls of each direction, unsorted; shape (k,).
+    """Beginnings and ends of the stalls of each direction, unsorted; shape (k,).
 
-    A stall holds one of the two directions, by chance: a recording of round trips does not show which.
+    Each stall holds the packets of one direction, chosen at random, because a recording of round trips does not show
+    which direction stalled.
 
-    Parameters
-    ----------
-    seed : int
-        ``run.seed``; the stream is `access.stalls`.
+    seed: ``run.seed``; the stream is `access.stalls`.
     """
     if not access.stall_every_ns:
         nothing = np.empty(0, dtype=np.int64)
@@ -106,8 +102,7 @@ def stalls_ns(access: Access, *, seed: int, duration_ns: int) -> dict[str, tuple
 def merged(begin_ns: NDArray[np.int64], end_ns: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The union of intervals as intervals that do not touch, ascending.
 
-    Intervals that touch are merged, because counting begins and ends (`delays.channel_rows`) requires disjoint
-    intervals.
+    The functions that count beginnings and ends of intervals (`delays.channel_rows`) need intervals that do not touch.
     """
     order = np.argsort(begin_ns, kind="stable")
     begin_ns, end_ns = begin_ns[order], np.maximum.accumulate(end_ns[order])

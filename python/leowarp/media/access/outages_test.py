@@ -26,7 +26,7 @@ HOURS = 10
 
 
 def outages_of_hours(**keys):
-    """Beginnings and ends of the outages."""
+    """Beginnings and ends of the outages, ns."""
     plan = plan_of(60 * HOURS, **keys)
     return outages_ns(plan.medium, slots_of(plan, plan.medium), seed=1, duration_ns=plan.run.duration_ns)
 
@@ -44,12 +44,13 @@ def test_every_phase_of_the_second_is_hit_alike():
     at_ns = np.arange(0, HOURS * 3600 * SECOND_NS, 5_000_000, dtype=np.int64)
     out = np.searchsorted(begin_ns, at_ns, side="right") > np.searchsorted(end_ns, at_ns, side="right")
     by_phase = out.reshape(-1, 20, 10).mean(axis=(0, 2))
-    # Middles of long outages lie in a narrower triangle, so the distribution is flat only to some percent.
+    # The middle of a long outage has a narrower triangular distribution, so outages are equally probable at each phase
+    # only to some percent.
     assert by_phase.max() / by_phase.min() < 1.25
 
 
 def test_their_lengths_are_uniform_in_the_logarithm():
-    # Each reconfiguration has one outage, so nothing is merged.
+    # Each reconfiguration has at most one outage, so no outages are merged.
     begin_ns, end_ns = outages_of_hours(outage_again_ratio=0.0)
     quantiles_s = np.quantile((end_ns - begin_ns) / 1e9, [0.0, 0.25, 0.5, 0.75, 1.0])
     assert quantiles_s == pytest.approx(0.005 * 160 ** np.array([0, 0.25, 0.5, 0.75, 1]), rel=0.1)

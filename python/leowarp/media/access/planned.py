@@ -14,10 +14,9 @@ from leowarp.scenario.schema import Access
 
 
 class PlannedAccess(PlannedMedium[Access]):
-    """Hosts dish and server, with terminal and gateway between them.
+    """Hosts dish and server, with the routers terminal and gateway between them.
 
-    The routes of an access link are `AccessRoutes`, which contain the slots: the timeline uses the same slots as the
-    routes.
+    Routes of this medium are `AccessRoutes`, which contain the slots, so that the timeline uses the same slots.
     """
 
     def routes(self, ephemeris: Ephemeris | None) -> AccessRoutes:
@@ -25,11 +24,11 @@ class PlannedAccess(PlannedMedium[Access]):
         return access_routes(self.plan, self.section, ephemeris)
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
-        """Tables of both directions and a `path` event at each reconfiguration; see `access_timeline`."""
+        """Tables of both directions, and a `path` event at each reconfiguration; see `access_timeline`."""
         assert isinstance(routes, AccessRoutes), "routes of another medium"
         return access_timeline(self.plan, self.section, routes)
 
     def likely_rate_bps(self) -> float | None:
-        """Median downlink capacity; with a schedule, the median of all its tests, not the value of this run."""
+        """Median downlink capacity; with a schedule, the schedule's median, not the value that this run samples."""
         given_bps = self.section.capacity_bps
         return self.section.schedule_median_bps if given_bps is None else given_bps

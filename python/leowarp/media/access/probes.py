@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes over a profile without a guest: each probe may wait for capacity, is delayed, does not overtake the previous
-one, and may be lost.
+"""Simulates probes over a profile, without a guest: a probe may wait for capacity, is delayed, does not overtake the
+previous probe, and may be lost.
 
-A fit compares these probes with a recording, thousands of times faster than pings in the guest; `leowarp validate` uses
-pings in the guest.
+A fit compares these probes with a recording, because they are thousands of times faster than pings in the guest;
+`leowarp validate` uses pings in the guest.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from leowarp.media.access.profile import Profile, Way
 
 
 def departures_ns(way: Way, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Times at which transmission of the probes begins: immediately, or when the capacity is above 0 again. The length
-    of probes is ignored."""
+    """Times at which the probes are sent: immediately, or as soon as the capacity is above 0. The transmission time of
+    a probe is neglected."""
     row = np.searchsorted(way.capacity_t_ns, t_ns, side="right") - 1
     sends = np.flatnonzero(way.rate_bps > 0)
     after = np.searchsorted(sends, row)
@@ -25,19 +25,14 @@ def departures_ns(way: Way, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def passed(way: Way, t_ns: NDArray[np.int64], rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Arrivals of probes (also those that lost probes would have had), and flags of the lost ones.
+    """Arrival times of all probes, and flags of the lost ones; the time of a lost probe is that at which it would have
+    arrived.
 
-    Parameters
-    ----------
-    t_ns : int64 array of shape (n,)
-        Ascending; a probe does not arrive before the previous one, lost or not.
-    rng : numpy.random.Generator
-        Random numbers for loss ratios below 1.
-
-    Returns
-    -------
-    arrives_ns : int64 array of shape (n,)
-    lost : bool array of shape (n,)
+    t_ns: int64 array of shape (n,)
+        Sending times, ascending; no probe arrives before the previous probe, even if the previous one is lost.
+    rng: Random numbers for loss ratios below 1.
+    Returns arrives_ns: int64 array of shape (n,)
+    Returns lost: bool array of shape (n,)
     """
     start_ns = departures_ns(way, t_ns)
     row = np.searchsorted(way.channel_t_ns, start_ns, side="right") - 1
@@ -46,16 +41,11 @@ def passed(way: Way, t_ns: NDArray[np.int64], rng: np.random.Generator) -> tuple
 
 
 def pings(profile: Profile, t_ns: NDArray[np.int64], seed: int = 0) -> NDArray[np.float64]:
-    """RTTs in ns of pings from the terminal at given times; nan for pings that are lost in either direction.
+    """RTTs in ns of pings that the terminal sends at the times `t_ns`; nan for a ping that is lost in either direction.
 
-    Parameters
-    ----------
-    t_ns : int64 array of shape (n,)
-        Ascending, on the run's clock.
-
-    Returns
-    -------
-    rtt_ns : float64 array of shape (n,)
+    t_ns: int64 array of shape (n,)
+        Sending times on the run's clock, ascending.
+    Returns rtt_ns: float64 array of shape (n,)
     """
     rng = np.random.default_rng(seed)
     there_ns, lost_there = passed(profile.up, t_ns, rng)

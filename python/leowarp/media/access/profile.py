@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Result of a profile: two tables per direction of the link, and the random values from which they were made."""
+"""Result of a profile: two tables per direction of the link, and the random values from which the tables were made."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from leowarp.routes.schema import column, table_schema
 
 @dataclass(frozen=True, kw_only=True)
 class Way:
-    """One direction in the guest's format (design/interfaces.md, section 13).
+    """The tables of one direction of the link, in the guest's format (design/interfaces.md, section 13).
 
-    capacity_t_ns, rate_bps: int64 arrays of shape (n,). Values from each time on; the first time is 0. With rate 0,
-        nothing is sent.
-    channel_t_ns, delay_ns: int64 arrays of shape (m,). Values for transmissions that begin from each time on; the first
-        time is 0.
-    loss_ratio: float64 array of shape (m,). 0 to 1.
+    capacity_t_ns, rate_bps: int64 arrays of shape (n,). A rate is valid from its time until the next time; the first
+        time is 0. With rate 0, nothing is sent.
+    channel_t_ns, delay_ns: int64 arrays of shape (m,). A delay is that of packets whose transmission begins between its
+        time and the next time; the first time is 0.
+    loss_ratio: float64 array of shape (m,). Probability of loss, 0 to 1, for the same packets as `delay_ns`.
     """
 
     capacity_t_ns: NDArray[np.int64]
@@ -33,12 +33,12 @@ class Way:
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """Random values of each slot, and the outages; all times are on the run's clock.
+    """Random values of each slot, and the outages.
 
     handover_ns: int64 array of shape (n,). Length of the handover at the slot's beginning.
-    spike_ns: int64 array of shape (n,) or None. Additional delay at the slot's beginning; None: packets are held
+    spike_ns: int64 array of shape (n,) or None. Additional delay at the slot's beginning; None: handovers hold packets
         instead.
-    capacity_bps, capacity_up_bps: int64 arrays of shape (n,). Median capacity of the slot.
+    capacity_bps, capacity_up_bps: int64 arrays of shape (n,). Median capacity of the slot in each direction.
     outage_begin_ns, outage_end_ns: int64 arrays of shape (k,). Ascending and disjoint; outages may begin before the run
         and end after it.
     """
@@ -53,9 +53,9 @@ class Drawn:
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
-    """State of an access link over a run.
+    """Delay, loss and capacity of an access link over a run.
 
-    up, down: Directions from terminal to gateway, and from gateway to terminal.
+    up, down: The direction from terminal to gateway, and the direction from gateway to terminal.
     """
 
     up: Way
@@ -66,18 +66,17 @@ class Profile:
     def slot_table(self) -> pa.Table:
         """One row per slot; columns as in `SLOT_COLUMNS`.
 
-        Returns: n rows in order of time. The table is stored in the timeline's metadata, so that a run directory
-            contains the random values.
+        Returns: n rows in order of time. The timeline's metadata contains this table, so that a run directory has the
+            random values.
         """
         slots, drawn = self.slots, self.drawn
         count = len(slots.begin_ns)
-        # An outage is assigned to the nearest reconfiguration. Outages lie on both sides of a reconfiguration, so their
-        # begin alone does not identify it.
+        # An outage belongs to the nearest reconfiguration. Its beginning alone does not show which one this is, because
+        # outages lie before and after reconfigurations.
         middle_ns = (drawn.outage_begin_ns + drawn.outage_end_ns) // 2
         borders_ns = slots.begin_ns[:-1] + np.diff(slots.begin_ns) // 2
         of_slot = np.searchsorted(borders_ns, middle_ns, side="right")
-        # `lost_ns[of_slot] += ...` would be wrong, because a slot may have several outages, and an indexed sum would
-        # only keep the last.
+        # A slot may have several outages; with `lost_ns[of_slot] += ...`, numpy would only add the last of them.
         lost_ns = np.zeros(count, dtype=np.int64)
         np.add.at(lost_ns, of_slot, drawn.outage_end_ns - drawn.outage_begin_ns)
         nothing = pa.nulls(count, pa.float64())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes of an access link: each reconfiguration selects another path between its two stations."""
+"""Routes of an access link: at each reconfiguration, the two stations get another path."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from leowarp.scenario.schema import Access, Plan
 class AccessRoutes(Routes):
     """Routes of an access link.
 
-    slots: Slots from which the routes were made.
+    slots: The slots from which the routes were made.
     """
 
     slots: Slots
@@ -29,20 +29,20 @@ class AccessRoutes(Routes):
 def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> AccessRoutes:
     """The path of each slot in both directions; `path_id` counts slots from 0.
 
-    The path is station, satellite, station: terminal and gateway exist only in the timeline. At an update, both
-    directions have the same base delay; jitter, frames and queues are in the timeline.
+    A path is station, satellite, station; the routers terminal and gateway exist only in the timeline. Both directions
+    of a path have the same base delay; jitter, frames and queues are in the timeline.
 
-    Raises ScenarioError for the same reasons as `slots_of`.
+    Raises ScenarioError if terminal and gateway see no satellite in common during a slot (`slots_of`).
     access: The plan's medium.
     ephemeris: Ephemeris of the same plan, if it has a constellation.
     Returns: Two rows per update, dish to server and back; one update per slot.
     """
     stations = access.STATIONS
     slots = slots_of(plan, access, ephemeris)
-    # The slot in which the run begins started before the run.
+    # The first slot began before the run, but its path is listed at the run's time 0.
     t_ns = np.maximum(slots.begin_ns, 0)
     delay_ns = slots.base_at_ns(t_ns).tolist()
-    # One-way delay that the previous path would have had at this instant, with its satellite's present position.
+    # At each change, the delay that the previous path would have now, with its satellite at the current position.
     old_ns = slots.base_at_ns(slots.begin_ns[1:] - 1).tolist()
     values = [
         PathValues(
@@ -52,11 +52,13 @@ def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> Ac
         )
         for slot in range(len(slots.names))
     ]
-    # A list of satellites in the order of their first slots. A set would have another order in each process.
+    # Satellites are in the order in which slots first use them. The order of a set would differ from process to
+    # process.
     nodes = [*stations, *dict.fromkeys(slots.names)]
     number = {name: i for i, name in enumerate(nodes)}
     paths: list[list[Path | None]] = [[(0, number[name], 1), (1, number[name], 0)] for name in slots.names]
-    # Nodes are not compared: two consecutive slots with the same satellite are a reconfiguration, too.
+    # A reconfiguration is a route change even if both slots use the same satellite, so each slot has its own path
+    # number.
     numbers = PathNumbers.of_path_ids([[slot, slot] for slot in range(len(paths))])
     summary = _summary(slots, plan.run.duration_ns)
     warnings = [] if ephemeris is None else [*ephemeris.warnings, *_clocks(plan, access)]
@@ -67,7 +69,7 @@ def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> Ac
             t_ns=t_ns,
             paths=paths,
             numbers=numbers,
-            # Both directions of the path have the slot's values.
+            # Both directions of a path have the same values.
             values=[[value, value] for value in values],
             summary=summary,
             warnings=warnings,
@@ -84,9 +86,11 @@ def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> Ac
 
 
 def _clocks(plan: Plan, access: Access) -> list[str]:
-    """Warn if `access.clock` and the date of the constellation's satellites differ.
+    """Warn if `access.clock` is not the instant at which the constellation's epoch and `run.start` place the run's
+    start.
 
-    Returns the warning or nothing; only satellites from a file of elements have positions at real dates.
+    Returns a list with the warning, or an empty list; without a file of elements, satellites have no real positions and
+    any date is accepted.
     """
     sky = access.constellation
     if sky is None or sky.tle is None:
@@ -101,13 +105,13 @@ def _clocks(plan: Plan, access: Access) -> list[str]:
 
 
 def _summary(slots: Slots, duration_ns: int) -> dict[str, int | float]:
-    """Extremes and time-weighted mean of the one-way base delay, and the number of changes.
+    """Minimum, maximum and time-weighted mean of the one-way base delay, and the number of route changes.
 
     duration_ns: Length of the run; a base delay is weighted by its time within the run.
     Returns: `route_updates`, `route_changes`, `route_changes_shorter` (counts), `path_delay_min_ns`, `..._mean_ns`,
         `..._max_ns`.
     """
-    # The first slot began before the run, and the last one may end after it.
+    # The first slot began before the run and the last one may end after it; only the time within the run counts.
     held = np.append(np.maximum(slots.base_t_ns, 0), duration_ns).clip(max=duration_ns)
     lasts_ns = np.diff(held)
     in_run_ns = slots.base_ns[lasts_ns > 0]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slots of an access link: each slot lasts from one reconfiguration to the next and has its own path, which is random
-or follows from geometry.
+"""Slots of an access link. A slot lasts from one reconfiguration to the next and has its own path, which is sampled at
+random or follows from geometry.
 
-Starlink's scheduler is not published. With geometry, the slot uses one of the satellites that terminal and gateway both
-see above the mask from the slot's beginning to its end. The choice is random, with a probability that increases with
-the elevation above the terminal's mask, or it is the highest satellite. The same satellite may be chosen in consecutive
-slots.
+The rule by which Starlink's scheduler chooses satellites is not published. With geometry, a slot uses a satellite that
+terminal and gateway both see above the elevation mask from the slot's beginning to its end. The scheduler `weighted`
+chooses at random, with a probability proportional to the elevation above the terminal's mask; `highest` chooses the
+highest satellite. Two consecutive slots may use the same satellite.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ TERMINAL, GATEWAY, POP = range(3)
 """Stations of an access link's ephemeris, in the order of `Access.places`."""
 
 _REFRESHED_NS = 100_000_000
-"""With geometry, a delay follows its satellite in steps of this length: the range rate is far below 1 m/ns, so each
-step is under 5 us."""
+"""With geometry, delays are updated at this interval. The range rate is far below 1 m/ns, so a step of the delay is
+below 5 us."""
 
 _SAMPLED_NS = 2_500_000_000
-"""Ranges are interpolated linearly between samples at this interval; the error is below r'' dt^2 / 8 = 75 m, 0.25
-us."""
+"""Ranges are sampled at this interval and interpolated linearly; the error is below r'' dt^2 / 8 = 75 m, or 0.25 us."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Slots:
     """The slots of a run.
 
-    begin_ns: int64 array of shape (n,). Times on the run's clock, ascending; the first is at or before 0.
-    names: Name of each slot's satellite in a path.
-    base_t_ns, base_ns: int64 arrays of shape (m,). One-way delay without jitter and waiting, equal in both directions,
-        from each time on; the first time is at or before 0.
-    length_m: float64 array of shape (n,) or None. With geometry, it is the distance from terminal to satellite to
-        gateway at the slot's beginning.
-    elevation_deg: float64 array of shape (n,) or None. With geometry, it is the elevation of the satellite above the
-        terminal's horizon at the slot's beginning.
+    begin_ns: int64 array of shape (n,). Times at which the slots begin, on the run's clock, ascending; the first is at
+        or before 0.
+    names: Name of the satellite of each slot, as used in paths.
+    base_t_ns, base_ns: int64 arrays of shape (m,). One-way delay without jitter and waiting, the same in both
+        directions; each value is valid until the next time, and the first time is at or before 0.
+    length_m: float64 array of shape (n,) or None. With geometry: distance terminal to satellite to gateway at the
+        slot's beginning.
+    elevation_deg: float64 array of shape (n,) or None. With geometry: elevation of the satellite above the terminal's
+        horizon at the slot's beginning.
     """
 
     begin_ns: NDArray[np.int64]
@@ -57,10 +57,10 @@ class Slots:
     elevation_deg: NDArray[np.float64] | None = None
 
     def base_at_ns(self, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Base delay at times that are not before the first slot.
+        """Base delay, ns, at the times `t_ns`, which must not be before the first slot.
 
         t_ns: int64 array of any shape
-        Returns: int64 array of the same shape. Value of the last row at or before each time.
+        Returns: int64 array of the same shape. The value of the last row at or before each time.
         """
         return self.base_ns[np.searchsorted(self.base_t_ns, t_ns, side="right") - 1]
 
@@ -68,7 +68,8 @@ class Slots:
 def slots_of(plan: Plan, access: Access, ephemeris: Ephemeris | None = None) -> Slots:
     """The slots of a plan with an access link.
 
-    ephemeris: Ephemeris of the same plan, if it has a constellation: stations terminal, gateway, point of presence.
+    ephemeris: Ephemeris of the same plan, if it has a constellation; its stations are terminal, gateway, point of
+        presence.
     Raises ScenarioError if terminal and gateway see no satellite in common during a slot.
     """
     begin_ns = reconfigurations_ns(access, plan.run.duration_ns)
@@ -76,58 +77,61 @@ def slots_of(plan: Plan, access: Access, ephemeris: Ephemeris | None = None) -> 
         if ephemeris is None:
             raise ValueError("a plan with a constellation needs its ephemeris")
         return _by_geometry(access, ephemeris, begin_ns, plan.run.seed)
-    # The study measured the RTT; half of it is used per direction, because no public data separates the two.
+    # The study measured only RTTs. Each direction gets half of the RTT, because no public data separates the two
+    # directions.
     base_ns = _drawn_rtts_ns(access, len(begin_ns), plan.run.seed) // 2 + access.server_delay_ns
-    # Without geometry there is no real satellite: one name per slot distinguishes a path from the previous one.
+    # Without geometry there are no real satellites. Each slot has its own name, so that its path differs from the
+    # previous one.
     names = tuple(f"s-{slot}" for slot in range(len(begin_ns)))
     return Slots(begin_ns=begin_ns, names=names, base_t_ns=begin_ns, base_ns=base_ns)
 
 
 def reconfigurations_ns(access: Access, duration_ns: int) -> NDArray[np.int64]:
-    """Reconfigurations of a run, ascending, and the last one at or before time 0."""
-    # Start one period before the run's first reconfiguration, to include the slot in which the run begins.
+    """Times of the reconfigurations before the run's end, ascending, beginning with the last one at or before time
+    0."""
+    # The slot in which the run begins starts one period before the run's first reconfiguration.
     begin_ns = first_reconfiguration_ns(access) + access.period_ns * np.arange(
         -1, duration_ns // access.period_ns + 1, dtype=np.int64
     )
     begin_ns = begin_ns[begin_ns < duration_ns]
-    # A reconfiguration at exactly 0 begins the first slot: the period before it is not part of the run.
+    # If a reconfiguration is at exactly 0, the period before it is not part of the run.
     return begin_ns[1:] if len(begin_ns) > 1 and begin_ns[1] == 0 else begin_ns
 
 
 def first_reconfiguration_ns(access: Access) -> int:
-    """The first reconfiguration at or after time 0, on the run's clock.
+    """Time of the first reconfiguration at or after time 0, on the run's clock.
 
     Returns: A time from 0 to below `access.period_ns`. With the defaults (period 15 s, phase 12 s) reconfigurations are
         at seconds 12, 27, 42 and 57 of each minute, as J. Pan and others documented and as LENS' and Lagos' traces
         show.
     """
     clock = datetime.fromisoformat(access.clock)
-    # The phase is counted in seconds of the day. A period that divides neither minute nor hour therefore also has its
-    # phase at midnight.
+    # The phase is relative to midnight, in seconds of the day. A period that divides neither minute nor hour therefore
+    # begins again with this phase at each midnight.
     of_day_s = 3600 * clock.hour + 60 * clock.minute + clock.second
     of_day_ns = 1_000_000_000 * of_day_s + 1000 * clock.microsecond
     return (access.phase_ns - of_day_ns) % access.period_ns
 
 
 def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
-    """The values are uniform over all those that differ by at least a step from the previous slot's, or follow the
-    quantiles `base_rtts`.
+    """Random base round trips, ns. They have the quantiles `base_rtts`. Without quantiles, they are uniform over all
+    values that differ from the previous slot's value by at least `base_step_min_ns`.
 
     access: `base_rtt_min_ns`, `base_rtt_max_ns` (20 and 35 ms: range of the minimum RTTs in the study's figure 3) and
-        `base_step_min_ns` (3 ms, an assumption: "changes regularly").
+        `base_step_min_ns` (3 ms, an assumption: the study says "changes regularly").
     seed: ``run.seed``; the stream is `access.base`.
-    Returns: int64 array of shape (slots,). Round trips without `server_delay`.
+    Returns: int64 array of shape (slots,). Base round trips of the slots, without `server_delay`.
     """
     low, high, step = access.base_rtt_min_ns, access.base_rtt_max_ns, access.base_step_min_ns
     draws = stream(seed, "access.base").random(slots)
-    # Kept paths have their own random stream, so that another share of kept paths does not change the random numbers of
-    # changed paths.
+    # A random stream of its own decides which slots keep the previous base delay. With another `base_kept_ratio`, slots
+    # that get a new value still get the same one.
     kept = stream(seed, "access.base_kept").random(slots) < access.base_kept_ratio
     if access.base_rtts:
         of_base_ns = quantiles_ns(access.base_rtts)
         drawn_ns = np.interp(draws, np.linspace(0.0, 1.0, len(of_base_ns)), of_base_ns)
         kept[0] = False
-        # Slot in which each slot's path was chosen.
+        # For each slot, the last slot in which the base delay changed.
         changed = np.maximum.accumulate(np.where(kept, 0, np.arange(slots)))
         return np.rint(drawn_ns).astype(np.int64)[changed]
     base_ns = np.empty(slots, dtype=np.int64)
@@ -140,15 +144,15 @@ def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
             continue
         before = int(base_ns[slot - 1])
         below, above = max(before - step - low, 0), max(high - before - step, 0)
-        # One random number per slot is mapped to the allowed range on both sides of the gap. There are no rejections,
-        # so later slots keep their numbers.
+        # One random number per slot is mapped to the two allowed ranges, below and above the previous value. No values
+        # are rejected, so each slot always uses the same random number.
         place = round(draw * (below + above))
         base_ns[slot] = low + place if place < below else before + step + place - below
     return base_ns
 
 
 def _by_geometry(access: Access, ephemeris: Ephemeris, begin_ns: NDArray[np.int64], seed: int) -> Slots:
-    """One satellite per slot, and its delays.
+    """The satellite of each slot, and the base delays that follow from its ranges.
 
         base = (range to the terminal + range to the gateway) / c + fibre to the point of presence + processing + server
 
@@ -159,15 +163,15 @@ def _by_geometry(access: Access, ephemeris: Ephemeris, begin_ns: NDArray[np.int6
     fibre_s = float(stations.ground_distances_m(GATEWAY, pop_m)) * FIBRE_INDEX / SPEED_OF_LIGHT_M_PER_S
     fixed_ns = round(1e9 * fibre_s) + access.processing_delay_ns + access.server_delay_ns
     draws = stream(seed, "access.scheduler").random(len(begin_ns)).tolist()
-    # One satellite serves the whole slot, so positions are needed only at a few instants: 7 in a slot of 15 s instead
-    # of 150.
+    # A satellite serves a slot from beginning to end, so its ranges are needed only at a few instants: 7 in a slot of
+    # 15 s, instead of 150.
     samples = -(-access.period_ns // _SAMPLED_NS) + 1
     names, lengths_m, elevations_deg = [], [], []
     base_t_ns, base_ns = [], []
     for t_ns, draw in zip(begin_ns.tolist(), draws, strict=True):
         at_ns = t_ns + np.linspace(0, access.period_ns - 1, samples).astype(np.int64)
         here_m = ephemeris.positions_ecef_m(at_ns)
-        # Checking both ends of the slot is sufficient: within a pass a satellite rises once and sets once, so it is
+        # Within one pass, a satellite rises once and sets once. If it is above the mask at both ends of the slot, it is
         # above the mask in between.
         seen_deg = stations.elevations_deg(TERMINAL, EcefMetres(here_m[[0, -1]]))
         gateway_deg = stations.elevations_deg(GATEWAY, EcefMetres(here_m[[0, -1]]))
@@ -195,23 +199,24 @@ def _by_geometry(access: Access, ephemeris: Ephemeris, begin_ns: NDArray[np.int6
 
 
 def scheduled(access: Access, visible: NDArray[np.intp], seen_deg: NDArray[np.float64], draw: float) -> int:
-    """The scheduler's choice among the visible satellites; the first if several are equal.
+    """Number of the satellite that the scheduler chooses; if several have the same elevation, the first one.
 
-    visible: int array of shape (v,). Numbers of the candidates.
-    seen_deg: float64 array of shape (v,). Elevations of the candidates at the terminal, at the slot's beginning.
-    draw: Uniform random number from 0 to 1; not used by `highest`. Probabilities are proportional to the elevation
-        above the mask.
+    visible: int array of shape (v,). Numbers of the satellites among which the scheduler chooses.
+    seen_deg: float64 array of shape (v,). Elevations of these satellites at the terminal, at the slot's beginning.
+    draw: Uniform random number from 0 to 1, which `highest` does not use. With `weighted`, the probability of a
+        satellite is proportional to its elevation above the mask.
     """
     if access.scheduler == "highest":
         return int(visible[np.argmax(seen_deg)])
-    # The tolerance of 1e-9 makes a satellite exactly on the mask visible.
+    # The 1e-9 makes the sum positive even if the only visible satellite is exactly on the mask.
     shares = np.cumsum(seen_deg - access.min_elevation_deg + 1e-9)
     return int(visible[np.searchsorted(shares, draw * shares[-1], side="right")])
 
 
 def _blind(access: Access, t_ns: int, best_deg: NDArray[np.float64]) -> ScenarioError:
-    """The error for a slot without a common satellite. `best_deg` of shape (n,) is each satellite's minimum elevation
-    over both ends of the slot and both stations; the hint proposes its maximum as a mask."""
+    """The error for a slot in which terminal and gateway see no satellite in common. `best_deg` of shape (n,) is the
+    lowest elevation of each satellite, over both ends of the slot and both stations. The hint proposes the largest of
+    these values as a mask."""
     highest_deg = float(best_deg.max())
     return ScenarioError(
         f"terminal and gateway see no satellite in common through the slot that begins at {t_ns / 1e9:g} s: "

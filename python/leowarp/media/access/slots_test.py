@@ -23,7 +23,7 @@ def access_plan(duration_s: float = 60, seed: int = 1, **keys) -> Plan:
 
 
 def driven_plan(duration_s: float = 60, **keys) -> Plan:
-    """An access link over Starlink's first shell."""
+    """A plan with an access link whose satellites are those of Starlink's first shell."""
     sky = Constellation(
         pattern="delta", planes=72, satellites_per_plane=22, altitude_m=550e3, inclination_deg=53.0, phasing=39
     )
@@ -105,7 +105,7 @@ def test_by_geometry_the_delay_is_slant_ranges_fibre_and_processing():
             here_m = EcefMetres(sky.positions_ecef_m(at_ns)[satellite])
             range_m = sum(sky.stations.slant_ranges_m(station, here_m) for station in (TERMINAL, GATEWAY))
             expected_ns = 1e9 * (range_m / 299_792_458 + fibre_s) + 5_500_000
-            # Ranges are interpolated, with an error of up to 0.25 us.
+            # `slots` interpolates ranges linearly, with an error of up to 0.25 us.
             assert slots.base_at_ns(np.array([at_ns]))[0] == pytest.approx(expected_ns, abs=300)
         assert slots.elevation_deg[slot] >= 25
     assert slots.length_m.min() > 1_100_000

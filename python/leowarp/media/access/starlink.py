@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profile of a Starlink dish (`starlink`), which turns parameters, slots and a seed into the tables of both directions.
+"""Profile of a Starlink dish (`starlink`): computes the tables of both directions from parameters, slots and a seed.
 
 docs/guides/access-links.md explains the model and the source of each number.
 """
@@ -19,30 +19,30 @@ from leowarp.scenario.schema import Access
 
 
 def starlink_profile(access: Access, slots: Slots, *, seed: int, duration_ns: int) -> Profile:
-    """The state of an access link over a run.
+    """Delay, loss and capacity of an access link over a run.
 
     slots: Slots of the same plan (`slots.slots_of`).
     seed: ``run.seed``; each component has its own random stream, named ``access.*``.
-    Returns: Tables of both directions, and the random values behind them.
+    Returns: Tables of both directions, and the random values from which they were made.
 
-    Notes
-    -----
-    The order of the components does not matter, because no two components share a stream (`streams.stream`).
+    The order in which components are computed does not matter, because no two of them share a random stream
+    (`streams.stream`).
     """
     count = len(slots.begin_ns)
     handover_ns = _uniform_ns(seed, "access.handover", access.handover_min_ns, access.handover_max_ns, count)
     spike_ns = None
     held = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     if access.handover == "hold":
-        # Packets are held, not delayed: a hold alone produces the published spike of 30 to 50 ms. A hold plus an equal
-        # spike would give 70 to 90 ms (design/starlink-profile.md, "Hold, not spike").
+        # Packets are held and get no additional delay: a hold alone already produces the published spike of 30 to 50
+        # ms. With a hold and an equal spike, RTTs would rise by 70 to 90 ms (design/starlink-profile.md, "Hold, not
+        # spike").
         held = merged(slots.begin_ns, slots.begin_ns + handover_ns)
     else:
         spike_ns = _uniform_ns(seed, "access.spike", access.spike_min_ns, access.spike_max_ns, count)
     stalls = stalls_ns(access, seed=seed, duration_ns=duration_ns)
-    # Both directions use one list of outages: an outage is a loss of signal, which affects both.
+    # Both directions have the same outages, because an outage is a loss of signal.
     outage_begin_ns, outage_end_ns = outages_ns(access, slots, seed=seed, duration_ns=duration_ns)
-    # Each direction has its own random stream: changing a key of one direction does not affect the other.
+    # Each direction has its own random streams, so a key of one direction does not change the other direction.
     levels = {way: slot_levels_bps(access, way, count, seed) for way in ("up", "down")}
     drawn = Drawn(
         handover_ns=handover_ns,
@@ -73,6 +73,6 @@ def starlink_profile(access: Access, slots: Slots, *, seed: int, duration_ns: in
 
 
 def _uniform_ns(seed: int, name: str, low_ns: int, high_ns: int, count: int) -> NDArray[np.int64]:
-    """Random whole nanoseconds from low_ns to high_ns, both included, shape (count,): one per slot, from the stream
-    `name`."""
+    """One random whole number of nanoseconds per slot, from low_ns to high_ns (both included), sampled from the stream
+    `name`; shape (count,)."""
     return stream(seed, name).integers(low_ns, high_ns, count, dtype=np.int64, endpoint=True)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Published statistics, checked over half an hour and several seeds with probes over the tables."""
+"""Statistics that were published for Starlink, computed from probes over the tables, for half an hour and several
+seeds."""
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ pytestmark = pytest.mark.slow
 MINUTES = 30
 SEEDS = range(1, 7)
 FLOOD_NS = 10_000_000
-"""Interval between pings of an iputils flood, which is shorter than the time to a reply."""
+"""Interval between the pings of an iputils flood that gets replies later than this."""
 KNOWN = Schedule(period_ns=15 * SECOND_NS, phase_ns=12 * SECOND_NS)
 
 
@@ -31,8 +32,8 @@ def test_the_least_rtt_steps_by_milliseconds_at_every_reconfiguration(floods):
     description = describe(Measurement.of_round_trips(*floods[1]), schedule=KNOWN)
     steps_ms = np.abs(description.steps_ns) / 1e6
     assert len(steps_ms) >= MINUTES * 4 - 3
-    # `base_step_min` is 3 ms. The smallest jitter that occurs in a slot may be up to 1 ms above its minimum, so a
-    # measured step may be smaller than 3 ms.
+    # The smallest change of the base RTT (`base_step_min`) is 3 ms. The description measures each slot's smallest RTT,
+    # which may contain up to 1 ms of jitter, so a measured change may be smaller.
     assert steps_ms.min() > 1.5
     assert 5 < steps_ms.mean() < 9
     bases_ms = np.array([slot.base_ns for slot in description.slots]) / 1e6
@@ -62,15 +63,15 @@ def test_so_do_those_of_a_flood_that_waits_for_each_reply(profiles):
 
 def test_a_handover_puts_30_to_50_ms_on_top(profiles, floods):
     over_ms = np.concatenate([spikes_over_ms(profiles[seed], *floods[seed]) for seed in SEEDS])
-    # The longest handover is 50 ms, and jitter varies by some ms around the median. If an outage hides the beginning of
-    # a handover, only its end is visible.
+    # A handover lasts at most 50 ms, and jitter varies by some ms around its median. If an outage covers the beginning
+    # of a handover, the RTTs show only the end of the handover.
     assert 38 < np.median(over_ms) < 50
     assert np.quantile(over_ms, 0.9) < 57
     assert (over_ms > 30).mean() > 0.8
 
 
 def spikes_over_ms(profile, t_ns, rtt_ns):
-    """Largest RTT after each reconfiguration minus the median of its slot, where any reply arrived."""
+    """For each slot with replies after its reconfiguration: the largest RTT there, minus the slot's median RTT."""
     over_ms = []
     for begin_ns in profile.slots.begin_ns[1:-1]:
         spike = rtt_ns[(t_ns > begin_ns - 60_000_000) & (t_ns < begin_ns + 250_000_000)]
@@ -104,7 +105,7 @@ def test_loss_is_bursty_and_usually_short(profiles, floods):
     t_ns, rtt_ns = floods[3]
     description = describe(Measurement.of_round_trips(t_ns, rtt_ns), schedule=KNOWN)
     runs = np.array(description.loss.runs)
-    # Independent losses at this rate would have runs of 1.02 packets on average.
+    # If losses were independent at this rate, the mean length of a run of losses would be 1.02 packets.
     assert runs.mean() > 5
     assert np.median(runs) < runs.mean() / 1.5
     assert runs.max() > 30

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The timeline of an access link: hosts dish and server, with terminal and gateway between them, and one path per
-slot."""
+"""The timeline of an access link: hosts dish and server, routers terminal and gateway, and one path per slot."""
 
 from __future__ import annotations
 
@@ -20,17 +19,17 @@ from leowarp.timeline.metadata import TimelineMetadata
 from leowarp.timeline.rounding import rounded_ns
 
 TERMINAL, GATEWAY = "terminal", "gateway"
-"""The routers at the ends of the link."""
+"""Names of the routers at the two ends of the access link."""
 
 _NODES = (TERMINAL, GATEWAY, *(host_node(station) for station in Access.STATIONS))
 _TERMINAL, _GATEWAY, _DISH, _SERVER = range(4)
 
 
 def profile_of(plan: Plan, access: Access, slots: Slots) -> Profile:
-    """Profile of a plan's access link over the run, from its slots.
+    """The profile's tables for the run.
 
-    plan: The plan, which gives the seed and the duration.
-    slots: Slots of the same plan: routes and timeline must use the same ones.
+    plan: The plan with the seed and the duration.
+    slots: The slots of the plan's routes; the timeline must use these slots as well.
     """
     return starlink_profile(access, slots, seed=plan.run.seed, duration_ns=plan.run.duration_ns)
 
@@ -38,31 +37,31 @@ def profile_of(plan: Plan, access: Access, slots: Slots) -> Profile:
 def access_timeline(plan: Plan, access: Access, routes: AccessRoutes) -> pa.Table:
     """Timeline of a plan's ``[access]``; columns as in `timeline.schema`.
 
-    Metadata: `slots` and `outages`, the random values (`Profile.slot_table` and `Profile.outage_table`).
+    Metadata: `slots` and `outages` are the random values (`Profile.slot_table` and `Profile.outage_table`).
 
-    routes: Routes of the same plan, from which the slots are taken.
-    Returns: All events at 0, except `path` events and rows of the tables.
+    routes: Routes of the same plan, which contain the slots.
+    Returns: A table in which all events except `path` events and rows of the tables are at time 0.
     """
     profile = profile_of(plan, access, routes.slots)
     events = Events(_NODES)
     for node, kind in enumerate(("router", "router", "host", "host")):
         events.node(node, kind)
-    # A router separates host and queue: on a host's own interface, TCP small queues would keep packets in the socket
-    # instead (docs/concepts/links.md).
+    # The dish and the queue are on different nodes: if the queue were on the host's own interface, TCP small queues
+    # would hold packets back in the socket (docs/concepts/links.md).
     events.link_up(0, _DISH, _TERMINAL, LinkKind.ideal(plan, "wire"))
     access_link(plan, events, access, profile, (_TERMINAL, _GATEWAY))
     events.link_up(0, _SERVER, _GATEWAY, LinkKind.ideal(plan, "wire"))
     _forward(events)
     for pair, ends in enumerate(((_DISH, _SERVER), (_SERVER, _DISH))):
         events.paths(routes, pair, *ends)
-    # Slots and outages are stored in the metadata, because the tables alone do not distinguish a handover from jitter.
-    # `leowarp timeline` shows the random values.
+    # The metadata contains slots and outages, because the tables alone do not distinguish a handover from jitter.
+    # `leowarp timeline` prints these values.
     drawn = {"slots": profile.slot_table().to_pylist(), "outages": profile.outage_table().to_pylist()}
     return events.table(TimelineMetadata(warnings=[], **drawn))
 
 
 def access_link(plan: Plan, events: Events, access: Access, profile: Profile, ends: tuple[int, int]) -> None:
-    """Add a profile's link between two nodes: terminal and gateway, or their equivalents.
+    """Add the access link between two nodes, with the queues and tables of a profile.
 
     events: Builder to which the link, its queues and its tables are added.
     ends: (int, int). Nodes of the link: the terminal's end, and the other end.
@@ -75,14 +74,14 @@ def access_link(plan: Plan, events: Events, access: Access, profile: Profile, en
 
 
 def slots_of_timeline(table: pa.Table) -> list[dict[str, Any]]:
-    """Random values of each slot, as stored in the timeline of an access link; columns as in `SLOT_COLUMNS`."""
+    """Random values of each slot, from the metadata of an access link's timeline; columns as in `SLOT_COLUMNS`."""
     return TimelineMetadata.of(table.schema).slots or []
 
 
 def _link(plan: Plan, access: Access) -> LinkKind:
     """The link between terminal and gateway, whose rates, delays and losses are in tables.
 
-    `on_down` never applies: an outage is a loss ratio of 1 in the table, and the link itself stays up.
+    The link never goes down, so `on_down` has no effect: during an outage, the loss ratio in the table is 1.
     """
     return LinkKind(
         kind="gsl",
@@ -96,12 +95,12 @@ def _link(plan: Plan, access: Access) -> LinkKind:
 
 
 def _queues(events: Events, access: Access, terminal: int, gateway: int) -> None:
-    """Add the queues: a plain downlink queue has the link's own limit and needs no event."""
+    """Add the queues, except a downlink queue of kind fifo: its limit is part of the link."""
     plain = access.queue_discipline == "fifo"
     limits = (
-        # Queues are deep by default, as the study observes and LeoReplayer's authors recommend. On the downlink, 5000
-        # packets last 0.24 s at 250 Mbit/s, more than twice the queue that a handover of 50 ms causes at the highest
-        # rate. On the uplink, 500 packets are 0.4 s at 15 Mbit/s (docs/guides/access-links.md).
+        # The queues are deep by default, as the study observed and LeoReplayer's authors recommend. On the downlink,
+        # 5000 packets are 0.24 s at 250 Mbit/s; a handover of 50 ms causes less than half of this queue even at the
+        # highest rate. On the uplink, 500 packets are 0.4 s at 15 Mbit/s (docs/guides/access-links.md).
         (terminal, gateway, access.queue_up_pkts, None),
         (gateway, terminal, access.queue_pkts, access.queue_bytes),
     )
@@ -120,13 +119,13 @@ def _queues(events: Events, access: Access, terminal: int, gateway: int) -> None
 
 
 def _tables(plan: Plan, events: Events, a: int, b: int, way: Way) -> None:
-    """Capacity and channel of the direction a to b, with delays rounded as the plan specifies."""
+    """Add the tables of capacity, delay and loss for the direction a to b; delays are rounded as the plan specifies."""
     events.capacity(a, b, way.capacity_t_ns, way.rate_bps)
     events.channel(a, b, way.channel_t_ns, rounded_ns(plan, way.delay_ns), way.loss_ratio)
 
 
 def _forward(events: Events) -> None:
-    """Add the routes: packets take the only existing route, whatever the slot."""
+    """Add the forwarding entries, which never change, because all slots use the same link."""
     row = (_DISH, _TERMINAL, _GATEWAY, _SERVER)
     for there in (row, row[::-1]):
         for node, next_hop in pairwise(there):

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stations of a constellation with an access link (`[stations.access]`): the satellites that they use, and the times of
-use.
+"""Stations of a constellation with an access link (`[stations.access]`): which satellite each of them uses, and when.
 
-A dish consists of two nodes of the timeline. The dish's router is next to the host; the station's own node, which has
-the ground links, is behind the router. Between them is the profile's access link, whose tables contain capacity,
-jitter, loss and the hold of each reconfiguration. The ground link has neither rate nor queue: it adds the propagation
-delay to the slot's satellite, and the access network's own delay. A reconfiguration therefore moves the ground link,
-and does not affect packets that wait for the radio.
+A dish consists of two nodes of the timeline. The dish's router is next to the host; behind it is the station's own
+node, which has the ground links. Between router and station is the access link of the profile, whose tables contain
+capacity, jitter, loss and the hold at each reconfiguration. The ground link has neither rate nor queue; its delay is
+the propagation to the slot's satellite plus the fixed delay of the access network. A reconfiguration therefore changes
+the ground link, while packets that wait for the radio stay in the queue of the access link.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ from leowarp.scenario.schema import Access, Plan
 from leowarp.timeline.events import Events
 
 _LOOKED_AT_NS = 1_000_000_000
-"""Interval at which an obstruction map is checked within a slot: a satellite at 550 km moves by at most 0.8 deg per
-second."""
+"""Interval at which a satellite is compared with an obstruction map within a slot: at 550 km, a satellite moves by at
+most 0.8 deg in this time."""
 
 
 def dishes_of(plan: Plan, ephemeris: Ephemeris) -> tuple[Dish, ...]:
@@ -44,8 +43,8 @@ def _dish(plan: Plan, ephemeris: Ephemeris, station: int, access: Access) -> Dis
     draws = stream(_seed(plan, station), "access.scheduler").random(len(begin_ns)).tolist()
     satellites = []
     for t_ns, draw in zip(begin_ns.tolist(), draws, strict=True):
-        # Within a pass a satellite rises once and sets once. If it is above the mask at both ends, it is above the mask
-        # throughout.
+        # Within one pass, a satellite rises once and sets once. A satellite that is above the mask at both ends of the
+        # slot is therefore above the mask in between.
         ends_m = ephemeris.positions_ecef_m(np.array([t_ns, t_ns + access.period_ns - 1]))
         seen_deg = ephemeris.stations.elevations_deg(station, EcefMetres(ends_m))
         least_deg = seen_deg.min(axis=0)
@@ -64,11 +63,11 @@ def _dish(plan: Plan, ephemeris: Ephemeris, station: int, access: Access) -> Dis
 def _free_through(
     ephemeris: Ephemeris, station: int, t_ns: int, period_ns: int, above: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Those of the satellites `above` the mask that the station sees without obstruction for a whole slot; bool of
-    shape (n,)."""
+    """Satellites among those `above` the mask that the station sees without obstruction from the beginning to the end
+    of a slot; bool of shape (n,)."""
     if ephemeris.stations.skies[station] is None:
         return above
-    # A pass may go behind an obstruction and come out again, so its ends show nothing about the time in between.
+    # A satellite may pass behind an obstruction during a slot, so checking both ends is not enough.
     free = above
     for at_ns in range(t_ns, t_ns + period_ns, _LOOKED_AT_NS):
         free = ephemeris.stations.is_free(station, ephemeris.positions_ecef_m(at_ns), free)
@@ -76,13 +75,13 @@ def _free_through(
 
 
 def link_dish(plan: Plan, events: Events, dish: Dish, ends: tuple[int, int]) -> None:
-    """Add the access link of a dish, between its router and its station.
+    """Add the access link of a dish, between the dish's router and its station.
 
     events: Builder to which the link, its queues and its tables are added.
-    ends: (int, int). The first node is the router, the second the station.
+    ends: (int, int). Nodes of the router and of the station, in this order.
     """
     access = plan.dishes[plan.stations[dish.station].name]
-    # The ground link provides the base delay, which is that of the slot's satellite.
+    # The ground link already has the base delay, so the access link's base delay is 0.
     slots = Slots(
         begin_ns=dish.begin_ns, names=tuple(f"s-{slot}" for slot in range(len(dish.begin_ns))),
         base_t_ns=dish.begin_ns[:1], base_ns=np.zeros(1, dtype=np.int64),
@@ -92,7 +91,8 @@ def link_dish(plan: Plan, events: Events, dish: Dish, ends: tuple[int, int]) -> 
 
 
 def _seed(plan: Plan, station: int) -> int:
-    """A seed per dish: stream names of the profile are fixed, and two dishes must not have the same random numbers."""
+    """A separate seed for each dish: the profile's stream names are the same for all dishes, which must not share
+    random numbers."""
     return int(stream(plan.run.seed, "stations.access", station).integers(2**63 - 1))
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stations with an access link: their satellites, their clock relative to the clock of the routes, and unaffected
-parts."""
+"""Stations with an access link: their satellites, reconfigurations between route updates, and parts of the timeline
+that stay the same."""
 
 import dataclasses
 from itertools import pairwise
@@ -110,7 +110,8 @@ def test_packets_pass_the_dish_and_follow_the_routes_at_every_instant(variant: d
                 row for row in routes.table.to_pylist()
                 if (row["t_ns"], row["source"], row["destination"]) == (t_ns, *ends)
             )  # fmt: skip
-            # Delays of unchanged links date from the last instant of the links' own clock.
+            # At a reconfiguration between two delay updates, links that do not change have the delay of the last delay
+            # update.
             if t_ns % resolved.routing.link_interval_ns == 0:
                 assert sum(state.delay_ns[hop] for hop in pairwise(names)) == row["delay_ns"]
 

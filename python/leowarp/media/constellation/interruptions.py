@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links that a path uses before they are available: ground links after a handover, and lasers during pointing.
+"""Links that a path uses before they are available: ground links after a handover, and links between satellites while
+lasers are pointed.
 
-Each interruption is a time interval of one link, in both directions. With `lost`, the loss ratio is 1 for packets whose
-transmission begins in the interval. With `buffered`, the capacity is 0, so that packets wait in the link's queue within
-its limit.
-With `old` (only for ground links), the entries of the new path are installed when both of its ground links are
-available. Until then packets take the old path.
+Each interruption is a time interval of one link, in both directions. With `lost`, a packet whose transmission begins in
+the interval is lost. With `buffered`, the link's capacity is 0 in the interval, so packets wait in the link's queue, up
+to its limit. With `old` (only for ground links), nodes get the entries of the new path only when both of its ground
+links are available. Until both are available, packets take the old path.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from leowarp.timeline.events import Events, LinkKind
 class Interruption:
     """A temporary interruption of a link.
 
-    a, b: Nodes of the link, where a < b.
+    a, b: Nodes at the two ends of the link, where a < b.
     """
 
     a: int
@@ -40,11 +40,11 @@ class Interruption:
 
 
 class Interruptions:
-    """All interruptions of a run, by their effect on packets.
+    """All interruptions of a run, grouped by what happens to packets.
 
     routes: Routes of the same plan.
-    satellites: Number of satellites; stations are numbered from this number on.
-    dishes: Nodes of stations whose access links have their own handovers.
+    satellites: Number of satellites; nodes with this number or a larger one are stations.
+    dishes: Nodes of stations with an access link, whose handovers are part of that link.
     """
 
     def __init__(self, plan: Plan, routes: Routes, satellites: int, dishes: Sequence[int]) -> None:
@@ -58,14 +58,15 @@ class Interruptions:
         self._duration_ns = plan.run.duration_ns
 
     def is_buffered(self, a: int, b: int) -> bool:
-        """Whether a link's rate comes from a table, because at times nothing is sent."""
+        """Whether the link needs a table of capacity, because packets are buffered in at least one interval."""
         return (a, b) in self._buffered
 
     def delayed_ns(self, t_ns: int, path: Sequence[int], until_ns: int) -> int:
-        """Time from an update until a path's entries are installed; meanwhile packets take the old path.
+        """Time from a route update until the nodes get the entries of a path, ns; until then, packets take the old
+        path.
 
         until_ns: Time of the next update.
-        Raises ScenarioError if the next update comes before that.
+        Raises ScenarioError if the next update comes before the entries are installed.
         """
         delayed_ns = max(self._old.get((path[1], path[0], t_ns), 0), self._old.get((path[-2], path[-1], t_ns), 0))
         if delayed_ns and t_ns + delayed_ns >= until_ns:
@@ -77,10 +78,11 @@ class Interruptions:
         return delayed_ns
 
     def tell(self, events: Events, kind_of: Callable[[int], LinkKind]) -> None:
-        """Add the loss events of interruptions, after those of links and of the links' own losses.
+        """Add the loss events of interruptions; this must happen after the events of links and of the links' own
+        losses.
 
-        kind_of: Function that returns the kind of a link from its larger node; the link's own loss applies again
-            afterwards.
+        kind_of: Function that returns a link's kind, given the larger node number; the loss ratio of that kind applies
+            again after the interruption.
         """
         for one in itertools.chain(*self._lost.values()):
             for a, b in ((one.a, one.b), (one.b, one.a)):
@@ -89,7 +91,7 @@ class Interruptions:
                     events.loss(one.end_ns, a, b, kind_of(one.b).loss_ratio)
 
     def tables(self, events: Events, a: int, b: int, link: LinkKind) -> None:
-        """Capacity of both directions: the link's rate, and 0 during interruptions."""
+        """Add the capacity of both directions of a link: the link's rate, or 0 during interruptions."""
         t_ns, rate_bps = [0], [link.rate_bps]
         for one in self._buffered[a, b]:
             t_ns += [one.begin_ns, one.end_ns]
@@ -103,7 +105,7 @@ class Interruptions:
 
 
 def _by_link(interruptions: Sequence[Interruption]) -> dict[tuple[int, int], list[Interruption]]:
-    """Interruptions of each link in order of time, with adjacent ones merged."""
+    """Interruptions of each link in order of time; adjacent ones are merged."""
     found: dict[tuple[int, int], list[Interruption]] = {}
     for one in sorted(interruptions, key=lambda one: (one.a, one.b, one.begin_ns, one.end_ns)):
         mine = found.setdefault((one.a, one.b), [])
@@ -116,7 +118,8 @@ def _by_link(interruptions: Sequence[Interruption]) -> dict[tuple[int, int], lis
 
 
 def _gaps(plan: Plan, routes: Routes, satellites: int, dishes: Sequence[int]) -> list[Interruption]:
-    """Ground links that no path used before an update and some path uses after it; links of dishes are excluded."""
+    """An interruption for each ground link that some path uses after an update and no path used before it; ground links
+    of dishes are left out."""
     gap_ns, spread_ns = plan.ground.handover_gap_ns, plan.ground.handover_gap_spread_ns
     if not gap_ns:
         return []
@@ -127,7 +130,8 @@ def _gaps(plan: Plan, routes: Routes, satellites: int, dishes: Sequence[int]) ->
         for a, b in links_of(routes.paths[k]).tolist():
             if b < satellites or b in dishes or (a, b) in before:
                 continue
-            # Each link and update has its own random stream, so that other changes do not affect the random number.
+            # Each link and update has its own random stream, so that its random number does not depend on other
+            # handovers.
             drawn_ns = stream(plan.run.seed, "ground.handover_gap", k, a, b).integers(-spread_ns, spread_ns + 1)
             found.append(Interruption(a, b, t_ns, t_ns + gap_ns + int(drawn_ns)))
     return [one for one in found if one.end_ns > one.begin_ns]

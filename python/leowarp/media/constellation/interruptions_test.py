@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ground links with a gap after a handover, and lasers that need time: times, affected links, and unaffected parts."""
+"""Ground links with a gap after a handover, and links whose lasers need time: when, which links, and what stays the
+same."""
 
 from itertools import pairwise
 from typing import Any
@@ -44,7 +45,7 @@ def links(path):
 
 
 def handovers(routes):
-    """(update, ground link) for every ground link that is used after a route update but not before."""
+    """(update, ground link) for every ground link that paths use after a route update but not before it."""
     found = []
     paths = [[routes.nodes[node] for node in now[0]] for now in routes.paths]
     for (before, now), t_ns in zip(pairwise(paths), routes.t_ns.tolist()[1:], strict=True):
@@ -55,7 +56,7 @@ def handovers(routes):
 
 
 def intervals(rows, event, column, value):
-    """(link with its satellite first, begin) -> end, for the intervals in which rows have this value."""
+    """(link with its satellite first, begin) -> end, for each interval in which `column` has this value."""
     found, open_ = {}, {}
     for row in (row for row in rows if row["event"] == event):
         ends = row["a"], row["b"]
@@ -127,7 +128,8 @@ def test_gaps_are_drawn_around_their_mean_and_again_the_same():
 
 
 def new_links(plan, routes):
-    """(update, link) for used links between satellites that were out of range at the previous update."""
+    """(update, link) for each link between satellites that a path uses and that was out of range at the previous
+    update."""
     sky = ephemeris_of(plan)
     assert sky is not None
     number = {name: i for i, name in enumerate(sky.names)}
@@ -171,8 +173,8 @@ def test_an_acquisition_longer_than_an_interval_keeps_links_out_for_several():
     assert routes.paths != again.paths
 
 
-# The planes are those of tests/guest/gaps_test.py: the nearest three neighbours are within the plane or beside it, by
-# latitude.
+# The planes are those of tests/guest/gaps_test.py: depending on latitude, the nearest three neighbours of a satellite
+# are in its own plane or in others.
 FEW_PLANES = {
     "constellation.planes": 6, "constellation.satellites_per_plane": 24, "isl.terminals": 3, "isl.max_range": "6000 km",
     "ground.max_ground_range": "2500 km", "run.duration": "1200 s", "isl.acquiring": "lost",
@@ -216,8 +218,8 @@ def test_classes_of_equal_times_are_no_classes():
 
 
 def test_only_links_between_planes_are_new_over_18_planes_of_36():
-    """Satellites of a plane keep their distances, so a time for links within planes changes nothing without
-    `terminals`."""
+    """Satellites of a plane keep their distances. Without `terminals`, no link within a plane is therefore new, and an
+    acquisition time for such links has no effect."""
     lost = {"isl.acquiring": "lost"}
     both, one = plan_of(**LASER, **lost), plan_of(**lost, **{"isl.acquisition_between_planes": "7 s"})
     assert 'acquisition = "0 s"' in one.to_toml()

@@ -14,14 +14,14 @@ from leowarp.scenario.schema import Constellation
 
 
 class PlannedConstellation(PlannedMedium[Constellation]):
-    """Stations that communicate over satellites."""
+    """Stations that communicate over the satellites of a constellation."""
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
         """Shortest paths at each route update; see `constellation_routes`."""
         return constellation_routes(self.plan, _given(ephemeris), dishes=dishes_of(self.plan, _given(ephemeris)))
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
-        """Changing links and routes; see `constellation_timeline`."""
+        """Events of changing links and routes; see `constellation_timeline`."""
         return constellation_timeline(self.plan, _given(ephemeris), routes)
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:
@@ -29,7 +29,7 @@ class PlannedConstellation(PlannedMedium[Constellation]):
         return self.plan.isl, self.plan.ground
 
     def likely_rate_bps(self) -> float | None:
-        """Lowest rate among the constellation's links and the downlink capacities of its dishes."""
+        """Lowest of the links' rates and of the dishes' downlink capacities."""
         dishes_bps = [
             dish.schedule_median_bps if dish.capacity_bps is None else dish.capacity_bps
             for dish in self.plan.dishes.values()
@@ -38,12 +38,13 @@ class PlannedConstellation(PlannedMedium[Constellation]):
         return min([*dishes_bps, *([] if links_bps is None else [links_bps])], default=None)
 
     def likely_hops(self) -> int:
-        # examples/madrid-tokyo.toml has 6 or 7; one more is used, because underestimating the cost is worse.
+        # The paths of examples/madrid-tokyo.toml have 6 or 7 links; the estimate is higher, because underestimating the
+        # cost is worse.
         return 8
 
 
 def _given(ephemeris: Ephemeris | None) -> Ephemeris:
-    """The ephemeris, which may only be missing in a plan without a constellation."""
+    """The ephemeris; raises if it is None, which is allowed only in a plan without a constellation."""
     if ephemeris is None:
         raise ValueError("a plan with a constellation needs its ephemeris")
     return ephemeris

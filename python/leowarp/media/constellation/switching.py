@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times at which the nodes of a new path install their entries, if they switch one by one (``routing.update =
-"staggered"``).
+"""Times at which the nodes of a new path get their forwarding entries, if they switch one after another
+(``routing.update = "staggered"``).
 
-First come the nodes of the forward path, each after the previous one is done, then those of the return path. A node
-with an unchanged entry takes the same time, because the installer of routes does not know that the entry is unchanged.
-The study's emulator calls one ``podman exec ... ip route replace`` after the other, forward entries first (main.go at
+The nodes of the forward path come first, each after the previous node has switched, then the nodes of the return path.
+A node whose entry does not change takes the same time, because the program that installs routes writes every entry. The
+study's emulator likewise calls one ``podman exec ... ip route replace`` after another, forward path first (main.go at
 34e333e).
 """
 
@@ -30,13 +30,14 @@ class Switching:
         self._done_ns = 0
 
     def after_ns(self, update: int, pair: int, path: Path, *, is_way_back: bool) -> Sequence[int]:
-        """Delay in ns after the update at which each node of a path has its entry; one value per node except the last.
+        """Delay in ns, after the route update, at which each node of a path gets its entry; one value per node except
+        the last node.
 
-        update, pair: Indices of the route update and of the pair. A return path must be requested after its forward
-            path, and starts when that is done.
+        update, pair: Indices of the route update and of the pair. For each update and pair, call this method for the
+            forward path first: the return path starts when the forward path is done.
         """
         nodes = len(path) - 1
-        # Initial routes exist when the run begins.
+        # At update 0 there is no delay, because the initial routes exist when the run begins.
         if update == 0 or self._routing.update == "atomic":
             return [0] * nodes
         draw = stream(self._seed, "routing.update", update, pair)
@@ -52,11 +53,12 @@ class Switching:
         return [int(value) for value in after_ns]
 
     def check(self, at_ns: int, after_ns: Sequence[int], until_ns: int) -> None:
-        """Reject entries that would be installed after the next change.
+        """Reject entries that nodes would get only after the next change.
 
         at_ns: Time of the update.
         after_ns: Delays, as returned by the method `after_ns`.
-        until_ns: Time of the next update, or of the removal of links that this update abandons.
+        until_ns: Time of the next update, or the earlier time at which links that this update no longer uses are
+            removed.
         Raises ScenarioError if an entry is too late.
         """
         last_ns = max(after_ns, default=0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that switch one by one: order, times, and the fate of packets meanwhile."""
+"""Nodes that switch one after another: in which order, when, and what happens to packets meanwhile."""
 
 import itertools
 from typing import Any
@@ -80,7 +80,7 @@ def test_entries_come_one_by_one_and_in_the_end_lead_over_the_new_path():
     assert {t_ns // (30 * S) for t_ns in instants} == {1, 2}
     assert len({t_ns % (30 * S) for t_ns in instants}) > 5
     assert max(t_ns % (30 * S) for t_ns in instants) <= 1300 * MS
-    # All other events are the same as if all nodes switched at once.
+    # Events other than `route` are the same as if all nodes switched at once.
     assert [row for row in staggered if row["event"] != "route"] == [row for row in atomic if row["event"] != "route"]
     state = Replay(by_path=False)
     for row in staggered:
@@ -97,12 +97,12 @@ def test_a_timeline_says_for_how_long_entries_contradict_each_other():
         return unsettled(constellation_timeline(plan, sky, routes_of(plan, sky)))
 
     assert times() == {"circle_ns": 0, "no_entry_ns": 0}
-    # The last node to switch is the one to which all other nodes already send.
+    # If nodes switch from the destination on, each node that switches sends to nodes that have already switched.
     last_first = times(update="staggered", update_order="destination-first")
     assert last_first == {"circle_ns": 0, "no_entry_ns": 0}
     first_first = times(update="staggered", update_order="source-first")
     assert sum(first_first.values()) > 0
-    # Each pair waits as long as its own nodes take, and no longer.
+    # A pair has no complete path for at most the time that its own nodes need to switch.
     assert sum(first_first.values()) <= 2 * 2 * 1400 * MS
     assert times(update="staggered", update_delay="10 ms")["no_entry_ns"] * 10 == first_first["no_entry_ns"]
 
@@ -111,7 +111,7 @@ def test_nodes_that_need_longer_than_the_links_live_are_refused():
     with pytest.raises(ScenarioError, match=r"nodes of the route update at 30 s need .* to switch") as caught:
         made(update="staggered", update_delay="5 s")
     assert "routing.update_delay" in str(caught.value.hint)
-    # Links that are removed after 5 s leave less time.
+    # With ARP, links are removed 5 s after an update, which leaves less time.
     made(update="staggered", update_delay="500 ms")
     with pytest.raises(ScenarioError, match="comes 5 s after it"):
         made(update="staggered", update_delay="500 ms", example="madrid-tokyo-emulator")

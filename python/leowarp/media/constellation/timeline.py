@@ -1,25 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """The timeline of a constellation: changing links and routes.
 
-The rules for the existence of links are as follows. A link is created when a path first uses it (``instantiate =
-"all"``: when its rule first includes it at a route update). The following keys determine its end:
+The following rules say when a link exists. A link is created when a path first uses it; with ``instantiate = "all"``,
+when the key `rule` first includes it at a route update. Other keys say when a link ends:
 
-- ``drain``, ``source``: the link exists to the end of the run, so that packets in flight arrive by the old routes,
-  which are kept by nodes that the new path does not touch. The link's delay follows the satellites while a path uses it
-  and for one more route interval. The delay then stays constant until the link is used again, because the link carries
-  no packets.
+- ``drain``, ``source``: the link exists until the end of the run, so that packets in flight still arrive over the old
+  path. Nodes that are not on the new path keep their entries for the old path. The link's delay follows the satellites
+  while a path uses the link, and for one route interval after that. Then the delay is constant until a path uses the
+  link again, because no packets are left on it.
 - ``drop``: the link goes down at the route update after which no path uses it, and loses its packets.
-- ``neighbours = "arp"``: the link goes down 5 s after its last use and is a new link when it is used again, so that
-  neighbours are resolved again. The study's emulator also removes links after a sleep of 5 s.
-- ``leaving_links = "strict"``: a link also goes down at the L2 instant at which it is out of its rule's range.
-- ``routing.update = "staggered"``: nodes get their entries one after the other (`switching`). Links come up and delays
-  are set before the first node switches. Meanwhile a packet may meet a node without an entry, or a routing loop.
-- ``instantiate = "all"``: all links of their rule are up, in use or not. A link that leaves the rule and that no path
-  uses goes down at the route update after next (drain, source) or at once (drop).
+- ``neighbours = "arp"``: the link goes down 5 s after its last use. If a path uses it later, it is a new link, whose
+  neighbours must be resolved. The study's emulator also waits 5 s before it removes a link.
+- ``leaving_links = "strict"``: a link goes down at the first delay update at which it is out of range.
+- ``routing.update = "staggered"``: nodes get their entries one after another (`switching`). All links are up and have
+  their delays before the first node switches. Until the last node has switched, a packet may meet a node without an
+  entry, or a routing loop.
+- ``instantiate = "all"``: all links that the rule includes are up, whether or not a path uses them. A link that is out
+  of range and that no path uses goes down at the second route update after that (drain, source) or at once (drop).
 
-Delays are set when a link comes into use and at the L2 instants 0, ``routing.link_interval``, ...; an unchanged delay
-is not an event. A rule `range` with ``instantiate = "all"`` is costly: 648 satellites within 3000 km have some 6,000
-links at a time, each with a pair of network interfaces in the guest.
+The delay of a link is set when a path begins to use the link, and at the delay updates 0, ``routing.link_interval``,
+...; a delay that has not changed gives no event. The rule `range` with ``instantiate = "all"`` is costly: 648
+satellites within 3000 km have some 6,000 links at a time, and each link is a pair of network interfaces in the guest.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from leowarp.timeline.forwarding import Forwarding
 from leowarp.timeline.metadata import TimelineMetadata
 
 TEARDOWN_AFTER_NS = 5_000_000_000
-"""The study's emulator removes a link 5 s after the route update that abandons it (satellite_tcp_emulator,
+"""The study's emulator removes a link 5 s after the route update from which on no path uses it (satellite_tcp_emulator,
 main.go: ``time.Sleep(5 * time.Second)``)."""
 
 Codes = NDArray[np.int64]
@@ -62,10 +63,10 @@ def constellation_timeline(plan: Plan, ephemeris: Ephemeris, routes: Routes) -> 
 
 
 class _Builder:
-    """The timeline under construction, one route update after the other.
+    """The timeline under construction; route updates are added one after another.
 
-    Links are represented by codes (`Codes`), sorted, so that numpy compares whole sets: with every link instantiated
-    there are thousands at a time.
+    Links are represented by sorted codes (`Codes`), so that numpy can compare sets of links: with ``instantiate =
+    "all"``, thousands of links are up at a time.
     """
 
     def __init__(self, plan: Plan, ephemeris: Ephemeris, routes: Routes) -> None:
@@ -85,15 +86,15 @@ class _Builder:
         self._switching = Switching(plan)
         self._interruptions = Interruptions(plan, routes, self._satellites, list(self._dishes))
         self._forwarding = Forwarding(self._events, self._host_of, by_path=plan.routing.in_flight == "source")
-        # With `drop`, a link already goes down at the update itself, so no removal 5 s later is needed.
+        # With `drop`, a link already goes down at the route update itself, so it need not be removed 5 s later.
         self._torn_down_later = plan.network.neighbours == "arp" and plan.routing.in_flight != "drop"
-        # The study's emulator removes the interfaces of an abandoned link together with their packets.
+        # The study's emulator removes the interfaces of a link that is no longer used, and the packets on it are lost.
         on_down = "drop" if plan.routing.in_flight == "drop" or plan.network.neighbours == "arp" else "drain"
         self._isl = LinkKind.shaped(plan, "isl", plan.isl, on_down)
         ideal = LinkKind.ideal(plan, "gsl", on_down, plan.ground.overhead_bytes)
         shaped = LinkKind.shaped(plan, "gsl", plan.ground, on_down)
         between_satellites = plan.network.endpoints == "satellites"
-        # A dish has its capacity in the tables of its access link.
+        # A dish has its capacity in the tables of its access link, so its ground links have no rate.
         self._gsl = [
             ideal if between_satellites or not station.shaped or station.name in plan.dishes else shaped
             for station in plan.stations
@@ -103,10 +104,11 @@ class _Builder:
         self._delays = _Delays()
 
     def build(self) -> pa.Table:
-        """All events, in the order required within a route update.
+        """The timeline with all events.
 
-        Due removals come first, then links come up, then delays, routes, and finally abandoned links. `Events` sorts by
-        rank within an instant, but only this order gives the correct state of links and previous delays here.
+        Within a route update, this order is needed: removals that are due, links that come up, delays, routes, links
+        that go down. `Events` sorts events of the same instant later, but only in this order are the state of links and
+        the previous delays correct here.
         """
         routes, plan = self._routes, self._plan
         self._build_nodes()
@@ -116,33 +118,35 @@ class _Builder:
         for k, (t_ns, end_ns) in enumerate(zip(routes.t_ns.tolist(), until_ns.tolist(), strict=True)):
             before, needed = needed, self._needed(k)
             fresh, live = live, np.union1d(before, needed)
-            # Removals come before new links: a link whose 5 s have passed is a new link, even if this update needs it
-            # again.
+            # Removals come before new links. A link whose 5 s have passed becomes a new link, even if this update uses
+            # it again.
             self._tear_down(t_ns, needed)
             for code in needed.tolist():
                 if code not in self._up:
                     self._take_up(t_ns, code)
-            # Between L2 instants, delays are constant; only a link that comes into use needs one.
+            # Delays change only at delay updates; at any other route update, only a link that comes into use needs a
+            # delay.
             refreshed = live if t_ns % plan.routing.link_interval_ns == 0 else np.setdiff1d(live, fresh)
             self._set_delays(t_ns, refreshed)
             self._follow(k, t_ns, end_ns)
-            # Links go down after the routes have changed: no entry leads over such a link any more.
+            # Links go down after the routes have changed, when no entry uses them any more.
             self._abandon(t_ns, needed, before)
             self._between_updates(clock_ns[(clock_ns > t_ns) & (clock_ns < end_ns)], t_ns, end_ns, live)
-        # A removal that is due before the end belongs to the run; a later one never happens.
+        # Removals that are due before the end of the run are added; later ones are not.
         self._tear_down(plan.run.duration_ns, np.empty(0, dtype=np.int64))
         self._interruptions.tell(self._events, self._kind)
         self._make_room_for_flying()
         return self._events.table(TimelineMetadata(warnings=[]))
 
     def _build_nodes(self) -> None:
-        """Nodes at 0, wires of the hosts, constant entries, and `path` events.
+        """Add the nodes at time 0, the wires of the hosts, entries that never change, and `path` events.
 
-        Without "all", only satellites on some path have nodes, because each node is a network namespace in the guest.
+        Without ``instantiate = "all"``, only satellites on some path are added, because each node is a network
+        namespace in the guest.
         """
         plan, routes = self._plan, self._routes
         if plan.network.instantiate == "all":
-            # Links of the rule may later lead to any satellite, and all nodes exist from 0 on.
+            # All nodes exist from time 0, because a link that comes up later may lead to any satellite.
             satellites = list(range(self._satellites))
         else:
             used = {node for now in routes.paths for path in now if path is not None for node in path[1:-1]}
@@ -164,12 +168,12 @@ class _Builder:
             self._events.paths(routes, i, self._host_of[source], self._host_of[destination])
 
     def _follow(self, k: int, t_ns: int, end_ns: int) -> None:
-        """Process the paths of a route update: each pair uses its path from now on, or as its nodes switch."""
+        """Add the paths of a route update: the nodes switch to them at once or one after another."""
         routes = self._routes
-        # The last update is followed by the end of the run, which may come before the last switch of a node.
+        # After the last update, a node may switch even after the end of the run.
         until_ns = end_ns if k + 1 < len(routes.t_ns) else sys.maxsize
         if self._torn_down_later:
-            # A link that this update abandons may be removed before the next update.
+            # A link that this update no longer uses may be removed before the next update.
             until_ns = min(until_ns, t_ns + TEARDOWN_AFTER_NS)
         for i, (pair, path) in enumerate(zip(routes.pairs, routes.paths[k], strict=True)):
             after_ns = None
@@ -181,14 +185,15 @@ class _Builder:
             self._forwarding.follow(t_ns, pair, path, routes.numbers.path_ids[k][i], after_ns)
 
     def _needed(self, k: int) -> Codes:
-        """Links that are up because of route update k: used links, and with "all" those of the rule."""
+        """Links that must be up from route update k on: those on paths and, with ``instantiate = "all"``, those that
+        the rule includes."""
         links = links_of(self._routes.paths[k])
         if self._routes.isl is not None:
             links = np.concatenate([links, self._routes.isl[k]])
         return np.unique(links[:, 0] * self._nodes + links[:, 1])
 
     def _between_updates(self, clock_ns: NDArray[np.int64], t_ns: int, end_ns: int, live: Codes) -> None:
-        """Process L2 instants and links that leave, until the next route update."""
+        """Add delays at the delay updates until the next route update, and take down links that leave their range."""
         leaving: dict[int, list[Leaving]] = {}
         if self._plan.routing.leaving_links == "strict":
             for left in self._routes.leavings:
@@ -203,17 +208,17 @@ class _Builder:
             self._set_delays(at_ns, live)
 
     def _abandon(self, t_ns: int, needed: Codes, before: Codes) -> None:
-        """Decide the fate of links that no path uses after a route update."""
+        """Take down, or mark for removal, the links that no path uses after a route update."""
         if self._plan.routing.in_flight == "drop":
             kept = needed
         elif self._torn_down_later:
             for code in sorted(self._up.difference(needed.tolist())):
-                # The time is not overwritten, because the 5 s start at the first update at which a link is unused.
-                # Later updates do not delay their end.
+                # The 5 s begin at the first update at which no path uses the link, so an existing time is not
+                # overwritten.
                 self._teardown_ns.setdefault(code, t_ns + TEARDOWN_AFTER_NS)
             return
         elif self._routes.isl is not None:
-            # A link stays one update longer than its rule includes it, for packets in flight.
+            # A link stays up for one more update after it leaves the rule's range, for packets in flight.
             kept = np.union1d(needed, before)
         else:
             return
@@ -222,8 +227,8 @@ class _Builder:
             self._take_down(t_ns, code)
 
     def _tear_down(self, until_ns: int, needed: Codes) -> None:
-        """Take down links whose removal is due before an instant. Links that are needed at that instant are spared if
-        their removal is not due yet."""
+        """Take down links that are due for removal before `until_ns`. A link in `needed` whose removal is not due yet
+        is removed from the list."""
         for code in [code for code, at_ns in self._teardown_ns.items() if at_ns < until_ns]:
             at_ns = self._teardown_ns.pop(code)
             if code in self._up:
@@ -233,10 +238,10 @@ class _Builder:
             self._teardown_ns.pop(code, None)
 
     def _take_up(self, t_ns: int, code: int) -> None:
-        """Bring the link up, without a delay until one is set."""
+        """Add the event by which a link comes up; the link has no delay yet."""
         a, b = divmod(code, self._nodes)
         self._up.add(code)
-        # The guest creates a new link without a delay, so an unchanged delay must be sent too.
+        # In the guest a new link has no delay, so its delay must be set even if it is the same as before.
         self._delays.forget(code)
         link = self._kind(b)
         if self._interruptions.is_buffered(a, b):
@@ -246,35 +251,35 @@ class _Builder:
             self._events.link_up(t_ns, a, b, link)
 
     def _take_down(self, t_ns: int, code: int) -> None:
-        """Take the link down; the link's kind (`on_down`) determines the fate of its packets."""
+        """Add the event by which a link goes down; the link's kind (`on_down`) says whether its packets are lost."""
         a, b = divmod(code, self._nodes)
         self._up.discard(code)
         self._events.link_down(t_ns, a, b, self._kind(b))
 
     def _kind(self, b: int) -> LinkKind:
-        """Kind of a link, from its larger end. Satellites are numbered before stations, so this end shows to which
-        station the link belongs, if any."""
+        """Kind of a link, given its end with the larger number. Stations have larger numbers than satellites, so for a
+        ground link this end is the station."""
         return self._gsl[b - self._satellites] if b >= self._satellites else self._isl
 
     def _set_delays(self, t_ns: int, links: Codes) -> None:
-        """Delay events of links that are up and whose delay has changed."""
+        """Add delay events for the links in `links` whose delay has changed."""
         if not len(links):
             return
         a, b = np.divmod(links, self._nodes)
         length_m = lengths_m(node_positions_m(self._ephemeris, t_ns), np.column_stack([a, b]))
         delay_ns = delays_ns(self._plan, length_m, b >= self._satellites) + self._fixed_ns[b]
         changed = self._delays.changed(links, delay_ns)
-        # `live` may contain links that `drop` has just taken down. They get a delay when they come up again.
+        # With `drop`, `live` may contain links that have just gone down. Their delay is set when they come up again.
         if len(self._up) < len(links) or not self._up.issuperset(links.tolist()):
             changed &= np.array([code in self._up for code in links.tolist()])
         self._delays.set(links[changed], delay_ns[changed])
         self._events.delays(t_ns, a[changed], b[changed], delay_ns[changed])
 
     def _make_room_for_flying(self) -> None:
-        """Raise netem's limits by the packets in flight at each link's longest delay in the run.
+        """Raise netem's limits by the number of packets in flight at the longest delay that each link has in the run.
 
-        Every link is passed; its kind decides whether its limit counts packets in flight
-        (`LinkKind.limit_with_flying_pkts`).
+        Only limits that count packets in flight are raised (`LinkKind.limit_with_flying_pkts`); the kind of the link
+        decides this.
         """
         if self._isl.limit_counts_flying:
             longest = self._delays.longest_ns()
@@ -282,7 +287,7 @@ class _Builder:
 
 
 class _Delays:
-    """Present delay of each link, and its longest delay so far."""
+    """Current delay and longest delay of each link."""
 
     def __init__(self) -> None:
         self._codes = np.empty(0, dtype=np.int64)
@@ -290,28 +295,28 @@ class _Delays:
         self._longest_ns = np.empty(0, dtype=np.int64)
 
     def changed(self, codes: Codes, delay_ns: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Flags, shape (m,), of links whose delay differs from the last one sent (or that have none so far)."""
+        """Flags, shape (m,): whether each link's delay differs from the value that was last set, or was never set."""
         self._make_known(codes)
         return self._now_ns[np.searchsorted(self._codes, codes)] != delay_ns
 
     def set(self, codes: Codes, delay_ns: NDArray[np.int64]) -> None:
-        """Store the last delays sent, for the links passed to `changed`."""
+        """Store delays that were set, for links that were passed to `changed` before."""
         at = np.searchsorted(self._codes, codes)
         self._now_ns[at] = delay_ns
         self._longest_ns[at] = np.maximum(self._longest_ns[at], delay_ns)
 
     def forget(self, code: int) -> None:
-        """Forget the delay of a link, because a link that comes up has no delay until one is set."""
+        """Delete the current delay of a link that comes up, because the guest has none for it."""
         at = np.searchsorted(self._codes, code)
         if at < len(self._codes) and self._codes[at] == code:
             self._now_ns[at] = _UNSET
 
     def longest_ns(self) -> dict[int, int]:
-        """Longest delay so far of each link that ever had one, by code."""
+        """Longest delay of each link that ever had a delay, by code."""
         return dict(zip(self._codes.tolist(), self._longest_ns.tolist(), strict=True))
 
     def _make_known(self, codes: Codes) -> None:
-        """Insert new links without a delay; the codes stay sorted, so that `searchsorted` finds them."""
+        """Insert links that are not in the list yet, without a delay; the codes stay sorted for `searchsorted`."""
         new = np.setdiff1d(codes, self._codes)
         if len(new):
             at = np.searchsorted(self._codes, new)

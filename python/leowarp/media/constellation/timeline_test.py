@@ -19,7 +19,7 @@ from leowarp.timeline import Replay, replayed
 from support.plans import S, plan, shell, star
 
 NARROW = Ground(max_ground_range_m=700e3)
-"""With this constellation, Madrid or Tokyo sometimes sees no satellite."""
+"""With this ground range, Madrid or Tokyo sometimes sees no satellite."""
 
 RANK = {"node": 0, "link": 1, "rate": 2, "delay": 3, "loss": 4, "route": 5, "path": 6}
 
@@ -43,7 +43,7 @@ def rows(table: pa.Table, event: str, **where: object) -> list[dict]:
 
 
 def check_everything(resolved: Plan, ways: Routes, table: pa.Table) -> None:
-    """Check the conditions for every timeline of a constellation, at every instant with an event."""
+    """Check, at every instant with an event, the conditions that every timeline of a constellation meets."""
     events = table.to_pylist()
     order = [(e["t_ns"], 7 if e["event"] == "link" and not e["up"] else RANK[e["event"]]) for e in events]
     assert order == sorted(order)
@@ -81,7 +81,8 @@ def check_everything(resolved: Plan, ways: Routes, table: pa.Table) -> None:
             if row["path"] is not None and (resolved.routing.leaving_links == "keep" or t_ns == update):
                 assert walked == [f"host:{source}", *row["path"], f"host:{destination}"]
                 assert tuple(row["path"]) == of_pair[row["path_id"]]
-            # Between two refreshes of the delays (L2), delays lag behind the geometry of a route update.
+            # At a route update that is no delay update, delays are those of the last delay update, not those of the
+            # current positions.
             refreshed = t_ns % resolved.routing.link_interval_ns == 0
             if walked is not None and t_ns == update and row["path"] is not None and refreshed:
                 hops = list(pairwise(row["path"]))
@@ -198,7 +199,7 @@ def test_any_constellation_gives_a_consistent_timeline(resolved: Plan) -> None:
     try:
         ways, table = made(resolved)
     except ScenarioError as error:
-        # Sparse patterns may leave two stations without any path; this is the only reason for refusal.
+        # Only one error is allowed: in a sparse pattern, two stations may have no path.
         if "no path" in str(error) or "sees no satellite" in str(error):
             return
         raise
@@ -323,7 +324,8 @@ def test_all_makes_every_satellite_and_every_link_of_the_rule() -> None:
     _, table = made(plan(shell(), duration_s=60, isl=Isl(rule="plus-grid"), network=Network(instantiate="all")))
     assert len(rows(table, "node", kind="satellite")) == 1584
     assert len(rows(table, "link", kind="isl", t_ns=0)) == 2 * 1584
-    # Links within a plane keep their length. Links between planes change at each of 4 link instants, in each direction.
+    # Links within a plane have a constant length. Links between planes get a new delay at each of 4 delay updates, in
+    # each direction.
     isl = [row for row in rows(table, "delay") if row["a"].startswith("s-") and row["b"].startswith("s-")]
     assert len(isl) == 2 * 1584 + 4 * 2 * 1584
 

@@ -3,17 +3,4 @@
 
 from leowarp.media.mobile.parameters import described, fading_of, harq_of, realisation_of, rows_of, warnings_about
 from leowarp.media.mobile.planned import PlannedMobile
-from leowarp.media.mobile.timeline import GATEWAY, SATELLITE, TERMINAL
-
-__all__ = [
-    "GATEWAY",
-    "SATELLITE",
-    "TERMINAL",
-    "PlannedMobile",
-    "described",
-    "fading_of",
-    "harq_of",
-    "realisation_of",
-    "rows_of",
-    "warnings_about",
-]
+from leowarp.media.mobile.timeline import SATELLITE, TERMINAL

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan's mobile channel for the channel model: its parameters, derived values, and warnings."""
+"""Parameters of the channel model that follow from a plan's ``[mobile]``, and warnings about them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from leowarp.timeline.metadata import CodewordSummary
 
 
 def fading_of(mobile: Mobile) -> LandMobile | None:
-    """Parameters of the channel; None: there is no fading.
+    """Parameters of the fading; None if the plan has no fading.
 
-    Lengths that the plan omits are None here, too, and come from the environment's table (`LandMobile.model`).
+    Lengths that the plan does not give are None in the result as well; the environment's table then gives them
+    (`LandMobile.model`).
     """
     if not mobile.fading:
         return None
@@ -32,9 +33,9 @@ def fading_of(mobile: Mobile) -> LandMobile | None:
 
 
 def harq_of(mobile: Mobile) -> Harq:
-    """The link layer's parameters.
+    """Parameters of the link layer with hybrid ARQ.
 
-    design/lms-harq.md gives the reason for each default, and the influence of the value.
+    design/lms-harq.md explains each default, and how much the results depend on it.
     """
     return Harq(
         kind=mobile.harq,
@@ -56,28 +57,28 @@ def harq_of(mobile: Mobile) -> Harq:
 
 
 def realisation_of(plan: Plan, mobile: Mobile) -> Realisation:
-    """Power, codewords and their fates on the last hop, over the whole run; equal plans give equal results.
+    """Received power, codewords and their outcome on the last hop, over the whole run; equal plans give equal results.
 
-    A run directory does not contain the channel's series. They are recomputed from the plan when a run's channel is
-    shown (`view.series.fading_of_run`).
+    A run directory does not contain these series. To show a run's channel, they are recomputed from the plan
+    (`view.series.fading_of_run`).
     """
     return realisation(fading_of(mobile), harq_of(mobile), mobile.snr_db, plan.run.duration_ns, plan.run.seed)
 
 
 def rows_of(plan: Plan, mobile: Mobile) -> tuple[ChannelRows, Outcomes]:
-    """Effect of the last hop on packets over the whole run.
+    """Delay and loss that the last hop causes, over the whole run.
 
-    Returns rows: Delay and loss (0 or 1) in the direction from satellite to terminal.
-    Returns outcomes: Fate of all codewords of the run, with or without a packet.
+    Returns rows: Delay and loss (0 or 1) in the direction from satellite to terminal, from each time on.
+    Returns outcomes: Outcome of all codewords of the run, whether or not they carried a packet.
     """
     realised = realisation_of(plan, mobile)
     return realised.rows(), realised.outcomes
 
 
 def described(mobile: Mobile, outcomes: Outcomes) -> CodewordSummary:
-    """Fate of the codewords, in a few numbers.
+    """Summary of the codewords' outcomes.
 
-    The summary is stored in the timeline's metadata (`harq`), from which the report reads it.
+    The timeline's metadata contains this summary (`harq`), from which the report reads it.
     """
     return CodewordSummary(
         codewords=len(outcomes.lost),
@@ -89,7 +90,7 @@ def described(mobile: Mobile, outcomes: Outcomes) -> CodewordSummary:
 
 
 def warnings_about(plan: Plan, mobile: Mobile) -> list[str]:
-    """Warnings about a run over the channel."""
+    """Warnings about the channel of a run."""
     warnings = []
     packet_bytes = mobile.data_bits // 8
     if plan.network.mtu_bytes > packet_bytes:
@@ -105,10 +106,10 @@ def warnings_about(plan: Plan, mobile: Mobile) -> list[str]:
 
 
 def last_hop_of(mobile: Mobile) -> LastHop:
-    """The fading link, which replaces a ground link. Its delay is that of a packet decoded after the first
-    transmission.
+    """The fading link between satellite and terminal, which replaces a ground link. Its nominal delay is that of a
+    packet that is decoded after the first transmission.
 
-    The link takes `return_delay_ns` from the terminal. To the terminal it takes at least `first_delay_ns`, plus more
-    per retransmission.
+    From the terminal to the satellite, the delay is `return_delay_ns`. To the terminal, it is `first_delay_ns`, and
+    more with each retransmission.
     """
     return LastHop(rule=mobile.last_satellite, leaving_ns=mobile.return_delay_ns, arriving_ns=mobile.first_delay_ns)

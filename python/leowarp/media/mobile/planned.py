@@ -14,30 +14,31 @@ from leowarp.scenario.schema import Mobile
 
 
 class PlannedMobile(PlannedMedium[Mobile]):
-    """Hosts mobile and server, with terminal, satellite and gateway between them."""
+    """Hosts mobile and server, with the routers terminal, satellite and gateway between them."""
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
-        """Routes over the constellation, with the fading link instead of a ground link; without a constellation, one
+        """Routes over the constellation, in which the fading link replaces a ground link; without a constellation, one
         path per direction."""
         if ephemeris is not None:
             return constellation_routes(self.plan, ephemeris, last_hop_of(self.section))
-        # The direction to the terminal counts, with the delay of a packet decoded after the first transmission.
+        # The fading link's delay is that towards the terminal, of a packet that is decoded after the first
+        # transmission.
         last_hop, forward_ns = last_hop_of(self.section), self.section.forward_delay_ns
         delays_ns = forward_ns + last_hop.leaving_ns, forward_ns + last_hop.arriving_ns
         there = tuple(range(len(ROUTERS)))
         return fixed_routes(ROUTERS, self.section.STATIONS, (there, there[::-1]), delays_ns)
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
-        """Fading and hybrid ARQ as a table of the last hop; see `mobile_timeline`."""
+        """The timeline, with the effect of fading and hybrid ARQ as a table of the last hop; see `mobile_timeline`."""
         return mobile_timeline(self.plan, self.section, ephemeris, routes)
 
     def likely_rate_bps(self) -> float | None:
-        """Rate of first transmissions, which is an upper limit if retransmissions take capacity from them."""
+        """Rate without retransmissions; if retransmissions take capacity, this is an upper limit."""
         return self.section.rate_bps
 
     def check(self) -> None:
-        """Reject an unknown environment, or one without a required length, before a kernel is built for the plan."""
-        # The table of environments is read here, not when the plan is made.
+        """Reject an environment that is unknown or lacks a length, before a kernel is built for the plan."""
+        # The table of environments is opened here, because the plan was made without reading it.
         fading = fading_of(self.section)
         if fading is not None:
             fading.model()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes to a mobile terminal: the last satellite that each rule chooses, and delays with the channel as last hop."""
+"""Routes to a mobile terminal: the last satellite under each rule, and delays with the channel as last hop."""
 
 import dataclasses
 import itertools
@@ -26,7 +26,7 @@ STAR = Constellation(
 
 
 def driven(duration_s: float = 600, *, ground: Ground | None = None, isl: Isl | None = None, **mobile) -> Plan:
-    """Scenario that results from the preset tauran-study with `delays = "constellation"`."""
+    """The scenario that the preset tauran-study and `delays = "constellation"` describe."""
     nowhere: dict[str, Any] = {"latitude_deg": None, "longitude_deg": None, "height_m": None}
     return dataclasses.replace(
         chain(duration_s=duration_s),
@@ -102,15 +102,15 @@ def test_the_shortest_route_is_no_longer_than_that_of_any_rule():
     for rule in ("kept", "highest"):
         assert all(
             free <= bound + 0.3 for free, bound in zip(lengths_m["shortest"], lengths_m[rule], strict=True)
-        )  # 0.3 m of range correspond to 1 ns: the tie rule keeps a path within 1 ns.
+        )  # A range of 0.3 m is 1 ns of delay: by the tie rule, a path stays if it is longer by up to 1 ns.
 
 
 def test_links_by_range_find_the_route_to_another_last_satellite():
-    """The length of the current path is not a limit for the choice."""
+    """If the last satellite is another one, the next path may be longer than the current one."""
     keys = {"last_satellite": "highest", "terminal_longitude_deg": 60.0}
     plan = driven(isl=Isl(rule="range", max_range_m=4_500e3), **keys)
     _, routes = made(plan)
-    routing = Routing(interval_ns=10 * SECOND_NS, metric="delay")  # This station sees all links at each update.
+    routing = Routing(interval_ns=10 * SECOND_NS, metric="delay")  # uses all links
     _, by_delay = made(dataclasses.replace(plan, routing=routing))
     assert len(set(last_satellites(routes))) > 1
     assert [now[0] for now in routes.paths] == [now[0] for now in by_delay.paths]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The timeline of a mobile channel: hosts mobile and server, with terminal, satellite and gateway between them.
+"""The timeline of a mobile channel: hosts mobile and server, and the routers terminal, satellite and gateway.
 
-The link from satellite to terminal is the fading one. The terminal is a separate router, not the host. A host's capture
-sees a packet when the host's own link begins to send it, so time in that link's queue would be attributed to the
-application.
+The link from satellite to terminal fades. The terminal is a router between this link and the host. A host's capture
+records a packet when the host's own link begins to send it. If the host had the fading link, time in that link's queue
+would appear as time in the application.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from leowarp.timeline.metadata import TimelineMetadata
 from leowarp.timeline.rounding import rounded_ns
 
 ROUTERS = TERMINAL, SATELLITE, GATEWAY = "terminal", "satellite", "gateway"
-"""Nodes from the mobile host on; the link from satellite to terminal is the fading one."""
+"""Routers from the mobile host to the server; the link from satellite to terminal fades."""
 
 NODES = (*ROUTERS, *(host_node(station) for station in Mobile.STATIONS))
 _TERMINAL, _SATELLITE, _GATEWAY, _MOBILE, _SERVER = range(5)
@@ -35,25 +35,26 @@ _ROW = (_MOBILE, _TERMINAL, _SATELLITE, _GATEWAY, _SERVER)
 def mobile_timeline(plan: Plan, mobile: Mobile, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
     """Timeline of a plan's ``[mobile]``; columns as in `timeline.schema`.
 
-    Metadata: `harq`, the fates of all codewords of the run, with or without a packet: `codewords`, `loss_ratio`,
-    `decoded_shares` (after 0, 1, ... retransmissions), `first_bits`, `symbols_ratio`; `warnings`.
+    Metadata: `warnings`, and `harq`, the outcome of all codewords of the run, whether or not they carried a packet:
+    `codewords`, `loss_ratio`, `decoded_shares` (after 0, 1, ... retransmissions), `first_bits`, `symbols_ratio`.
 
     mobile: The plan's medium.
-    ephemeris: Ephemeris of the same plan, if it has a constellation. The delay of the link between gateway and
-        satellite is then that of the current path up to its last satellite, at each route update and each L2 instant.
+    ephemeris: Ephemeris of the same plan, if it has a constellation. With a constellation, the delay between gateway
+        and satellite follows the current path up to its last satellite. This delay is computed at each route update and
+        each delay update.
     routes: Routes of the same plan.
     Raises ScenarioError if the environment does not exist, or its table lacks a length that the plan does not set.
     """
     realised = realisation_of(plan, mobile)
     rows, outcomes = realised.rows(), realised.outcomes
-    # Resequencing is done by the link: packets behind a lost one are held until it is given up.
+    # With resequencing, the link holds packets behind an undecoded one until that one is decoded or lost.
     last_hop = replace(LinkKind.queued(plan, "gsl", mobile, "drain"), in_order=mobile.resequencing)
     events = Events(NODES)
     for node, kind in enumerate(("router", "router", "router", "host", "host")):
         events.node(node, kind)
     events.link_up(0, _MOBILE, _TERMINAL, LinkKind.ideal(plan, "wire"))
     events.link_up(0, _TERMINAL, _SATELLITE, last_hop)
-    # One link represents the whole constellation, as in the study's simulation with three nodes: its delay follows the
+    # One link represents the whole constellation, as in the study's simulation with three nodes. Its delay follows the
     # routes, and route changes do not reorder packets (docs/concepts/mobile-channel.md).
     events.link_up(0, _SATELLITE, _GATEWAY, LinkKind.ideal(plan, "isl"))
     events.link_up(0, _SERVER, _GATEWAY, LinkKind.ideal(plan, "wire"))
@@ -78,16 +79,16 @@ def mobile_timeline(plan: Plan, mobile: Mobile, ephemeris: Ephemeris | None, rou
 
 
 def _delay(plan: Plan, events: Events, t_ns: int, a: int, b: int, delay_ns: int) -> None:
-    """Set the delay of the direction a to b from an instant on, rounded as the plan specifies."""
+    """Set the delay of the direction a to b from `t_ns` on, rounded as the plan specifies."""
     one = np.array([rounded_ns(plan, delay_ns)], dtype=np.int64)
     events.delays(t_ns, np.array([a]), np.array([b]), one, both_ways=False)
 
 
 def _follow(plan: Plan, events: Events, delays: PathDelays, routes: Routes) -> None:
-    """Add paths and delays over the run; without a path, the two routers at its ends have no next hop.
+    """Add paths and delays over the run; while there is no path, the routers at its ends have no next hop.
 
-    The delay is that of the first pair's path, evaluated at each route update and each L2 instant; an event is added
-    where it changes, for both directions of the link.
+    The delay is that of the first pair's path at each route update and each delay update. Changes are added as events,
+    for both directions of the link.
     """
     ends = dict(zip(Mobile.STATIONS, ((_MOBILE, _TERMINAL), (_SERVER, _GATEWAY)), strict=True))
     for i, pair in enumerate(routes.pairs):
@@ -95,8 +96,8 @@ def _follow(plan: Plan, events: Events, delays: PathDelays, routes: Routes) -> N
         events.paths(routes, i, source, destination)
         there_is_one = True
         for t_ns, paths in zip(routes.t_ns.tolist(), routes.paths, strict=True):
-            # Only the routers at the ends lose their next hop: one link represents the whole constellation between
-            # them.
+            # Only the routers at the two ends lose their next hop, because one link represents the whole constellation
+            # between them.
             if (paths[i] is not None) != there_is_one:
                 there_is_one = not there_is_one
                 events.route(t_ns, router, destination, _SATELLITE if there_is_one else None, None)
@@ -104,7 +105,8 @@ def _follow(plan: Plan, events: Events, delays: PathDelays, routes: Routes) -> N
     until_ns = [*routes.t_ns[1:].tolist(), plan.run.duration_ns]
     now_ns = -1
     for t_ns, end_ns, paths in zip(routes.t_ns.tolist(), until_ns, routes.paths, strict=True):
-        # The first pair's path determines the delay of both directions, even if routing.reverse is "own".
+        # The first pair's path gives the delay of both directions, even if the directions have different paths
+        # (routing.reverse = "own").
         path = paths[0]
         if path is None:
             continue

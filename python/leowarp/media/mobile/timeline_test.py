@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The timeline of a mobile channel: placement of rows and delays, and effect of its keys on the model."""
+"""The timeline of a mobile channel: its links, tables and delays, and how the keys affect the channel model."""
 
 import itertools
 import json
@@ -96,7 +96,7 @@ def test_retransmissions_take_capacity_in_steps_where_they_are_asked_to(tmp_path
     assert {(row["a"], row["b"]) for row in capacity} == {("satellite", "terminal")}
     assert ("satellite", "terminal") not in {(row["a"], row["b"]) for row in of_kind(shared, "rate")}
     assert not of_kind(free, "capacity")
-    # The outcome of each packet is the same, whether or not retransmissions take capacity.
+    # Whether a packet is decoded does not depend on whether retransmissions take capacity.
     assert of_kind(free, "channel") == of_kind(shared, "channel")
     unfaded = timeline_of(plan_of(tmp_path, "fading = false\nretransmissions_take_capacity = true"))
     assert {row["rate_bps"] for row in of_kind(unfaded, "capacity")} == {40_000_000}
@@ -175,8 +175,8 @@ def test_a_table_of_the_users_reaches_the_model(tmp_path):
     plan = plan_of(tmp_path, 'environments = "mine.toml"\nenvironment = "mine"\nelevation = "10 deg"')
     assert [entry.name for entry in plan.inputs()] == ["mine.toml"]
     delays = np.array([row["delay_ns"] for row in of_kind(timeline_of(plan), "channel")])
-    # The channel has one steady state, with a diffuse part of a millionth. The transmission is sized for the median,
-    # which half of the codewords narrowly miss.
+    # The channel has only one state, whose diffuse signal is a millionth of the direct one. The first transmission is
+    # sized for the median, so half of the codewords narrowly need a retransmission.
     assert set(delays.tolist()) <= {10_000_000, 30_000_000}
 
 
@@ -192,7 +192,7 @@ def routed(folder, keys="", below="", duration="300 s"):
 
 
 def forward_of(table):
-    """Delays between gateway and satellite, by direction and time."""
+    """Delays between gateway and satellite: direction -> time -> delay."""
     delays_ns = {}
     for row in of_kind(table, "delay"):
         if {row["a"], row["b"]} == {"gateway", "satellite"}:
@@ -210,7 +210,7 @@ def test_over_a_constellation_the_delay_to_the_satellite_is_that_of_the_path_in_
         nodes_m = node_positions_m(sky, t_ns)[list(path)]
         before_last_m = [np.linalg.norm(b - a) for a, b in itertools.pairwise(nodes_m)][:-1]
         assert delay_ns == pytest.approx(sum(before_last_m) / 299_792_458 * 1e9, abs=len(path))
-    # Satellites move continuously: one event per second.
+    # Satellites move all the time, so there is an event at each delay update, once per second.
     assert list(forward["gateway", "satellite"]) == [t * SECOND for t in range(300)]
     assert min(forward["gateway", "satellite"].values()) == ways.summary["forward_delay_min_ns"]
     assert max(forward["gateway", "satellite"].values()) == ways.summary["forward_delay_max_ns"]

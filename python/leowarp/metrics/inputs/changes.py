@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Path delay over time, and the table of route changes. A row says what changed, which queues were left behind, and
-which effects followed.
+"""Path delay over time, and the table of route changes. A row of this table has the old and the new path, the queues at
+the links of both, and the effects on the flows.
 
-Delays are those in force on the links (the timeline's `delay` events and `channel` rows), not those that the route
-computation used. The two delays differ if links are updated more often than routes.
+Delays are those in force on the links (the timeline's `delay` events and `channel` rows), not the delays with which
+routes were computed. The two delays differ if links are updated more often than routes.
 
-The routes determine what is a route change, and its number (`leowarp.routes.path_numbers`).
+Route changes and their numbers come from the routes (`leowarp.routes.path_numbers`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ARROW = " > "
 
 
 def flow_pairs(flows: Sequence[Any]) -> dict[Pair, list[int]]:
-    """Flow numbers by (source, destination), from the plan's flows, both in the plan's order."""
+    """Flow numbers by (source, destination); pairs and numbers are in the order of the plan's flows."""
     pairs: dict[Pair, list[int]] = {}
     for number, flow in enumerate(flows):
         pairs.setdefault((flow.source, flow.destination), []).append(number)
@@ -45,7 +45,7 @@ def pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
     """Route updates of one ordered pair of stations, in chronological order.
 
     Returns: DataFrame with `t_ns` (int64; the update holds until the next), `path` (tuple of node names from the source
-        on; None = no path), `path_id`, and `change_id`. `change_id` is missing if the update did not change the path.
+        on; None = no path), `path_id`, and `change_id`. `change_id` is missing if the update leaves the path as it was.
         The result is cached and shared; do not modify it.
     """
     if len(tables.routes) == 0:
@@ -60,7 +60,7 @@ def _pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
     t_ns = integers(tables.routes["t_ns"].iloc[at])
     order = np.argsort(t_ns, kind="stable")
     mine = {name: tables.routes[name].array.take(at[order]) for name in ("path", "path_id", "change_id")}
-    # Paths are tuples, which can be compared and counted as a whole. Parquet returns arrays, which would be compared
+    # Paths are tuples, so that one comparison compares all nodes. Parquet returns arrays, which would be compared
     # element by element.
     paths = [None if path is None or len(path) == 0 else tuple(path) for path in mine["path"]]
     numbers = {name: mine[name].to_numpy() for name in ("path_id", "change_id")}
@@ -69,8 +69,8 @@ def _pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
 
 @functools.cache
 def _no_routes() -> pd.DataFrame:
-    """A table without routes. The table is cached, because the small runs of a study ask for it thousands of times: a
-    path that never changes needs no routes."""
+    """A table without routes. The table is cached, because a study may have thousands of small runs without routes: a
+    path that never changes has none."""
     return pd.DataFrame({"t_ns": [], "path": [], "path_id": [], "change_id": []})
 
 
@@ -80,12 +80,12 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None
     pair: (str, str). Source and destination station.
     links: Values of the tables' timeline, if the caller has them already.
     Returns: DataFrame with `t_ns` (start), `delay_ns` (nan = no path), `hops`, `path_id`. A row begins where the route
-        or a delay of the path changes. It holds until the next row, and the last row until `end_ns`.
+        or a delay of the path changes. Each row holds until the next row, and the last row until `end_ns`.
     """
     links = links or link_values(tables)
     routes = pair_routes(tables, pair)
-    # Each entry has the instants, the delays, the number of hops and the number of a path. The lists are joined only
-    # once at the end, because a run may have thousands of rows.
+    # Each entry describes one path: instants, delays at these instants, number of hops, and number of the path. The
+    # lists are joined only once at the end, because a run may have thousands of rows.
     pieces: list[tuple[np.ndarray, np.ndarray, int, int | None]] = []
     starts = [*(int(t_ns) for t_ns in routes["t_ns"]), end_ns]
     for index, row in enumerate(routes.itertuples(index=False)):
@@ -98,7 +98,7 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None
         instants = [np.array([row.t_ns], dtype="int64")]
         for a, b in taken:
             when = links.delay_instants_ns(a, b)
-            # A delay set at the instant of the route is part of the first piece.
+            # If a delay is set at the same instant as the route, the first piece already has this delay.
             low, high = np.searchsorted(when, row.t_ns, side="right"), np.searchsorted(when, until_ns, side="left")
             instants.append(when[low:high].astype("int64"))
         t_ns = np.unique(np.concatenate(instants))
@@ -118,8 +118,8 @@ def both_ways_ns(tables: Tables, pair: Pair) -> np.ndarray:
     """Instants at which the path of a pair changed in either direction, in ns: int64 array of shape (n,), sorted,
     without duplicates.
 
-    Both directions count, because a round trip uses both. A change that affects a probe or an ACK on its way back also
-        affects the flow.
+    Both directions count, because a round trip uses both directions. Packets of a flow are affected by changes in their
+    direction, and probes or ACKs by changes in the return direction.
     """
     both = (pair, (pair[1], pair[0]))
     return np.array(sorted({change.t_ns for each in both for change in path_changes(tables, each)}), dtype="int64")
@@ -129,8 +129,8 @@ def both_ways_ns(tables: Tables, pair: Pair) -> np.ndarray:
 class PathChange:
     """A route change that affects the packets of a flow.
 
-    number: Number of the change, counted from 0 for each pair. The guest gets the same number from the timeline, and
-        the trace's table `reordering` contains it.
+    number: Number of the change, counted from 0 for each pair. The timeline's events and the trace's table `reordering`
+        contain the same number.
     t_ns: Time of the change on the run's clock.
     before, after: Nodes of the path before and after the change; None: no path.
     settled_ns: Time at which the last node in either direction had its new route; equal to `t_ns` if all nodes switch
@@ -147,14 +147,15 @@ class PathChange:
 def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
     """Route changes from one station to another in chronological order, with the numbers of the routes table.
 
-    The initial path is not a change. Losing the path is a change, and so is getting a path again.
+    The path with which the run begins is not a change. The loss of a path is a change, and so is a new path after a
+    time without one.
 
     Returns: A shared list; do not modify it.
     """
     if pair not in tables.changes_of_pairs:
         routes = pair_routes(tables, pair)
         paths = list(routes["path"])
-        # The last update has no successor that ends it.
+        # After the last update there is no next one, so its period ends at the largest int64.
         until_ns = np.append(routes["t_ns"].to_numpy(dtype="int64")[1:], np.iinfo(np.int64).max)
         tables.changes_of_pairs[pair] = [
             PathChange(
@@ -172,8 +173,8 @@ def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
 
 
 def _settled_ns(tables: Tables, pair: Pair, t_ns: int, until_ns: int) -> int:
-    """Time at which the last node had its new route to a host of the pair, between this route update and the next. If
-    the update changed no node's route, the result is the time of the update itself.
+    """Time at which the last node got its new route to a host of the pair, at or after this route update (`t_ns`) and
+    before the next (`until_ns`). If the update changed no node's route, the result is the time of the update itself.
     """
     last_ns = int(t_ns)
     for station in pair:
@@ -190,8 +191,8 @@ def route_changes(
 ) -> pd.DataFrame:  # fmt: skip
     """One row per route change that affects data of a flow; columns as in `CHANGE_COLUMNS`.
 
-    Packets of all flows between two stations are counted together in time windows, whatever delayed or lost them.
-    `metrics/route_changes/causes.py` attributes each packet to a cause.
+    Packets of all flows between two stations are counted together in time windows, whatever the cause of a delay or a
+    loss. `metrics/route_changes/causes.py` attributes each packet to a cause.
 
     tables: If packets, drops, sockets or queues are missing, the columns that need them are null.
     pairs: mapping of (source, destination) to flow numbers. The result of `flow_pairs(plan.flows)`.
@@ -210,16 +211,16 @@ def route_changes(
         instants = [0, *(change.t_ns for change in changes), end_ns]
         for index, change in enumerate(changes):
             t_ns, before, after = change.t_ns, change.before, change.after
-            # `instants` begins with the run's start, before the first change, so the index is shifted by 2.
+            # `instants` begins with the run's start, which is not a change, so the next change has index + 2.
             next_ns = instants[index + 2]
             # Windows never overlap, so no retransmission is attributed to two changes.
             until_ns = min(next_ns, t_ns + attribution_ns)
             row = {"t_ns": t_ns, "source": pair[0], "destination": pair[1], "until_ns": until_ns}
-            # Both paths may use the same link (that of a mobile channel). Both paths then have the delay of this link,
-            # which already has its new value here.
+            # The old and the new path may consist of the same links, as with a mobile channel. Their delays already
+            # have their new values at the change, so the delay before the change is read 1 ns earlier.
             old, new = tables.links_of(before), tables.links_of(after)
             held_ns = t_ns - (old == new)
-            # An access link on both paths does not change, so its delay is not a part of the change.
+            # An access link on both paths stays in use, so a step of its delay is not a part of the change.
             stay = {} if old == new else dict.fromkeys(set(old) & set(new), (instants[index], next_ns))
             row |= _what_changed(
                 before, after, _base_delay_ns(tables, links, before, (held_ns, instants[index], t_ns), stay),
@@ -235,9 +236,10 @@ def _base_delay_ns(
     tables: Tables, links: LinkValues, path: tuple[str, ...] | None, span_ns: tuple[int, int, int],
     stay: Mapping[Pair, tuple[int, int]],
 ) -> int | None:  # fmt: skip
-    """Propagation delay along a path, in ns. For each link, the delay at the first of the instants is added. For a
-    channel, whose delay varies within a slot, this is the minimum from the second instant to the third. `stay` may give
-    another period for this minimum. None if there is no path."""
+    """Propagation delay along a path, in ns: the sum of its links' delays; None if there is no path. `span_ns` is
+    (instant, start, end). For a link without a channel, the delay at the instant is used. The delay of a link with a
+    channel varies within a slot, so its minimum from start to end is used. `stay` may set another start and end for a
+    link."""
     if path is None:
         return None
     at_ns, from_ns, until_ns = span_ns
@@ -266,14 +268,14 @@ def _what_changed(
         names = ("first_hop_changed", "middle_hops_changed", "last_hop_changed", "shared_hops", "is_shorter",
                  "delay_step_ns")  # fmt: skip
         return row | dict.fromkeys(names)
-    # Links are counted from the source, without the last one: two paths that share all other links count as the same
-    # path.
+    # Links are counted from the source. The last link is left out: two paths that differ only in the last link count as
+    # the same path.
     shared = 0
     while shared < min(len(before), len(after)) - 1 and before[: shared + 2] == after[: shared + 2]:
         shared += 1
     return row | {
         "first_hop_changed": before[:2] != after[:2],
-        # The first and the last satellite are left out, because the other two columns cover them.
+        # The first and the last satellite are left out, because `first_hop_changed` and `last_hop_changed` cover them.
         "middle_hops_changed": before[2:-2] != after[2:-2],
         "last_hop_changed": before[-2:] != after[-2:],
         "shared_hops": shared,
@@ -285,10 +287,10 @@ def _what_changed(
 def _left_behind(
     tables: Tables, links: LinkValues, before: tuple[str, ...] | None, after: tuple[str, ...] | None, t_ns: int
 ) -> dict[str, Any]:
-    """Queues at the change, on the links that the path leaves and on the links that it newly uses.
+    """Queues at the change, on the links that only the old path uses and on the links that only the new path uses.
 
-    With the in-flight rule `drain`, newer packets overtake those that wait at the old links. A packet can therefore be
-    late by at most the waiting time at the old links (docs/concepts/in-flight-rules.md).
+    With the in-flight rule `drain`, packets on the new path overtake packets that wait at the old links. A packet can
+    therefore be late by at most the waiting time at the old links (docs/concepts/in-flight-rules.md).
     """
     if not tables.has("links"):
         return dict.fromkeys(
@@ -309,8 +311,8 @@ def _left_behind(
 
 
 def _queue_at(tables: Tables, links: LinkValues, link: tuple[str, str], t_ns: int) -> tuple[int, int]:
-    """Number of packets that wait in a direction just before an instant, from the last sample, and the time that the
-    link needs to send them."""
+    """Packets that wait in a direction just before an instant (from the last sample), and the time in ns that the link
+    needs to send them."""
     direction = tables.direction_of(*link)
     if direction is None:
         return 0, 0
@@ -321,15 +323,16 @@ def _queue_at(tables: Tables, links: LinkValues, link: tuple[str, str], t_ns: in
     if len(samples) == 0:
         return 0, 0
     last = samples.iloc[-1]
-    # The rate before the change is used. A link without a rate needs no time. 8e9: bits per byte times ns per second.
+    # The rate before the change is used. A link without a rate limit sends them at once. 8e9: bits per byte times ns
+    # per second.
     rate_bps = float(links.rate_bps(*link, t_ns - 1))
     wait_ns = 0 if np.isnan(rate_bps) else round(int(last["queue_bytes"]) * 8e9 / rate_bps)
     return int(last["queue_pkts"]), wait_ns
 
 
 class _Consequences:
-    """The packets of some flows. The packets are sorted only once, because a run has about a hundred changes and
-    millions of packets."""
+    """Late packets, retransmissions and drops of some flows, to be counted in time windows. The packets are sorted only
+    once and not for each change, because a run has about a hundred changes and millions of packets."""
 
     def __init__(self, tables: Tables, flows: Sequence[int]) -> None:
         self._tables, self._flows = tables, flows
@@ -346,9 +349,11 @@ class _Consequences:
         self._lost = np.sort(drops["t_ns"].to_numpy(dtype="int64")[lost.to_numpy(dtype=bool)])
 
     def within(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Counts from one instant (inclusive) to another (exclusive). None: not recorded.
+        """Counts from one instant (inclusive) to another (exclusive). A count is None if the run did not record these
+        packets.
 
-        Late packets count when they arrive, retransmissions when they are sent, losses when they are dropped.
+        A late packet belongs to the window in which it arrives, a retransmission to the window in which it is sent, and
+        a lost packet to the window in which it is dropped.
         """
         row: dict[str, Any] = dict.fromkeys(
             ("late_pkts", "overtaken_pkts", "retransmissions_pkts", "spurious_retransmissions_pkts", "lost_pkts",
@@ -359,8 +364,8 @@ class _Consequences:
             again = slice(*np.searchsorted(self._again, [t_ns, until_ns]))
             row |= {
                 "late_pkts": len(self._sent[late]),
-                # Only packets sent before the change count. Other late packets in the window have another cause, for
-                # instance the previous change.
+                # Only packets sent before the change can be overtaken because of this change. Other late packets in the
+                # window have another cause, for instance the previous change.
                 "overtaken_pkts": int((self._sent[late] < t_ns).sum()),
                 "retransmissions_pkts": len(self._again[again]),
                 "spurious_retransmissions_pkts": int(self._spurious[again].sum()),
@@ -373,11 +378,11 @@ class _Consequences:
 
 
 def _growth(tables: Tables, flow: int, column: str, from_ns: int, until_ns: int) -> int:
-    """Increase of a cumulative column between two instants. Each value is taken from the last sample at or before the
-    instant."""
+    """Increase of a cumulative column of `sockets` between two instants. Each value is taken from the last sample at or
+    before the instant."""
     mine = tables.of_flow("sockets", flow)
-    # Such counters start at 0. A sample without the counter therefore counts as 0, and so does the time before the
-    # first sample.
+    # Cumulative counters of a socket start at 0. A sample without the counter therefore counts as 0. Before the first
+    # sample, the value is also 0.
     values = step_at(mine["t_ns"].to_numpy(), np.nan_to_num(floats(mine[column])), np.array([from_ns, until_ns]), 0.0)
     return int(values[1] - values[0])
 

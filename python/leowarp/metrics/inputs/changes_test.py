@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of paths that have one link in common, like those to a mobile terminal over a constellation."""
+"""Changes between paths that share one link, as the paths to a mobile terminal over a constellation do."""
 
 import dataclasses
 import itertools

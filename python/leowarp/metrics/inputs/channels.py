@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of directions from a timeline. The tables give capacity, delay and loss as functions of time, which are known
-from the start.
+"""Tables of directions from a timeline: capacity, delay and loss of a link direction as functions of time. The values
+for the whole run are computed before the run starts.
 
-Measured paths, access links and mobile channels use such tables (design/interfaces.md, section 13).
+Measured paths, access links and mobile channels have such tables (design/interfaces.md, section 13).
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class Channels:
 
 
 def split_timeline(timeline: pa.Table) -> tuple[pa.Table, Channels]:
-    """Separate the events from the rows of tables. A profile has millions of such rows, so no Python object is made for
-    each.
+    """Separate the events from the rows of tables of directions. A profile has millions of table rows, so no Python
+    object is created per row.
 
     timeline: As in `20-timeline.parquet`.
-    Returns: (pyarrow.Table, Channels). The first result has the events in their order, and the second has the tables.
-        No row is in both.
+    Returns: (pyarrow.Table, Channels). The first result has the events in their order, and the second has the tables of
+        directions.
     """
     is_capacity = pc.equal(timeline["event"], "capacity")
     is_channel = pc.equal(timeline["event"], "channel")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Large tables of several runs in memory: the oldest are released, and read again when they are next asked for.
+"""Limit the memory that large tables of several runs use: the tables that were read first are released, and read again
+when a metric next needs them.
 
-Two runs of 5.9 million packets, side by side on a page, would else take twice the memory of one.
+Without this limit, two runs of 5.9 million packets on one page would take twice the memory of one run.
 """
 
 from __future__ import annotations
@@ -10,16 +11,16 @@ import weakref
 from typing import Any
 
 FEW_ROWS = 1 << 16
-"""A table with fewer rows is always kept."""
+"""A table with fewer rows than this always stays in memory."""
 
 MOST_ROWS = 1 << 22
-"""Rows of larger tables that several runs may have in memory together, some 300 MB; one run may have more."""
+"""Limit on the rows of large tables in memory, over all runs (about 300 MB). A single run may exceed the limit."""
 
 _held: list[tuple[weakref.ref[Any], str, int]] = []
 
 
 def make_room(tables: Any, name: str, rows: int) -> None:
-    """Release large tables of other runs, the oldest first, before one is read.
+    """Before a large table is read, release large tables of other runs, in the order in which they were read.
 
     tables: Has the method `release(name)`.
     name, rows: The table that is about to be read.
@@ -33,6 +34,6 @@ def make_room(tables: Any, name: str, rows: int) -> None:
             break
         if other is not None and other is not tables:
             other.release(entry[1])
-            # `remove` would compare the runs behind equal references, value by value.
+            # `_held.remove` would compare the runs' values, so the entry is found by its identity.
             _held[:] = [each for each in _held if each is not entry]
     _held.append((weakref.ref(tables), name, rows))

@@ -2,7 +2,7 @@
 """Delay and rate of each direction of a link over time, from events or tables of the timeline.
 
 A direction's rate comes from `rate` events or from `capacity` rows, and its delay from `delay` events or from `channel`
-rows. Callers of `LinkValues` need not know which.
+rows. Callers of `LinkValues` need not know which of the two a direction has.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from leowarp.metrics.inputs.tables import Tables, floats, rows_by, rows_of_event
 
 
 def link_values(tables: Tables) -> LinkValues:
-    """Delay and rate of every direction of a run, from its timeline and its tables of directions."""
+    """Delay and rate of every link direction of a run, from its timeline and its tables of directions."""
     return LinkValues(tables.timeline, tables.channels)
 
 
 class LinkValues:
     """Delay and rate of every direction as step functions of time, from the timeline.
 
-    timeline: Events, without the rows of tables.
-    channels: Tables of directions. The tables of a run are in `tables.channels`.
+    timeline: Events of the timeline, without the rows of tables of directions.
+    channels: Tables of directions. For a run, these tables are `tables.channels`.
     """
 
     def __init__(self, timeline: pd.DataFrame, channels: Channels | None = None) -> None:
@@ -38,8 +38,8 @@ class LinkValues:
         self._rate = _steps(timeline, "rate", "rate_bps") | dict(channels.capacity_bps)
 
     def delay_ns(self, a: str, b: str, at_ns: np.ndarray | int) -> np.ndarray:
-        """Propagation delay in force from node `a` to node `b`, in ns. Before the first value it is 0, as for a new
-        link of the guest.
+        """Propagation delay in force from node `a` to node `b`, in ns. Until the first delay is set, the delay is 0, as
+        for a new link in the guest.
 
         at_ns: int64 array of any shape, or int
         Returns: float64 array of the shape of `at_ns`
@@ -48,8 +48,8 @@ class LinkValues:
         return step_at(t_ns, value, at_ns, before=0.0)
 
     def rate_bps(self, a: str, b: str, at_ns: np.ndarray | int) -> np.ndarray:
-        """Rate in force, in bit/s, with the same arguments. nan: no rate limit; a link has none before its first
-        rate."""
+        """Rate in force, in bit/s, with the arguments of `delay_ns`. nan: no rate limit, as before the first rate of a
+        link."""
         t_ns, value = self._rate.get((a, b), _NOTHING)
         return step_at(t_ns, value, at_ns, before=np.nan)
 
@@ -85,8 +85,8 @@ class LinkValues:
         """Bits that a direction can carry from each edge to the next, which is the integral of its rate. nan if it has
         no rate limit.
 
-        edges_ns: int64 array of shape (n + 1,), strictly increasing. A bin in which the direction has no rate limit at
-        some time has nan, because its capacity is then unlimited.
+        edges_ns: int64 array of shape (n + 1,), strictly increasing. A bin has nan if the direction has no rate limit
+        in a part of the bin, because the capacity is then unlimited.
         """
         edges_ns = np.asarray(edges_ns, dtype="int64")
         if len(edges_ns) < 2 or edges_ns[-1] == edges_ns[0]:
@@ -103,7 +103,7 @@ class LinkValues:
     def path_delay_ns(self, path: Sequence[str], at_ns: int) -> int:
         """Propagation delay along a whole path (names of nodes, source first) at one instant, in whole ns.
 
-        All links are evaluated at the same instant, although a packet reaches the later ones later.
+        All links are evaluated at the same instant, although a packet reaches later links later than this instant.
         """
         return int(sum(float(self.delay_ns(a, b, at_ns)) for a, b in hops(path)))
 

@@ -12,14 +12,16 @@ from leowarp.base.errors import TraceError
 def rate_in_bins(t_ns: np.ndarray, counter_bytes: np.ndarray, edges_ns: np.ndarray) -> np.ndarray:
     """Mean rate of a cumulative byte counter in each bin.
 
-    The counter is assumed to grow evenly between two samples. A bin is therefore exact if its edges are sample
-    instants. Other bins are estimated from the samples. The sum over bins always equals the bytes of the whole span.
+    The counter is assumed to grow evenly between two samples. A bin is therefore exact if both its edges are sample
+    instants. For all other bins, the rate is interpolated. The sum over all bins equals the growth of the counter from
+    the first edge to the last.
 
     t_ns: int64 array of shape (n,), strictly increasing. Sample instants.
     counter_bytes: array of shape (n,). Values of the counter at those instants.
     edges_ns: int64 array of shape (k + 1,). Bin edges, increasing, within [t_ns[0], t_ns[-1]].
     Returns: float64 array of shape (k,)
-    Raises TraceError if an edge is outside the samples. The counter is unknown there, and a guess would look like a
+    Raises TraceError if an edge is outside the samples. The counter is unknown outside of the samples, and an
+    extrapolated rate would look like a measurement.
         measurement.
     """
     t_ns = np.asarray(t_ns, dtype="int64")
@@ -36,8 +38,8 @@ def rate_in_bins(t_ns: np.ndarray, counter_bytes: np.ndarray, edges_ns: np.ndarr
 
 
 def step_at(t_ns: np.ndarray, values: np.ndarray, at_ns: np.ndarray | int, before: float) -> np.ndarray:
-    """Value of a step function at some instants. Each value holds from its instant on; before the first one, the result
-    is `before`.
+    """Value of a step function at some instants. Each value holds from its instant on; before the first instant, the
+    result is `before`.
 
     t_ns: array of shape (n,), ascending. If several values have the same instant, the last one holds.
     values: array of shape (n,)
@@ -57,7 +59,7 @@ def step_at(t_ns: np.ndarray, values: np.ndarray, at_ns: np.ndarray | int, befor
 def holding_ns(t_ns: np.ndarray, end_ns: int) -> np.ndarray:
     """Time for which each sample of a step function holds: until the next sample, and for the last one until `end_ns`.
 
-    This time is the weight of a sample in every time-weighted mean, quantile and distribution here.
+    This time is the weight of a sample in every time-weighted mean, quantile and distribution of the metrics.
 
     >>> holding_ns(np.array([0, 10, 30]), end_ns=50).tolist()
     [10, 20, 20]
@@ -79,7 +81,8 @@ def weighted_quantile(values: np.ndarray, weights: np.ndarray, q: float) -> floa
         return None
     order = np.argsort(values[keep], kind="stable")
     cumulative = np.cumsum(weights[keep][order])
-    # The factor keeps rounding of the running sum from moving the index past the value that reaches q.
+    # The factor allows for rounding of the running sum, which could otherwise move the index past the value that
+    # reaches q.
     index = np.searchsorted(cumulative, q * cumulative[-1] * (1 - 1e-12), side="left")
     return float(values[keep][order][min(int(index), len(order) - 1)])
 
@@ -87,17 +90,11 @@ def weighted_quantile(values: np.ndarray, weights: np.ndarray, q: float) -> floa
 def cdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Empirical distribution: the distinct values, and for each the share of weight at or below it.
 
-    Parameters
-    ----------
-    values : array of shape (n,)
-        nan values are ignored.
-    weights : array of shape (n,), optional
-        For instance, the time for which each sample held (`holding_ns`); equal weights by default.
-
-    Returns
-    -------
-    x : float64 array of shape (k,), increasing
-    share_ratio : float64 array of shape (k,), increasing to 1
+    values: array of shape (n,). nan values are ignored.
+    weights: array of shape (n,). For instance, the time for which each sample held (`holding_ns`); equal weights by
+        default.
+    Returns x: float64 array of shape (k,), increasing
+    Returns share_ratio: float64 array of shape (k,), increasing to 1
     """
     values = np.asarray(values, dtype="float64")
     weights = np.ones(len(values)) if weights is None else np.asarray(weights, dtype="float64")
@@ -107,15 +104,15 @@ def cdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarr
     x, inverse = np.unique(values[keep], return_inverse=True)
     mass = np.bincount(inverse, weights=weights[keep])
     share = np.cumsum(mass) / mass.sum()
-    # Rounding of the sum may give 0.9999999999999999 instead of 1. Then `ccdf` would be above 0 although no value is
-    # larger.
+    # Rounding of the sum may give 0.9999999999999999 instead of 1. Then `ccdf` of the largest value would be above 0,
+    # although no value is larger.
     share[-1] = 1.0
     return x, share
 
 
 def ccdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Complementary distribution: the distinct values, and for each the share of weight strictly above it. Everything
-    else is as for `cdf`."""
+    """Complementary distribution: the distinct values, and for each the share of weight strictly above it. Arguments
+    and results are as for `cdf`."""
     x, share = cdf(values, weights)
     return x, 1.0 - share
 

@@ -83,7 +83,7 @@ def test_a_quantile_of_equal_weights_is_numpys_inverted_cdf(values, q):
     values = np.array(values)
     got = weighted_quantile(values, np.ones(len(values)), q)
     assert got in values
-    # The two definitions may differ by one rank, if q n is a whole number in only one of the two computations.
+    # The two definitions may differ by one rank: in floating point, q n can be a whole number in only one of them.
     rank = np.searchsorted(np.sort(values), got, side="left"), np.searchsorted(np.sort(values), got, side="right")
     assert rank[0] <= q * len(values) + 1e-9
     assert rank[1] >= q * len(values) - 1e-9

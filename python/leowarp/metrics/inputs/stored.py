@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of a run directory, or of a trace in memory. The tables are checked, and each table is read when a metric
-first needs it."""
+"""Tables of a run directory, or of a trace in memory. Each table is checked, and is read when a metric first needs
+it."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ from leowarp.trace.frames import data_frame
 def read_tables(run_dir: str | Path) -> Tables:
     """All tables of a run directory.
 
-    run_dir: A run directory; files that it has besides the tables are not read. If it has no routes or no timeline,
-        these tables are empty.
+    run_dir: A run directory; only its tables are read, no other files. If the directory has no routes or no timeline,
+        the result has an empty table of that name.
     Raises TraceError if the directory is not a run, if a table is damaged, or if a table lacks a column that the
     metrics need.
     """
@@ -78,7 +78,7 @@ def tables_of(
         return given[name] if columns is None else given[name].select(columns)
 
     tables = _Stored.of({name: table.schema for name, table in given.items()}, read, where, {})
-    # All tables are read here, so that the caller of this function gets the errors in them.
+    # All tables are read here, so that errors in a table are raised by this function and not by a later metric.
     for each in fields(Tables):
         getattr(tables, each.name)
     return tables
@@ -98,17 +98,18 @@ class _Stored(Tables):
 
     @staticmethod
     def of(schemas: Mapping[str, pa.Schema], read: _Read, where: str | Path, rows: Mapping[str, int]) -> _Stored:
-        """The tables that have these schemas.
+        """Tables with these schemas; each table is read when it is first needed.
 
-        read: Function that returns a table by its name, with all its columns or some.
+        read: Function that takes a table's name and optional column names, and returns the table.
         where: Name of the source in error messages.
-        rows: Numbers of rows of tables that can be read again.
+        rows: Number of rows of each table that can be read again, by table name. Tables in memory are not in this
+            mapping.
         Raises TraceError if a table lacks a column that the metrics need, or if tables belong to different runs.
         """
         names: dict[str, Any] = {}
         first: dict[str, tuple[str, bytes]] = {}
         for name in (name for name in NEEDED if name in schemas):
-            # Columns and types are checked before anything is read. A file from another program then gives a clear
+            # Columns and types are checked before any table is read. A file from another program then gives a clear
             # error instead of a traceback.
             _check_columns(schemas[name].empty_table(), NEEDED[name], f"{where}, table {name}", TABLES[name].arrow())
             for key, text in _names_in(schemas[name]).items():
@@ -124,7 +125,7 @@ class _Stored(Tables):
         if directions is None and "links" in schemas and len(read("links")):
             raise TraceError(f"cannot read {where}: no table names the `directions`, so link numbers mean nothing")
         tables = _Stored.__new__(_Stored)
-        # The constructor is not used, because it would need the frames.
+        # The constructor is not used, because it takes the data frames, which are not read yet.
         vars(tables).update(
             directions=tuple((a, b, kind) for a, b, kind in directions or ()),
             hosts=tuple(names.get("hosts") or ()),
@@ -177,7 +178,8 @@ class _Stored(Tables):
         return LargeTable.of(self._schemas[name].names, read, rows, order)
 
     def release(self, name: str) -> None:
-        """Drop a table from memory, with what was selected from it; it is read again when it is next asked for."""
+        """Drop a table from memory, with the rows that were selected from it; the table is read again when it is next
+        needed."""
         vars(self).pop(name, None)
         self._rows.pop(name, None)
         self._selected.pop(name, None)
@@ -187,16 +189,16 @@ class _Stored(Tables):
         if name in self.missing:
             return pd.DataFrame({column: pd.Series(dtype=object) for column in columns}), channels
         table = self._read(name)
-        # Versions that did not store the numbers of changes wrote runs without them, which get the numbers here. All
-        # other runs keep the numbers of their routes, which the guest uses too.
+        # Runs of older versions do not contain the numbers of route changes, so these numbers are computed here. All
+        # other runs contain the numbers, and the guest uses the same numbers.
         if name == "routes":
             table = with_change_ids(table)
         _check_columns(table, columns, f"{self._where}, table {name}", PLANNED[name])
         if name == "timeline":
             table, channels = split_timeline(table)
         frame = data_frame(table, units=False)
-        # Events planned for after the end did not happen. A run that ends with its flows ends early, but its timeline
-        # covers the whole planned duration.
+        # Events that were planned for a time after the run's end did not happen. A run that ends with its flows ends
+        # early, but its timeline covers the whole planned duration.
         happened = np.full(len(frame), True) if self.virtual_ns is None else frame["t_ns"].to_numpy() < self.virtual_ns
         return (frame if happened.all() else frame[happened]), channels
 
@@ -205,7 +207,7 @@ _NAMES = ("directions", "hosts", "virtual_ns", "programs", "connections", "flows
 
 
 def _names_in(schema: pa.Schema) -> dict[str, bytes]:
-    """Those metadata entries of a trace table that all tables of a run have in common."""
+    """Metadata entries of a trace table that must be equal in all tables of a run."""
     return {key: text for key in _NAMES if (text := (schema.metadata or {}).get(key.encode())) is not None}
 
 
@@ -216,7 +218,6 @@ def _empty(name: str) -> pd.DataFrame:
 
 
 def _check_columns(table: pa.Table, columns: tuple[str, ...], where: str, schema: pa.Schema) -> None:
-    """Raises TraceError if a column is missing, or if its type is not that of the schema."""
     names = table.column_names
     lacking = [column for column in columns if column not in names]
     if lacking:

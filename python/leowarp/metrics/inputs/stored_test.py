@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Large tables: read column by column, one flow at a time, released for those of another run; numbers stay the same."""
+"""Large tables are read column by column and one flow at a time, and are released for tables of another run; the
+numbers stay the same."""
 
 import numpy as np
 import pandas as pd
@@ -77,7 +78,7 @@ def test_a_run_beside_another_gives_up_its_large_tables_and_reads_them_again(run
     assert "packets" not in first._selected
     pd.testing.assert_frame_equal(first.packets, before)
     assert "packets" not in vars(second)
-    # The tables of one run are never taken from it.
+    # Reading a table of a run never releases tables of the same run.
     assert len(first.bins) > held.FEW_ROWS
     assert "packets" in vars(first)
 
@@ -88,7 +89,8 @@ def test_a_run_that_is_released_is_not_compared_with_others(run_dir, monkeypatch
     first, second = read_tables(run_dir), read_tables(run_dir)
     assert len(first.bins) == len(second.bins)
     monkeypatch.setattr(held, "MOST_ROWS", 0)
-    # The list now begins with a table of the run that reads another one.
+    # The list of large tables begins with `bins` of `first`, so removing an entry of `second` must not compare the two
+    # runs.
     assert len(first.links)
     assert set(vars(first)) & set(TABLES) == {"bins", "links"}
     assert not set(vars(second)) & set(TABLES)

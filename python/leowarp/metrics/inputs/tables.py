@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of one run as data frames, from any source.
 
-Metrics do not depend on where a trace comes from: they read only the columns of `leowarp.trace.TABLES`. A missing table
-is an empty frame with the right columns. `Tables.has` distinguishes two cases: no packet was dropped, and drops were
-not recorded.
+Metrics depend only on the columns of `leowarp.trace.TABLES`, whichever program recorded the trace. A table that the
+trace lacks is an empty frame with the columns of `TABLES`. `Tables.has` is false if drops were not recorded, and true
+if no packet was dropped.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ DATA, ACK = 0, 1
 """Values of `direction` of a packet or bin within its flow: data go to the destination, and acknowledgements come
 back."""
 
-# Some columns of `leowarp.trace.TABLES` are left out here. Runs of older versions, which lack the newest columns,
-# therefore remain readable.
+# `NEEDED` lacks some columns of `leowarp.trace.TABLES`, among them the newest ones. Runs of older versions, which do
+# not have these columns, therefore remain readable.
 NEEDED: dict[str, tuple[str, ...]] = {
     "sockets": ("t_ns", "flow", "ca_state", "cwnd_pkts", "srtt_us", "bytes_acked", "bytes_received", "sacked_pkts",
                 "dsack_pkts", "snd_mss_bytes"),
@@ -61,16 +61,17 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "measures": ("flow", "kind", "name", "number", "start_ns", "request_ns", "first_byte_ns", "end_ns", "bytes",
                  "bitrate_bps", "media_ns", "buffer_ns", "latency_ns"),
 }  # fmt: skip
-"""The columns of trace tables that metrics need. A table of an older run may lack other columns."""
+"""The columns of trace tables that metrics need. A table of an older run may lack all columns that are not in
+`NEEDED`."""
 
 MANY_ROWS = 1 << 18
 """A table with more rows is a `LargeTable`, which is read column by column. The rows of one flow at a time are selected
 from it."""
 
 FLOW_BY_FLOW = ("sockets", "bins")
-"""Tables that are sorted by flow, with the rows of a flow in their order, if they have more than `MANY_ROWS` rows. The
-rows of a flow are then a part of each column, which is not copied. No number depends on the order of different flows'
-rows."""
+"""Tables of which each flow's rows are stored next to each other if the table has more than `MANY_ROWS` rows; the order
+of the rows within a flow is kept. A flow's rows are then a slice of each column, so that selecting a flow copies
+nothing. No metric depends on which flow's rows come first."""
 
 ROUTE_COLUMNS = ("t_ns", "source", "destination", "path_id", "path", "change_id")
 TIMELINE_COLUMNS = ("t_ns", "event", "a", "b", "rate_bps", "delay_ns")
@@ -83,16 +84,18 @@ class Tables:
 
     flows, acks, echoes, reordering, densities, merges, nodetotals, orders, switches, measures: `30-trace/*.parquet`;
         columns and units in `leowarp.trace.TABLES`.
-    routes, timeline: `10-routes.parquet`, `20-timeline.parquet`, up to the end of the run. The timeline lacks the rows
-        of tables.
-    channels: Complete tables of directions in the timeline: capacity, delay, loss.
-    directions: tuple of (a, b, kind). The entry at a direction's number: packets go from node `a` to node `b` over a
-        link of this kind.
+    routes, timeline: `10-routes.parquet` and `20-timeline.parquet`, each up to the end of the run. The timeline lacks
+        the rows of tables of directions, which are in `channels`.
+    channels: Tables of directions in the timeline (capacity, delay, loss), for the whole planned duration.
+    directions: tuple of (a, b, kind). A direction's number is the index of its entry: packets go from node `a` to node
+        `b` over a link of this kind.
     hosts: Name of the host for each host number in `counters`.
     missing: frozenset of str. Tables that the run does not have.
-    virtual_ns: End of the run on its own clock, as the guest reports it. None: an older run, which lasted as planned.
-    programs, connections: How each program ended, and the flows that follow the planned ones, as in `end.json`
-        (design/interfaces.md, section 19). Empty for a run without programs.
+    virtual_ns: End of the run on its own clock, as the guest reports it. None for an older run, which always lasted as
+        long as planned.
+    programs, connections: How each program ended, and the flows of the programs' connections, whose numbers follow
+        those of the planned flows, as in `end.json` (design/interfaces.md, section 19). Empty for a run without
+        programs.
     """
 
     sockets: pd.DataFrame
@@ -129,8 +132,8 @@ class Tables:
         return table not in self.missing
 
     def of_flow(self, table: str, flow: int) -> pd.DataFrame:
-        """Rows of one flow. The rows are cached, because many numbers use them; of a large table, those of the flow
-        that was asked for last.
+        """Rows of one flow. The rows are cached, because many metrics use them; of a large table, only the rows of the
+        last requested flow are cached.
 
         table: Name of a table with a column `flow`.
         Returns: DataFrame in the order of the table. The frame is shared; do not modify it.
@@ -143,17 +146,17 @@ class Tables:
                 self._rows[table] = places_by(flows.to_numpy() if flows.dtype.kind in "iu" else floats(flows))
             mine = self._rows[table].get(flow, slice(0, 0))
             if len(frame) > MANY_ROWS:
-                # The flows together would take the memory of the table once more.
+                # If the rows of all flows were cached, they would take as much memory as the table itself.
                 selected.clear()
             selected[flow] = frame.iloc[mine]
         return selected[flow]
 
     @property
     def knows_drops(self) -> bool:
-        """Whether the table `drops` contains every loss. Without the hosts' capture, some links do not report their
-        drops."""
-        # netem does not report drops. `drops` then contains the packets that are missing at the receiving host, so the
-        # capture is needed.
+        """Whether the table `drops` contains every loss. False if the hosts did not capture packets, because some links
+        (netem) do not report their drops."""
+        # netem does not report drops. A packet that netem drops is in `drops` only because it is missing in the capture
+        # of the receiving host.
         return self.has("drops") and self.has("bins")
 
     def direction_of(self, a: str, b: str) -> int | None:
@@ -177,15 +180,15 @@ class Tables:
         events = self.timeline["event"]
         if bool((events == "jitter").any()):
             return True
-        # A null means that the row does not have this value. A null is not False, so `not` would be wrong here.
+        # A null means that the event sets no such value. A null is not False, so `not` would be wrong in the next line.
         return "in_order" in self.timeline and bool((self.timeline["in_order"] == False).any())  # noqa: E712
 
     def links_of(self, path: tuple[str, ...] | None) -> list[tuple[str, str]]:
         """Directed links of a path between two stations, from the source on.
 
-        Access links of the stations at both ends are included: a path does not name the routers behind them. The
-            path of an access link names a satellite that is not a node of the network. Instead, the links follow the
-            routing tables, from the source's router to the destination's.
+        Access links of the stations at both ends are included, although a path contains only the station and not the
+        router behind it. For an access link, the path contains a satellite that is not a node of the network. The links
+        therefore follow the routing tables, from the source's router to the destination's.
         """
         if path is None:
             return []
@@ -195,9 +198,9 @@ class Tables:
             return named
         node, target = host_node(path[0]), host_node(path[-1])
         nodes = [node]
-        # The routing tables at the end of the timeline are used. The path of an access link always has the same nodes,
-        # and only the name of its satellite changes. A user's own table may contain a loop, so the number of steps is
-        # limited to the number of routes.
+        # The routing tables at the end of the timeline are used. An access link leads through the same nodes during the
+        # whole run, and only the name of the satellite in its path changes. A user's own routing table may contain a
+        # loop, so the number of steps is limited to the number of routes.
         while node != target and len(nodes) <= len(self._next_hops):
             node = self._next_hops.get((node, target), target)
             nodes.append(node)
@@ -205,7 +208,8 @@ class Tables:
 
     @cached_property
     def _next_hops(self) -> Mapping[tuple[str, str], str]:
-        """Next node by (node, destination host), at the end of the timeline. Empty if there are no routing tables."""
+        """Next node by (node, destination host), from the routing tables at the end of the timeline. Empty if there are
+        no routing tables."""
         if "next_hop" not in self.timeline:
             return {}
         nodes, destinations, afters = rows_of_event(self.timeline, "route", "node", "destination", "next_hop")
@@ -238,7 +242,7 @@ class Tables:
 
     @cached_property
     def sampled_queues(self) -> dict[str, np.ndarray]:
-        """Samples of queues as arrays: `t_ns` (int64), `queue_pkts`, `queue_bytes`, `queue_max_pkts` (float64)."""
+        """Columns of `links` as arrays: `t_ns` (int64), `queue_pkts`, `queue_bytes`, `queue_max_pkts` (float64)."""
         names = ("queue_pkts", "queue_bytes", "queue_max_pkts")
         return {"t_ns": integers(self.links["t_ns"])} | {name: floats(self.links[name]) for name in names}
 
@@ -252,17 +256,19 @@ class Tables:
 
     @cached_property
     def queues_of_directions(self) -> dict[tuple[int, int], pd.DataFrame]:
-        """Cached results of `queue_series`. The paths of many pairs use the same link."""
+        """Cached results of `queue_series`. The results are cached because the paths of many pairs use the same
+        link."""
         return {}
 
     @cached_property
     def routes_of_pairs(self) -> dict[tuple[str, str], pd.DataFrame]:
-        """Cached results of `changes.pair_routes`. Every flow of a pair needs them several times."""
+        """Cached results of `changes.pair_routes`. Every flow of a pair needs these routes several times."""
         return {}
 
     @cached_property
     def changes_of_pairs(self) -> dict[tuple[str, str], list[Any]]:
-        """Cached results of `changes.path_changes` (`PathChange`). Every flow of a pair needs them several times."""
+        """Cached results of `changes.path_changes` (`PathChange`). Every flow of a pair needs these changes several
+        times."""
         return {}
 
     @cached_property
@@ -279,12 +285,14 @@ class Tables:
 
     @cached_property
     def delays_of_flows(self) -> dict[tuple[int, int], Any]:
-        """Cached results of `delays.delays` (`Delays`), by flow and quantity. Conservation and summary use them."""
+        """Cached results of `delays.delays` (`Delays`), by flow and quantity. The check of conservation and the summary
+        use these distributions."""
         return {}
 
     @cached_property
     def lives_of_flows(self) -> dict[Any, Any]:
-        """Cached results of `goodput.life` (`Life`). The check of a run, its shares and its summary use them."""
+        """Cached results of `goodput.life` (`Life`). The check of a run, the shares of flows and the summary use these
+        lives."""
         return {}
 
     @cached_property
@@ -317,7 +325,7 @@ class Tables:
 def rows_of_event(timeline: pd.DataFrame, event: str, *columns: str) -> list[pd.api.extensions.ExtensionArray]:
     """Columns of a timeline's events of one kind, in their order.
 
-    Only these columns are copied, because the whole table has thirty.
+    Only these columns are copied, because the timeline has thirty columns.
     """
     mine = np.flatnonzero((timeline["event"] == event).to_numpy(dtype=bool))
     return [timeline[column].array.take(mine) for column in columns]
@@ -335,7 +343,7 @@ def rows_by(keys: np.ndarray) -> dict[Any, np.ndarray]:
     else:
         order = np.argsort(keys, kind="stable")
     ordered = keys[order]
-    # `np.unique` would sort once more, with three times the memory.
+    # `np.unique` would sort a second time, and would take three times the memory.
     starts = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
     values = ordered[np.append(0, starts)[: len(ordered)]]
     return dict(zip(values.tolist(), np.split(order, starts), strict=False))
@@ -351,7 +359,7 @@ def places_by(keys: np.ndarray) -> dict[Any, np.ndarray | slice]:
 
 
 def _as_slice(at: np.ndarray) -> np.ndarray | slice:
-    """Ascending row indexes, as a slice if they follow one another. Rows of a slice are selected without a copy."""
+    """Ascending row indexes, as a slice if they are consecutive. Rows of a slice are selected without a copy."""
     return slice(int(at[0]), int(at[-1]) + 1) if at[-1] - at[0] + 1 == len(at) else at
 
 
@@ -370,15 +378,16 @@ def plan_document(run_dir: str | Path) -> dict[str, Any]:
 
 
 def in_order(frame: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Rows sorted by a column, equal ones in their order; the frame itself if they are sorted already."""
-    # Packets are, by sending time, and there are millions.
+    """Rows sorted by a column; rows with equal values stay in their order. If the frame is sorted already, the result
+    is the frame itself."""
+    # Millions of packets are already sorted by sending time.
     return frame if frame[column].is_monotonic_increasing else frame.sort_values(column, kind="stable")
 
 
 def integers(series: pd.Series) -> np.ndarray:
     """A column without missing values as an int64 array of shape (rows,).
 
-    Raises TraceError if a value is missing; callers must exclude this case.
+    Raises TraceError if a value is missing; callers must not pass a column in which values can be missing.
     """
     if series.isna().any():
         raise TraceError(f"column {series.name} misses {int(series.isna().sum())} values where none may be missing")
@@ -396,17 +405,17 @@ def floats(series: pd.Series) -> np.ndarray:
 def truths(series: pd.Series) -> np.ndarray:
     """A column of truth values as a bool array of shape (rows,), with False for missing values.
 
-    `is_late` is missing for a packet that never arrived, and `is_spurious` for a first transmission. Both count as
-    False.
+    `is_late` is missing for a packet that never arrived, and `is_spurious` for a first transmission. In both cases, the
+    result is False.
     """
     return series.fillna(False).to_numpy(dtype=bool)
 
 
 def typed_frame(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, str | None, str]]) -> pd.DataFrame:
-    """Rows as a frame with the types of `columns`. Missing text is None, and missing numbers are pandas' NA.
+    """Rows as a frame with the types of `columns`. Missing text is None, and a missing number is pandas' NA.
 
-    rows: Values by column name. A value that a row lacks is missing in the result; keys that are not in `columns` are
-        ignored.
+    rows: Values by column name. If a row lacks a value, this value is missing in the result; keys that are not in
+        `columns` are ignored.
     columns: mapping of str to (type, unit, meaning). pandas' types "Int64" and "Float64" may have missing values,
         "int64" and "float64" may not.
     Returns: DataFrame with exactly these columns, and with the rows in their order.
@@ -422,6 +431,6 @@ def typed_frame(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, str
 
 @functools.cache
 def _typed_empty(columns: tuple[tuple[str, str], ...]) -> pd.DataFrame:
-    """A frame without rows. The result is cached, because a study with thousands of small runs needs the same ones each
-    time."""
+    """A frame without rows. The result is cached, because a study with thousands of small runs needs the same empty
+    frames for each run."""
     return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in columns})

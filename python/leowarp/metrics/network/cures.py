@@ -11,7 +11,7 @@ from leowarp.scalars.of_run import CURES
 
 
 def cure_scalars(tables: Tables) -> dict[str, int | None]:
-    """The scalars `CURES` of a run. All are None if its network has no cures."""
+    """The scalars `CURES` of a run. All scalars are None if the run's network has no cures."""
     return dict.fromkeys(scalars.names(CURES)) | _of_switches(tables) | _of_nodes(tables) | _of_waits(tables)
 
 
@@ -43,7 +43,7 @@ def _of_switches(tables: Tables) -> dict[str, int | None]:
         return {}
     switches = tables.switches
     longest_ns = switches["held_back_longest_ns"].max()
-    # A table written before copies existed lacks this column.
+    # A table written before copies existed lacks the column `copied_bytes`.
     copied = switches["copied_bytes"].dropna() if "copied_bytes" in switches else ()
     return {
         "moved_pkts": int(switches["moved_pkts"].sum()),

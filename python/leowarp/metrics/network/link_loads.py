@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Load of each direction of a link over time, waiting packets, and drops.
 
-A trace has what a link carried only as a sum over the whole run (`linktotals`). Load over time is computed from the
-flows' traffic. Every packet is counted in the bin of its sending time (`bins`), on every link of the path that is in
-force then. Links after the one that dropped the packet (`drops`) are excluded. The load of a link therefore appears too
-early. The difference is the packet's time from its source to the link, about a tenth of a second. Packets that wait at
-a full link are counted before the link sends them, so a step may contain more than the rate can carry. Over a run, the
-sums equal those of `linktotals`. Exceptions are packets sent around a route change, and packets that belong to no flow.
+A trace contains the traffic of a link only as a sum over the whole run (`linktotals`). Load over time is computed from
+the flows' traffic. Every packet is counted at its sending time (table `bins`), on every link of the path that is in
+force at this time. If a link dropped the packet (table `drops`), later links of the path do not count it. A packet is
+therefore counted before it reaches the link. The error is the packet's travel time from its source to the link, about a
+tenth of a second. A packet that waits in the queue of a full link is counted before the link transmits it, so a step
+may contain more bits than the rate can carry. Over a whole run, the sums equal the totals in `linktotals`, with two
+exceptions. The exceptions are packets sent shortly before a route change, which may take another path, and packets that
+belong to no flow.
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ from leowarp.metrics.inputs.link_values import LinkValues
 from leowarp.metrics.inputs.series import step_at
 from leowarp.metrics.inputs.tables import DATA, Tables, floats
 
-# Header bytes in addition to IP: Ethernet has 14, TCP with timestamps 32, UDP and ICMP echo 8. These bytes are needed
-# because `sent_bytes` is payload.
+# Header bytes in addition to IP: Ethernet has 14, TCP with timestamps 32, UDP and ICMP echo 8. The load needs these
+# bytes, because `sent_bytes` counts only payload.
 _HEADERS_BYTES = {"tcp": 46}
 _OTHER_HEADERS_BYTES = 22
 
@@ -36,15 +38,16 @@ def link_loads(
 ) -> pd.DataFrame:
     """Load, longest queue and drops of each direction of a link, for each step with traffic, waiting packets or drops.
 
-    flows: The flows by the numbers of the trace (`Run.observed_plan.flows`).
+    flows: Flows of the plan and of programs' connections; the index is the flow number in the trace
+        (`Run.observed_plan.flows`).
     links: Values of the tables' timeline.
     step_ns: Length of a step, a whole multiple of the 50 ms of `bins`.
     ip_header_bytes: Length of the IP header of the flows' packets.
-    Returns: DataFrame, sorted by direction and step. `direction`, `step` (int64). `busy_ratio`: bits of the packets
-        sent onto a path over this direction, divided by what its rate can carry in a step. The ratio is nan if there is
-        no rate limit or the run recorded no bins, and above 1 if more was sent. `queue_max_pkts`: largest number of
-        waiting packets (nan: the run sampled no queues). `dropped_pkts`: number of packets that the link itself
-        dropped.
+    Returns: DataFrame, sorted by direction and step. `direction`, `step` (int64). `busy_ratio`: bits of all packets
+        sent in this step whose path uses the direction, divided by the bits that its rate can carry in a step. The
+        ratio is nan if the direction has no rate limit or the run recorded no bins. The ratio is above 1 if more was
+        sent than the rate can carry. `queue_max_pkts`: largest number of waiting packets (nan: the run sampled no
+        queues). `dropped_pkts`: number of packets that the link itself dropped.
     """
     steps = -(-end_ns // step_ns)
     bits = _carried_bits(tables, flows, step_ns, steps, ip_header_bytes)
@@ -72,8 +75,8 @@ def link_loads(
 def _carried_bits(
     tables: Tables, flows: Sequence[Any], step_ns: int, steps: int, ip_header_bytes: int
 ) -> dict[int, np.ndarray]:
-    """Bits sent over each direction in each step, by sending time. Packets that an earlier link dropped do not
-    count."""
+    """Bits sent over each direction in each step, by sending time. A packet that a link dropped is not counted on later
+    links of its path."""
     sent = tables.bins
     if len(sent) == 0 or "sent_bytes" not in sent:
         return {}
@@ -97,7 +100,7 @@ def _carried_bits(
     for pair in np.flatnonzero(np.bincount(pair_of)):
         ways = _Ways(tables, pairs.names[pair])
         mine = np.flatnonzero(pair_of == pair)
-        # There may be millions of rows, so copies are made of some at a time. Sums of whole bits are exact.
+        # There may be millions of rows, so only a part of the rows is copied at a time. Sums of whole bits are exact.
         for begin in range(0, len(mine), _ROWS_AT_ONCE):
             rows = sent.iloc[mine[begin : begin + _ROWS_AT_ONCE]]
             beside = headers[rows["flow"].to_numpy()]
@@ -106,14 +109,14 @@ def _carried_bits(
         ways.take(found, gone[gone["pair"] == pair], step_ns, steps)
     for bits in found.values():
         for step in range(steps - 1, 0, -1):
-            # The packet was sent in the step before the one in which it was dropped.
+            # A negative sum means that a packet was dropped in this step, but sent in the previous step.
             if bits[step] < 0:
                 bits[step - 1 : step + 1] += (bits[step], -bits[step])
     return found
 
 
 class _Pairs:
-    """Index of the ordered pair of stations that each packet uses, from its flow and direction."""
+    """Maps the flow and direction of packets to the index of their ordered pair of stations."""
 
     def __init__(self, flows: Sequence[Any]) -> None:
         there = [(flow.source, flow.destination) for flow in flows]
@@ -127,7 +130,7 @@ class _Pairs:
 
 
 class _Ways:
-    """The paths of one pair over time, as numbers of directions."""
+    """The paths of one pair over time, each as a list of direction numbers."""
 
     def __init__(self, tables: Tables, pair: Pair) -> None:
         routes = pair_routes(tables, pair)
@@ -140,7 +143,7 @@ class _Ways:
     def add(
         self, found: dict[int, np.ndarray], sent_ns: np.ndarray, bits: np.ndarray, step_ns: int, steps: int
     ) -> None:
-        """Add the sent bits to every link of the path that was in force when they were sent."""
+        """Add each packet's bits to every link of the path that is in force at its sending time."""
         row = self._at(sent_ns)
         step = sent_ns // step_ns
         for place in np.flatnonzero(np.bincount(row[row >= 0])):
@@ -151,25 +154,25 @@ class _Ways:
                     found.setdefault(direction, np.zeros(steps))[:] += each
 
     def take(self, found: dict[int, np.ndarray], gone: pd.DataFrame, step_ns: int, steps: int) -> None:
-        """Subtract the bits of dropped packets from the dropping link and all later links."""
+        """Subtract the bits of dropped packets from the link that dropped them and from all later links of the path."""
         if len(gone) == 0:
             return
         rows = gone.assign(row=self._at(gone["t_ns"].to_numpy()), step=gone["t_ns"].to_numpy() // step_ns)
         sums = rows.groupby(["row", "direction", "step"])["bits"].sum()
         for (row, direction, step), bits in sums.items():  # type: ignore[misc]
-            # This is the path in force at the drop. If it lacks the link, the latest earlier path with the link is
-            # used.
+            # `row` is the path in force at the drop. If this path lacks the link, the latest earlier path with the link
+            # is used.
             for place in range(int(row), -1, -1):
                 if direction in self._links[place]:
                     for behind in self._links[place][self._links[place].index(direction) :]:
-                        # Packets sent after the end of the run are in no bin.
+                        # Bins end with the run, so a drop after the end is ignored.
                         if behind in found and step < steps:
                             found[behind][int(step)] -= bits
                     break
 
 
 def _longest_queues(tables: Tables, step_ns: int, steps: int) -> dict[int, np.ndarray]:
-    """Largest number of waiting packets at each direction in each step."""
+    """Largest number of packets that wait at each direction in each step."""
     found = {}
     edges_ns = np.arange(steps) * step_ns
     number = tables.links["direction"].to_numpy(dtype="int64")
@@ -177,11 +180,11 @@ def _longest_queues(tables: Tables, step_ns: int, steps: int) -> dict[int, np.nd
         rows = tables.links[number == direction]
         t_ns = rows["t_ns"].to_numpy(dtype="int64")
         waiting = floats(rows["queue_pkts"])
-        # There are rows only where something changed. Until then, the previous value is valid.
+        # The table has a row only where the queue changed. The value of a row is valid until the next row.
         most = step_at(t_ns, waiting, edges_ns, 0.0)
         peak = floats(rows["queue_max_pkts"])
-        # The maximum is that since the previous sample. A sample's maximum therefore also belongs to the step that ends
-        # with this sample.
+        # `queue_max_pkts` is the maximum since the previous sample. If a sample is at the end of a step, its maximum
+        # belongs to the step that ends there, not to the next step.
         place = np.maximum(t_ns - 1, 0) // step_ns
         inside = place < steps
         np.maximum.at(most, place[inside], np.where(np.isnan(peak), waiting, peak)[inside])
@@ -190,7 +193,7 @@ def _longest_queues(tables: Tables, step_ns: int, steps: int) -> dict[int, np.nd
 
 
 def _dropped(tables: Tables, step_ns: int, steps: int) -> dict[int, np.ndarray]:
-    """Number of packets that each direction dropped in each step, for any cause."""
+    """Number of packets that each direction dropped in each step, for all causes together."""
     drops = tables.drops[tables.drops["direction"].notna().to_numpy()]
     direction = drops["direction"].to_numpy(dtype="int64")
     step = drops["t_ns"].to_numpy(dtype="int64") // step_ns
@@ -200,8 +203,8 @@ def _dropped(tables: Tables, step_ns: int, steps: int) -> dict[int, np.ndarray]:
 def _capacity_bits(links: LinkValues, link: Pair, edges_ns: np.ndarray) -> np.ndarray:
     """Bits that a direction can carry in each step. nan: no rate limit in the whole step."""
     whole = links.capacity_bits(*link, edges_ns)
-    # A link that is built within a step has no rate before. Such a link is treated as if it had its rate from the start
-    # of the step.
+    # A link that is built within a step has no rate until it is built. Such a link is treated as if its rate had been
+    # set at the start of the step.
     late = links.rate_bps(*link, edges_ns[1:] - 1) * np.diff(edges_ns) / 1e9
     return np.where(np.isnan(whole), late, whole)
 

@@ -49,7 +49,7 @@ def test_a_link_of_the_path_is_as_busy_as_the_sender_makes_it(found):
 
 
 def test_a_link_that_no_path_has_any_more_is_not_told(found):
-    assert found.loc[QUEUED].index.max() == 20  # This is the last second with packets in its queue.
+    assert found.loc[QUEUED].index.max() == 20  # Second 20 is the last one with packets in the link's queue.
     assert found.loc[(QUEUED, 20), "busy_ratio"] == 0
     assert found.loc[BEHIND].index.tolist() == list(range(40, 60))
 
@@ -65,7 +65,7 @@ def test_what_waits_unchanged_waits_in_every_step(made):
         {"t_ns": [2 * S, 8 * S], "direction": QUEUED, "queue_pkts": [7, 0], "queue_bytes": 0, "queue_max_pkts": [9, 7]}
     )
     queue = loads(dataclasses.replace(tables, links=rows), flows)["queue_max_pkts"][QUEUED]
-    # The sample at 2 s also covers the time before it.
+    # The sample at 2 s has the maximum since the previous sample, so it raises the value of second 1.
     assert queue.reindex(range(10)).tolist() == [0, 9, 7, 7, 7, 7, 7, 7, 0, 0]
 
 
@@ -92,7 +92,7 @@ def test_drops_in_the_step_after_the_sending_take_from_the_one_before(made):
     late = tables.drops.assign(t_ns=END_NS - 1)
     sent = tables.bins[tables.bins["t_ns"] < 59 * S]
     frame = loads(dataclasses.replace(tables, drops=late, bins=sent), flows)
-    # Nothing was sent in the last second, in which the packets were dropped.
+    # The dropped packets were sent in an earlier second, so nothing was sent in the last second.
     assert frame.loc[(DROPS, 59), ["busy_ratio", "dropped_pkts"]].tolist() == [0, DROPPED_PKTS]
     assert frame.loc[(DROPS, 58), "busy_ratio"] == pytest.approx((1000 - DROPPED_PKTS) * FRAME_BYTES * 8 / RATE_BPS)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Queues, utilisation and drops of links.
 
-Each link has two directions with their own queue, rate and delay. The number of a direction is that of the trace.
-Waiting packets exclude the packet that is being transmitted and packets in flight (design/leolink.md).
+Each link has two directions with their own queue, rate and delay. Direction numbers are those of the trace. Waiting
+packets exclude the packet that is being transmitted and packets in flight (design/leolink.md).
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ DROP_STEMS = ("queue", "loss", "down")
 def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
     """Queue of one direction as a step function: `t_ns, queue_pkts, queue_bytes, queue_max_pkts`, from 0 to `end_ns`.
 
-    The trace has a row only where something changed, so each value holds until the next row. The queue is empty at 0.
+    The trace has a row only where something changed, so each value holds until the next row. The queue is empty at time
+    0.
 
     direction: Number of the direction (`tables.direction_of(a, b)`).
-    Returns: The frame. The frame is shared; do not modify it.
+    Returns: DataFrame with these four columns. The frame is shared; do not modify it.
     Raises TraceError if a row has no time.
     """
     known = tables.queues_of_directions
@@ -41,7 +42,7 @@ def _queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
     # Arrays of the whole table's columns are used, because a frame per direction would take ten times as long.
     at = tables.rows_of_directions.get(direction, np.empty(0, dtype=np.intp))
     columns = {name: values[at] for name, values in tables.sampled_queues.items()}
-    # Only changes have rows, so a queue is empty until the first row.
+    # The table has rows only where the queue changed, so a queue is empty until its first row.
     if len(at) == 0 or columns["t_ns"][0] > 0:
         columns = {name: np.insert(values, 0, 0) for name, values in columns.items()}
     inside = columns["t_ns"] <= end_ns
@@ -51,15 +52,18 @@ def _queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
 def path_queues(
     tables: Tables, pair: Pair, end_ns: int, grid_ns: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Each link of each path that a pair of stations used, with the number of packets that wait there.
+    """For each link of each path that a pair of stations used: when the path was in force, and how many packets wait at
+    the link.
 
     pair: (str, str). Source and destination station.
     grid_ns: int64 array. Instants at which queues are evaluated, ascending.
-    Yields in_force: bool array of the grid's shape. True where the path with this link was in force.
-    Yields waiting_pkts: float array of the grid's shape. Number of packets that wait at this link, over the whole grid.
+    Yields in_force: bool array of the grid's shape. True while the path that contains this link was in force.
+    Yields waiting_pkts: float array of the grid's shape. Number of packets that wait at this link, at all instants of
+        the grid.
     """
     routes = pair_routes(tables, pair)
-    # Different paths have links in common, and paths recur. Each queue is therefore evaluated on the grid only once.
+    # Paths share links, and the same path may be used several times. Each queue is therefore evaluated on the grid only
+    # once.
     known: dict[int, np.ndarray] = {}
     for index, (t_ns, path) in enumerate(zip(routes["t_ns"], routes["path"], strict=True)):
         until_ns = routes["t_ns"].iloc[index + 1] if index + 1 < len(routes) else end_ns
@@ -77,11 +81,11 @@ def path_queues(
 def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
     """One row per direction of a link to which a packet was offered; columns as in `LINK_COLUMNS`.
 
-    `utilisation_ratio` is the delivered bits, divided by the bits that the rate could have carried while the link was
-    up. `use_on_path_ratio` divides by the bits that it could have carried while a path of the flows used the direction.
-    Both use the bytes that the kernel counted, and both are null for links without a rate limit. The two ratios differ
-    if a link stays up after its path has gone. The second may then exceed 1, because such a link still delivers the
-    packets of its queue.
+    `utilisation_ratio` is the delivered bits divided by the bits that the rate could have carried while the link was
+    up. `use_on_path_ratio` is the delivered bits divided by the bits that the rate could have carried while a path of
+    the flows used the direction. Both ratios use the delivered bytes that the kernel counted, and are null for links
+    without a rate limit. The two ratios differ if a link stays up while no path uses it. `use_on_path_ratio` may then
+    exceed 1, because the link still delivers packets from its queue after the path has changed.
 
     Returns: DataFrame, sorted by the number of the direction.
     """
@@ -89,22 +93,23 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
     up = _up_spans(tables, end_ns)
     on_path = on_path_spans(tables, end_ns)
     queues = _queues(tables)
-    # An older version only counted packets, and also counted those that links sent after the run's end.
+    # Runs of an older version have the maxima only in packets, and these include packets that links sent after the
+    # run's end.
     maxima = {name: f"run_{name}" for name in _MAXIMA if f"run_{name}" in tables.linktotals}
     rows = []
     for row in tables.linktotals.sort_values("direction").itertuples(index=False):
-        # netem does not report offered packets.
+        # netem does not report offered packets, so its links are included if they delivered a packet.
         if row.offered_pkts == 0 or (pd.isna(row.offered_pkts) and row.delivered_pkts == 0):
             continue
         direction = int(row.direction)
         a, b, kind = tables.directions[direction]
-        # A link without any `link` event was up all the time.
+        # A link without any `link` event was up during the whole run.
         up_spans = up.get(frozenset((a, b)), [(0, end_ns)])
         path_spans = on_path.get((a, b), [])
         capacity_bits = _capacity_bits(links, (a, b), up_spans)
         path_bits = _capacity_bits(links, (a, b), path_spans)
         queue = queue_series(tables, direction, end_ns)
-        # If a run sampled no queues, their length is unknown, not 0.
+        # If a run sampled no queues, the weights are 0, so that the mean and the percentile are unknown and not 0.
         weights = holding_ns(queue["t_ns"].to_numpy(), end_ns) * tables.has("links")
         # A direction without a `queue` event has a FIFO with the limits of the link.
         discipline, ecn = queues.get((a, b), ("fifo", False))
@@ -118,7 +123,6 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
             "use_on_path_ratio": row.delivered_bytes * 8 / path_bits if path_bits else None,
             "queue_max_pkts": row.queue_max_pkts,
             **{name: getattr(row, recorded) for name, recorded in maxima.items()},
-            # Without samples all weights are 0, and both values are unknown.
             "queue_mean_pkts": float(np.average(queue["queue_pkts"], weights=weights)) if weights.sum() else None,
             "queue_p99_pkts": weighted_quantile(queue["queue_pkts"].to_numpy(), weights, 0.99),
         })  # fmt: skip
@@ -126,14 +130,15 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
 
 
 def drops_by_cause(tables: Tables, flow: int | None = None, direction: int | None = None) -> dict[str, int]:
-    """Number of dropped packets by cause, for all packets, for one flow, or for one direction of a flow. Causes without
-    drops are included.
+    """Number of dropped packets by cause: of all packets, of one flow, or of one direction of a flow. Causes without
+    drops are included with 0.
 
-    flow: Flow number. None: every packet, including those of no flow (resets, neighbour discovery).
+    flow: Flow number. None counts every packet, including packets of no flow (resets, neighbour discovery).
     direction: `DATA` or `ACK`.
     Returns: Number of packets for each word of `CAUSES`.
     """
-    # `cause` is converted to float64 first, because a column that may have missing values is not an integer array.
+    # `cause` is converted to float64 first, because pandas cannot convert a nullable column to an integer array
+    # directly.
     drops = tables.drops if flow is None else tables.of_flow("drops", flow)
     causes = floats(drops["cause"])
     if direction is not None:
@@ -142,13 +147,13 @@ def drops_by_cause(tables: Tables, flow: int | None = None, direction: int | Non
 
 
 def flow_drops(tables: Tables, flow: int) -> tuple[int, int]:
-    """Numbers (data, ACK) of a flow's dropped packets, including retransmissions."""
+    """Numbers (data, ACK) of a flow's dropped packets; retransmissions count as well."""
     directions = floats(tables.of_flow("drops", flow)["flow_direction"])
     return int((directions == DATA).sum()), int((directions == ACK).sum())
 
 
 def _queues(tables: Tables) -> dict[Pair, tuple[str, bool]]:
-    """The queueing discipline of each direction that has its own, and whether it marks packets."""
+    """Queueing discipline, and whether it marks packets (ECN), of each direction with a `queue` event."""
     timeline = tables.timeline
     if "queue" not in timeline.columns:
         return {}
@@ -169,7 +174,8 @@ def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[in
     since: dict[frozenset[str], int] = {}
     for t_ns, a, b, up in timeline.loc[timeline["event"] == "link", ["t_ns", "a", "b", "up"]].itertuples(index=False):
         link = frozenset((a, b))
-        # A second up event changes nothing. A link that is up at the end of the run counts as up until then.
+        # A second up event without a down event in between changes nothing. If a link is up at the end of the run, its
+        # time up ends at `end_ns`.
         if up and link not in since:
             since[link] = int(t_ns)
         elif not up and link in since:
@@ -207,8 +213,8 @@ def length_ns(spans: list[tuple[int, int]]) -> int:
 
 
 def _capacity_bits(links: LinkValues, link: tuple[str, str], spans: list[tuple[int, int]]) -> float | None:
-    """Bits that the direction could have carried: the integral of its rate over the spans. None if it had no rate limit
-    at some time."""
+    """Bits that the direction could have carried: the integral of its rate over the spans. None if the direction had no
+    rate limit during some part of the spans."""
     total = sum(float(links.capacity_bits(*link, np.array(span))[0]) for span in spans)
     return None if np.isnan(total) else total or None
 

@@ -22,7 +22,7 @@ def satellite_use(tables: Tables, links: pd.DataFrame, satellites: Collection[st
     spans = on_path_spans(tables, end_ns)
     rows = []
     for name, mine in links[links["a"].isin(set(satellites))].groupby("a", sort=True):
-        # Spans are merged, not added: if two links of a satellite are on a path at the same time, that time counts
+        # Spans are merged, not added: if two links of a satellite are on a path at the same time, this time is counted
         # once.
         mine_spans = joined([span for (a, _), of_link in spans.items() if a == name for span in of_link])
         rows.append({
@@ -37,14 +37,14 @@ def satellite_use(tables: Tables, links: pd.DataFrame, satellites: Collection[st
 
 
 def _sum(column: pd.Series) -> int | None:
-    """The sum of a column; None if a value is unknown."""
-    # A sum of only the known values would look complete.
+    """The sum of a column; None if any value is null."""
+    # If null values were skipped, the sum would look complete.
     return None if column.isna().any() else int(column.sum())
 
 
 def _longest(links: pd.DataFrame, unit: str) -> dict[str, Any]:
-    """The longest queue of all directions, with its instant and its link. If several are equally long, the first one in
-    time counts."""
+    """The longest queue of all directions, with its instant and its link. If several queues are equally long, the
+    result is the one that was reached first."""
     stem = f"queue_max_{unit}"
     longest = floats(links[stem])
     at = np.flatnonzero(~np.isnan(longest))

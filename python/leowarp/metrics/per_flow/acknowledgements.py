@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """ACKs of a TCP flow and their effects at the sender: ACKs per segment, the time that segments waited for their ACK,
-duplicate ACKs and timeouts. Retransmissions are counted too if they were spurious or sent after a timeout.
+duplicate ACKs and timeouts. Spurious retransmissions, and retransmissions sent after a timeout, are counted as well.
 
-An ACK answers the data segments that arrived since the previous ACK, whether in order or not. The receiver counts these
-segments in its rule for delaying ACKs (RFC 5681, 4.2). The first of them waits longest. All of this except the timeouts
-is known from packets that the hosts capture (`observe.truth`). Timeouts come from the kernel's counters of the sender's
-host. The counters are None if another TCP flow starts at this host.
+An ACK answers the data segments that arrived since the previous ACK, whether in order or not. The receiver counts the
+same segments when it delays ACKs (RFC 5681, 4.2). Among the answered segments, the one that arrived first waits
+longest. All numbers of this module except the timeouts come from packets that the hosts capture (`observe.truth`).
+Timeouts come from the kernel's counters at the sender's host. The numbers from the counters are None if another TCP
+flow starts at this host.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ def acknowledgement_scalars(
     """The scalars `scalars.of_flows.ACKNOWLEDGEMENTS` of a TCP flow. A value that the run did not record is None.
 
     is_only_sender: True if no other TCP flow has this source, so that the host's counters belong to this flow.
-    Returns: dict of scalar to int, float or None. Waits are in whole ns. Ratios are 0 or more; more than one ACK per
-        segment is possible.
+    Returns: dict of scalar to int, float or None. Waits are in whole ns, and ratios are 0 or more. A ratio of ACKs per
+        segment may exceed 1.
     """
     row: dict[str, float | int | None] = dict.fromkeys(names(ACKNOWLEDGEMENTS))
     if tables.has("acks"):
@@ -42,8 +43,8 @@ def acknowledgement_scalars(
     ending = tables.of_flow("flows", number)
     if len(ending) and "duplicate_acks_pkts" in ending:
         row["duplicate_acks_pkts"] = _whole(floats(ending["duplicate_acks_pkts"])[0])
-    # Linux counts timeouts per network namespace, which is per host. If two flows start at a host, they cannot be
-    # attributed to one of them.
+    # Linux counts timeouts per network namespace, which is per host. If two flows start at a host, its timeouts cannot
+    # be attributed to either of the two.
     if is_only_sender:
         row |= _timeouts(host_counters(tables, source))
     sent_pkts, spurious_pkts = _data_sent(tables, number)
@@ -54,13 +55,12 @@ def acknowledgement_scalars(
 
 
 def ack_waits(tables: Tables, number: int) -> pd.DataFrame:
-    """The ACKs of a flow that answer segments. The frame is empty if there are none, or if they were not recorded.
+    """The ACKs of a flow that answer segments. The frame is empty if there are no such ACKs, or if ACKs were not
+    recorded.
 
-    Returns: DataFrame with `segments_pkts` (number of segments that one ACK answers), `wait_ns` (waiting time of the
-        first of these, in steps of 0.1 ms), `acks_pkts` (number of such ACKs).
+    Returns: DataFrame with `segments_pkts` (number of segments that an ACK answers), `wait_ns` (waiting time of the
+        first of these segments, in steps of 0.1 ms), `acks_pkts` (number of ACKs with these two values).
 
-    Examples
-    --------
     Linux acknowledges every second segment, so most of its ACKs are in rows with `segments_pkts` = 2:
 
     >>> ack_waits(tables, 0).groupby("segments_pkts")["acks_pkts"].sum()      # doctest: +SKIP
@@ -70,13 +70,15 @@ def ack_waits(tables: Tables, number: int) -> pd.DataFrame:
 
 
 def _waits(acks: pd.DataFrame) -> dict[str, float | int | None]:
-    """ACKs per segment, and quantiles over ACKs of the first segment's waiting time, in ns; empty without ACKs."""
+    """ACKs per segment, and quantiles of the first segment's waiting time over all ACKs, in ns; empty if no ACK answers
+    a segment."""
     segments, count, wait = (floats(acks[name]) for name in ("segments_pkts", "acks_pkts", "wait_ns"))
-    # A row stands for many equal ACKs, so sums and quantiles are weighted by their number.
+    # A row represents many ACKs with equal values, so sums and quantiles are weighted by the number of ACKs.
     answered = float((segments * count).sum())
     if not answered:
         return {}
-    # Some ACKs answer no segment (window updates, repeated ACKs). These are counted as ACKs, but have no waiting time.
+    # Some ACKs answer no segment (window updates, repeated ACKs). ACKs that answer no segment are counted as ACKs, but
+    # have no waiting time.
     answers = segments > 0
     wait, weight = wait[answers], count[answers]
     quantiles = {f"ack_wait_{name}_ns": _whole(weighted_quantile(wait, weight, q)) for name, q in _QUANTILES.items()}
@@ -91,14 +93,14 @@ def _timeouts(counters: dict[str, float]) -> dict[str, int | None]:
     """Timeouts of a host, and the retransmissions that they cause; empty if a counter is missing.
 
     At each timeout, the timer itself sends one packet (tcp_retransmit_timer, net/ipv4/tcp_timer.c). Other packets that
-    the timer marks lost are sent in the slow start that follows, which has its own counter (tcp_xmit_retransmit_queue,
-    net/ipv4/tcp_output.c). Retransmitted SYNs are not data, so they are subtracted.
+    the timer marks lost are sent in the slow start after the timeout, which has its own counter
+    (tcp_xmit_retransmit_queue, net/ipv4/tcp_output.c). Retransmitted SYNs are not data, so their number is subtracted.
     """
     names = ("TcpExt.TCPTimeouts", "TcpExt.TCPSlowStartRetrans", "TcpExt.TCPSynRetrans")
     if any(name not in counters for name in names):
         return {}
     timeouts, slow_start, syns = (int(counters[name]) for name in names)
-    # A retransmitted SYN also counts as a timeout, although a handshake has no data.
+    # `timeouts` contains one timeout for each retransmitted SYN, and this timeout retransmits no data.
     return {"timeouts": timeouts, "timeout_retransmissions_pkts": timeouts - syns + slow_start}
 
 
@@ -110,13 +112,12 @@ def _data_sent(tables: Tables, number: int) -> tuple[int | None, int | None]:
     is_data = bins["direction"].to_numpy() == DATA
     again, spurious = (int(floats(bins[name])[is_data].sum()) for name in ("retrans_pkts", "spurious_pkts"))
     # As in tauran2018, ratios are per data packet sent, so handshakes and bare ACKs do not count. The table counts
-    # first transmissions with payload. The bins of this direction cannot be used, because they also contain SYN, FIN
-    # and bare ACKs.
+    # first transmissions with payload. The bins of the data direction cannot be used, because they also contain SYN,
+    # FIN and bare ACKs.
     scopes = tables.of_flow("reordering", number)
     first = floats(scopes["sent_pkts"])[scopes["scope"].to_numpy() == SCOPES.index("run")]
     return int(np.nansum(first)) + again, spurious
 
 
 def _whole(value: float | None) -> int | None:
-    """The value as an int; None for None or nan."""
     return None if value is None or np.isnan(value) else int(value)

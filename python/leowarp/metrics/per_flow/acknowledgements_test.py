@@ -26,8 +26,8 @@ def table(name: str, metadata: dict | None = None, **columns: list) -> pa.Table:
 
 
 def trace() -> dict[str, pa.Table]:
-    """Flow 0 has 10 ACKs for a pair within 2 ms, 3 for one segment after 40 ms, 5 at once, and 2 that answer
-    nothing."""
+    """Flow 0 has 20 ACKs: 10 for two segments each after 2 ms, 3 for one segment each after 40 ms, 5 for one segment
+    each at once, and 2 for no segment."""
     names = list(COUNTERS)
     return {
         "acks": table(
@@ -53,12 +53,12 @@ def test_what_a_flow_s_acknowledgements_come_to():
     assert found["acks_per_segment_ratio"] == 20 / (5 + 3 + 2 * 10)
     assert (found["ack_wait_p50_ns"], found["ack_wait_p90_ns"], found["ack_wait_max_ns"]) == (2 * MS, 40 * MS, 40 * MS)
     assert found["ack_waits_long_ratio"] == pytest.approx(3 / 18)
-    # 30 segments were sent for the first time, and 10 were retransmitted; other packets in the bins had no payload.
+    # 30 segments were sent for the first time, and 10 were retransmitted; all other packets in the bins had no payload.
     assert found["duplicate_acks_pkts"] == 14
     assert found["duplicate_acks_ratio"] == 14 / 40
     assert found["spurious_retransmissions_ratio"] == 3 / 40
-    # One of five timeouts was that of a SYN. Each of the others sent one packet, and seven packets followed in slow
-    # start.
+    # One of the five timeouts retransmitted a SYN. Each of the other four timeouts sent one packet, and seven packets
+    # followed in slow start.
     assert (found["timeouts"], found["timeout_retransmissions_pkts"]) == (5, 4 + 7)
     assert found["timeout_retransmissions_ratio"] == 11 / 40
 

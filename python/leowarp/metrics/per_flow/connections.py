@@ -21,7 +21,8 @@ def with_connections(plan: Plan, connections: Sequence[dict[str, Any]]) -> Plan:
 
     plan: The plan, with or without these connections.
     connections: The value in `Tables`.
-    Returns: A plan for reading the trace, which is never run. If no program had a connection, it is the given plan.
+    Returns: A plan with which the trace is read; this plan is never run. If no program had a connection, the result is
+        the `plan` argument itself.
     """
     if not connections:
         return plan
@@ -31,8 +32,8 @@ def with_connections(plan: Plan, connections: Sequence[dict[str, Any]]) -> Plan:
 
 
 def _flow(program: Any, connection: dict[str, Any]) -> Any:
-    """A flow that stands for a connection: it is between the hosts of its program, and lasts from its first packet to
-    its last."""
+    """A flow that represents a connection: it is between the hosts of the connection's program, and lasts from the
+    connection's first packet to its last."""
     blank: dict[str, Any] = {field.name: None for field in dataclasses.fields(program)}
     known = {
         "kind": connection["kind"],
@@ -49,7 +50,7 @@ def datagram_scalars(tables: Tables, number: int, lived: Life) -> dict[str, Any]
     """Scalars about the traffic of a program's UDP connection.
 
     lived: The result of `life(...)` for the flow, which lasts from its first packet to its last.
-    Returns: The scalars of `scalars.of_flows.DATAGRAMS`. All are None if the flow belongs to no program.
+    Returns: The scalars of `scalars.of_flows.DATAGRAMS`. All scalars are None if the flow belongs to no program.
     """
     program = next((each["program"] for each in tables.connections if each["flow"] == number), None)
     found: dict[str, Any] = {"program": program, "payload_mean_bps": None, "payload_back_mean_bps": None}
@@ -61,11 +62,11 @@ def datagram_scalars(tables: Tables, number: int, lived: Life) -> dict[str, Any]
 
 
 def program_scalars(tables: Tables, number: int) -> dict[str, Any]:
-    """Scalars about how the programs of a flow ended, and about the amount of data in their connections; each byte
-    counts once.
+    """Scalars that say how the programs of a flow ended, and how much data their connections carried; a retransmitted
+    byte counts once.
 
-    Returns: The scalars of `scalars.of_programs.PROGRAMS`. A value is None if it is unknown, or if there was no such
-        program.
+    Returns: The scalars of `scalars.of_programs.PROGRAMS`. A value is None if it is unknown, or if the flow had no
+        program in this role.
     """
     ends = {end["role"]: end for end in tables.programs if end["flow"] == number}
     mine = [connection["flow"] for connection in tables.connections if connection["program"] == number]

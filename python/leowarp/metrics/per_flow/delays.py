@@ -2,11 +2,12 @@
 """Delays of all packets of a flow, whether or not the packets are stored: one-way delays in both directions, and round
 trips.
 
-The guest counts each packet in a narrow bin of its delay (table `delays`). The guest also keeps the minimum, maximum
-and sum of all delays (one-way in `bins`, round trips in `flows`). The number, mean, minimum and maximum are therefore
-exact. A quantile is the smallest delay that this share of the packets does not exceed. The bin that contains it, and
-its rank within the bin, are known exactly. To estimate the value, the delays of a bin are assumed to be spread evenly.
-The error is less than the bin's width, which is less than 1/128 of the delay or 8.192 us; `error_ns` is an upper bound.
+The guest counts each packet in a narrow bin of its delay (table `delays`). The guest also records the exact minimum,
+maximum and sum of all delays (one-way in `bins`, round trips in `flows`). The number, mean, minimum and maximum are
+therefore exact. A quantile for a share is the smallest delay that this share of the packets does not exceed. The bin
+that contains this delay, and the delay's rank within the bin, are exact. The value is estimated: the delays of a bin
+are assumed to be spread evenly over the bin. The error is less than the bin's width, which is less than 1/128 of the
+delay or 8.192 us; `error_ns` is an upper bound.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ import numpy as np
 from leowarp.metrics.inputs.tables import Tables, floats, rows_by
 
 ROUND_TRIP = 2
-"""Value of `quantity` for round trips in the table `delays`. One-way delays have DATA (0) and ACK (1)."""
+"""Value of `quantity` for round trips in the table `delays`. For one-way delays, `quantity` is DATA (0) or ACK (1)."""
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
-"""Quantiles of delays in the summary, by the word that their names contain."""
+"""Quantiles of delays in the summary, by the word that stands for the quantile in a scalar's name."""
 
 DELAY_SCALARS = ("min_ns", "mean_ns", *(f"{name}_ns" for name in QUANTILES), "max_ns", "error_ns")
-"""Names of the results of `Delays.scalars`, without their prefix."""
+"""Names of the results of `Delays.scalars`, without the prefix `rtt_` or `owd_`."""
 
 
 @dataclass(frozen=True)
@@ -78,36 +79,37 @@ class Delays:
             "mean_ns": round(self.sum_ns / self.total_pkts),
             **{f"{name}_ns": value for name, (value, _) in quantiles.items()},
             "max_ns": self.max_ns,
-            # To keep the result simple, one error is given for all quantiles: the largest.
+            # For simplicity, the result contains the largest error of all quantiles, not one error per quantile.
             "error_ns": max(error for _, error in quantiles.values()),
         }
         return {f"{prefix}_{name}": row[name] for name in DELAY_SCALARS}
 
     def _place(self, q: float) -> tuple[int, int]:
-        """A quantile and its largest error, both in ns. The module's docstring describes the rule."""
+        """A quantile and its largest error, both in ns; the module's docstring describes how the quantile is
+        estimated."""
         below = np.cumsum(self.pkts)
-        # The factor keeps rounding from moving the rank past the packet that reaches q.
+        # The factor allows for rounding, which could otherwise move the rank past the packet that reaches q.
         rank = max(int(np.ceil(q * int(below[-1]) * (1 - 1e-12))), 1)
-        # The minimum and the maximum are known exactly, whichever bins they are in.
+        # The first rank is the minimum and the last rank is the maximum, which are both exact.
         if rank in (1, int(below[-1])):
             return (self.min_ns if rank == 1 else self.max_ns), 0
         place = int(np.searchsorted(below, rank, side="left"))
-        # The first and the last bin end at the minimum and the maximum.
+        # The first bin begins at the minimum, and the last bin ends at the maximum.
         low, high = max(int(self.lower_ns[place]), self.min_ns), min(int(self.upper_ns[place]) - 1, self.max_ns)
         count = int(self.pkts[place])
         number = rank - 1 - (int(below[place]) - count)
-        # The value is computed with integers, so that the same trace gives the same number on every machine. Each
-        # packet has an equal part of the bin, and its delay is the middle of this part: the k-th of n packets (from 0)
+        # The value is computed with integers, so that the same trace gives the same number on every machine. A bin with
+        # n packets is divided into n equal parts, and each packet's delay is the middle of its part: packet k (from 0)
         # is at (2 k + 1) / 2 n.
         value = low + (high - low) * (2 * number + 1) // (2 * count)
         return value, max(value - low, high - value)
 
 
 def delays(tables: Tables, flow: int, quantity: int) -> Delays | None:
-    """Delays of all packets of a flow. None: the run did not count them (no packet truth, or an older version).
+    """Delays of all packets of a flow. None if the run did not count the delays (no packet truth, or an older version).
 
-    quantity: `DATA` or `ACK` for one-way delays in that direction, or `ROUND_TRIP` for those of TCP flows (see
-        `metrics/per_flow/round_trips.py`).
+    quantity: `DATA` or `ACK` for one-way delays in that direction, or `ROUND_TRIP` for the round trips of TCP flows
+        (see `metrics/per_flow/round_trips.py`).
     Returns: The distribution. The distribution has no bins if nothing arrived, or if the flow has no round trips (pings
         and UDP).
     """
@@ -121,7 +123,7 @@ def delays(tables: Tables, flow: int, quantity: int) -> Delays | None:
 
 
 def _of_all_flows(tables: Tables) -> dict[tuple[int, int], Delays]:
-    """Delays by flow and quantity. All flows are handled together, because a thousand separate selections of few rows
+    """Delays by flow and quantity. All flows are selected together, because a thousand separate selections of few rows
     would take seconds."""
     # A row without edges counts packets without a delay, which exist only for round trips.
     rows = tables.delays.sort_values("lower_ns")
@@ -141,7 +143,7 @@ def _of_all_flows(tables: Tables) -> dict[tuple[int, int], Delays]:
 
 
 def _of_round_trips(tables: Tables) -> dict[int, tuple[int, int, int]]:
-    """(minimum, maximum, sum) of the round trips in ns for each flow that has any, as the guest stored them in
+    """(minimum, maximum, sum) of the round trips in ns, for each flow that has round trips, as the guest stored them in
     `flows`."""
     if not tables.has("flows"):
         return {}
@@ -151,7 +153,7 @@ def _of_round_trips(tables: Tables) -> dict[int, tuple[int, int, int]]:
 
 
 def _of_one_way(tables: Tables) -> dict[tuple[int, int], tuple[int, int, int]]:
-    """(minimum, maximum, sum) of the one-way delays in ns by flow and direction, over all bins of `bins`."""
+    """(minimum, maximum, sum) of the one-way delays in ns, by flow and direction, for the whole run."""
     bins = tables.bins
     # Only these columns are selected, because a copy of millions of whole rows takes 300 MB.
     some = floats(bins["delivered_pkts"]) > 0

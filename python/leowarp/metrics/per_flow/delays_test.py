@@ -36,7 +36,7 @@ def with_delays(tables, packets):
 
 
 def of(tables, delay_ns):
-    """The distribution of a flow's round trips, for a flow with these delays."""
+    """The distribution of the round trips of a flow whose packets have these delays."""
     flow, nothing = 1, pd.Series([None], dtype="Int64")
     ends = {"rtt_min_ns": min, "rtt_max_ns": max, "rtt_sum_ns": sum}
     known = {name: [of(delay_ns)] if delay_ns else nothing for name, of in ends.items()}
@@ -96,7 +96,7 @@ def test_of_no_packets_there_is_no_number(access):
 
 def test_within_a_bin_ranks_are_spread_between_the_smallest_and_the_largest(access):
     tables, _, _ = access
-    # The first bin contains the minimum, and the last one the maximum. A whole bin is between them.
+    # The first bin contains the minimum, and the last one the maximum. A bin that is not cut is between them.
     edges = (40 * MS // 8192 * 8192 + np.arange(4) * 8192).tolist()
     found = of(tables, [edges[0] + 4192, edges[0] + 5000, *[edges[1] + 7] * 4, edges[2] + 10])
     assert [found.quantile_ns(k / 7) for k in range(1, 8)] == [

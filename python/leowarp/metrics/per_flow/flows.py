@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scalars of a flow: round-trip times, packets and others.
+"""Scalars of a flow, for instance round-trip times and packet counts.
 
 Smoothed RTT comes from samples of both hosts' sockets (`tcp_info`, include/uapi/linux/tcp.h). Packet counts come from
-the capture at both hosts, and ECN marks, recoveries and undos from the kernel's counters of a host.
+the capture at both hosts. ECN marks, recoveries and undos come from the kernel's counters of a host.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from leowarp.metrics.network.queues import flow_drops
 from leowarp.metrics.per_flow.goodput import GOODPUT_SERIES, Life, payload_bytes
 
 _ACK_GAP_NS = 1_000_000_000
-"""If two stored ACKs are further apart than this, they belong to two windows of stored packets. No RTT spans such a
-gap."""
+"""If two stored ACKs are further apart than this, they belong to two windows of stored packets. An ACK after such a gap
+gives no RTT for data sent before the gap."""
 
 
 def srtt(tables: Tables, flow: int, end_ns: int) -> pd.DataFrame:
-    """Smoothed RTT at the socket samples: `t_ns, srtt_us`, and `held_ns`, the time for which a sample holds and
-    therefore its weight.
+    """Smoothed RTT at the socket samples: `t_ns, srtt_us, held_ns`. `held_ns` is the time for which a sample holds, and
+    is the sample's weight in means and quantiles.
 
-    The value is that of the sender's own filter (`tcpi_rtt`, RFC 6298, section 2, with Linux's changes). This filter
-    lags behind the path, and includes the time by which the receiver delays ACKs. `round_trips` gives the round trips
-    of packets.
+    The value is `tcpi_rtt` from the sender's own filter (RFC 6298, section 2, with Linux's changes). This filter lags
+    behind the path, and includes the time by which the receiver delays ACKs. `round_trips` gives the round trips of
+    packets without this filter.
     """
     samples = tables.of_flow("sockets", flow)
     when, value = samples["t_ns"].to_numpy(dtype="int64"), floats(samples["srtt_us"])
@@ -39,20 +39,21 @@ def srtt(tables: Tables, flow: int, end_ns: int) -> pd.DataFrame:
 
 
 def packet_rtt(tables: Tables, flow: int, *, from_ns: float = 0, until_ns: float = np.inf) -> pd.DataFrame:
-    """RTT of each stored data packet, up to the arrival of the first ACK that covers it: `sent_ns, rtt_ns`.
+    """RTT of each stored data packet, from its sending to the arrival of the first ACK that covers it: `sent_ns,
+    rtt_ns`.
 
-    from_ns, until_ns: Only packets that were sent within this time span.
+    from_ns, until_ns: Only packets that were sent within this time span are included.
 
     Three kinds of packets are excluded: retransmissions that arrived; originals that begin with the same byte as such a
     retransmission (Karn's algorithm, RFC 6298, section 3); and packets whose ACK was not stored. An original is
-    included if its retransmission was lost. Such an original is also included if a retransmission repeats only a part
-    of it and begins with another byte.
+    included if its retransmission was lost, or if a retransmission repeats only a part of the original and begins with
+    another byte.
     """
     packets = tables.of_flow("packets", flow)
     back = (packets["direction"] == ACK) & packets["received_ns"].notna() & packets["ack"].notna()
     back = packets[["received_ns", "ack"]][back]
     data = (packets["direction"] == DATA) & packets["received_ns"].notna() & (packets["len_bytes"] > 0)
-    # If bytes were sent twice, it is unknown which of the two copies an ACK answers.
+    # If two copies of some bytes were sent, it is unknown which of the two copies an ACK answers.
     again = truths(packets["is_retransmission"])
     data &= ~again & ~packets["seq"].isin(packets["seq"][data & again]) & packets["sent_ns"].between(from_ns, until_ns)
     data = packets[["sent_ns", "seq", "len_bytes"]][data]
@@ -61,14 +62,14 @@ def packet_rtt(tables: Tables, flow: int, *, from_ns: float = 0, until_ns: float
         return empty
     back = in_order(back, "received_ns")
     arrived = floats(back["received_ns"])
-    # ACKs may arrive out of order, but data that were covered once stay covered.
+    # ACKs may arrive out of order, but data stay covered once an ACK has covered them.
     covered = np.maximum.accumulate(floats(back["ack"]))
     first = np.searchsorted(covered, floats(data["seq"]) + floats(data["len_bytes"]), side="left")
     is_answered = (first > 0) & (first < len(arrived))
     index = np.clip(first, 1, len(arrived) - 1)
     sent = data["sent_ns"].to_numpy(dtype="int64")
-    # The previous ACK must also be stored. Otherwise the first ACK that covers the packet may belong to the next
-    # window.
+    # A packet gets an RTT only if the ACK before its own ACK is stored in the same window. Otherwise an unstored ACK
+    # may have covered the packet earlier.
     is_answered &= (arrived[index] - arrived[index - 1] <= _ACK_GAP_NS) & (arrived[index] > sent)
     sent, arrived = sent[is_answered], arrived[index][is_answered]
     return pd.DataFrame({"sent_ns": sent, "rtt_ns": (arrived - sent).astype("int64")})
@@ -96,11 +97,12 @@ def flow_summary(
     is_only_sender: bool = True,
     is_only_receiver: bool = True,
 ) -> dict[str, Any]:
-    """Scalars of a flow, with stable names. A value that the run did not record is None.
+    """Scalars of a flow; their names do not change between versions. A value that the run did not record is None.
 
     lived: The result of `life(...)` for the flow.
     is_only_sender: True if no other TCP flow starts at its source, so that the host's counters belong to this flow.
-    is_only_receiver: True if no other TCP flow ends at its destination.
+    is_only_receiver: True if no other TCP flow ends at its destination, so that the destination host's counters belong
+        to this flow.
     Returns: dict of scalar to value. `scalars/of_flows.py` declares their names, units and definitions. Values are
         plain Python numbers or text.
     """
@@ -110,14 +112,14 @@ def flow_summary(
     for name in ("bytes", "completion_ns", "connect_ns", "error"):
         value = optional(floats(ending[name])[0]) if len(ending) else None
         ends[name] = None if value is None else int(value)
-    # Packet counts come first, because flows of every kind have them. Values that only sockets or only probes have
-    # follow.
+    # Packet counts are added first, because flows of every kind have them. Scalars from sockets (TCP) or from probes
+    # (pings and UDP) are added after the packet counts.
     row |= _packet_scalars(tables, number)
     row |= _tcp_scalars(tables, number, lived, end_ns) if flow.kind == "tcp" else _echo_scalars(tables, number)
     row |= {"start_ns": lived.start_ns, "stop_ns": lived.stop_ns} | ends
     if flow.kind == "tcp":
-        # The kernel counts per network namespace, which is per host. If several flows start at a host, its counts
-        # cannot be attributed to one of them.
+        # The kernel counts per network namespace, and each host has its own namespace. If several flows start at a
+        # host, its counts cannot be attributed to one of them.
         row |= host_scalars(tables, flow.source) if is_only_sender else dict.fromkeys(_HOST_COUNTS)
         marked = host_counters(tables, flow.destination).get("IpExt.InCEPkts") if is_only_receiver else None
         row["received_ce_pkts"] = None if marked is None else int(marked)
@@ -132,7 +134,8 @@ _SENDER_COUNTS = {
     "sender_reordering_pkts": "reordering_pkts",
     "delivered_ce_pkts": "delivered_ce_pkts",
 }
-"""Counters of the sender's socket, from its start. A run without packet truth has them too."""
+"""Counters of the sender's socket, counted from the socket's start. These counters exist even in a run without packet
+truth."""
 
 
 _HOST_COUNTS = {
@@ -143,12 +146,12 @@ _HOST_COUNTS = {
 """Counts that the kernel keeps per host: how often the sender marked packets lost, undid a window reduction, and probed
 whether its last packets had arrived (tcp_send_loss_probe, net/ipv4/tcp_output.c; RFC 8985, section 7).
 
-Recoveries have one counter with SACK and one without (tcp_enter_recovery, net/ipv4/tcp_input.c). Each method of
-detecting a spurious recovery has a counter, too (tcp_try_undo_recovery and others, in the same file)."""
+Recoveries have one counter with SACK and one without (tcp_enter_recovery, net/ipv4/tcp_input.c). Undos have one counter
+for each method of detecting a spurious recovery (tcp_try_undo_recovery and others, in the same file)."""
 
 
 def host_scalars(tables: Tables, source: str) -> dict[str, int | None]:
-    """Counts of the sender's host until the end of the run. Counts that were not recorded are None.
+    """Counts of the sender's host from the start to the end of the run. Counts that were not recorded are None.
 
     source: Station that sends the flow's data.
     Returns: dict with the keys of `_HOST_COUNTS`. Each value is the sum of its counters.
@@ -165,7 +168,7 @@ def received_ce_pkts(tables: Tables) -> int | None:
     """Number of packets that arrived at any host with a congestion mark; None if no host reported such packets."""
     told = [host_counters(tables, host).get("IpExt.InCEPkts") for host in tables.hosts]
     known = [int(value) for value in told if value is not None]
-    # The result is 0 if a host counted marks and saw none, and null if no host counted them.
+    # The result is 0 if hosts counted marks and saw none, and null if no host counted marks.
     return sum(known) if known else None
 
 
@@ -180,19 +183,20 @@ def host_counters(tables: Tables, station: str) -> dict[str, float]:
 
 
 def _connection_bytes(tables: Tables, number: int) -> float | None:
-    """Payload that a connection of Multipath TCP delivered in order; None: another flow, a subflow, or an older run."""
+    """Payload that a connection of Multipath TCP delivered in order; None for a flow without Multipath TCP, for a
+    subflow, and for an older run."""
     ending = tables.of_flow("flows", number)
     return optional(floats(ending["connection_bytes"])[0]) if len(ending) and "connection_bytes" in ending else None
 
 
 def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[str, Any]:
-    """Goodput of a TCP flow, and scalars from its socket samples. The socket's scalars are None if sockets were not
+    """Goodput of a TCP flow, and scalars from its socket samples. The scalars from samples are None if sockets were not
     sampled."""
     samples = tables.of_flow("sockets", number)
     row: dict[str, Any] = {}
     for series in GOODPUT_SERIES:
         row[f"goodput_{series}_mean_bps"] = lived.rate_bps(payload_bytes(tables, number, lived, series))
-    # The name without a suffix is that of the in-order goodput: these data reach an application at the receiver.
+    # The name without a suffix means the in-order goodput, because only in-order data reach the receiving application.
     row["goodput_mean_bps"] = row["goodput_in_order_mean_bps"]
     row["connection_goodput_mean_bps"] = lived.rate_bps(_connection_bytes(tables, number))
     rtt = srtt(tables, number, end_ns)
@@ -200,11 +204,11 @@ def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[
         row[f"srtt_{name}_us"] = weighted_quantile(rtt["srtt_us"].to_numpy(), rtt["held_ns"].to_numpy(), q)
     for name, column in _SENDER_COUNTS.items():
         counts = floats(samples[column]) if column in samples else np.zeros(0)
-        # The maximum is used, not the last value. This matters for `reordering_pkts` only, which the sender resets
-        # after a timeout (tcp_enter_loss, net/ipv4/tcp_input.c). The other counts never decrease.
+        # The largest value of a counter is used, not the last one. The two differ only for `reordering_pkts`, which the
+        # sender resets after a timeout (tcp_enter_loss, net/ipv4/tcp_input.c). The other counts never decrease.
         row[name] = int(np.nanmax(counts)) if np.isfinite(counts).any() else None
     cwnd = floats(samples["cwnd_pkts"])
-    # Samples are weighted by time, because they are not evenly spaced where a flow starts, ends or is cut off.
+    # Samples are weighted by time, because their intervals are shorter where a flow starts or ends.
     weights = holding_ns(samples["t_ns"].to_numpy(dtype="int64"), end_ns) if len(samples) else np.zeros(0)
     row["cwnd_p50_pkts"] = weighted_quantile(cwnd, weights, 0.5)
     for name in ("rttvar", "rto"):
@@ -213,14 +217,15 @@ def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[
 
 
 def _packet_scalars(tables: Tables, number: int) -> dict[str, Any]:
-    """Numbers of packets by what became of them, from `drops` and from the counts of `bins`, which are complete.
+    """Numbers of a flow's packets that were lost, late or retransmitted, from the tables `drops` and `bins`, which
+    cover all packets.
 
-    All are None without packet truth.
+    All numbers are None without packet truth.
     """
     names = {"sent_pkts": "sent_pkts", "delivered_pkts": "delivered_pkts", "lost_pkts": "lost_pkts",
              "retransmissions_pkts": "retrans_pkts", "spurious_retransmissions_pkts": "spurious_pkts",
              "late_pkts": "late_pkts"}  # fmt: skip
-    # The counts are null instead of 0, because without packet truth the number of lost packets is unknown.
+    # Without packet truth, the counts are null and not 0, because the numbers are unknown.
     row: dict[str, Any] = dict.fromkeys(
         [*names, "acks_late_pkts", "acks_lost_pkts", "data_drops_pkts", "ack_drops_pkts"]
     )
@@ -237,8 +242,8 @@ def _packet_scalars(tables: Tables, number: int) -> dict[str, Any]:
 
 
 def _echo_scalars(tables: Tables, number: int) -> dict[str, Any]:
-    """Numbers of probes of a ping or UDP flow, and their one-way delays to the destination in ns.
-    `probes.probe_scalars` handles the replies."""
+    """Number of probes of a ping or UDP flow, number of lost probes, and one-way delays to the destination in ns.
+    `probes.probe_scalars` computes the scalars of the replies."""
     echoes = tables.of_flow("echoes", number)
     there = floats(echoes["received_ns"]) - floats(echoes["sent_ns"])
     known = tables.has("echoes")
@@ -246,7 +251,8 @@ def _echo_scalars(tables: Tables, number: int) -> dict[str, Any]:
         "probes_pkts": len(echoes) if known else None,
         "probes_lost_pkts": int(np.isnan(there).sum()) if known else None,
     }
-    # As documented, a probe that is in flight at the end counts as lost here. `probes.probes` leaves such probes out.
+    # A probe that is in flight at the end is counted as lost by this function, as documented. `probes.probes` excludes
+    # such probes.
     given = there[~np.isnan(there)]
     row["owd_min_ns"] = int(given.min()) if len(given) else None
     for name, q in (("owd_p50_ns", 0.5), ("owd_p99_ns", 0.99)):

@@ -4,8 +4,8 @@ module.
 
 A flow lives from its start (its first SYN or datagram) until it is complete, is stopped, or the run ends, whichever
 comes first. A flow with a size is complete when its last payload byte has arrived. A connection of a program stops with
-its last packet. A mean over any other time is misleading: a short flow may seem faster than its link if it is measured
-only from its socket's first sample on.
+its last packet. A mean over any other time is misleading. For instance, a short flow may seem faster than its link if
+it is measured only from its socket's first sample on.
 """
 
 from __future__ import annotations
@@ -25,24 +25,25 @@ GOODPUT_SERIES = {
     "acked": "bytes cumulatively acknowledged at the sender",
     "sacked": "bytes acknowledged cumulatively or selectively at the sender (SACK-aware: a hole does not stop it)",
 }
-"""The three definitions of goodput. The three series differ around route changes, so every number says which definition
-it uses."""
+"""The three definitions of goodput. The three goodputs of a flow differ around route changes, so every number names the
+definition that it uses."""
 
 _COUNTER = {"in_order": "bytes_received", "acked": "bytes_acked"}
 _SYN_BYTES = {"in_order": 0, "acked": 1, "sacked": 1}
-"""The kernel counts the acknowledged SYN as a byte (tcp_snd_una_update, net/ipv4/tcp_input.c)."""
+"""SYN bytes in each counter: the kernel counts an acknowledged SYN as one byte (tcp_snd_una_update,
+net/ipv4/tcp_input.c)."""
 
 
 def counter(tables: Tables, flow: int, series: str) -> tuple[np.ndarray, np.ndarray]:
     """Cumulative bytes of a flow at its socket samples, by the given definition of `GOODPUT_SERIES`.
 
     Returns t_ns: int64 array of shape (n,). Instants of the samples that have the counter.
-    Returns delivered: float64 array of shape (n,), in bytes. The series "sacked" may decrease, because an incomplete
-        segment counts as a full one until it is acknowledged.
+    Returns delivered: float64 array of shape (n,), in bytes. For "sacked", the value may decrease: an incomplete
+        segment counts as a full segment while it is only SACKed.
     """
     samples = tables.of_flow("sockets", flow)
     if series == "sacked":
-        # The kernel counts SACKed data in segments (tcpi_sacked), so all of them count as full segments.
+        # The kernel counts SACKed data in segments (tcpi_sacked), so every SACKed segment counts as a full one.
         delivered = floats(samples["bytes_acked"]) + floats(samples["sacked_pkts"]) * floats(samples["snd_mss_bytes"])
     else:
         delivered = floats(samples[_COUNTER[series]])
@@ -66,8 +67,8 @@ def goodput(tables: Tables, flow: int, series: str = "in_order", bin_ns: int | N
     if bin_ns is None:
         edges = t_ns
     else:
-        # Bins begin at whole multiples of their length on the run's clock. Flows and runs can then be compared bin by
-        # bin.
+        # Bins begin at whole multiples of their length on the run's clock, so that bins of different flows and runs
+        # coincide.
         first = -(-int(t_ns[0]) // bin_ns) * bin_ns
         edges = bin_edges(first, int(t_ns[-1]), bin_ns)
     return pd.DataFrame({"t_ns": edges[:-1], "goodput_bps": rate_in_bins(t_ns, delivered, edges)})
@@ -75,11 +76,13 @@ def goodput(tables: Tables, flow: int, series: str = "in_order", bin_ns: int | N
 
 @dataclass(frozen=True)
 class Life:
-    """The lifetime of a flow, on the run's clock.
+    """The lifetime of a flow on the run's clock, and its payload.
 
-    start_ns, stop_ns: The flow lives before `stop_ns`. The two are equal if the flow had not begun when the run ended.
-    payload_bytes: Total payload of the flow, if all of it arrived during its life: the flow was complete, or it is a
-        connection that ended before the run. None: the flow was cut off, and its payload is known only from counters.
+    start_ns, stop_ns: The flow lives from `start_ns` (inclusive) to `stop_ns` (exclusive). `start_ns` and `stop_ns` are
+        equal if the flow had not begun when the run ended.
+    payload_bytes: Total payload of the flow if all of it arrived during its life. This is the case for a complete flow,
+        and for a connection that ended before the run. None for a flow that was cut off; its payload is then read from
+        counters.
     """
 
     start_ns: int
@@ -87,8 +90,8 @@ class Life:
     payload_bytes: int | None = None
 
     def rate_bps(self, payload_bytes: float | None) -> float | None:
-        """Goodput of a flow with this payload over its life. None if the payload is unknown or the life has no
-        length."""
+        """Goodput of a flow in bit/s: this payload over the life of the flow. None if the payload is unknown or the
+        life has no length."""
         length_ns = self.stop_ns - self.start_ns
         return None if payload_bytes is None or length_ns <= 0 else payload_bytes * 8e9 / length_ns
 
@@ -96,7 +99,7 @@ class Life:
 def life(tables: Tables, number: int, flow: Any, end_ns: int) -> Life:
     """Time at which a flow started and stopped.
 
-    flow: The entry plan.flows[number]. Its `start_ns`, `stop_ns` and `size_bytes` are used.
+    flow: The entry plan.flows[number]. The function uses `start_ns`, `stop_ns` and `size_bytes` of the entry.
     """
     key = (number, flow.start_ns, flow.stop_ns, flow.size_bytes, end_ns)
     if key not in tables.lives_of_flows:
@@ -115,16 +118,16 @@ def _life(tables: Tables, number: int, start_ns: int, planned_ns: int, size_byte
     all_bytes = None if np.isnan(carried) else int(carried)
     if complete_ns <= stop_ns:
         return Life(start_ns, int(complete_ns), all_bytes)
-    # No byte of a connection arrives after its last packet, at which it stops.
+    # A connection stops at its last packet, so no byte of the connection arrives later.
     is_closed = bool(tables.connections) and number >= tables.connections[0]["flow"] and stop_ns < end_ns
     return Life(start_ns, max(start_ns, stop_ns), all_bytes if is_closed else None)
 
 
 def _seen_complete_ns(tables: Tables, number: int, size_bytes: int) -> float:
-    """Time of the first sample at which all data of a flow had arrived; nan if there is none.
+    """Time of the first sample at which all data of a flow had arrived; nan without such a sample.
 
-    Without the capture, the exact time is not recorded. The sample is later than that, so the goodput is never too
-    high.
+    Without the capture at the hosts, the time of the last arrival is not recorded. The sample is later than the last
+    arrival, so the goodput may be too low, but never too high.
     """
     t_ns, received = counter(tables, number, "in_order")
     done = np.flatnonzero(received >= size_bytes)
@@ -132,10 +135,10 @@ def _seen_complete_ns(tables: Tables, number: int, size_bytes: int) -> float:
 
 
 def payload_bytes(tables: Tables, number: int, lived: Life, series: str = "in_order") -> float | None:
-    """Payload of a TCP flow at the end of its life. None: its sockets were not sampled.
+    """Payload of a TCP flow at the end of its life. None if the flow's sockets were not sampled.
 
-    If all payload arrived during the life, it is exact and the same in every definition. If the flow was cut off, its
-    counter at the last sample of its life is used; this sample is taken when the flow stops.
+    If all payload arrived during the life, the result is exact and the same in every definition. If the flow was cut
+    off, the counter at the last sample of its life is used, which is taken when the flow stops.
 
     lived: The result of `life(...)` for the flow.
     series: {"in_order", "acked", "sacked"}. The definition of the bytes that count; see `GOODPUT_SERIES`.
@@ -156,10 +159,10 @@ class Arrived:
 
 
 def arrived(tables: Tables, number: int, direction: int, lived: Life) -> Arrived | None:
-    """Packets of a flow that arrived during its life. None: no packet truth.
+    """Packets of a flow that arrived during its life. None without packet truth.
 
-    Packets are counted in bins of 50 ms by their sending time. If the flow was cut off, bins whose packets may have
-    arrived after its life are left out.
+    Packets are counted in bins of 50 ms by their sending time. If the flow was cut off, the last bins are left out,
+    because some of their packets may have arrived after the flow's life.
 
     direction: {DATA, ACK}
     lived: The result of `life(...)` for the flow.

@@ -18,7 +18,8 @@ END_NS = S
 
 
 def transfers(stations=("A", "B", "C"), most=4, least=1):
-    """Transfers between stations. Some flows are too large for the run, some are cut off, and some have losses."""
+    """Transfers between stations. Some flows are too large for the run, some stop before they are complete, and some
+    have losses."""
     ends = st.permutations(stations).map(lambda order: order[:2])
     size = st.one_of(st.none(), st.integers(1, 40 * PAYLOAD_BYTES), st.just(10_000_000))
     one = st.builds(
@@ -45,7 +46,7 @@ def test_goodput_is_what_the_packets_brought_over_the_flow_s_life(planned, conne
         if number < len(run.plan.flows):
             assert carried["in_order"] == in_order
         elif lived.stop_ns < END_NS:
-            # The flow is closed, with or without a missing packet.
+            # The flow is a connection that ended before the run, with or without a missing packet.
             assert (
                 carried["in_order"]
                 == packets[packets["received_ns"].notna()].drop_duplicates("number")["len_bytes"].sum()
@@ -82,7 +83,7 @@ def test_100_kB_in_190_ms_are_4_Mbit_per_second():
     (flow,) = metrics(run.tables, run.plan).summary["flows"]
     assert flow["goodput_mean_bps"] == 100_000 * 8e9 / flow["completion_ns"]
     assert (flow["start_ns"], flow["stop_ns"]) == (100 * MS, 100 * MS + flow["completion_ns"])
-    # If its rate were counted from the first sample on, the flow would seem twice as fast.
+    # If the rate were computed from the first sample on, the flow would seem twice as fast.
     assert 5e6 < flow["goodput_mean_bps"] < flow["path_capacity_mean_bps"]
     assert flow["capacity_used_ratio"] == flow["goodput_mean_bps"] / flow["path_capacity_mean_bps"]
 

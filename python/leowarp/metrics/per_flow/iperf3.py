@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results that iperf3 reports, as scalars of its flow. These scalars can be compared with sums of the trace."""
+"""Results that iperf3 reports, as scalars of its flow. The scalars can be compared with sums of packets in the
+trace."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from leowarp.trace.iperf3 import KIND
 
 
 def said(tables: Tables, number: int) -> dict[str, Any] | None:
-    """Results of the iperf3 client of a program flow (`trace.iperf3.line_of`). None: the program was not iperf3 -J."""
+    """Results of the iperf3 client of a program flow (`trace.iperf3.line_of`). None if the program was not iperf3 with
+    the option -J."""
     if not tables.has("measures"):
         return None
     mine = tables.of_flow("measures", number)
@@ -27,7 +29,7 @@ def iperf3_scalars(tables: Tables, number: int) -> dict[str, Any]:
     """Results of the iperf3 client of a program flow, as scalars.
 
     Returns: The scalars of `scalars.of_programs.IPERF3`. A value is None if iperf3 does not report it, or if the
-        program was not iperf3 -J.
+        program was not iperf3 with the option -J.
     """
     row: dict[str, Any] = dict.fromkeys(scalars.names(IPERF3))
     given = said(tables, number)
@@ -47,7 +49,8 @@ def iperf3_scalars(tables: Tables, number: int) -> dict[str, Any]:
 
 
 def in_the_trace(tables: Tables, number: int, flows: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """The same quantities computed from packets: sums over the connections of the test, from source to destination.
+    """The quantities of `iperf3_scalars`, computed from packets: sums over the test's connections from source to
+    destination.
 
     flows: The flows in `summary.json`.
     Returns: Values by the names of `IPERF3`. Values that the trace does not contain are left out. For TCP the first
@@ -71,6 +74,6 @@ def in_the_trace(tables: Tables, number: int, flows: list[Mapping[str, Any]]) ->
 
 
 def _sum(flows: list[Mapping[str, Any]], name: str) -> Any:
-    """The sum of a scalar over flows. None if a value is unknown, or if there is no flow."""
+    """The sum of a scalar over flows. None if a flow lacks the value, or if there is no flow."""
     values = [flow[name] for flow in flows]
     return None if not values or None in values else sum(values)

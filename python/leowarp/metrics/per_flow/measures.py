@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measurements by programs, as scalars of their flow: transactions, page loads, segmented video, paced frames.
+"""Measurements that programs report (transactions, page loads, segmented video, paced frames), as scalars of their
+flow.
 
-Times are relative to the `start_ns` of each measurement. If no program reported a line of some kind, nothing of that
-kind was measured, so its scalars are null.
+Times are relative to the `start_ns` of each measurement. If no program reported measurements of a kind, the scalars of
+this kind are null.
 """
 
 from __future__ import annotations
@@ -18,21 +19,21 @@ from leowarp.metrics.inputs.tables import Tables, floats
 from leowarp.scalars.of_programs import MEASURES
 
 FREEZE_WINDOW_FRAMES = 30
-"""To find freezes, the length of an interval is compared with the mean of this number of intervals between rendered
-frames, including the current one (W3C webrtc-stats, `freezeCount`; libwebrtc, video/video_quality_observer2.cc,
-kAvgInterframeDelaysWindowSizeFrames)."""
+"""To find freezes, the length of each interval between rendered frames is compared with the mean of this number of
+intervals, which end with the interval itself (W3C webrtc-stats, `freezeCount`; libwebrtc,
+video/video_quality_observer2.cc, kAvgInterframeDelaysWindowSizeFrames)."""
 FREEZE_LEAST_FRAMES = 5
-"""At least this number of intervals is required (kMinFrameSamplesToDetectFreeze)."""
+"""Freezes are found only if there are at least this number of intervals (kMinFrameSamplesToDetectFreeze)."""
 FREEZE_INCREASE_NS = 150_000_000
-"""A freeze is longer than the mean by at least this time. A freeze is also at least three times the mean
-(kMinIncreaseForFreezeMs)."""
+"""A freeze is longer than the mean interval by at least this time (kMinIncreaseForFreezeMs). A freeze is also at least
+three times as long as the mean interval."""
 
 
 def measure_scalars(tables: Tables, number: int, end_ns: int) -> dict[str, Any]:
     """Scalars of the measurements that the programs of a flow reported.
 
     number: Number of a program flow.
-    end_ns: End of the run. An event that was not over by then (a stall) counts up to the end.
+    end_ns: End of the run. A stall that has not ended by then ends at the end of the run.
     Returns: The scalars of `scalars.of_programs.MEASURES`. Scalars of kinds that the program did not measure are None.
     """
     row: dict[str, Any] = dict.fromkeys(scalars.names(MEASURES))
@@ -55,13 +56,11 @@ def freezes(rendered_ns: np.ndarray) -> np.ndarray:
     """Lengths of the freezes of a video in ns, in their order.
 
     A freeze is an interval between two rendered frames that is at least three times the mean interval, and at least 150
-    ms longer than this mean. The mean is that of the last 30 intervals, including this one. At least 5 intervals are
-    required.
+    ms longer than this mean. The mean is that of the last 30 intervals, including the interval that is compared.
+    Freezes are found only after 5 intervals.
 
     rendered_ns: int array of shape (n,). Rendering times of frames, increasing.
 
-    References
-    ----------
     W3C, Identifiers for WebRTC's Statistics API, `freezeCount` and `totalFreezesDuration`. The choice of intervals for
     the mean follows libwebrtc, video/video_quality_observer2.cc.
     """
@@ -75,8 +74,8 @@ def freezes(rendered_ns: np.ndarray) -> np.ndarray:
 
 
 def rendered_ns(frames: pd.DataFrame) -> np.ndarray:
-    """Instants at which the frames of a video were rendered, ns, increasing. Each frame was rendered when it was
-    complete, but a frame that came after a later one was never rendered."""
+    """Instants at which the frames of a video were rendered, ns, increasing. Each frame is rendered when it is
+    complete, except a frame that is complete after a later frame: it is never rendered."""
     whole = frames[frames["end_ns"].notna()].sort_values(["end_ns", "number"], kind="stable")
     numbers = floats(whole["number"])
     in_order = numbers > np.concatenate(([-1.0], np.maximum.accumulate(numbers)[:-1]))
@@ -114,7 +113,7 @@ def _video(of_kind: dict[str, pd.DataFrame], end_ns: int) -> dict[str, Any]:
         found["startup_ns"] = _quantile(_took_ns(of_kind["startup"][:1], "end_ns"), 1.0)
     stalls = of_kind.get("stall")
     found["stalls"] = 0 if stalls is None else len(stalls)
-    # A stall that never ended counts up to the end of the observation.
+    # A stall without an end lasts until the end of the run.
     stalled_ns = 0 if stalls is None else int((stalls["end_ns"].fillna(end_ns) - stalls["start_ns"]).sum())
     found["stalled_ns"] = stalled_ns
     if "segment" not in of_kind:
@@ -150,6 +149,6 @@ def _took_ns(rows: pd.DataFrame, until: str) -> np.ndarray:
 
 
 def _quantile(values_ns: np.ndarray, q: float) -> int | None:
-    """A quantile that is one of the measured values, and therefore an integer; None without values."""
+    """A quantile of the values, in whole ns; None without values."""
     value = weighted_quantile(values_ns, np.ones(len(values_ns)), q)
     return None if value is None else int(value)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scalars of programs' measurements. Each scalar is computed by hand, and is null if nothing was measured."""
+"""Scalars of programs' measurements. Each expected value is computed by hand; a scalar is null if nothing was
+measured."""
 
 import numpy as np
 import pyarrow as pa
@@ -59,7 +60,7 @@ def segment(end_s: float, kbps: int, **more) -> dict:
 
 def test_a_video_has_startup_mean_bitrate_stalls_and_latency():
     rows = [{"kind": "startup", "start_ns": S, "end_ns": 3 * S}, {"kind": "stall", "start_ns": 9 * S, "end_ns": 10 * S}]
-    # Lines are not in the order of arrival, which must not change the number of switches.
+    # The lines are not in the order of the segments, but the number of switches must not depend on the order of lines.
     rows += [segment(4, 300), segment(8, 300), segment(6, 600, media_ns=4 * S, latency_ns=7 * S)]
     assert scalars_of(*rows, {"kind": "stall", "start_ns": 97 * S}) == {
         "startup_ns": 2 * S, "segments": 3, "bitrate_mean_bps": (300e3 * 4 + 600e3 * 4) / 8, "bitrate_switches": 2,
@@ -101,10 +102,11 @@ def test_a_freeze_is_three_times_the_mean_and_150_ms_above_it():
             (np.concatenate((np.arange(40) * steady_ms, [39 * steady_ms + last_ms])) * MS).astype("int64")
         ).tolist()
 
-    # The mean of the last 30 intervals includes the long one, x: x exceeds (29 * 33 + x) / 30 + 150 from 188.17 on.
+    # The mean of the last 30 intervals includes the interval x that is compared: x exceeds (29 * 33 + x) / 30 + 150
+    # from 188.17 ms on.
     assert after(33, 188) == []
     assert after(33, 189) == [189 * MS]
-    # With slow frames, three times the mean is the higher limit: x exceeds 3 * (29 * 100 + x) / 30 from 322.2 on.
+    # With slow frames, three times the mean is the higher limit: x exceeds 3 * (29 * 100 + x) / 30 from 322.2 ms on.
     assert after(100, 322) == []
     assert after(100, 323) == [323 * MS]
     assert freezes(np.array([0, 1, 2, 3, 1000]) * MS).tolist() == [], "of four intervals nothing is told"

@@ -91,7 +91,7 @@ def test_of_a_thousand_flows_each_number_is_a_sum_over_its_packets(crowd):
         assert found["goodput_mean_bps"] <= RATE_BPS * PAYLOAD_BYTES / (PAYLOAD_BYTES + 66)
         assert found["capacity_used_ratio"] <= 1
         assert (found["sent_pkts"], found["lost_pkts"]) == (len(mine), mine["received_ns"].isna().sum())
-    # Most flows are complete and some are not, so both cases are tested.
+    # Most flows are complete and some are cut off, so both cases are tested.
     assert FLOWS > complete > 0.9 * FLOWS
 
 

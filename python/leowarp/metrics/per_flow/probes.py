@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of probes: round-trip times, their differences from reply to reply, losses and series of losses, and the
-slots of a path.
+"""Results of probes: round-trip times, differences between successive round-trip times, losses, runs of consecutive
+losses, and round-trip times per slot of a path.
 
-A probe counts as lost if no reply came. In a flow without replies, it counts as lost if it did not arrive. Probes that
-may be in flight at the end of the run are excluded: those sent less than the longest round trip before the end.
+A probe counts as lost if no reply came. In a flow without replies, a probe counts as lost if the probe itself did not
+arrive. Probes sent less than the longest round trip before the end of the run are excluded if they have no result,
+because they may be in flight.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from leowarp.scalars import names
 from leowarp.scalars.of_flows import REPLIES
 
 NEAR_NS = 1_000_000_000
-"""A time counts as near a route change if it is at most this long before or after it. In `huston2024`, losses are at
+"""A time counts as near a route change if it is at most this long before or after it. In `huston2024`, losses happen at
 the handovers."""
 
 
@@ -41,32 +42,35 @@ class Probes:
         return np.isnan(self.delay_ns)
 
     def between(self, start_ns: int, end_ns: int) -> Probes:
-        """Probes sent from `start_ns` on and before `end_ns`. The arrays are views, not copies."""
+        """Probes sent from `start_ns` on and before `end_ns`. The arrays are views of the original arrays, not
+        copies."""
         low, high = np.searchsorted(self.sent_ns, [start_ns, end_ns], side="left")
         return Probes(self.sent_ns[low:high], self.delay_ns[low:high])
 
     def without(self, instants_ns: np.ndarray, within_ns: int) -> Probes:
-        """Probes that were sent more than `within_ns` before or after every one of the instants (ns, sorted)."""
+        """Probes that were sent more than `within_ns` away from every one of the instants (ns, sorted), before or after
+        it."""
         keep = ~near(self.sent_ns, instants_ns, within_ns)
         return Probes(self.sent_ns[keep], self.delay_ns[keep])
 
 
 def probes(tables: Tables, flow: int, end_ns: int, *, one_way: bool = False) -> Probes:
-    """Probes of a ping or UDP flow, without those in flight at the end.
+    """Probes of a ping or UDP flow, without those that may be in flight at the end of the run.
 
-    one_way: True to use only the direction to the destination; for flows without replies.
-    Returns: The probes. There are none if nothing was sent, or if the table `echoes` was not recorded.
+    one_way: True to use only the one-way delay to the destination, for flows without replies.
+    Returns: The probes. The result has no probes if nothing was sent, or if the table `echoes` was not recorded.
     """
     echoes = tables.of_flow("echoes", flow)
     sent = echoes["sent_ns"].to_numpy(dtype="int64")
     delay = floats(echoes["received_ns" if one_way else "reply_ns"]) - sent
     order = np.argsort(sent, kind="stable")
     # The agent writes a UDP probe when its outcome is known (crates/agent/src/packets/ledger.rs, `echo`). Rows are
-    # therefore sorted by sending time here: a late probe is written after later ones.
+    # therefore sorted by sending time here: if a probe is late, its row comes after the rows of probes that were sent
+    # later.
     sent, delay = sent[order], delay[order]
     arrived = delay[~np.isnan(delay)]
     longest_ns = float(arrived.max()) if len(arrived) else 0.0
-    # The reply to a probe sent less than the longest round trip before the end may have been in flight.
+    # If a probe was sent less than the longest round trip before the end, its reply may have been in flight at the end.
     known = ~np.isnan(delay) | (sent <= end_ns - longest_ns)
     return Probes(sent[known], delay[known])
 
@@ -82,31 +86,31 @@ def near(t_ns: np.ndarray, instants_ns: np.ndarray, within_ns: int = NEAR_NS) ->
     if len(instants_ns) == 0:
         return np.zeros(len(t_ns), dtype=bool)
     after = np.searchsorted(instants_ns, t_ns, side="left")
-    # The instants are sorted, so only the last one before a time and the first one after it can be near; at the ends,
-    # both are the same instant.
+    # The instants are sorted, so it is enough to check the last one before a time and the first one after it. If there
+    # is none on one side, both checks use the same instant.
     ahead = np.abs(instants_ns[np.minimum(after, len(instants_ns) - 1)] - t_ns)
     behind = np.abs(t_ns - instants_ns[np.maximum(after - 1, 0)])
     return np.minimum(ahead, behind) <= within_ns
 
 
 def quantile(values: np.ndarray, q: float) -> float | None:
-    """Smallest value that a share `q` of the values does not exceed; None without values. Nothing is interpolated.
+    """Smallest value that a share `q` of the values does not exceed; None without values. The result is not
+    interpolated.
 
-    values: float64 array of shape (n,). The array must not contain nan; infinite values are the largest.
+    values: float64 array of shape (n,). nan is not allowed, and infinite values count as the largest.
 
     >>> quantile(np.array([3.0, 1.0, 2.0]), 0.5)
     2.0
     """
     if len(values) == 0:
         return None
-    # 0.1 * 30 is 3.0000000000000004, and without the factor ceil would give 4. Without the factor, ceil would give the
-    # next value.
+    # The factor allows for rounding: 0.1 * 30 is 3.0000000000000004, for which ceil would give 4.
     place = max(int(np.ceil(q * len(values) * (1 - 1e-12))) - 1, 0)
     return float(np.partition(values, place)[place])
 
 
 def loss_runs(is_lost: np.ndarray) -> np.ndarray:
-    """Lengths of the series of consecutive lost probes, in their order.
+    """Lengths of the runs of consecutive lost probes, in chronological order.
 
     >>> loss_runs(np.array([True, False, True, True])).tolist()
     [1, 2]
@@ -116,11 +120,12 @@ def loss_runs(is_lost: np.ndarray) -> np.ndarray:
 
 
 def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: bool = True) -> dict[str, Any]:
-    """Scalars of a flow's probes (`scalars.of_flows.REPLIES`). A scalar is None if it has nothing to count.
+    """Scalars of a flow's probes (`scalars.of_flows.REPLIES`). A scalar is None if there is no value from which it
+    could be computed.
 
     probed: The probes; None if they were not recorded.
     changes_ns: int64 array, sorted. Changes of the route in either direction.
-    replies: True if the probes are answered. If False, only the series of losses are computed.
+    replies: True if the destination answers the probes. If False, only the scalars of consecutive losses are computed.
     Returns: dict of scalar to int, float or None. Times are in whole ns. `rtt_step_mean_ns` is the mean of |RTT - RTT
         of the previous reply|.
     """
@@ -136,8 +141,8 @@ def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: boo
     if not replies:
         return row
     delay = probed.delay_ns[~probed.is_lost]
-    # Differences are from each reply to the next, whatever was lost in between. The mean of these differences is the
-    # jitter that an application experiences.
+    # Each reply is compared with the previous reply that came, even if probes between the two were lost. The mean
+    # difference is the jitter that an application experiences.
     steps = np.abs(np.diff(delay))
     return row | {
         "replies_pkts": len(delay),
@@ -154,26 +159,27 @@ def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: boo
 
 
 def slots(probed: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = NEAR_NS) -> pd.DataFrame:
-    """Results of the probes in each slot between two route changes; columns as in `SLOT_COLUMNS`.
+    """Results of the probes in each slot, which is the time between two route changes; columns as in `SLOT_COLUMNS`.
 
-    probed: Probes that are answered.
-    changes_ns: int64 array, sorted. Instants of the changes. The times before the first and after the last change are
-        slots, too.
-    guard_ns: Time after the change at the beginning of a slot, and before the change at its end. Probes in these times
-        are excluded from everything except the counts.
+    probed: Probes with round-trip times.
+    changes_ns: int64 array, sorted. Instants of the changes. The time before the first change and the time after the
+        last change are slots as well.
+    guard_ns: Guard time, after the change with which a slot begins and before the change with which it ends. Probes
+        sent in a guard time are counted, but excluded from all other results.
     Returns: DataFrame in chronological order, with one row per slot in which something was sent. Round-trip times are
         nan if no probe between the guard times was answered.
     """
     borders = np.unique(np.concatenate([[0], np.asarray(changes_ns, dtype="int64"), [end_ns]]))
     rows: list[dict[str, Any]] = []
     for t_ns, until_ns in itertools.pairwise(borders.tolist()):
-        # A probe belongs to the slot in which it was sent. If the reply came after the change, the probe still used the
-        # old path on its way to the destination.
+        # A probe belongs to the slot in which it was sent. Even if the reply came after the change, the probe itself
+        # used the old path.
         whole = probed.between(t_ns, until_ns)
         if len(whole.sent_ns) == 0:
             continue
-        # The start and the end of the run are not changes, so no guard time is needed there. At a change it is needed:
-        # the additional delay at a handover must not affect the minimum and deviation of the slot that follows.
+        # The start and the end of the run are not changes, so the first slot needs no guard time at its start, and the
+        # last slot none at its end. At a change, a guard time is needed: the additional delay of a handover must not
+        # affect a slot's minimum and deviation.
         inner = whole.between(t_ns + guard_ns * (t_ns > 0), until_ns - guard_ns * (until_ns < end_ns))
         delay = inner.delay_ns[~inner.is_lost]
         steps = np.abs(np.diff(delay))
@@ -189,7 +195,6 @@ def slots(probed: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = N
 
 
 def _whole(value: Any) -> int | None:
-    """The nearest integer; None stays None."""
     return None if value is None else round(float(value))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes with known results: differences, series of losses, probes near a change, slots."""
+"""Probes with known results: differences, runs of consecutive losses, probes near a change, slots."""
 
 import numpy as np
 import pandas as pd
@@ -57,8 +57,8 @@ def test_nothing_is_near_no_change():
 
 
 def test_slots_step_at_the_changes_and_leave_the_spikes_out():
-    # For 15 s the delay is 30 ms, and at the change it has a spike. Then it is 45 ms for 15 s. Every other probe takes
-    # 2 ms longer.
+    # The delay is 30 ms for 15 s, and the probe at the change has 80 ms (a spike). After the spike, the delay is 45 ms
+    # for 15 s. Every other probe has 2 ms more.
     delays = [30 + 2 * (k % 2) for k in range(15)] + [80] + [45 + 2 * (k % 2) for k in range(14)]
     delays[14] = None
     frame = slots(made(delays), np.array([15 * S]), 30 * S)
@@ -73,8 +73,8 @@ def test_slots_step_at_the_changes_and_leave_the_spikes_out():
 def test_what_is_under_way_at_the_end_is_not_lost(tables):
     from dataclasses import replace
 
-    # The longest round trip is 80 ms, and the run ends at 3.05 s. The outcome of the probe at 3 s is therefore unknown,
-    # and the probe at 2 s is lost.
+    # The longest round trip is 80 ms, and the run ends at 3.05 s. The reply to the probe at 3 s may come after the end,
+    # so this probe is excluded, and the probe at 2 s is lost.
     echoes = pd.DataFrame({"flow": 0, "index": range(4), "sent_ns": [0, S, 2 * S, 3 * S],
                            "received_ns": [40 * MS, S + 40 * MS, 2 * S + 40 * MS, np.nan],
                            "reply_ns": [80 * MS, S + 70 * MS, np.nan, np.nan]})  # fmt: skip

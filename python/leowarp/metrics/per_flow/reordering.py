@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reordering of the first transmissions of a flow, as the guest measured it while packets passed. Reordering is given
-for the whole run, for windows of sending time, and for the time around each change of the flow's path.
+"""Reordering of the first transmissions of a flow, measured by the guest during the run. Reordering is measured over
+the whole run, over windows of sending time, and around each change of the flow's path.
 
-Each scope is a separate sequence that starts with its first packet. The counts of windows therefore do not add up to
-those of the run. A packet that is overtaken across the border of two windows is late in neither of them.
+Each of these scopes is a separate sequence of packets that starts with the first packet sent in the scope. The late
+packets of all windows therefore do not add up to those of the run. A packet from one window that is overtaken by a
+packet of the next window is late in neither window.
 """
 
 from __future__ import annotations
@@ -43,12 +44,12 @@ SCALARS = {
     "reordering_free_run_mean_pkts": "run_mean_pkts",
     "density_beyond_pkts": "density_beyond_pkts",
 }
-"""Scalars of a flow in the summary, with the columns of `REORDERING_COLUMNS` from which they come; they cover the whole
-run."""
+"""Scalars of a flow in the summary, each with its column of `REORDERING_COLUMNS`; the values are for the whole run."""
 
 
 def reordering(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
-    """One row per flow and scope; columns as in `REORDERING_COLUMNS`. There are no rows if nothing was measured.
+    """One row per flow and scope; columns as in `REORDERING_COLUMNS`. There are no rows if the run did not measure
+    reordering.
 
     tables: Tables that include `reordering` (as the guest measured it) and routes.
     pairs: mapping of (source, destination) to flow numbers. The result of `flow_pairs(plan.flows)`.
@@ -70,9 +71,11 @@ def reordering(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFr
 
 
 def densities(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
-    """One row per bar of a histogram; columns as in `DENSITY_COLUMNS`. There are no rows if nothing was measured.
+    """One row per bar of a histogram; columns as in `DENSITY_COLUMNS`. There are no rows if the run did not measure
+    reordering.
 
-    Only non-empty bars have rows. In each scope, RD adds up to 1, and so does RBD (RFC 5236, 3.6 and 3.11).
+    Only non-empty bars have rows. In each scope, the shares of RD add up to 1, and so do the shares of RBD (RFC 5236,
+    3.6 and 3.11).
 
     pairs: mapping of (source, destination) to flow numbers. The result of `flow_pairs(plan.flows)`.
     """
@@ -129,7 +132,7 @@ def _bars(tables: Tables, pairs: Mapping[Pair, Sequence[int]], frame: pd.DataFra
     of_scopes = tables.reordering.set_index(keys)[["t_ns", "received_pkts"]]
     of_scope = of_scopes.reindex(pd.MultiIndex.from_frame(frame[keys]))
     # n-reordering is cumulative (a 3-reordered packet is also 2-reordered), so the sum of its bars exceeds the number
-    # of packets. RFC 4737, 5.3 divides by the number of received packets.
+    # of packets. Its counts are therefore divided by the number of received packets (RFC 4737, 5.3).
     is_n = frame["kind"].to_numpy() == DENSITIES.index("n_reordering")
     made = frame.assign(
         scope=[SCOPES[number] for number in frame["scope"]],
@@ -156,8 +159,8 @@ def histogram(bars: pd.DataFrame, flow: int, kind: str, scope: str = "run", numb
 
 
 def refuse_unknown(scope: str | None = None, kind: str | None = None) -> None:
-    """Raise an error if there is no such scope or kind of histogram. An empty result would look as if nothing had been
-    measured.
+    """Raise an error if there is no such scope or kind of histogram, because an empty result would look as if nothing
+    had been measured.
 
     Raises ScenarioError: The message lists the existing names.
     """
@@ -167,7 +170,8 @@ def refuse_unknown(scope: str | None = None, kind: str | None = None) -> None:
 
 
 def reordering_scalars(tables: Tables, flow: int) -> dict[str, Any]:
-    """The summary's scalars of a flow over the whole run (`SCALARS`). All are None if reordering was not measured.
+    """The summary's scalars of a flow over the whole run (`SCALARS`). All scalars are None if the run did not measure
+    reordering.
 
     Returns: dict of scalar to int, float or None. Units are in the names. The three `*_ratio` of `REORDERING_COLUMNS`
         are from 0 to 1.
@@ -182,8 +186,8 @@ def reordering_scalars(tables: Tables, flow: int) -> dict[str, Any]:
     for name in ("reordered", "reordered3"):
         row[f"{name}_ratio"] = row[f"{name}_pkts"] / row["received_pkts"] if row["received_pkts"] else None
     scalars = {name: row.get(column) for name, column in SCALARS.items()}
-    # pandas stores counts that may be missing as float64. Here they become integers again before they are written as
-    # JSON.
+    # pandas converts a column of counts to float64 if a count is missing. The counts are converted back to integers
+    # before they are written as JSON.
     return {
         name: int(value) if value is not None and REORDERING_COLUMNS[SCALARS[name]][0] == "Int64" else value
         for name, value in scalars.items()
@@ -200,7 +204,7 @@ def _change_instants(
         for change in path_changes(tables, pair)
         for flow in flows
     }
-    # The guest identifies a change only by its number, so the instant comes from the routes table.
+    # The guest records a change only by its number, so the instant comes from the routes table.
     is_change = frame["scope"].to_numpy() == SCOPES.index("change")
     values = [
         instants.get((flow, number)) if of_change else None
@@ -210,12 +214,11 @@ def _change_instants(
 
 
 def _typed(frame: pd.DataFrame, columns: Mapping[str, tuple[str, str | None, str]]) -> pd.DataFrame:
-    """The declared columns of a frame, in the declared order and with the declared types."""
     return frame[list(columns)].astype({name: kind for name, (kind, _, _) in columns.items()}).reset_index(drop=True)
 
 
 def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """The ratio part / whole. The ratio is nan where the whole is 0, because such a share is unknown and not 0."""
+    """The ratio part / whole. The ratio is nan where the whole is 0."""
     return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
 
 

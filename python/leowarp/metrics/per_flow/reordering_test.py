@@ -21,7 +21,8 @@ S = syn.S
 
 
 def example(*arrivals):
-    """Results of the reference implementation for packets numbered from 1; the n-th to arrive arrives at n ns."""
+    """Results of the reference implementation for packets numbered from 1; the n-th packet that arrives has arrival
+    time n ns."""
     received = np.full(max(arrivals), np.nan)
     for when, number in enumerate(arrivals):
         received[number - 1] = when
@@ -32,22 +33,22 @@ def example(*arrivals):
 # Tests RFC 4737, 7.4 (table 4).
 # Tests RFC 5236, 8 (example a).
 def test_the_obvious_implementation_knows_the_worked_examples():
-    # The example of Torres and others, tables 1 and 2.
+    # This is the example of Torres and others, tables 1 and 2.
     row, histograms = example(1, 6, 7, 2, 3, 4, 5, 8)
     assert histograms[0] == {-4: 2, 0: 2, 2: 4}
     assert row["mean_displacement_pkts"] == 2
     assert row["entropy_nats"] == pytest.approx(1.03972, abs=1e-5)
-    # The example of RFC 5236, 8a, with its RD and RBD.
+    # This is the example of RFC 5236, 8a, with the RD and RBD that the RFC gives.
     row, histograms = example(1, 4, 2, 5, 3, 6, 7, 8)
     assert histograms[0] == {-2: 1, -1: 1, 0: 4, 1: 1, 2: 1}
     assert histograms[1] == {0: 5, 1: 2, 2: 1}
-    # RFC 4737, table 3: the extents are 4, 5 and 6. Only packet 4 is n-reordered, with n = 4. All three are 400 bytes
-    # late.
+    # In RFC 4737, table 3, the extents are 4, 5 and 6. Only packet 4 is n-reordered, with n = 4. All three reordered
+    # packets are 400 bytes late.
     row, histograms = example(1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11)
     assert histograms[3] == {4: 1, 5: 1, 6: 1}
     assert histograms[2] == {1: 1, 2: 1, 3: 1, 4: 1}
     assert (row["reordered_pkts"], row["byte_offset_mean_bytes"], row["reordered3_pkts"]) == (3, 400, 1)
-    # RFC 4737, table 4: the discontinuities are 7 apart, and the runs have 5, 0 and 5 packets.
+    # In RFC 4737, table 4, the discontinuities are 7 packets apart, and the runs have 5, 0 and 5 packets.
     row, _ = example(1, 2, 3, 6, 7, 4, 5, 8, 9, 10, 12, 13, 11, 14, 15, 16)
     assert (row["discontinuities"], row["gap_mean_pkts"], row["runs"]) == (2, 7, 3)
     # 13 packets are in order, including those of the last run.
@@ -55,7 +56,7 @@ def test_the_obvious_implementation_knows_the_worked_examples():
 
 
 def of_run(packets, plan):
-    """Summary of the flow in a run that recorded these packets, and the packets that are first transmissions."""
+    """Summary of the flow in a run with these packets, and the packets that are first transmissions."""
     (flow,) = metrics(tables_of(transfer.tables_of_run(packets)), plan).summary["flows"]
     return flow, int((~packets["is_retransmission"]).sum())
 
@@ -83,7 +84,8 @@ def test_scalars_of_a_run_are_those_of_its_first_transmissions_whatever_was_repe
     lengths = [syn.PAYLOAD_BYTES] * len(first)
     again = measure(first["number"], t_ns=first["received_ns"], len_bytes=lengths, sent_pkts=sent_pkts, first_seq=0)
     agree(flow, again.to_dict())
-    # The share of late packets is that of all packets, because any packet sent later may have overtaken them.
+    # A packet is late if any packet sent later overtook it, even a retransmission, so late packets are searched among
+    # all packets.
     order = came["sent_ns"].to_numpy()
     late = [order[place] < order[:place].max(initial=-1) for place in range(len(came))]
     assert flow["late_pkts"] == int((late & ~came["is_retransmission"].to_numpy(dtype=bool)).sum()) >= len(extents)
@@ -102,8 +104,8 @@ def test_scalars_of_a_run_are_those_of_its_receivers_capture(packets, plan, tmp_
 
 
 def test_a_retransmission_that_arrives_in_between_lengthens_no_extent(plan):
-    # Packet 1 is 30 ms late, and packet 0 is retransmitted while 1 is in flight. Eight packets (2 to 9) arrive before
-    # packet 1; the retransmission does not count.
+    # Packet 1 is 30 ms late, and packet 0 is retransmitted while 1 is in flight. Packets 2 to 9 arrive before packet 1,
+    # so its extent is eight packets; the retransmission does not count.
     packets = transfer.packets_of([(2, 5), (30, None), *[(2, None)] * 8])
     flow, _ = of_run(packets, plan)
     assert flow["reordering_extent_max_pkts"] == 8
@@ -126,7 +128,7 @@ def test_each_scope_of_the_synthetic_run(result):
     assert frame.loc["change", "reordered_pkts"].tolist() == [syn.LATE_PKTS, 0]
     assert frame.loc["change", "change_ns"].tolist() == list(syn.CHANGES_NS)
     assert frame.loc["change", "t_ns"].tolist() == [19 * S, 39 * S]
-    # Without reordering the value is null. A 0 would be a measurement.
+    # Without reordering the value is null. A 0 would look like a measured extent.
     assert pd.isna(frame.loc["change", 1]["extent_mean_pkts"])
 
 
@@ -152,7 +154,7 @@ def test_shares_of_a_histogram(result):
     n_reordering = histogram(result.densities, 0, "n_reordering")
     assert n_reordering["share_ratio"].iloc[0] == n_reordering["pkts"].iloc[0] / received
     extents = histogram(result.densities, 0, "extent", "change", 0)
-    # Between two overtaken packets, one newer packet arrives.
+    # Overtaken packets arrive alternately with newer packets, so the extents are 1, 3, 5 and so on.
     assert extents["index"].tolist() == list(range(1, syn.EXTENT_MAX_PKTS + 1, 2))
     assert set(extents["pkts"]) == {1}
     assert len(histogram(result.densities, 0, "extent", "change", 1)) == 0

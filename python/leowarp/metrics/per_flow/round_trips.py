@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Round-trip times of a flow's packets, from packet truth instead of the sender's RTT filter.
 
-The round trip of a data packet that arrived (retransmissions too) is the sum of two one-way delays: its own, and that
-of its answer. The answer is the first packet in the other direction that left after the data packet had arrived, and
-that arrived itself. A round trip is therefore the time in links and queues. A round trip excludes the receiver's wait
-before the acknowledgement and any wait for missing packets.
+The round trip of a data packet that arrived (retransmissions included) is the sum of two one-way delays: the delay of
+the packet, and the delay of its answer. The answer is the first packet in the other direction that was sent after the
+data packet had arrived, and that arrived itself. A round trip is therefore the time in links and queues. A round trip
+excludes the receiver's wait before the acknowledgement and any wait for missing packets.
 
-The guest counts this time for every packet (`metrics/per_flow/delays.py`). A run of an older version has only stored
-packets. In such a run, the round trip is exact if a packet and its answer are both stored. All other packets are known
-only as counts per 50 ms of sending time. The round trip of such a packet is the mean delay of its bin, plus the mean
-delay of the bin in which its answer left. This hides variation within 50 ms, so `rtt_error_ns` is null.
+In current runs, the guest computes this round trip for every packet (`metrics/per_flow/delays.py`). Runs of older
+versions contain only the delays of stored packets, and sums per bin. In a run of an older version, a round trip is
+exact if the packet and its answer are both stored. For all other packets, such a run contains only counts and total
+delays per 50 ms of sending time. The round trip of such a packet is estimated: the mean delay of its bin, plus the mean
+delay of the bin in which its answer was sent. Means hide the variation within 50 ms, so `rtt_error_ns` is null.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ BIN_NS = 50_000_000
 
 
 def round_trip_scalars(tables: Tables, flow: int) -> dict[str, Any]:
-    """Scalars of a flow's round trips (`scalars.of_flows.ROUND_TRIPS`), in whole ns. All are None without packet
-    truth."""
+    """Scalars of a flow's round trips (`scalars.of_flows.ROUND_TRIPS`), in whole ns. All scalars are None without
+    packet truth."""
     row: dict[str, Any] = dict.fromkeys(names(ROUND_TRIPS))
     counted = delays(tables, flow, ROUND_TRIP)
     if counted is not None:
@@ -41,7 +42,7 @@ def round_trip_scalars(tables: Tables, flow: int) -> dict[str, Any]:
     rtt_ns, weight, exact = rtt_ns[order], weight[order], exact[order]
     below = np.cumsum(weight)
     for name, q in QUANTILES.items():
-        # The quantile is a measured value: the smallest one that this share of the packets does not exceed.
+        # The quantile is the smallest measured value that a share `q` of the packets does not exceed.
         place = int(np.searchsorted(below, q * below[-1] * (1 - 1e-12), side="left"))
         row[f"rtt_{name}_ns"] = round(float(rtt_ns[place]))
     row["rtt_min_ns"], row["rtt_max_ns"] = round(float(rtt_ns[0])), round(float(rtt_ns[-1]))
@@ -51,11 +52,11 @@ def round_trip_scalars(tables: Tables, flow: int) -> dict[str, Any]:
 
 
 def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Round trips of a flow's stored data packets, and means over 50 ms for its other packets.
+    """Round trips of a flow's stored data packets, and mean round trips per bin of 50 ms for its other packets.
 
     Returns: arrays of shape (n,), of types float64, float64 and bool. The arrays are the round trips in ns, the number
-        of packets for which each stands, and whether each is exact. They are not sorted. All are empty without packet
-        truth, or if no packet arrived in one of the directions.
+        of packets that have each round trip, and whether each round trip is exact. The round trips are not sorted. All
+        three arrays are empty without packet truth, or if no packet arrived in one of the directions.
     """
     nothing = (np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool))
     if not tables.has("bins"):
@@ -63,13 +64,13 @@ def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.n
     data, back = _Way(tables, flow, DATA), _Way(tables, flow, ACK)
     if len(data.mean_ns) == 0 or len(back.mean_ns) == 0:
         return nothing
-    # If a bin is stored only in part (late, lost and retransmitted packets), its stored packets are not used: the bin's
-    # mean already includes them.
+    # If only some packets of a bin are stored (late, lost and retransmitted packets), these packets are not used,
+    # because the bin's mean includes them.
     whole = data.is_whole(data.stored_sent)
     arrived = data.stored_sent[whole] + data.stored_delay[whole]
     answer, exact = back.answer_ns(arrived)
     rest = ~data.is_bin_whole
-    # The packets of a bin are assumed to have left at its middle.
+    # The packets of a bin are assumed to have been sent at its middle.
     middle = data.bin_ns[rest] + BIN_NS // 2
     of_bins = data.mean_ns[rest] + back.mean_at(middle + data.mean_ns[rest])
     return (
@@ -80,7 +81,7 @@ def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 class _Way:
-    """Known delays in one direction of a flow: the means of bins, and for some bins the delay of each packet."""
+    """One-way delays in one direction of a flow: the mean of each bin, and the delay of each stored packet."""
 
     def __init__(self, tables: Tables, flow: int, direction: int) -> None:
         bins = tables.of_flow("bins", flow)
@@ -91,9 +92,10 @@ class _Way:
         mine = packets["direction"].to_numpy() == direction
         stored = packets["sent_ns"].to_numpy(dtype="int64")[mine]
         received = floats(packets["received_ns"])[mine]
-        # A bin is stored completely if it has as many stored packets as sent packets; no field says so directly.
+        # A bin is stored completely if it has as many stored packets as sent packets; no column of the tables says this
+        # directly.
         kept = np.bincount(np.searchsorted(starts, stored, side="right"), minlength=len(starts) + 1)[1:]
-        # A bin from which no packet arrived has no delay. The packets of such a bin were lost or are in flight.
+        # A bin from which no packet arrived has no delay. All packets of such a bin were lost or are in flight.
         some = delivered > 0
         self.bin_ns, self.delivered = starts[some], delivered[some]
         self.mean_ns = floats(bins["owd_sum_ns"])[some] / delivered[some]
@@ -102,8 +104,8 @@ class _Way:
         order = np.argsort(stored[arrived], kind="stable")
         self.stored_sent = stored[arrived][order]
         self.stored_delay = received[arrived][order] - self.stored_sent
-        # For each bin, the number of earlier bins that are not stored completely, including those from which no packet
-        # arrived.
+        # For each bin, the number of earlier bins that are not stored completely. Bins from which no packet arrived are
+        # included.
         self._starts, self._gaps = starts, np.append(0, np.cumsum(kept != sent))
 
     def is_whole(self, sent_ns: np.ndarray) -> np.ndarray:
@@ -124,8 +126,8 @@ class _Way:
         first = np.searchsorted(self.stored_sent, t_ns, side="left")
         is_stored = first < len(self.stored_sent)
         first = np.minimum(first, len(self.stored_sent) - 1)
-        # Another packet may have left between this instant and the stored packet, unless all bins up to that packet's
-        # bin are stored completely.
+        # The stored packet may not be the first one sent after this instant, unless all bins up to the packet's bin are
+        # stored completely.
         here = np.maximum(np.searchsorted(self._starts, t_ns, side="right") - 1, 0)
         there = np.searchsorted(self._starts, self.stored_sent[first], side="right")
         exact = is_stored & (self._gaps[np.maximum(there, here)] == self._gaps[here])

@@ -1,29 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of late, lost and retransmitted packets by the route change that caused this, from packet truth.
+"""Number of late, lost and retransmitted packets per route change that caused the effect, from packet truth.
 
-If none of the following rules finds a change as the cause of an effect, the effect counts under "no change". The rules
-for data packets are:
+Every effect (late packet, loss or retransmission) gets at most one route change as its cause; all other effects count
+under "no change". The rules for data packets are:
 
 late
     If links keep their order, a packet can be overtaken only where two paths meet. A route change therefore happened
     while the packet was in flight: the packet was sent before all nodes had switched, and arrived after the change
-    began. If there was one such change, it is the cause. If there were several, the cause is the change between two
-    paths: the one on which the packet left, and the one of the first packet that overtook it. For this, only one change
-    may be between the two paths, and the overtaking packet must be stored. On a link with jitter or without order,
-    packets overtake each other on the same path. The rule of the two paths is then the only one that applies.
+    began. If exactly one such change happened, it is the cause. If several happened, the two paths decide: the path on
+    which the packet left, and the path of the first packet that overtook it. The change between these two paths is the
+    cause. This rule of two paths requires that only one change lies between them, and that the overtaking packet is
+    stored. On a link with jitter or without order, packets overtake each other on the same path. The rule of two paths
+    is then the only rule that applies.
 lost
     Cause `link_down`: the last change before the drop, if the link that went down was on the old path of this change
-    and is not on its new path. Cause `no_route`: if the packet was sent after the change that took the path away, this
-    change. For other packets with `no_route`: the only change that happened within 2 s after the packet was sent, or
-    that was not yet complete at that time. Losses at a full queue, a link's random losses and unknown losses have no
-    change as their cause.
+    and is not on its new path. Cause `no_route`, if the packet was sent after a change that took the path away: this
+    change. Cause `no_route` otherwise: the only change that happened within 2 s after the packet was sent, or that was
+    not complete when the packet was sent. Losses at a full queue, random losses of a link, and losses without a known
+    cause count under "no change".
 needed retransmission
-    The cause is that of the loss of the first transmission of its bytes.
+    The cause is the change that caused the loss of the first transmission of the same bytes.
 spurious retransmission
-    The cause is that of the lateness of the first transmission of its bytes.
+    The cause is the change that made the first transmission of the same bytes late.
 
-If the bytes of a retransmission were first sent in several packets, these must all have the same cause; otherwise the
-retransmission has none.
+If the bytes of a retransmission were first sent in several packets, these packets must all have the same cause;
+otherwise the retransmission counts under "no change".
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ from leowarp.metrics.inputs.channels import Pair
 from leowarp.metrics.inputs.tables import CAUSES, DATA, Tables, floats, in_order, truths, typed_frame
 
 NONE = -1
-"""Number that stands for "no change" while counting. In the table it becomes null."""
+"""Number that stands for "no change" during the computation. The table of causes has null instead."""
 
 UNDER_WAY_NS = 2_000_000_000
-"""Longest time that a packet is in flight: a queue of 500 packets at 100 Mbit/s takes 60 ms per hop, and 2 s are 33
-full queues."""
+"""Longest time that a packet is in flight. A full queue of 500 packets at 100 Mbit/s takes 60 ms per hop, so 2 s is the
+time of 33 full queues."""
 
 _QUEUE, _LOSS, _LINK_DOWN, _NO_ROUTE, _UNKNOWN = CAUSES
 
@@ -57,7 +58,7 @@ def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
     pairs: mapping of (source, destination) to flow numbers. The result of `flow_pairs(plan.flows)`.
     Returns: DataFrame, sorted by flow, and within a flow by change. The row of "no change" is last.
     """
-    # The table `packets` alone is not enough, because without the hosts' capture it cannot show which packets were late
+    # The table `bins` is required as well: without the hosts' capture, `packets` does not show which packets were late
     # or lost.
     if not (tables.has("packets") and tables.has("bins")):
         return typed_frame([], CAUSE_COLUMNS)
@@ -74,11 +75,12 @@ def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
 
 
 def cause_scalars(caused: pd.DataFrame) -> dict[int, dict[str, int]]:
-    """Scalars of the summary for each flow: total losses by cause, and effects of route changes, as numbers of packets.
+    """Scalars of the summary for each flow: number of lost packets by cause, and number of packets that route changes
+    affected.
 
     caused: The result of `causes(...)` for the run.
-    Returns: dict of flow to dict of name to packets. Flows whose packets were not recorded are not included. Their
-        values are `NO_CAUSE_SCALARS`.
+    Returns: dict of flow to dict of name to packets. Flows whose packets were not recorded are missing in the result.
+        For such flows, `NO_CAUSE_SCALARS` has the values.
     """
     if len(caused) == 0:
         return {}
@@ -97,7 +99,8 @@ def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[st
     mine = packets["direction"].to_numpy() == DATA
     lost = packets["drop_cause"].notna().to_numpy()
     counts = lost | truths(packets["is_retransmission"]) | truths(packets["is_late"])
-    # Only the times of the other packets matter. There may be millions of them.
+    # There may be millions of packets that are neither late nor lost nor retransmitted, so only their times are
+    # selected.
     times = in_order(packets[["sent_ns", "received_ns"]][mine], "sent_ns")
     data = in_order(packets[_COLUMNS][mine & counts], "sent_ns")
     again, late = truths(data["is_retransmission"]), truths(data["is_late"])
@@ -111,7 +114,7 @@ def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[st
         late_by[late] = _of_late(times, data[late], instants, settled, tables.reorders)
         lost_by[lost] = _of_lost(tables, flow, data[lost], changes, instants)
     # A spurious retransmission repeats a packet that was only late, and a needed one a packet that was lost. The cause
-    # is that of the first transmission, even if a retransmission is retransmitted.
+    # is that of the first transmission, even if the packet was retransmitted several times.
     spurious_by = _inherited(data, spurious, late & ~again, late_by)
     needed_by = _inherited(data, again & ~spurious, lost & ~again, lost_by)
     places = len(changes) + 1
@@ -135,44 +138,45 @@ _COLUMNS = ["sent_ns", "received_ns", "seq", "len_bytes", "is_retransmission", "
 def _of_late(
     times: pd.DataFrame, late: pd.DataFrame, instants: np.ndarray, settled: np.ndarray, reorders: bool
 ) -> np.ndarray:
-    """Change that made each packet late; NONE if no rule decides. The rules are at the top of the file.
+    """Change that made each packet late; NONE if no rule in the module's docstring finds one.
 
     times: `sent_ns` and `received_ns` of all data packets of one flow, sorted by `sent_ns`.
-    late: The late ones among them, in the same order.
+    late: Rows of the late packets in `times`, in the same order.
     instants: int64 array, sorted. Instants in ns at which the changes began.
-    settled: int64 array, sorted. Instants in ns at which the last node had switched. They equal `instants` if all nodes
-        switch at once.
-    reorders: True if packets may overtake each other on a link of the path. A change while a packet was in flight then
-        proves nothing.
+    settled: int64 array, sorted. Instants in ns at which the last node had switched. The two arrays are equal if all
+        nodes switch at once.
+    reorders: True if packets may overtake each other on a single link of the path. A packet may then be late without a
+        change, so a change during its flight is no proof.
     Returns: int array of shape (len(late),). Indexes into `instants`.
     """
     sent, arrival = times["sent_ns"].to_numpy(dtype="int64"), floats(times["received_ns"])
     late_sent, late_received = late["sent_ns"].to_numpy(dtype="int64"), floats(late["received_ns"])
-    # Number of the first change that was not complete when a packet was sent. A change that ended at that very instant
-    # has taken effect, because the events of an instant come before the packets sent at it.
+    # Number of the first change that was not complete when a packet was sent. A change that was complete at the sending
+    # time has taken effect, because the events of an instant are processed before the packets sent at this instant.
     before = np.searchsorted(settled, late_sent, side="right")
     under_way = np.searchsorted(instants, late_received, side="right") - before
-    # side="right": packets of the same instant left in one burst, so the instant does not say which came first.
+    # side="right": packets sent at the same instant are not compared, because their order is unknown.
     overtaken_at = _earliest_from(arrival, np.searchsorted(sent, late_sent, side="right"))
     between = np.searchsorted(instants, sent[_first_of(arrival, overtaken_at)], side="right") - before
     of_overtaker = (overtaken_at < late_received) & (between == 1)
-    # A change while the packet was in flight proves the cause only if nothing else makes packets overtake. A change
-    # between the two paths always proves it.
+    # A change during the packet's flight proves the cause only if packets on one link cannot overtake each other. A
+    # single change between the sending of the late packet and the sending of the packet that overtook it always proves
+    # the cause.
     certain = of_overtaker if reorders else (under_way == 1) | ((under_way > 1) & of_overtaker)
     return np.where(certain, before, NONE)
 
 
 def _earliest_from(arrival: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """The earliest arrival from each place on; inf if nothing arrived.
+    """The earliest arrival among the packets from each index on; inf if none of them arrived.
 
-    arrival: Shape (n,), nan: never.
-    places: Ascending, from 0 to n.
+    arrival: Shape (n,), arrival times; nan: never arrived.
+    places: Indexes from 0 to n, ascending.
     """
     found = np.full(len(places), np.inf)
     inside = places < len(arrival)
     if inside.any():
         starts, which = np.unique(places[inside], return_inverse=True)
-        # fmin leaves out nan, if there is anything else.
+        # fmin ignores nan unless all values are nan.
         least = np.fmin.accumulate(np.fmin.reduceat(arrival, starts)[::-1])[::-1]
         found[inside] = np.where(np.isnan(least), np.inf, least)[which]
     return found
@@ -183,7 +187,8 @@ def _first_of(arrival: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     instants = np.unique(wanted[np.isfinite(wanted)])
     if len(instants) == 0:
         return np.zeros(len(wanted), dtype=np.intp)
-    # A search in the few instants, because a sorted copy of all arrivals takes several times their memory.
+    # Arrivals are looked up in the short list of instants; the reverse would need a sorted copy of all arrivals, which
+    # takes several times their memory.
     place = np.minimum(np.searchsorted(instants, arrival), len(instants) - 1)
     there = np.flatnonzero(instants[place] == arrival)
     _, first = np.unique(place[there], return_index=True)
@@ -193,7 +198,7 @@ def _first_of(arrival: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 def _of_lost(
     tables: Tables, flow: int, lost: pd.DataFrame, changes: Sequence[PathChange], instants: np.ndarray
 ) -> np.ndarray:
-    """Change that caused each packet's loss; NONE if no rule decides. The rules are at the top of the file.
+    """Change that caused each packet's loss; NONE if no rule in the module's docstring finds one.
 
     lost: Rows of the flow's lost data packets, sorted by `sent_ns`.
     instants: int64 array, sorted. Instants of the changes in ns.
@@ -204,18 +209,19 @@ def _of_lost(
     last = np.searchsorted(instants, sent, side="right") - 1
     coming = np.searchsorted(instants, sent + UNDER_WAY_NS, side="right") - 1 - last
     # A node without a route drops the packet. Either the packet was sent after the change that took the path away, or a
-    # node lost its route while the packet was in flight. If there were two changes, it is unknown which of them removed
-    # the route.
+    # node lost its route while the packet was in flight. If two changes happened during its flight, it is unknown which
+    # of them removed the route.
     for index in np.flatnonzero(cause == _NO_ROUTE):
         if last[index] >= 0 and changes[last[index]].after is None:
             change_numbers[index] = last[index]
         elif coming[index] == 1:
             change_numbers[index] = last[index] + 1
         elif last[index] >= 0 and sent[index] < changes[last[index]].settled_ns:
-            # Nodes switched one by one. This packet reached a node that had no route yet, or went in a loop.
+            # The nodes switch one by one at this change, and the packet was sent before the last one had switched. The
+            # packet reached a node that had no route yet, or looped between nodes.
             change_numbers[index] = last[index]
-    # At the same instant, paths change before links go down (timeline/schema.py). The change is therefore never later
-    # than the drop.
+    # If a path changes and a link goes down at the same instant, the change comes first in the timeline
+    # (timeline/schema.py). The change that caused the drop is therefore never later than the drop.
     down = np.flatnonzero(cause == _LINK_DOWN)
     if len(down) == 0:
         return change_numbers
@@ -235,9 +241,9 @@ def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
     """Drop time in ns of each packet that was lost when a link went down: float64 array of shape (len(lost),), nan if
     not found.
 
-    `packets` has the link at which a packet was dropped, but not the time, which `drops` has. Rows of the two are
-    matched by direction and first byte. If packets have equal bytes (retransmissions), the n-th one sent is assumed to
-    be the n-th one dropped.
+    The table `packets` has the link that dropped a packet but not the time, which is in the table `drops`. Rows of the
+    two tables are matched by direction and first byte. If several packets begin with the same byte (retransmissions),
+    the n-th one sent is assumed to be the n-th one dropped.
     """
     drops = tables.of_flow("drops", flow)
     drops = drops[(floats(drops["flow_direction"]) == DATA) & (floats(drops["cause"]) == _LINK_DOWN)]
@@ -249,11 +255,11 @@ def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
 
 
 def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by: np.ndarray) -> np.ndarray:
-    """Change that caused each retransmission: the one that belongs to the candidates with its bytes.
+    """Change that caused each retransmission: the change of the first transmissions with the same bytes.
 
     data: Data packets of one flow.
     again, candidates: bool arrays of shape (len(data),). Retransmissions whose cause is searched, and first
-        transmissions that may be their origin.
+        transmissions whose bytes they may repeat.
     by: int array of shape (len(data),). Change of each candidate.
     Returns: int array of shape (again.sum(),). NONE if no candidate overlaps, or if several overlap and have different
         changes.
@@ -262,17 +268,17 @@ def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by
         return np.full(int(again.sum()), NONE)
     seq, end = floats(data["seq"]), floats(data["seq"]) + floats(data["len_bytes"])
     order = np.flatnonzero(candidates)
-    # First transmissions do not overlap, so they are also in the order of their ends.
+    # First transmissions do not overlap, so sorting by the first byte also sorts by the last byte.
     order = order[np.argsort(seq[order], kind="stable")]
-    # The first candidate that overlaps is the first one that ends after the retransmission's first byte, and the last
-    # one is the last that begins before the retransmission's last byte.
+    # The first overlapping candidate is the first one that ends after the retransmission's first byte. The last
+    # overlapping candidate is the last one that begins before the retransmission's last byte.
     low = np.searchsorted(end[order], seq[again], side="right")
     high = np.searchsorted(seq[order], end[again], side="left")
     change_numbers = np.full(int(again.sum()), NONE)
     some = high > low
     origin = by[order]
-    # Number of times that the cause has changed up to each candidate. This number must not change between `low` and
-    # `high`.
+    # `turns` counts how often the change differs from one candidate to the next. A retransmission has one cause only if
+    # this count is the same at `low` and at its last candidate.
     turns = np.append(0, np.cumsum(np.diff(origin) != 0))
     alike = turns[high[some] - 1] == turns[low[some]]
     change_numbers[some] = np.where(alike, origin[low[some]], NONE)
@@ -285,10 +291,10 @@ CAUSED = {
     "needed_retransmissions_pkts": "needed_by_changes_pkts",
     "spurious_retransmissions_pkts": "spurious_by_changes_pkts",
 }
-"""Columns of the table of causes, with the summary's names for their sums over all changes."""
+"""Columns of the table of causes, each with the summary's name for its sum over all changes."""
 
 _TOTALS = [*(f"lost_{cause}_pkts" for cause in CAUSES.values()), "needed_retransmissions_pkts"]
-"""Columns of the table of causes whose sum over all rows of a flow is the scalar with the same name."""
+"""Columns of the table of causes; the sum of each over all rows of a flow is the scalar with the same name."""
 
 NO_CAUSE_SCALARS = dict.fromkeys([*_TOTALS, *CAUSED.values()])
 """Values of `cause_scalars` for flows whose packets were not recorded."""

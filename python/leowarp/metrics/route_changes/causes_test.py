@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that each effect gets the right cause: first one packet per rule, then the synthetic run, in which the sums
-must equal the totals."""
+"""Tests that each effect gets the right cause: first single packets that test one rule each, then the synthetic run, in
+which the counts of all causes must add up to the totals."""
 
 import dataclasses
 
@@ -23,7 +23,8 @@ LEFT = 2 * syn.LINKS.index(("s-00-00", "s-01-00"))
 
 
 def with_packets(tables, packets, *, no_path_from=None, drops=()):
-    """The synthetic run's tables with other packets. `no_path_from` is the number of the first route without a path."""
+    """The synthetic run's tables with other packets. `no_path_from` is the index of the route from which on there is no
+    path."""
     rows = [
         {"flow": 0, "direction": 0, "len_bytes": 1000, "is_retransmission": False, "is_late": False,
          "drop_direction": None, "drop_cause": None, "is_spurious": None} | packet
@@ -67,7 +68,7 @@ def test_the_changes_are_those_that_the_routes_number(tables):
     [
         (20 * S - 1, 20 * S, 0),
         (40 * S - MS, 40 * S + 90 * MS, 1),
-        # The packet is sent at the instant of the change. The packet takes the new path, and no change comes while it
+        # The packet is sent at the instant of the change. The packet takes the new path, and no change happens while it
         # is in flight.
         (20 * S, 20 * S + 80 * MS, NONE),
         (30 * S, 30 * S + 80 * MS, NONE),
@@ -85,7 +86,7 @@ def test_a_late_packet_belongs_to_the_one_change_that_came_while_it_was_under_wa
 def test_of_several_changes_the_one_between_its_path_and_its_overtakers_counts(tables, overtaker_ns, change):
     slow = packet(0, 20 * S - 2 * MS, 41 * S, is_late=True)
     overtaker = [] if overtaker_ns is None else [packet(1000, overtaker_ns, 40 * S + 500 * MS)]
-    # This packet arrives later than the other one, so it did not overtake it.
+    # `after` arrives later than the slow packet, so `after` did not overtake it.
     after = packet(2000, 20 * S + 5 * MS, 42 * S)
     assert counted(with_packets(tables, [slow, *overtaker, after])) == {(change, "late_pkts"): 1}
 
@@ -110,9 +111,9 @@ def test_on_a_path_that_jitters_a_change_under_way_is_no_cause(tables):
     [
         (3, LEFT, 20 * S, 0),
         (3, LEFT, 20 * S + 30 * MS, 0),
-        # This is before any change: the link went down, and the path stayed.
+        # The link went down before any route change, so no change is the cause.
         (3, LEFT, 19 * S, NONE),
-        # This link is on both paths.
+        # Direction 0 is on both paths.
         (3, 0, 20 * S, NONE),
         (1, LEFT, 20 * S, NONE),
         (2, LEFT, 20 * S, NONE),
@@ -131,7 +132,7 @@ def test_a_packet_and_its_retransmission_that_both_went_down_are_told_apart(tabl
         packet(7000, 20 * S - MS, drop_cause=3, drop_direction=LEFT, is_retransmission=True, is_spurious=False),
     ]
     found = counted(with_packets(tables, lost, drops=[(20 * S, LEFT, 7000), (10 * S + MS, LEFT, 7000)]))
-    # The retransmission was needed because of the first loss, and no change caused that one.
+    # The retransmission was needed because of the first loss, and no change caused the first loss.
     assert found == {(NONE, "lost_pkts"): 1, (0, "lost_pkts"): 1, (NONE, "needed_retransmissions_pkts"): 1}
 
 
@@ -169,9 +170,9 @@ def test_retransmissions_inherit_the_cause_of_what_they_repeat(tables):
     assert only(again(2000, False)) == {(0, need): 1}
     assert only(again(3000, False)) == {(NONE, need): 1}
     assert only(again(4000, True)) == {(1, vain): 1}
-    # Its original was not late, so the sender had other reasons.
+    # The original packet was not late, so the sender had another reason to retransmit.
     assert only(again(5000, True)) == {(NONE, vain): 1}
-    # Some of its bytes were late because of one change, and others because of another.
+    # Some bytes of the retransmission were late because of one change, and other bytes because of another change.
     assert only(again(0, True, 5000)) == {(NONE, vain): 1}
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all route changes together do to a flow: losses near changes and elsewhere, recovery, delay spikes.
+"""Effects of route changes on a flow, over all changes of its path: losses near changes, recovery, delay spikes.
 
 "Near" a change means within 1 s before or after it (`probes.NEAR_NS`). The share of changes with losses excludes losses
-at a full queue, because TCP itself causes these.
+at a full queue, because TCP itself causes such losses.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from leowarp.scalars import names
 from leowarp.scalars.of_flows import RECOVERY
 
 LEAST_PROBES = 5
-"""At least this many probes must be sent in the second before a change, and as many in the second after it. This
-requirement means an interval of at most 200 ms."""
+"""A change is evaluated only if at least this number of probes was sent in the second before it, and in the second
+after it. Probes must therefore be sent at least every 200 ms."""
 
 QUEUE = next(number for number, name in CAUSES.items() if name == "queue")
 
 
 def losses_near_changes(tables: Tables, flow: int, changes_ns: np.ndarray) -> dict[str, int | None]:
-    """Number of a flow's data packets that were lost near a route change, in total and by cause; None if not recorded.
+    """Number of a flow's data packets that were lost near a route change, in total and by cause; None if losses were
+    not recorded.
 
     changes_ns: int64 array, sorted. Changes of the flow's path in either direction.
     Returns: `lost_near_changes_pkts` and `lost_<cause>_near_changes_pkts` for each of `CAUSES`.
@@ -35,15 +36,16 @@ def losses_near_changes(tables: Tables, flow: int, changes_ns: np.ndarray) -> di
     if not tables.knows_drops:
         return dict.fromkeys(["lost_near_changes_pkts", *names])
     t_ns, cause = _losses(tables, flow)
-    # The time of the drop counts. The packet may have left up to 60 ms before, and waited in a queue (500 packets at
-    # 100 Mbit/s).
+    # A packet counts if it was dropped near the change, whenever it was sent. The packet may have been sent up to 60 ms
+    # before the drop, because it waited in a queue (500 packets at 100 Mbit/s).
     close = cause[near(t_ns, changes_ns)]
     counted: dict[str, int | None] = {"lost_near_changes_pkts": len(close)}
     return counted | {name: int((close == number).sum()) for name, number in zip(names, CAUSES, strict=True)}
 
 
 def changes_with_loss(lost_ns: np.ndarray, changes_ns: Sequence[int] | np.ndarray) -> dict[str, Any]:
-    """Share of changes with any loss near them, and share of changes with exactly one; None without changes.
+    """Share of changes with one or more losses near them, and share of changes with exactly one loss near them; None
+    without changes.
 
     lost_ns: int64 array, sorted. Time at which each packet was lost.
 
@@ -53,7 +55,7 @@ def changes_with_loss(lost_ns: np.ndarray, changes_ns: Sequence[int] | np.ndarra
     changes_ns = np.asarray(changes_ns, dtype="int64")
     if len(changes_ns) == 0:
         return {"changes_with_loss_ratio": None, "changes_with_one_loss_ratio": None}
-    # If two changes are less than 2 s apart, a loss between them is near both, and counts for both.
+    # If two changes are less than 2 s apart, a loss between them may be near both, and is then counted for both.
     first = np.searchsorted(lost_ns, changes_ns - NEAR_NS, side="left")
     count = np.searchsorted(lost_ns, changes_ns + NEAR_NS, side="right") - first
     return {"changes_with_loss_ratio": float((count > 0).mean()), "changes_with_one_loss_ratio":
@@ -61,7 +63,7 @@ def changes_with_loss(lost_ns: np.ndarray, changes_ns: Sequence[int] | np.ndarra
 
 
 def of_packets(tables: Tables, flow: int, changes_ns: np.ndarray) -> dict[str, Any]:
-    """`changes_with_loss` for the data packets of a flow that were lost other than at a full queue."""
+    """`changes_with_loss` for the lost data packets of a flow, except those lost at a full queue."""
     if not tables.knows_drops:
         return changes_with_loss(np.zeros(0), ())
     t_ns, cause = _losses(tables, flow)
@@ -71,7 +73,7 @@ def of_packets(tables: Tables, flow: int, changes_ns: np.ndarray) -> dict[str, A
 def of_probes(probes: Probes | None, changes_ns: np.ndarray) -> dict[str, Any]:
     """`changes_with_loss` for probes, and quantiles of their delay spikes: `spike_p50_ns`, `spike_p90_ns`.
 
-    All losses count, even at a full queue, because it is not known where a probe or its reply was lost.
+    All losses count, even those at a full queue, because it is not known where a probe or its reply was lost.
     """
     if probes is None:
         return changes_with_loss(np.zeros(0), ()) | {f"spike_{name}_ns": None for name, _ in _QUANTILES}
@@ -82,19 +84,19 @@ def of_probes(probes: Probes | None, changes_ns: np.ndarray) -> dict[str, Any]:
 
 
 def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
-    """Largest delay within 1 s of each change, minus the median delay in the second before the change.
+    """Largest delay within 1 s before or after each change, minus the median delay in the second before the change.
 
-    The maximum covers both sides, because a probe in flight at the change meets the spike too.
+    The time before the change is included, because a probe in flight at the change is delayed too.
 
     Returns: float64 array in ns, in the order of the changes. A change has a value if it has replies in the second
         before it, and if at least `LEAST_PROBES` probes were sent both in the second before it and in the second after
         it. Fewer probes would mostly miss a spike, which is much shorter than a second. With one probe per second, the
-        result would be 0 wherever the delay fell, because the maximum covers both sides.
+        largest delay would often be that of the probe before the change, and the spike would then be 0.
     """
     spikes = []
     for t_ns in changes_ns.tolist():
-        # Before the change, the median is used, because a single probe may have met jitter. Near it, the maximum is
-        # used, because the rise is much shorter than a second.
+        # Before the change, the median is used, because a single probe may have met jitter. Near the change, the
+        # maximum is used, because the rise is much shorter than a second.
         before = probes.between(t_ns - NEAR_NS, t_ns).delay_ns
         close = probes.between(t_ns - NEAR_NS, t_ns + NEAR_NS).delay_ns
         if min(len(before), len(close) - len(before)) < LEAST_PROBES:
@@ -106,18 +108,18 @@ def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
 
 
 def recovery_scalars(recoveries: pd.DataFrame, flow: int) -> dict[str, Any]:
-    """Quantiles over the changes of a flow's path (`scalars.of_flows.RECOVERY`). Changes for which a quantity is
-    unknown do not count in its quantiles.
+    """Quantiles of durations and depths over the changes of a flow's path (`scalars.of_flows.RECOVERY`). A change for
+    which a quantity is unknown is left out of the quantiles of this quantity.
 
-    If goodput did not recover within the window after a change, this change counts as longer than any other. A quantile
-    at such a change is None.
+    If goodput did not recover within the window after a change, the duration counts as longer than any other. If a
+    quantile falls on such a change, it is None.
     """
     mine = recoveries[recoveries["flow"].to_numpy() == flow]
     judged = mine[mine["recovered"].notna()]
     row: dict[str, Any] = dict.fromkeys(names(RECOVERY))
     if len(judged):
-        # "Not recovered within the window" is longer than any known duration. Leaving such changes out would make
-        # recovery look quick.
+        # A flow that did not recover within the window took longer than any measured duration. Without such changes,
+        # recovery would seem faster than it was.
         duration = np.nan_to_num(floats(judged["duration_ns"]), nan=np.inf)
         row |= {f"recovery_{name}_ns": _whole(quantile(duration, q)) for name, q in _QUANTILES}
         row["recovered_ratio"] = float(np.isfinite(duration).mean())
@@ -130,14 +132,15 @@ def recovery_scalars(recoveries: pd.DataFrame, flow: int) -> dict[str, Any]:
 
 
 def _losses(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray]:
-    """Time of the drop and cause for each dropped data packet of a flow, in the order of the table."""
+    """Time and cause of the drop of each dropped data packet of a flow, in the order of the table `drops`."""
     drops = tables.of_flow("drops", flow)
     data = floats(drops["flow_direction"]) == DATA
     return drops["t_ns"].to_numpy(dtype="int64")[data], floats(drops["cause"])[data]
 
 
 def _whole(value: float | None) -> int | None:
-    """The nearest whole number; None if the value is unknown or infinite ("not recovered within the window")."""
+    """The nearest whole number; None if the value is unknown or infinite (the flow did not recover within the
+    window)."""
     return round(value) if value is not None and np.isfinite(value) else None
 
 

@@ -71,7 +71,8 @@ def test_base_delays_of_slots_leave_the_spikes_out(result):
     assert down["delay_before_ns"].tolist() == list(syn.BASE_NS[:-1])
     assert down["delay_after_ns"].tolist() == list(syn.BASE_NS[1:])
     assert result.summary["route_changes"] == 4
-    # The delay of the path itself changes all the time. The mean of this delay must be that of the table.
+    # The delay of the access link changes every millisecond. The time-weighted mean of the path's delay must equal the
+    # mean of the delay table.
     frame = result.path_delay[DOWN]
     assert frame["delay_ns"].max() == syn.SPIKE_NS
     assert len(frame) == syn.END_NS // MS
@@ -99,8 +100,8 @@ def test_a_flow_is_set_against_what_its_path_could_carry(result):
 def test_a_second_is_below_capacity_by_the_path_that_it_had(access):
     tables, _ = access
     links, share = link_values(tables), 1448 / 1514
-    # A flow that gets 19 Mbit/s of payload. Until 27 s this is below 90 % of 40 Mbit/s, and from then on it is above 90
-    # % of 20 Mbit/s.
+    # The flow receives 19 Mbit/s of payload. Until 27 s this rate is below 90 % of 40 Mbit/s, and from then on it is
+    # above 90 % of 20 Mbit/s.
     t_ns = np.arange(0, 60 * S + 1, S // 20)
     received = np.round(t_ns / 1e9 * 19e6 * share / 8).astype("int64")
     sockets = pd.DataFrame(
@@ -108,7 +109,7 @@ def test_a_second_is_below_capacity_by_the_path_that_it_had(access):
     )
     steady = dataclasses.replace(tables, sockets=sockets)
     assert below_capacity_ratio(steady, 1, DOWN, Life(0, 60 * S), links) == pytest.approx(27 / 60, abs=1e-12)
-    # The flow starts at 10.5 s, so its first whole second begins at 11 s.
+    # The flow starts at 10.5 s, so the first complete second of its life begins at 11 s.
     assert below_capacity_ratio(steady, 1, DOWN, Life(10 * S + S // 2, 60 * S), links) == pytest.approx(
         16 / 49, abs=0.03
     )
@@ -142,15 +143,15 @@ def test_probes_of_the_summary(result):
     assert (ping["loss_runs"], ping["loss_run_max_pkts"]) == (5, 2)
     assert (ping["changes_with_loss_ratio"], ping["changes_with_one_loss_ratio"]) == (1.0, 0.75)
     assert ping["rtt_min_ns"] == syn.UP_NS + syn.BASE_NS[0]
-    # Each of the five levels has 25 values, and thus 24 differences; apart from the differences between levels, all are
-    # 0.
+    # Each of the five delay levels has 25 replies, and thus 24 differences of 0; the only other differences are between
+    # levels.
     steps = [abs(b - a) for a, b in zip(syn.BASE_NS[:-1], syn.BASE_NS[1:], strict=True)]
     assert ping["rtt_step_mean_ns"] == round(sum(steps) / 593)
 
 
 def test_spikes_of_probes():
-    # The delay is 40 ms, then 90 ms for the probe in flight at the change (a spike), then 50 ms. No probe is near the
-    # second change.
+    # The delay is 40 ms at first, then 90 ms for the probe in flight at the change (a spike), and then 50 ms. No probe
+    # is near the second change.
     found = Probes(np.arange(0, 4 * S, 200 * MS), np.array([40] * 9 + [90] + [50] * 10) * 1e6)
     assert probe_spikes(found, np.array([2 * S, 9 * S])).tolist() == [50 * MS]
     lost = Probes(found.sent_ns, np.full(20, np.nan))
@@ -173,7 +174,7 @@ def test_losses_near_changes_and_elsewhere(result):
     flow = result.summary["flows"][1]
     assert (flow["lost_pkts"], flow["lost_near_changes_pkts"]) == (5, 3)
     assert (flow["lost_loss_near_changes_pkts"], flow["lost_queue_near_changes_pkts"]) == (3, 0)
-    # At three of four changes one packet was lost. Losses at the full queue belong to no change.
+    # At three of four changes one packet was lost. Losses at the full queue are not counted for any change.
     assert flow["changes_with_loss_ratio"] == flow["changes_with_one_loss_ratio"] == 0.75
     # The second TCP flow experiences the first two changes, and loses no packet.
     assert result.summary["flows"][2]["changes_with_loss_ratio"] == 0.0
@@ -191,11 +192,12 @@ def test_what_is_lost_at_a_queue_is_no_changes_loss():
 def test_recovery_after_each_change(result):
     rows = result.recoveries[result.recoveries["flow"] == 1].reset_index(drop=True)
     assert rows["lost_pkts"].tolist() == rows["lost_near_pkts"].tolist() == [1, 1, 1, 0]
-    # Before a change, no packet has the jitter of the odd milliseconds. The spike after it is 60 ms.
+    # The jitter is only at odd milliseconds, and no packet before a change was sent at an odd millisecond. The packets
+    # after the change have a delay of 60 ms.
     assert rows["delay_mean_before_ns"].tolist() == list(syn.BASE_NS[:-1])
     assert rows["spike_ns"].tolist() == [syn.SPIKE_NS - base for base in syn.BASE_NS[:-1]]
-    # The packet is lost 100 ms after the change and retransmitted 200.5 ms later. The packet arrives in the bin that
-    # begins at 300 ms, and then goodput has recovered.
+    # The packet is lost 100 ms after the change and retransmitted 200.5 ms later. The retransmission arrives in the bin
+    # that begins at 300 ms, and goodput has recovered in this bin.
     assert rows["duration_ns"].tolist()[:3] == [300 * MS] * 3
     flow = result.summary["flows"][1]
     assert (flow["recovery_p50_ns"], flow["recovery_p90_ns"], flow["recovered_ratio"]) == (300 * MS, 300 * MS, 1.0)
@@ -229,11 +231,12 @@ def test_recovery_of_a_hundred_changes_reads_no_table_a_change(access, result, m
 def test_round_trips_are_those_of_the_packets(result):
     flow = result.summary["flows"][1]
     assert (flow["rtt_min_ns"], flow["rtt_max_ns"]) == (syn.UP_NS + syn.BASE_NS[0], syn.UP_NS + syn.SPIKE_NS)
-    # 100 ms of every 15 s have the spike, which is less than one percent and more than one per mille.
+    # The delay has its spike during 100 ms of every 15 s, which is less than one percent and more than one per mille of
+    # the time.
     assert flow["rtt_p99_ns"] == syn.UP_NS + max(syn.BASE_NS)
     assert flow["rtt_p999_ns"] == syn.UP_NS + syn.SPIKE_NS
-    # Packets of 4 s are stored in each of the first three slots that begin with a change, and those of the last 4 s.
-    # The other packets contribute only means, whose error is unknown.
+    # The run stores the packets of 4 s in each of the first three slots that begin with a change, and the packets of
+    # its last 4 s. For all other packets only means of bins are known, and the error of means is unknown.
     assert flow["rtt_error_ns"] is None
 
 
@@ -265,7 +268,7 @@ def test_a_link_that_keeps_no_order_reorders_by_itself(access):
 
 def test_shares_while_all_flows_run(result):
     flows = result.summary["flows"]
-    # From 10 to 40 s the flows have 500 and 166.7 packets per second.
+    # From 10 to 40 s the two flows send 500 and 166.7 packets per second.
     assert flows[1]["share_ratio"] == pytest.approx(0.75, abs=2e-3)
     assert flows[1]["share_ratio"] + flows[2]["share_ratio"] == 1.0
     assert "share_ratio" not in flows[0]
@@ -307,8 +310,8 @@ def test_one_look_at_the_sockets_tells_of_whole_lives_alone(access):
     tables, plan = access
     last = tables.sockets.groupby("flow").tail(1).assign(t_ns=syn.END_NS)
     once = dataclasses.replace(tables, sockets=last)
-    # The second flow lived for half of the time, and the number of bytes that the first had received by then is
-    # unknown.
+    # The second flow lives for half of the run, and it is unknown how many bytes the first flow received during this
+    # half.
     assert metrics(once, plan).summary["fairness"]["jain_index"] is None
     together = dataclasses.replace(plan.flows[2], start_ns=0, stop_ns=syn.END_NS)
     summary = metrics(once, dataclasses.replace(plan, flows=(*plan.flows[:2], together))).summary
@@ -325,7 +328,7 @@ def test_without_packet_truth_nothing_of_packets_is_a_number(access):
     unknown = [name for name in flow if name.startswith(("rtt_", "lost_", "changes_with_", "spike_"))]
     assert len(unknown) > 15
     assert [flow[name] for name in unknown] == [None] * len(unknown)
-    # Goodput is still known from socket samples.
+    # Goodput is known even without packet truth, because it comes from socket samples.
     assert flow["recovery_p50_ns"] == 300 * MS
 
 

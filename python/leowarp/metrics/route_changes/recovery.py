@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Effect of each route change on each flow: depth of the fall of goodput, and time to recover.
+"""Effect of each route change on each flow: by how much goodput falls, and how long the flow takes to recover.
 
-The only criterion for these numbers is time after the change, so other causes may act in the same window. The module
+An effect is attributed to a change only because it follows the change, so an effect may have another cause. The module
 `metrics/route_changes/causes.py` finds the proven effects of a change, packet by packet.
 """
 
@@ -27,19 +27,21 @@ RECOVERY_STATES = (CA_RECOVERY, CA_LOSS)
 
 @dataclass(frozen=True)
 class RecoveryRule:
-    """Definition of "recovered". The descriptions of the numbers in the recovery table quote its defaults.
+    """Thresholds and times that define when a flow has recovered from a route change. The column descriptions of the
+    recovery table quote the defaults of this class.
 
-    Bins of 50 ms are used because `frederiksen2024` samples at 20 Hz. The figures of this study show transients from
-    some hundred milliseconds to about two seconds. `within_ns` was 10 s at first. In a run of 200 s with CUBIC,
-    overflowing queues then fell into this time.
+    Bins of 50 ms are used because `frederiksen2024` samples at 20 Hz. The figures of `frederiksen2024` show transients
+    from some hundred milliseconds to about two seconds. `within_ns` was 10 s in earlier versions. With 10 s, queue
+    overflows of CUBIC in a run of 200 s counted as effects of changes, although they had nothing to do with them.
 
-    before_ns: The mean before a change is that of this time, which ends with the change.
-    share_ratio: A flow has recovered when its rate is at least this share of that mean ...
-    bins: ... for this many bins in a row.
+    before_ns: Length of the time just before a change in which the mean rate before the change is measured.
+    share_ratio: A flow has recovered when its rate is at least this share of the mean rate before the change, for
+        `bins` bins in a row.
+    bins: Number of bins in a row in which the rate must be at least `share_ratio`.
     bin_ns: Length of a bin.
-    within_ns: A fall that begins later than this after the change does not count as its effect. It may have another
-        cause, such as an overflowing queue.
-    window_ns: The analysis ends this long after the change, or at the next change if that is sooner.
+    within_ns: A fall of goodput counts as an effect of the change only if it begins within this time after the change.
+        A later fall probably has another cause, such as an overflowing queue.
+    window_ns: The rate is examined until this long after the change, or until the next change if that is sooner.
     """
 
     before_ns: int = 1_000_000_000
@@ -51,20 +53,21 @@ class RecoveryRule:
 
 
 def dip(rate_bps: np.ndarray, before_bps: float, share_ratio: float, bins: int) -> tuple[int | None, int | None]:
-    """First bin below the threshold, and the first later bin from which on `bins` bins in a row are at or above it.
+    """First bin below the threshold, and the first bin after it that begins a series of `bins` bins at or above the
+    threshold.
 
     rate_bps: array of shape (n,). Rate in each bin, beginning at the change.
     before_bps: Mean rate before the change.
     share_ratio: The threshold, as a share of `before_bps`.
-    bins: Number of bins in a row that count as recovered.
+    bins: Length of the series of bins that counts as recovered.
     Returns: Numbers of the two bins. (None, None) if the rate never fell; (k, None) if it fell in bin k and did not
         recover.
 
     >>> dip(np.array([10., 2., 9., 9., 9.]), 10., 0.9, 3)
     (1, 2)
     """
-    # Several bins in a row are required. When a missing packet arrives, all data that waited for it arrive in one bin
-    # as a burst.
+    # Several bins in a row are required: when a missing packet arrives, all data that waited for it are delivered as a
+    # burst, which raises the rate in one bin only.
     good = np.asarray(rate_bps) >= share_ratio * before_bps
     below = np.flatnonzero(~good)
     if len(below) == 0:
@@ -83,8 +86,8 @@ def recoveries(
 ) -> pd.DataFrame:
     """One row per route change and affected flow; columns as in `RECOVERY_COLUMNS`.
 
-    A number is null if the samples that it needs do not exist: the flow was not alive, or there are less than
-    `before_ns` of samples before the change.
+    A number is null if the samples for it do not exist: the flow was not alive, or its samples begin less than
+    `before_ns` before the change.
 
     changes: The result of `route_changes(...)`; `t_ns, source, destination` are used.
     flows: dict of (source, destination) to list of int. The result of `flow_pairs(plan.flows)`. Flows without socket
@@ -96,14 +99,14 @@ def recoveries(
     for pair, numbers in flows.items():
         mine = changes[(changes["source"] == pair[0]) & (changes["destination"] == pair[1])]
         instants = [int(t) for t in mine["t_ns"]]
-        # In a large network, most flows experience no change, so their arrays are not needed.
+        # In a large network, most flows experience no change, so the arrays of such flows are not built.
         if not instants:
             continue
         for flow in numbers:
             if len(tables.of_flow("sockets", flow)) == 0:
                 continue
             life = _Life(tables, flow)
-            # The window ends at the next change, because later effects belong to that one.
+            # The window ends at the next change, so that later effects are attributed to the next change.
             for index, t_ns in enumerate(instants):
                 until_ns = min([t_ns + rule.window_ns, end_ns, *instants[index + 1 : index + 2]])
                 rows.append({"t_ns": t_ns, "flow": flow, "until_ns": until_ns} | life.dip(t_ns, until_ns, rule)
@@ -116,15 +119,15 @@ def recoveries(
 
 
 class _Life:
-    """One flow as arrays over time. A run may have a hundred changes, and each needs a part of these arrays."""
+    """One flow as arrays over time, which are built once and used for all changes of the run (there may be a
+    hundred)."""
 
     def __init__(self, tables: Tables, flow: int) -> None:
         samples = tables.of_flow("sockets", flow)
         self._t_ns = samples["t_ns"].to_numpy(dtype="int64")
         self._samples = {name: floats(samples[name]) for name in ("cwnd_pkts", "srtt_us")}
         self._in_recovery = samples["ca_state"].isin(RECOVERY_STATES).to_numpy(dtype=bool)
-        # This value is missing if the receiver's socket was already closed at the sample, because the counter is read
-        # at the receiving host.
+        # The counter is read at the receiving host, so it is missing in samples after the receiver's socket was closed.
         received = floats(samples["bytes_received"])
         known = ~np.isnan(received)
         self._when, self._received = self._t_ns[known], received[known]
@@ -144,18 +147,18 @@ class _Life:
         self._has_packets, self._knows_drops = tables.has("packets"), tables.knows_drops
 
     def dip(self, t_ns: int, until_ns: int, rule: RecoveryRule) -> dict[str, Any]:
-        """Depth of the fall of goodput, and time until it had recovered.
+        """Depth of the fall of goodput, and time until goodput recovered.
 
         t_ns, until_ns: The change, and the end of its window.
-        Returns: dict of columns of `RECOVERY_COLUMNS`. All are None unless there are samples from `before_ns` before
-            the change to one bin after it.
+        Returns: dict of columns of `RECOVERY_COLUMNS`. All columns are None unless there are samples from `before_ns`
+            before the change to one bin after it.
         """
         names = ("goodput_before_bps", "goodput_min_bps", "depth_ratio", "fell_after_ns", "duration_ns", "recovered")
         nothing: dict[str, Any] = dict.fromkeys(names)
         when, received = self._when, self._received
         if len(when) < 2 or when[0] > t_ns - rule.before_ns or when[-1] < t_ns + rule.bin_ns:
             return nothing
-        # The samples of the window are used, with one more on either side for the interpolation.
+        # The samples of the window are used, with one more sample on either side for the interpolation.
         low = max(int(np.searchsorted(when, t_ns - rule.before_ns, side="right")) - 1, 0)
         high = int(np.searchsorted(when, until_ns, side="left")) + 1
         last_ns = min(until_ns, int(when[-1]))
@@ -165,7 +168,8 @@ class _Life:
         if before_bps <= 0 or len(rate) == 0:
             return nothing | {"goodput_before_bps": before_bps}
         fell, back = dip(rate, before_bps, rule.share_ratio, rule.bins)
-        # Depth and beginning of a fall are searched only in these bins. The recovery is searched in the whole window.
+        # Depth and beginning of a fall are searched only within `within_ns` after the change. The recovery is searched
+        # in the whole window.
         soon = rate[: max(rule.within_ns // rule.bin_ns, 1)]
         if fell is not None and fell >= len(soon):
             fell = back = None
@@ -174,8 +178,8 @@ class _Life:
             "goodput_min_bps": float(soon.min()),
             "depth_ratio": max(0.0, 1.0 - float(soon.min()) / before_bps),
             "fell_after_ns": None if fell is None else fell * rule.bin_ns,
-            # Without a fall, the flow recovers at once. After a fall without recovery in the window, the duration is
-            # unknown. The duration is not the length of the window.
+            # If goodput did not fall, the duration is 0. If goodput fell but did not recover in the window, the
+            # duration is unknown, and not the length of the window.
             "duration_ns": 0 if fell is None else (None if back is None else back * rule.bin_ns),
             "recovered": fell is None or back is not None,
         }
@@ -191,11 +195,11 @@ class _Life:
             row[f"{name}_max_{unit}"] = _number(np.nanmax(values)) if np.isfinite(values).any() else None
             row[f"{name}_after_{unit}"] = _number(values[-1]) if len(values) else None
         before, after, when = row["cwnd_before_pkts"], self._samples["cwnd_pkts"][inside], self._t_ns[inside]
-        # 10 % is well below 30 %, by which CUBIC reduces its window (RFC 9438, 4.6).
+        # CUBIC reduces its window by 30 % (RFC 9438, 4.6), so a threshold of 10 % detects this.
         cut = np.flatnonzero(after < 0.9 * before) if before else np.zeros(0, dtype=int)
         row["cwnd_fell_after_ns"] = int(when[cut[0]]) - t_ns if len(cut) else None
-        # The state of a sample is assumed to last until the next sample. The state of the last sample before the change
-        # does not count after the change.
+        # The state of a sample is assumed to last until the next sample. The last sample before the change is not
+        # included.
         row["recovery_state_ns"] = int(np.diff(np.append(when, until_ns))[self._in_recovery[inside]].sum())
         return row
 
@@ -210,7 +214,8 @@ class _Life:
         return {
             "retransmissions_pkts": len(again),
             "spurious_retransmissions_pkts": spurious,
-            # Without a retransmission there is no share; a share of 0 would mean something else.
+            # Without a retransmission the share is undefined, and a share of 0 would mean that all retransmissions were
+            # needed.
             "spurious_ratio": spurious / len(again) if len(again) else None,
             "first_retransmission_after_ns": int(again[0]) - t_ns if len(again) else None,
             "last_retransmission_after_ns": int(again[-1]) - t_ns if len(again) else None,
@@ -228,12 +233,13 @@ class _Life:
                 "lost_near_queue_pkts": int(of_queue.sum())}  # fmt: skip
 
     def delay(self, t_ns: int, until_ns: int, rule: RecoveryRule) -> dict[str, Any]:
-        """One-way delay of the data before the change, and largest delay of data sent in the second after it, in ns.
+        """Mean one-way delay of the data before the change, and largest one-way delay of data sent in the second after
+        the change, in ns.
 
-        Both come from the 50 ms bins of packet truth, which are by sending time. The mean uses only bins that ended
-        before the change.
+        Both delays come from packet truth in bins of 50 ms, in which packets are counted at their sending time. The
+        mean uses only bins that ended before the change.
         """
-        # The bin that contains the change counts as being after it.
+        # The bin that contains the change is counted as after the change.
         first_ns = t_ns - BIN_NS + 1
         before = slice(*np.searchsorted(self._bin_ns, [t_ns - rule.before_ns, first_ns], side="left"))
         after = slice(*np.searchsorted(self._bin_ns, [first_ns, min(t_ns + NEAR_NS, until_ns)]))
@@ -249,7 +255,6 @@ class _Life:
 
 
 def _number(value: Any) -> int | None:
-    """The nearest whole number; None for nan."""
     return None if np.isnan(value) else round(float(value))
 
 
@@ -289,5 +294,5 @@ RECOVERY_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "delay_max_after_ns": ("Int64", "ns", "largest one-way delay of the data sent in the second after it"),
     "spike_ns": ("Int64", "ns", "largest after it less mean before it: steps of the path and queues are in it too"),
 }
-"""Columns of the recovery table, each with its type, unit and meaning. Numbers in these texts are those of the default
-`RecoveryRule`."""
+"""Columns of the recovery table, each with its type, unit and meaning. The descriptions quote the numbers of the
+default `RecoveryRule`."""

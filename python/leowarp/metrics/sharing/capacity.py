@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Capacity of the path of a pair of stations over time. Links may have a rate or a capacity table.
+"""Capacity of the path of a pair of stations over time. Links may have a constant rate, rate events or a capacity
+table.
 
-Capacity is just the rate of the slowest link: delay, loss and other flows do not reduce it.
+Capacity is the rate of the slowest link alone: delay, loss and other flows do not reduce it.
 """
 
 from __future__ import annotations
@@ -24,24 +25,25 @@ ETHERNET_BYTES = 14
 """Length of the Ethernet header, which the kernel's queueing disciplines count (docs/concepts/links.md)."""
 
 BELOW_RATIO = 0.9
-"""A flow uses its path if it gets this share of the capacity. The definition of recovered goodput has the same share
-(`recovery.RecoveryRule`)."""
+"""A flow's goodput is below the capacity of its path if it is less than this share of the capacity. A flow has
+recovered from a route change at the same share, of its rate before the change (`recovery.RecoveryRule`)."""
 
 BELOW_BIN_NS = 1_000_000_000
-"""Bins must be longer than a few round trips. Otherwise a missing packet and its repair would count as a dip and a
-burst."""
+"""Length of the bins in which goodput and capacity are compared. Bins must be longer than a few round trips. In shorter
+bins, a lost packet and its retransmission would show as a dip and a burst."""
 
 
 def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkValues | None = None) -> np.ndarray:
     """Mean rate of the slowest link of the path in force, in bins; nan if no link has a rate limit or there is no path.
 
-    The path at the start of a bin counts for the whole bin. The slowest link is the one with the smallest mean rate in
-    the bin.
+    The path at the start of a bin is used for the whole bin, even if the route changes within the bin. The slowest link
+    is the one with the smallest mean rate in the bin.
 
     pair: (str, str). Source and destination station.
     edges_ns: int64 array of shape (n + 1,), strictly increasing. Edges of the bins.
     links: Link values of the tables' timeline, if the caller has them already.
-    Returns: float64 array of shape (n,), in bits as the link counts them: IP packet and overhead
+    Returns: float64 array of shape (n,), in bit/s; the bits are those of the IP packet and of the overhead that the
+        link counts.
     """
     links = links or link_values(tables)
     edges_ns = np.asarray(edges_ns, dtype="int64")
@@ -55,7 +57,7 @@ def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkV
         for link in path:
             if link not in rates:
                 rates[link] = links.capacity_bits(*link, edges_ns) * 1e9 / np.diff(edges_ns)
-            # fmin ignores nan, because a link without a rate limits nothing.
+            # A link without a rate limit has nan, which fmin ignores.
             capacity_bps[here] = np.fmin(capacity_bps[here], rates[link][here])
     return capacity_bps
 
@@ -63,13 +65,13 @@ def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkV
 def mean_path_capacity(
     tables: Tables, pair: Pair, start_ns: int, end_ns: int, links: LinkValues | None = None
 ) -> float | None:
-    """Mean rate of the slowest link over a time, in bit/s, weighted by time. The rate counts as 0 while there is no
-    path.
+    """Mean rate of the slowest link from `start_ns` to `end_ns`, in bit/s, weighted by time. The rate counts as 0 while
+    there is no path.
 
-    Between two route changes, the slowest link is the one with the smallest mean rate.
+    The slowest link may change at each route change, and is the one with the smallest mean rate until the next change.
 
-    Returns: The mean. None if the time is empty, if there are no routes, or if no link of the path has a rate limit at
-        some time.
+    Returns: The mean. None if the time is empty, if there are no routes, or if for a part of the time no link of the
+        path has a rate limit.
     """
     if end_ns <= start_ns or len(pair_routes(tables, pair)) == 0:
         return None
@@ -78,26 +80,21 @@ def mean_path_capacity(
 
 
 def mean_in_bins(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkValues | None = None) -> np.ndarray:
-    """Mean rate of the slowest link in each bin, where bins are divided at route changes; nan where no link has a rate
-    limit.
+    """Mean rate of the slowest link in each bin; nan where no link has a rate limit. If the route changes within a bin,
+    the bin is divided there.
 
-    Parameters
-    ----------
-    edges_ns : int64 array of shape (n + 1,), strictly increasing
-
-    Returns
-    -------
-    float64 array of shape (n,), bit/s; 0 where there is no path
+    edges_ns: int64 array of shape (n + 1,), strictly increasing
+    Returns: float64 array of shape (n,), bit/s; 0 where there is no path
     """
     routes = pair_routes(tables, pair)
     t_ns, paths = routes["t_ns"].to_numpy(dtype="int64"), list(routes["path"])
-    # Bins are divided where the route changes, because `path_capacity` uses the path at the start of a bin for all of
-    # it.
+    # Bins are divided where the route changes, because `path_capacity` uses the path at the start of a bin for the
+    # whole bin.
     cuts_ns = np.unique(np.concatenate([edges_ns, t_ns[(t_ns > edges_ns[0]) & (t_ns < edges_ns[-1])]]))
     rate_bps = path_capacity(tables, pair, cuts_ns, links)
     place = np.searchsorted(t_ns, cuts_ns[:-1], side="right") - 1
-    # Before the first route, and while there is none, no data can be carried. The rate is therefore 0; nan would mean
-    # that there is no limit.
+    # Before the first route, and while there is no route, no data can be carried. The rate is therefore 0: nan would
+    # mean that the rate has no limit.
     rate_bps[np.array([number < 0 or paths[number] is None for number in place], dtype=bool)] = 0.0
     first = np.searchsorted(cuts_ns, edges_ns[:-1])
     return np.add.reduceat(rate_bps * np.diff(cuts_ns), first) / np.diff(edges_ns)
@@ -114,18 +111,19 @@ def below_capacity_ratio(
 ) -> float | None:
     """Share of a flow's life in which its goodput was below `BELOW_RATIO` of the capacity of its path.
 
-    This share is counted in whole seconds of the run's clock that lie within the flow's life and its samples. The
-    capacity of a second is the mean rate of the slowest link of the path in force. If the path changes within the
-    second, both paths count in proportion. Seconds without any capacity are left out. The result is None if no link has
-    a rate limit, or if no whole second was sampled.
+    The share is computed over complete seconds of the run's clock; a second must lie within the flow's life and within
+    its samples. The capacity of a second is the mean rate of the slowest link of the path in force. If the path changes
+    within the second, each path is weighted by its part of the second. Seconds in which the capacity is 0 are left out.
+    The result is None if no link has a rate limit, or if no complete second was sampled.
     """
     t_ns, received = counter(tables, number, "in_order")
     start_ns = lived.start_ns
     later = t_ns > start_ns
-    # A single sample at the end of the socket describes only its whole life.
+    # If the only sample is at the end of the socket, the rate within shorter times is unknown.
     if later.sum() < 2 or len(pair_routes(tables, pair)) == 0:
         return None
-    # A flow has received nothing when it starts. Without this point, the time up to the first sample would be left out.
+    # When a flow starts, it has received 0 bytes. Without a value at the start, the time up to the first sample would
+    # be left out.
     t_ns, received = np.append(start_ns, t_ns[later]), np.append(0.0, received[later])
     edges_ns = bin_edges(-(-start_ns // BELOW_BIN_NS) * BELOW_BIN_NS, min(lived.stop_ns, int(t_ns[-1])), BELOW_BIN_NS)
     if len(edges_ns) < 2:
@@ -147,18 +145,18 @@ def capacity_scalars(
     ip_bytes: int = IP_BYTES,
     ip_header_bytes: int = IPV4_HEADER_BYTES,
 ) -> dict[str, float | None]:
-    """Payload rate that the path allows a flow with full segments during its life, and the flow's goodput as a share of
-    this rate. The capacity is that of the path, even if other flows use it too.
+    """Payload rate that the path's capacity allows a flow with full segments during its life, and the flow's goodput
+    divided by this rate. The capacity is that of the whole path, even if other flows use a part of it.
 
     pair: (str, str). Source and destination of the flow.
     lived: The result of `life(...)` for the flow.
     goodput_bps: Mean goodput over this life, in order at the receiver.
-    ip_bytes, ip_header_bytes: Length of its full packets (`network.mtu`), and of their IP header.
+    ip_bytes, ip_header_bytes: Length of the flow's full packets (`network.mtu`), and of their IP header.
     Returns: `path_capacity_mean_bps` (bit/s of payload) and `capacity_used_ratio`; a value is None if it is unknown.
     """
     mean_bps = mean_path_capacity(tables, pair, lived.start_ns, lived.stop_ns, links)
-    # Goodput counts payload, while the rate of a link counts whole packets. Without this factor, a full link would have
-    # a ratio of 0.956.
+    # Goodput counts payload, while the rate of a link counts whole packets. Without the factor `share`, a flow that
+    # fills the link with full segments would have a ratio of 0.956, not 1.
     share = payload_ratio(tables, number, overhead_bytes(tables, pair), ip_bytes, ip_header_bytes)
     carries = mean_bps * share if mean_bps is not None else None
     used = goodput_bps / carries if carries and goodput_bps is not None else None
@@ -173,7 +171,7 @@ def payload_ratio(
     tables: Tables, flow: int, overhead_bytes: int, ip_bytes: int = IP_BYTES, ip_header_bytes: int = IPV4_HEADER_BYTES
 ) -> float:
     """Payload of a full segment, as a share of the bytes that a link counts for it. With timestamps and an overhead of
-    14 bytes, this is 1448 of 1514 bytes.
+    14 bytes, 1448 of 1514 bytes are payload.
 
     The segment size is the largest one in the samples of the sender's socket (`snd_mss_bytes`, the kernel's
     `tcpi_snd_mss`).
@@ -187,8 +185,9 @@ def payload_ratio(
     # appendix A).
     headers_bytes = ip_header_bytes + 32
     segment_bytes = float(known.max()) if len(known) else float(ip_bytes - headers_bytes)
-    # A program may request smaller segments (TCP_MAXSEG). It is unknown whether such segments have timestamps. The
-    # formula assumes that they have none, so that the share of the capacity is never too high.
+    # The segment size may be smaller than usual, because a program requested it (TCP_MAXSEG). It is unknown whether
+    # such segments have timestamps. The formula assumes that small segments have no timestamps, so that the share of
+    # the capacity is never too high.
     is_full = ip_bytes - segment_bytes <= headers_bytes
     packet_bytes = ip_bytes if is_full else segment_bytes + ip_header_bytes + 20
     return segment_bytes / (packet_bytes + overhead_bytes)
@@ -198,10 +197,10 @@ def overhead_bytes(tables: Tables, pair: Pair) -> int:
     """Bytes that the links of a pair's first path count per packet in addition to its IP length; 14 if the timeline has
     no such number.
 
-    If links differ, the largest value is used. The share of payload may then be too low, but never too high.
+    If links differ, the largest value is used. The payload's share of a packet may then be too low, but never too high.
     """
     told = tables.link_overheads_bytes
-    # One path is enough, because all links of a medium have the same overhead.
+    # The links of one path are enough, because all links of a medium have the same overhead.
     first = next((path for path in pair_routes(tables, pair)["path"] if path is not None), None)
     values = [told[frozenset(link)] for link in tables.links_of(first) if frozenset(link) in told]
     known = [value for value in values if not np.isnan(value)]

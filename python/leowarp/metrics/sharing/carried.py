@@ -2,10 +2,11 @@
 """Check that no flow delivers more during its life than its last link with a rate limit carried in that time. If a flow
 does, the run is invalid, and `check_carried` raises an error.
 
-Each packet that arrives has passed the last link with a rate before its host, and no packet of a flow is in flight
-before the flow begins. The payload with its headers is therefore at most what this link can carry at its rate, and at
-most what the link counted. In a shorter window within the life of a flow, more than this may be delivered: data that
-waited for a missing packet count when this packet arrives.
+Each packet that arrives has passed the last link with a rate limit before its host, and packets of a flow pass this
+link only after the flow has begun. During the flow's life, the payload with its headers is therefore at most what this
+link can carry at its rate, and at most what the link counted. The check covers the whole life of a flow, not shorter
+windows: in a short window, more may be delivered, because data that waited for a missing packet count when this packet
+arrives.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ _OTHER_HEADER_BYTES = 8
 ICMP echo."""
 
 _ROUNDING_NS = 1
-"""Disciplines send packets at whole nanoseconds, and netem rounds down."""
+"""Tolerance per packet: queueing disciplines send packets at whole nanoseconds, and netem rounds the transmission time
+down."""
 
 
 def check_carried(
@@ -43,7 +45,7 @@ def check_carried(
     flows: The plan's flows, followed by the connections of programs.
     links: Link values of the tables' timeline.
     ip_bytes, ip_header_bytes: Length of a full packet (`network.mtu`), and of its IP header.
-    Raises TraceError if a flow delivered more. The message lists all such flows.
+    Raises TraceError if a flow delivered more than its last link carried. The message lists all flows that did.
     """
     last = _LastLinks(tables, links, ip_bytes)
     wrong = []
@@ -69,7 +71,7 @@ def check_carried(
 
 @dataclass(frozen=True)
 class _Load:
-    """Data that a flow delivered during its life: payload, the smallest number of packets that can contain it, and
+    """Data that a flow delivered during its life: payload, smallest number of packets that can contain the payload, and
     their shortest headers."""
 
     payload_bytes: float
@@ -82,7 +84,8 @@ class _Load:
 
 
 def _load(tables: Tables, number: int, kind: str, lived: Life, ip_bytes: int, ip_header_bytes: int) -> _Load | None:
-    """The load of a flow. None if it is unknown, or for a flow of programs, whose connections are separate flows."""
+    """Data that a flow delivered. None if the amount is unknown, or for a program flow, whose connections are separate
+    flows."""
     headers = ip_header_bytes + _HEADER_BYTES.get(kind, _OTHER_HEADER_BYTES)
     if kind == "program":
         return None
@@ -95,7 +98,7 @@ def _load(tables: Tables, number: int, kind: str, lived: Life, ip_bytes: int, ip
 
 @dataclass(frozen=True)
 class _Carried:
-    """The most bits that the last links of a flow carried during its life."""
+    """Upper limit on the bits that the last links of a flow carried during its life."""
 
     where: str
     bits: float
@@ -103,12 +106,13 @@ class _Carried:
 
 
 class _LastLinks:
-    """The last directions with a rate limit on the way to each destination, and the bits that they carried."""
+    """For each destination, the last link directions with a rate limit before it, and the bits that these carried."""
 
     def __init__(self, tables: Tables, links: LinkValues, ip_bytes: int) -> None:
         self._tables, self._links, self._ip_bytes = tables, links, ip_bytes
         totals = tables.linktotals
-        # netem does not report how much it was offered, and its counter restarts when it drops its packets.
+        # netem is excluded, because it does not report offered packets, and its counter of delivered bytes restarts
+        # when it discards its queue.
         own = totals["offered_pkts"].notna().to_numpy()
         counts = zip(totals["direction"][own], floats(totals["delivered_bytes"])[own], strict=True)
         self._counted_bytes = {int(direction): count for direction, count in counts}
@@ -124,38 +128,39 @@ class _LastLinks:
         self._most: dict[tuple[Pair, int, int], tuple[float, float]] = {}
 
     def carried(self, source: str, destination: str, lived: Life, load: _Load) -> _Carried | None:
-        """The most that can have reached a destination during a life; None if no limit is known."""
+        """Upper limit on the bits that reached a destination during a flow's life; None if there is no limit."""
         last = self._of(source, destination, lived)
         if not last:
             return None
         bits = sum(self._bits(link, lived, load) for link in last)
-        # The kernel's own disciplines count an Ethernet header, whatever overhead the link has.
+        # The kernel's own queueing disciplines count an Ethernet header, even if the link has another overhead.
         overhead = min(ETHERNET_BYTES, *(self._overhead_bytes(link) for link in last))
         where = f"{'>'.join(last[0])} alone" if len(last) == 1 else f"its {len(last)} last links together"
         return _Carried(where, bits, overhead) if math.isfinite(bits) else None
 
     def _of(self, source: str, destination: str, lived: Life) -> list[Pair] | None:
-        """The last directions with a rate limit that packets of a flow may have used."""
+        """The last directions with a rate limit that packets of a flow may have used; None if no direction limits
+        them."""
         paths = self._paths(source, destination, lived)
         if len(paths) == 1:
-            # If the path stays the same, all packets use it.
+            # If the flow has only one path during its life, all its packets use this path.
             taken = [link for link in self._tables.links_of(paths[0]) if self._links.is_shaped(*link)]
             if taken:
                 return taken[-1:]
-        # A packet in flight at a change follows the routing table of the node that it has reached. The last link of
-        # such a packet may therefore be on no path of the pair.
+        # A packet in flight at a route change follows the routing tables of the nodes that it reaches. The last link
+        # with a rate limit on its path may therefore be on neither the old nor the new path.
         return self._to(destination, source)
 
     def _paths(self, source: str, destination: str, lived: Life) -> list[Any]:
-        """The paths that were in force during a life, without repetition."""
+        """The paths that were in force during a flow's life, each path once."""
         routes = pair_routes(self._tables, (source, destination))
         t_ns = routes["t_ns"].to_numpy(dtype="int64")
         first, end = np.searchsorted(t_ns, [lived.start_ns, lived.stop_ns], side="right")
         return list(dict.fromkeys(routes["path"].iloc[max(first - 1, 0) : end]))
 
     def _to(self, destination: str, source: str) -> list[Pair] | None:
-        """Last directions with a rate limit before a destination: only links without a limit follow them. None if such
-        links lead all the way from the source."""
+        """Last directions with a rate limit before a destination: from there, a path without rate limits leads to the
+        destination. None if a path without rate limits leads from the source to the destination."""
         if destination not in self._gates:
             host = host_node(destination)
             reached, gates = [host if host in self._into else destination], []
@@ -170,7 +175,7 @@ class _LastLinks:
         return None if is_open else self._gates[destination]
 
     def _bits(self, link: Pair, lived: Life, load: _Load) -> float:
-        """The most bits of a flow that a direction carried during the flow's life; infinite if no limit is known."""
+        """Upper limit on the bits that a direction carried during a flow's life; infinite if there is no limit."""
         key = (link, lived.start_ns, lived.stop_ns)
         if key not in self._most:
             self._most[key] = self._by_rate(link, lived)
@@ -180,20 +185,22 @@ class _LastLinks:
         return min(counted, bits + load.pkts * _ROUNDING_NS * highest_bps / 1e9)
 
     def _by_rate(self, link: Pair, lived: Life) -> tuple[float, float]:
-        """Bits that a direction can carry at its rate during a life, and its highest rate; infinite if no limit is
-        known."""
+        """Bits that a direction can carry at its rate during a flow's life, and its highest rate; infinite if there is
+        no rate limit, or if it cannot be computed."""
         links, (low, high) = self._links, (lived.start_ns, lived.stop_ns)
         instants = links.rate_instants_ns(*link)
         changes_ns = instants[(instants > low) & (instants < high)]
         rates = links.rate_bps(*link, np.append(low, changes_ns))
         discipline = self._disciplines.get(frozenset(link))
-        # Packets that wait in netem keep the rate that was valid when they arrived there.
+        # A packet that waits in netem is sent at the rate that was set when it arrived, so after a change of the rate
+        # no limit can be computed.
         if np.isnan(rates).any() or (discipline == "netem" and len(np.unique(rates)) > 1):
             return math.inf, 0.0
         bits = float(links.capacity_bits(*link, np.array([low, high]))[0])
-        # When the rate changes, the packet that is being sent keeps the old one, and the token bucket of a link with
-        # jitter is full again. A row of a capacity table also applies to the packet that is being sent. One more packet
-        # is allowed, for a token bucket that is full at first.
+        # At each change of the rate, one packet more is allowed: the packet that is being sent keeps the old rate, and
+        # the token bucket of a link with jitter is filled. For a capacity table, no packet is added, because a new rate
+        # also applies to the packet that is being sent. In addition, one packet is allowed for a token bucket that is
+        # full at the start.
         is_table = links.has_capacity_table(*link) and discipline != "jitter"
         packets = 1 + (0 if is_table else len(changes_ns))
         return bits + 8 * packets * (self._ip_bytes + self._overhead_bytes(link)), float(rates.max())

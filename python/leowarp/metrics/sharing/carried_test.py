@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that no flow delivers more than its last link carried: synthetic runs pass, and each modified run fails."""
+"""Tests that no flow delivers more than its last link carried: unmodified synthetic runs pass the check, and modified
+runs fail."""
 
 import dataclasses
 
@@ -29,7 +30,7 @@ def check(run, plan=None, **changed):
 
 @pytest.fixture(scope="module")
 def full():
-    """A transfer that fills its links for one second, and a flow that is cut off."""
+    """A run with a transfer that fills its links for one second, and a flow that is cut off by the end of the run."""
     size = RATE_BPS // 8 * 1448 // 1514
     return star([Transfer("A", "B", 0, MS, size_bytes=size), Transfer("C", "D", 0, 2 * MS)], RATE_BPS, 2 * S)
 
@@ -57,7 +58,7 @@ def flow_ends(full, **changed):
 
 def test_a_completion_that_is_too_early_fails_the_run(full):
     took_ns = float(full.tables.flows["completion_ns"].iloc[0])
-    # The tolerance of the check covers only the start, a round trip of zero length, and one packet.
+    # The tolerance of the check is small: the start of the flow, a round trip of zero length, and one packet.
     check(full, flows=flow_ends(full, completion_ns=took_ns - 20 * MS))
     flows = flow_ends(full, completion_ns=took_ns / 2)
     with pytest.raises(TraceError, match=r"flow 0: .* of which hub>B alone carried"):
@@ -72,11 +73,12 @@ def test_payload_that_no_link_counted_fails_the_run(full):
     sockets = full.tables.sockets.copy()
     last = sockets.index[sockets["flow"] == 1][-1]
     check(full, sockets=sockets)
-    # The link has also counted packets that are in flight at the end, but fewer than these 20.
+    # The link has also counted packets that are in flight at the end, but these are fewer than the 20 packets that are
+    # added here.
     sockets.loc[last, "bytes_received"] += 20 * 1448
     with pytest.raises(TraceError, match=r"flow 1: .* of which hub>D alone carried"):
         check(full, sockets=sockets)
-    # The link's rate alone would allow these 20 packets.
+    # Without the link's counters, only its rate limits the flow, and the rate would allow the 20 added packets.
     missing = full.tables.missing | {"linktotals"}
     check(full, sockets=sockets, linktotals=full.tables.linktotals[:0], missing=missing)
 
@@ -90,7 +92,7 @@ def test_a_link_that_does_not_count_as_netem_is_taken_by_its_rate(full):
 
 
 def rates(full, *steps):
-    """The timeline with other rates from the hub to B, and without link totals, so that only the rates limit a flow."""
+    """The timeline with other rates from the hub to B, and no link totals, so that only the rates limit a flow."""
     timeline = full.tables.timeline
     other = timeline[~((timeline["event"] == "rate") & (timeline["b"] == "B") & (timeline["a"] == HUB)).to_numpy()]
     mine = pd.DataFrame([{"t_ns": t_ns, "event": "rate", "a": HUB, "b": "B", "rate_bps": rate} for t_ns, rate in steps])
@@ -103,7 +105,7 @@ def test_the_bound_is_the_integral_of_the_rate(full):
     check(full, **rates(full, (0, RATE_BPS // 2), (S // 2, 2 * RATE_BPS)))
     with pytest.raises(TraceError, match="flow 0"):
         check(full, **rates(full, (0, RATE_BPS), (S // 2, RATE_BPS // 2)))
-    # If a link has no rate limit for a while, no limit is known.
+    # If a link has no rate limit for a part of the time, its capacity is unlimited.
     check(full, **rates(full, (0, RATE_BPS), (S // 2, np.nan), (S // 2 + MS, RATE_BPS // 2)))
 
 
@@ -130,7 +132,7 @@ def test_a_path_that_changes_may_use_every_link_into_its_destination(full):
     check(full, **changed, linktotals=pd.concat([counted, rest]))
     with pytest.raises(TraceError, match="its 2 last links together"):
         check(full, **changed, linktotals=pd.concat([counted, rest.assign(delivered_bytes=50_000)]))
-    # No link after the source has a rate, so nothing limits the flow.
+    # No link from the source to the destination has a rate limit, so nothing limits the flow.
     wires = pd.DataFrame([{"t_ns": 0, "event": "rate", "a": "A", "b": "B", "rate_bps": np.nan}])
     open_ = {"directions": (*directions, ("A", "B", "wire")), "timeline": pd.concat([timeline, wires])}
     check(full, **changed | open_, linktotals=counted)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TCP flows that compete, and the times at which they do.
+"""TCP flows that compete for a link, and the times at which they compete.
 
-Two flows compete while both live and their data use the same direction of a link with a rate, on the paths in force.
-Flows of the same ordered pair of stations always take the same path. Flows in opposite directions do not compete,
-because a link has a queue and a rate for each direction.
+Two flows compete while both live and the paths of their data use the same direction of a link with a rate limit. Flows
+of the same ordered pair of stations always take the same path. Flows in opposite directions do not compete, because a
+link has a queue and a rate for each direction.
 
 Two flows are competitors if they compete for at least `LEAST_NS`, and for at least `LEAST_RATIO` of the longer life.
-Over a shorter time, a share would show how bursts alternate, or describe a long flow by a short moment.
+Over a shorter time, a share would show how bursts of two flows alternate, or would describe a long flow by a short
+moment.
 
 Some connections do not compete: connections of programs with almost no data (`CONTROL_RATIO`), and iperf3's first
 connection, on which client and server negotiate the test.
@@ -29,13 +30,13 @@ from leowarp.metrics.per_flow.goodput import Life, life
 from leowarp.metrics.per_flow.iperf3 import said
 
 LEAST_NS = 1_000_000_000
-"""This time is several round trips of any path over LEO satellites."""
+"""1 s is several round trips of any path over LEO satellites."""
 
 LEAST_RATIO = 0.1
-"""Smallest share of the longer of two lives in which they must compete."""
+"""Smallest share of the longer life in which two flows must compete to be competitors."""
 
 CONTROL_RATIO = 0.01
-"""A connection counts as a control connection if it has less than this share of the payload of its program's largest
+"""A connection is a control connection if it has less than this share of the payload of its program's largest
 connection, in either direction."""
 
 Spans = np.ndarray
@@ -48,10 +49,10 @@ ALWAYS: Spans = np.array([[0, np.iinfo(np.int64).max]])
 class Competition:
     """The TCP flows of a run that may compete, and the competitors of each.
 
-    lives: dict of flow number to Life. It contains all TCP flows.
+    lives: dict of flow number to Life. The dict contains the lives of all TCP flows.
     controls: frozenset of int. Numbers of control connections, which do not compete.
     rivals: dict of flow number to tuple of int. Numbers of the competitors of each TCP flow, ascending.
-    together: dict of flow number to Spans. Times at which a flow competed with all of its competitors.
+    together: dict of flow number to Spans. Times at which a flow competed with all of its competitors at once.
     """
 
     lives: Mapping[int, Life]
@@ -65,7 +66,7 @@ class Competition:
 
 
 def competition(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkValues) -> Competition:
-    """Find out which TCP flows of a run compete.
+    """TCP flows of a run that compete, and the times at which they compete.
 
     flows: The plan's flows, followed by the connections of programs.
     links: Link values of the tables' timeline.
@@ -80,12 +81,13 @@ def competition(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkVa
     of_pair, names = pd.factorize(pd.Series(pairs, dtype=object))
     rivals: dict[int, tuple[int, ...]] = dict.fromkeys(lives, ())
     together: dict[int, Spans] = {}
-    # Rivals are these numbers themselves. 2000 flows have four million pairs, for which new integers would take 130 MB.
+    # All tuples of competitors share these integers: 2000 flows have four million pairs, for which new integers would
+    # take 130 MB.
     listed = numbers.tolist()
     for place, number in enumerate(listed):
         from_ns, until_ns = np.maximum(starts, starts[place]), np.minimum(stops, stops[place])
         least_ns = np.maximum(LEAST_NS, LEAST_RATIO * np.maximum(stops - starts, stops[place] - starts[place]))
-        # Paths are compared only if the lives of two flows overlap for long enough.
+        # The paths of two flows are compared only if the flows' lives overlap for long enough.
         near = until_ns - from_ns >= least_ns
         near[place] = False
         spans, found = ALWAYS, list[int]()
@@ -105,7 +107,7 @@ def competition(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkVa
 
 
 def both(one: Spans, other: Spans) -> Spans:
-    """Times that are in both sets of spans.
+    """Times that are in both sets of time spans.
 
     >>> both(np.array([[0, 10], [20, 30]]), np.array([[5, 25]])).tolist()
     [[5, 10], [20, 25]]
@@ -117,13 +119,13 @@ def both(one: Spans, other: Spans) -> Spans:
 
 
 def _length_ns(spans: Spans, from_ns: np.ndarray, until_ns: np.ndarray) -> np.ndarray:
-    """Length in ns of the part of each time interval that lies in the spans."""
+    """Length in ns of the part of each time interval that is covered by the spans."""
     within = np.minimum(until_ns, spans[:, 1:]) - np.maximum(from_ns, spans[:, :1])
     return np.maximum(within, 0).sum(axis=0)
 
 
 def _controls(tables: Tables) -> set[int]:
-    """Numbers of connections of programs with almost no data, and of the first connection of each iperf3."""
+    """Numbers of control connections of programs, and of the first connection of each iperf3."""
     found = set()
     by_program: dict[int, list[int]] = {}
     for connection in tables.connections:
@@ -146,7 +148,7 @@ def _back_bytes(tables: Tables, number: int) -> float:
 
 
 class _Paths:
-    """Directions of links with a rate that the data of each pair of stations use, over time."""
+    """Link directions with a rate limit that the data of each pair of stations use, over time."""
 
     def __init__(self, tables: Tables, links: LinkValues) -> None:
         self._tables, self._links = tables, links
@@ -154,8 +156,8 @@ class _Paths:
         self._common: dict[tuple[Pair, Pair], Spans] = {}
 
     def common(self, one: Pair, other: Pair) -> Spans:
-        """Times at which the paths of two pairs use the same direction. If the two pairs are the same, the result is
-        all of the time."""
+        """Times at which the paths of two pairs of stations have a direction in common. If the two pairs are equal, the
+        result is the whole run."""
         if one == other:
             return ALWAYS
         key = (min(one, other), max(one, other))
@@ -165,7 +167,7 @@ class _Paths:
 
     def _found(self, one: Pair, other: Pair) -> Spans:
         (mine_ns, mine), (theirs_ns, theirs) = self._of(one), self._of(other)
-        # In a large network, the paths of most pairs have no link in common.
+        # In a large network, the paths of most pairs never have a link in common, so this case is checked first.
         if frozenset().union(*mine).isdisjoint(frozenset().union(*theirs)):
             return ALWAYS[:0]
         edges_ns = np.union1d(mine_ns, theirs_ns)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How competing flows share their path: the share of each flow in the goodput, and Jain's index of fairness.
+"""How competing flows share their path: each flow's share of the total goodput, and Jain's index of fairness.
 
 `metrics/sharing/competition.py` defines which flows compete, and when. The share of a flow is its goodput in order at
-the receiver, divided by the sum of its own and its competitors' goodput. Only times at which it competes with all of
-them count. Jain's index of n rates x is (sum x)^2 / (n sum x^2). The index is 1 if all are equal, and 1/n if one flow
-has everything (Jain, Chiu and Hawe, DEC TR-301, 1984). A run has an index if all its competing flows form one group in
-which each competes with every other.
+the receiver, divided by the sum of its own and its competitors' goodput. Goodput is measured only over times at which
+the flow competes with all its competitors. Jain's index of n rates x is (sum x)^2 / (n sum x^2). The index is 1 if all
+rates are equal, and 1/n if one flow has all of the goodput (Jain, Chiu and Hawe, DEC TR-301, 1984). A run has an index
+if all its competing flows form one group, in which each flow competes with every other flow.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from leowarp.metrics.per_flow.goodput import Life, counter, payload_bytes
 from leowarp.metrics.sharing.competition import LEAST_NS, LEAST_RATIO, Competition, Spans, both, competition
 
 SHARE_BIN_NS = 1_000_000_000
-"""Bin length of the series. In bins shorter than a few round trips, a share would show how bursts alternate, not how
-flows share."""
+"""Bin length of the series. In bins shorter than a few round trips, a share would show how bursts of the flows
+alternate."""
 
 
 def jain_index(rates: Sequence[float] | np.ndarray) -> float | None:
-    """Jain's index; None without rates, or if all are 0.
+    """Jain's index; None without rates, or if all rates are 0.
 
     rates: Rates in any unit, not negative.
 
     >>> jain_index([3.0, 3.0]), jain_index([1.0, 0.0, 0.0, 0.0])
     (1.0, 0.25)
     """
-    # J = (sum x)^2 / (n sum x^2). Rounding may exceed 1 by one unit in the last place, for example with three equal
-    # rates.
+    # J = (sum x)^2 / (n sum x^2). Because of rounding, J may exceed 1 by one unit in the last place, for example with
+    # three equal rates.
     values = np.asarray(rates, dtype="float64")
     squares = len(values) * float((values**2).sum())
     return min(1.0, float(values.sum()) ** 2 / squares) if squares > 0 else None
@@ -51,7 +51,7 @@ NOT_TOGETHER = "its competitors never all ran for 1 s and a tenth of the longest
 NOT_SAMPLED = "sockets were not sampled while it competed"
 NOTHING = "neither it nor its competitors got anything"
 SEVERAL = "the TCP flows compete in several groups, or not each with each: see their shares"
-"""Reasons why a share or an index is missing."""
+"""Reasons for a missing share or index, as text for the summary."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ class Shares:
     """How the TCP flows of a run shared their paths.
 
     ratio: dict of flow number to float or None. Share of each TCP flow, 0 to 1.
-    reason: dict of flow number to str or None. Reason why the share is missing. It is None if there is a share, or if
-        the run has at most one TCP flow.
+    reason: dict of flow number to str or None. Reason why the share is missing. The reason is None if there is a share,
+        or if the run has at most one TCP flow.
     fairness: The object `fairness` of the summary: `jain_index`, `from_s` and `until_s`, between which the flows
-        competed, and `reason`. Each is None if it does not apply.
+        competed, and `reason`. A value that does not apply is None.
     """
 
     ratio: dict[int, float | None]
@@ -89,7 +89,6 @@ def shares(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkValues 
 
 
 def _share(found: Competition, rates: _Rates, number: int) -> tuple[float | None, str | None]:
-    """Share of a flow, and the reason if there is none."""
     if number in found.controls:
         return None, CONTROL
     if not found.rivals[number]:
@@ -105,11 +104,12 @@ def _share(found: Competition, rates: _Rates, number: int) -> tuple[float | None
 
 
 def _fairness(found: Competition, rates: _Rates) -> dict[str, Any]:
-    """Jain's index of the only group of flows, in which each competes with every other."""
+    """Jain's index of the run's competing flows, if they form one group in which each flow competes with every other
+    flow."""
     groups = {found.group(number) for number, rivals in found.rivals.items() if rivals}
     if not groups:
         return {"reason": NO_RIVAL}
-    # If there are several groups, overlapping or not, no single index describes them.
+    # If flows compete in several groups, no single index describes them.
     (group, *others) = groups
     if others or any(found.group(number) != group for number in group):
         return {"reason": SEVERAL}
@@ -128,7 +128,7 @@ def _fairness(found: Competition, rates: _Rates) -> dict[str, Any]:
 
 
 def _is_long(found: Competition, group: Sequence[int], spans: Spans) -> bool:
-    """Whether flows compete for long enough that their shares mean something."""
+    """Whether flows compete for so long that their shares mean something."""
     longest_ns = max(found.lives[number].stop_ns - found.lives[number].start_ns for number in group)
     return int(np.diff(spans).sum()) >= max(LEAST_NS, LEAST_RATIO * longest_ns)
 
@@ -142,7 +142,7 @@ class _Rates:
         self._curves: dict[int, tuple[np.ndarray, np.ndarray] | None] = {}
 
     def within(self, group: Sequence[int], spans: Spans) -> list[float] | None:
-        """Goodput of each flow of a group in bit/s. None if the goodput of any of them is unknown."""
+        """Goodput of each flow of a group in bit/s. None if the goodput of any flow of the group is unknown."""
         rates = []
         times = spans.tobytes()
         for number in group:
@@ -151,7 +151,7 @@ class _Rates:
                 self._known[key] = self._rate(number, spans)
             rate = self._known[key]
             if rate is None:
-                # A share among the known flows alone would be a different quantity with the same name.
+                # A share among the flows with known goodput would be a different quantity with the same name.
                 return None
             rates.append(rate)
         return rates
@@ -161,7 +161,7 @@ class _Rates:
         if number not in self._curves:
             self._curves[number] = _in_life(self._tables, number, lived)
         curve = self._curves[number]
-        # A single sample at the end of the socket describes only its whole life.
+        # If the only sample is at the end of the socket, only the goodput over the flow's whole life is known.
         if curve is None or (len(curve[0]) == 2 and spans.tolist() != [[lived.start_ns, lived.stop_ns]]):
             return None
         # Bytes are assumed to have arrived evenly between two samples.
@@ -169,7 +169,7 @@ class _Rates:
 
 
 def _in_life(tables: Tables, number: int, lived: Life) -> tuple[np.ndarray, np.ndarray] | None:
-    """Instants, and the number of bytes received in order by each of them, from a flow's start to its end; None if the
+    """Instants from a flow's start to its end, and the number of bytes received in order by each instant; None if the
     bytes are unknown."""
     carried = payload_bytes(tables, number, lived)
     if carried is None:
@@ -182,8 +182,8 @@ def _in_life(tables: Tables, number: int, lived: Life) -> tuple[np.ndarray, np.n
 def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int = SHARE_BIN_NS) -> pd.DataFrame:
     """Goodput and share of each TCP flow in bins: `t_ns, flow, goodput_bps, share_ratio, jain_index`, flow by flow.
 
-    A flow has rows for the bins that lie within its life. Share and index cover the flow and those of its competitors
-    that live during the whole bin. Share and index are null if no competitor lives during the whole bin.
+    A flow has a row for each bin that lies within its life. Share and index are computed over the flow and those of its
+    competitors that live during the whole bin. Share and index are null if no competitor lives during the whole bin.
 
     flows: `plan.flows`; only TCP flows have rows.
     bin_ns: Length of a bin.
@@ -195,7 +195,7 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
         # Bins start at whole multiples of their length on the run's clock, so the bins of all flows are the same.
         first = -(-lived.start_ns // bin_ns) * bin_ns
         edges = bin_edges(first, min(lived.stop_ns, int(t_ns[-1])), bin_ns)
-        # With only the start, which `_received` adds, and one sample at the end, the series would be a straight line.
+        # If a flow has only one sample, at its end, the series would be a straight line from the flow's start.
         if len(t_ns) > 2 and len(edges) > 1:
             rate = np.diff(np.interp(edges, t_ns, received)) * 8e9 / bin_ns
             pieces.append(pd.DataFrame({"t_ns": edges[:-1], "flow": number, "goodput_bps": rate}))
@@ -223,15 +223,15 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
 
 
 def _received(tables: Tables, number: int, start_ns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Number of bytes received in order at each sample, preceded by 0 at the flow's start."""
+    """Number of bytes received in order at each sample; the arrays begin with 0 at the flow's start."""
     t_ns, received = counter(tables, number, "in_order")
     later = t_ns > start_ns
     return np.append(start_ns, t_ns[later]), np.append(0.0, received[later])
 
 
 def least_index(series: pd.DataFrame) -> pd.DataFrame:
-    """`t_ns, jain_index` of each bin of `share_series`. The index is the smallest of the bin's groups, and nan where no
-    flows compete."""
+    """`t_ns, jain_index` of each bin of `share_series`. If a bin has several groups of flows, the value is the smallest
+    index of these groups; nan where no flows compete."""
     return series.groupby("t_ns", as_index=False)["jain_index"].min()
 
 

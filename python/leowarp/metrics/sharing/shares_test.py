@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of shares and Jain's index on synthetic runs, compared with their packets: only competing flows count, and only
-while they compete."""
+"""Tests of shares and Jain's index on synthetic runs, compared with the runs' packets: only competing flows count, and
+only while they compete."""
 
 import dataclasses
 
@@ -61,8 +61,8 @@ def test_a_share_is_among_flows_that_send_the_same_way_at_the_same_time(planned,
     mine = found(run)
     alone = found(made(*same_way))
     numbers = range(len(same_way))
-    # Flows in the other direction, flows over other links, and control connections only change the queues, not the
-    # shares.
+    # Flows in the other direction, flows over other links, and control connections change the queues, but must not
+    # change the shares.
     assert [mine.reason[number] for number in numbers] == [alone.reason[number] for number in numbers]
     for number, ratio in mine.ratio.items():
         assert (ratio is None) == (mine.reason[number] is not None)
@@ -171,7 +171,7 @@ def test_a_path_is_shared_only_while_it_is_the_same():
 def test_what_was_not_sampled_or_never_came_has_a_reason():
     run = made(flow("A", "B"), flow("A", "B"))
     last = run.tables.sockets.groupby("flow").tail(1)
-    # A single sample at the end describes the whole life of a flow.
+    # From a single sample at the end, only the goodput over the flow's whole life is known.
     assert found(run, sockets=last).ratio[0] == pytest.approx(0.5)
     later = made(flow("A", "B"), flow("A", "B", 5, 20))
     assert found(later, sockets=later.tables.sockets.groupby("flow").tail(1)).reason == {0: NOT_SAMPLED, 1: NOT_SAMPLED}
@@ -198,7 +198,7 @@ def test_a_control_connection_is_known_by_its_bytes():
     # The connections have 5 and 2000 packets.
     assert competing().controls == frozenset({2})
     assert competing().rivals == {0: (3,), 2: (), 3: (0,)}
-    # In a download, requests go to the server and the payload comes back.
+    # In a download, the source sends requests, and the payload comes back from the destination.
     bins = run.tables.bins.copy()
     back = ((bins["flow"] == 3) & (bins["direction"] == ACK)).to_numpy()
     bins.loc[back, "delivered_bytes"] = bins.loc[back, "delivered_pkts"] * 200_000

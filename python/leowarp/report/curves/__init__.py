@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures whose data are arrays, not runs: fading, densities, recordings."""
+"""Figures that are drawn from arrays, not from runs: fading, densities, recordings."""

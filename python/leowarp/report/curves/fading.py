@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A figure of a power series. The figure shows the first seconds with their states, the distribution beside that of the
-model, and the fades."""
+"""A figure of a series of received power: its first seconds with the channel's states, its distribution beside the
+model's, and its fades."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ from leowarp.timeline.channel import LandMobile, PowerSeries
 from leowarp.timeline.channel.statistics import statistics
 
 FIRST_S = 10.0
-"""Length of the part that is drawn over time. In a longer part, single fades could not be distinguished."""
+"""Length in s of the part of the series that is drawn over time. Over a longer part, single fades would be too narrow
+to see."""
 
 LIGHTEST, DARKEST = 0.88, 0.25
-"""Greys of the first and of the last state."""
+"""Grey levels of the first and of the last state in the strip of states."""
 
 
 def draw(power: PowerSeries, channel: LandMobile | None, file: Path, footer: str) -> None:
     """Write `fading_figure` into a file.
 
-    channel: The channel that made the series, for the closed forms.
+    channel: The channel that made the series; the closed forms of its model are drawn.
     file: Its suffix sets the format: .svg, .pdf or .png.
     footer: Text below the figure. Raises ScenarioError if the suffix of the file is not a format that can be drawn, if
     the file cannot be written, or if the power never changes.
@@ -48,12 +49,12 @@ def draw(power: PowerSeries, channel: LandMobile | None, file: Path, footer: str
 def fading_figure(
     power: PowerSeries, channel: LandMobile | None = None, footer: str = "", *, seconds: float = FIRST_S
 ) -> Figure:
-    """Power over the first seconds with a strip of states. For the whole series: distribution, autocorrelation, and
-    rate and duration of fades.
+    """Figure of a power series: the power over the first seconds, with a strip that shows the states. Further panels
+    describe the whole series: distribution, autocorrelation, and rate and duration of fades.
 
-    channel: The channel that made the series, for the closed forms.
+    channel: The channel that made the series; the closed forms of its model are drawn.
     footer: Text below the figure.
-    seconds: Length of the part of the series that is drawn over time.
+    seconds: Length of the part that is drawn over time.
     Raises ScenarioError if the power never changes.
     """
     if power.frozen:
@@ -67,12 +68,12 @@ def fading_figure(
         [["states", "states"], ["power", "power"], ["levels", "rates"], ["correlation", "lengths"]],
         height_ratios=(0.13, 1.5, 1.35, 1.35),
     )
-    # There is one sample more than these seconds contain, so that the line reaches the end of the axis. A line needs at
-    # least two samples.
+    # One sample more than the time span has is drawn, so that the line reaches the end of the axis. At least two are
+    # drawn, because a line needs two samples.
     shown = min(len(power.level_db), max(2, math.ceil(seconds * 1e9 / power.spacing_ns) + 1))
     times_s = np.arange(shown) * power.spacing_ns * 1e-9
-    # From this number of points on, the line is drawn as pixels. For noise, an SVG with 5,000 points has 88 kB (as
-    # pixels 108 kB), and one with 20,000 points 124 kB (as pixels 87 kB).
+    # Above 20,000 points the line is drawn as pixels, which makes the file smaller. For noise of 5,000 points an SVG
+    # with a line has 88 kB, and one with pixels 108 kB. For 20,000 points, the sizes are 124 kB and 87 kB.
     panels["power"].plot(times_s, power.level_db[:shown], color=BEFORE, linewidth=0.5, rasterized=shown > 20_000)
     until_s = min(seconds, float(times_s[-1]))
     panels["power"].set(xlabel="time, s", ylabel="power, dB", xlim=(0, until_s))
@@ -90,12 +91,12 @@ def fading_figure(
         ("rates", "crossing_rate", 1, "fades per second", "How often the power falls below a level"),
         ("lengths", "fade_duration", 1e3, "mean length, ms", "How long it stays there"),
     ):
-        # A level that the series never reached has a crossing rate of 0. A logarithmic axis cannot show it.
+        # A level that the series never crosses has a crossing rate of 0, which a logarithmic axis cannot show.
         rows = table[(table.statistic == statistic) & (table.value > 0)]
         panels[name].semilogy(rows["at"], rows.value * scale, color=BEFORE, marker=".", markersize=3)
         panels[name].set(xlabel="level, dB", ylabel=label)
-        # The rates and durations of one environment may span less than a decade. Ticks at powers of ten are then not
-        # enough.
+        # All rates and durations of an environment may lie within one decade. There would then be too few ticks if only
+        # powers of ten had one.
         panels[name].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         panels[name].yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         panels[name].yaxis.set_minor_locator(NullLocator())
@@ -104,9 +105,11 @@ def fading_figure(
 
 
 def draw_states(axes: Axes, edges_s: NDArray[np.floating], states: NDArray[np.integer], names: Sequence[str]) -> None:
-    """Draw a strip of greys, from light for the first state to dark for the last, with its legend above on the right.
+    """Draw a strip of grey rectangles that shows the state over time, from light for the first state to dark for the
+    last. Its legend is above the strip, on the right.
 
-    edges_s: float64 array of shape (n + 1,). Times between which each of the states is valid.
+    edges_s: float64 array of shape (n + 1,). Times at the edges of the states, in s: state i lasts from edge i to edge
+        i + 1.
     states: int array of shape (n,)
     """
     borders = np.concatenate(([0], np.flatnonzero(np.diff(states)) + 1, [len(states)]))
@@ -129,8 +132,8 @@ def _draw_levels(axes: Axes, quantiles: pd.DataFrame) -> None:
     if quantiles.closed_form.notna().any():
         axes.plot(quantiles.closed_form, quantiles["at"], color=AFTER, label="model, closed form")
     axes.plot(quantiles.value, quantiles["at"], "o", markersize=3, color=BEFORE, label="series")
-    # The logit scale shows both tails equally: the level below which the power is for 1 % of the time, and the level
-    # above which it is for 1 % of the time.
+    # The logit scale shows both tails in equal detail: power exceeded 99 % of the time, and power exceeded 1 % of the
+    # time.
     axes.set_yscale("logit")
     ticks = (0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99)
     axes.set_yticks(ticks, [f"{100 * tick:g}" for tick in ticks])

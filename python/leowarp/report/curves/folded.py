@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A measured path, folded at its period: delay and loss over the phase, and one row per slot."""
+"""A figure of a measured path, folded at its period: delay and loss over the phase, and one row per slot."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from leowarp.base.errors import ScenarioError
 from leowarp.report.style import BAD, BEFORE, CHANGE_COLOUR, PAGE_IN, format_of, new_figure, save, styled
 from leowarp.timeline.recordings import Description, Measurement, Schedule, Series
 
-# A bin is 125 ms long if the period is 15 s, the time between a dish's reconfigurations. For comparison, an outage of
-# the profile lasts 146 ms on average (design/starlink-profile.md: runs of 14.58 lost pings, 10 ms apart).
+# Number of bins per period. With a period of 15 s, as for a dish's reconfigurations, a bin is 125 ms long. An outage of
+# the Starlink profile lasts about as long, 146 ms on average (design/starlink-profile.md: runs of 14.58 lost pings, 10
+# ms apart).
 _BINS = 120
 _MOST_ROWS = 400
 
@@ -33,11 +34,11 @@ def draw_folded(described: Sequence[tuple[Measurement, Description]], file: Path
 
 
 def folded_figure(described: Sequence[tuple[Measurement, Description]]) -> Figure:
-    """A figure for each series with a period: quantiles of the delay over the phase, the share of lost probes, and
-    every slot as a row.
+    """Figures of all series that have a period, as panels of one figure. The panels of a series show quantiles of the
+    delay and the share of lost probes over the phase, and each slot as a row of an image.
 
-    The reconfiguration is a quarter of the width from the left, so that the time before it is visible too. If the best
-    candidate for a period was rejected, it is drawn nevertheless: the figure then shows why.
+    The phase of the reconfiguration is at a quarter of the width, so that the time before it is visible as well. The
+    best candidate for a period is drawn even if the search rejected it, because the figure shows why.
 
     Raises ScenarioError if no series has a period.
     """
@@ -64,7 +65,7 @@ def folded_figure(described: Sequence[tuple[Measurement, Description]]) -> Figur
         _draw_delay(upper[0], title, series, schedule, phase_s)
         _draw_loss(lower[0], series, schedule, phase_s)
         grid = upper[1].get_gridspec()
-        # The image of the slots is as high as the panels of delay and loss together, so it takes two panels.
+        # The image of the slots is as high as the panels of delay and loss together.
         for axes in (upper[1], lower[1]):
             axes.remove()
         _draw_slots(figure.add_subplot(grid[2 * row : 2 * row + 2, 1]), series, schedule, phase_s, slot)
@@ -72,14 +73,14 @@ def folded_figure(described: Sequence[tuple[Measurement, Description]]) -> Figur
 
 
 def _schedule(description: Description) -> tuple[Schedule | None, str]:
-    """The schedule at which the series is folded, and its confidence as text."""
+    """The schedule at which the series is folded, and a text about its period and the confidence in it."""
     finding = description.finding
     if description.schedule is not None:
         every = f"folded by {description.schedule.period_ns / 1e9:.4f} s"
         if finding is None:
             return description.schedule, f"{every}, as given"
-        # The value stays below 100 % however strong the evidence is, because it is based on one recording. 99.96 %
-        # would be printed as 100.0 %.
+        # The printed confidence is at most 99.9 %, however strong the evidence, because it is based on one recording;
+        # 99.96 % would be printed as 100.0 %.
         return description.schedule, f"{every}, found with a confidence of {min(finding.confidence_ratio, 0.999):.1%}"
     if finding is None or not finding.runners_up:
         return None, ""
@@ -91,8 +92,8 @@ def _schedule(description: Description) -> tuple[Schedule | None, str]:
 
 
 def _folded(series: Series, schedule: Schedule) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Phase of each probe in s, beginning a quarter of a period before the reconfiguration, and the number of its
-    row."""
+    """For each probe: its phase in s, which starts a quarter of a period before the reconfiguration, and the number of
+    its row (slot)."""
     since_ns = series.t_ns - schedule.phase_ns + schedule.period_ns // 4
     return (since_ns % schedule.period_ns - schedule.period_ns // 4) / 1e9, since_ns // schedule.period_ns
 
@@ -102,8 +103,8 @@ def _draw_delay(axes: Axes, title: str, series: Series, schedule: Schedule, phas
     edges_s = _edges_s(schedule, series)
     place = np.digitize(phase_s, edges_s) - 1
     known = ~np.isnan(series.delay_ns)
-    # Delays are not normalised. The band therefore includes the differences between slots, which the rows of the image
-    # show individually.
+    # Delays of different slots are not normalised. The band of quantiles therefore includes differences between slots;
+    # the image shows each slot in its own row.
     middles_s = (edges_s[:-1] + edges_s[1:]) / 2
     quantiles = np.full((len(middles_s), 4), np.nan)
     for number in range(len(middles_s)):
@@ -131,8 +132,8 @@ def _draw_loss(axes: Axes, series: Series, schedule: Schedule, phase_s: NDArray[
     top = max(1.1 * float(np.nanmax(percent)), 0.1)
     axes.stairs(percent, edges_s, fill=True, color=BAD)
     if not sent.all():
-        # If nothing were drawn in this gap, it would look like 0 %. No probe is sent at some phases if the interval
-        # between probes divides the period.
+        # A bin without probes is grey, because an empty bin would look like a loss of 0 %. Bins without probes exist if
+        # the period is a multiple of the interval between probes.
         axes.stairs(np.where(sent > 0, np.nan, top), edges_s, fill=True, color="#dddddd", label="no probe")
         axes.legend(loc="upper right")
     axes.axvline(0, color=CHANGE_COLOUR, linewidth=0.9, zorder=0.5)
@@ -145,8 +146,8 @@ def _draw_loss(axes: Axes, series: Series, schedule: Schedule, phase_s: NDArray[
 def _draw_slots(
     axes: Axes, series: Series, schedule: Schedule, phase_s: NDArray[np.float64], slot: NDArray[np.int64]
 ) -> None:
-    """Draw the smallest delay in each bin of each slot, and lost probes as dots. If the period is right, the edges are
-    vertical."""
+    """Draw the smallest delay in each bin of each slot as an image, and lost probes as dots. If the period is right,
+    delays change at the same phase in all rows."""
     edges_s = _edges_s(schedule, series)
     rows = slot - slot[0]
     every = -(-(int(rows[-1]) + 1) // _MOST_ROWS)
@@ -154,12 +155,12 @@ def _draw_slots(
     column = np.clip(np.digitize(phase_s, edges_s) - 1, 0, len(edges_s) - 2)
     least_ms = np.full((int(rows[-1]) + 1, len(edges_s) - 1), np.inf)
     known = ~np.isnan(series.delay_ns)
-    # `minimum.at` is needed because several probes are in one bin. An assignment would keep the last value, not the
-    # smallest.
+    # `minimum.at` is used because a bin may contain several probes. An assignment would store the last of their delays,
+    # not the smallest.
     np.minimum.at(least_ms, (rows[known], column[known]), series.delay_ns[known] / 1e6)
     least_ms[np.isinf(least_ms)] = np.nan
-    # The smallest and the largest 2 % are cut off. Otherwise a single outage would use the whole colour range, while
-    # steps between slots are only a few ms.
+    # The colour range excludes the smallest and the largest 2 % of the delays. Otherwise a single outage would take the
+    # whole colour range, although slots differ by only a few ms.
     low, high = (float(np.nanquantile(least_ms, q)) for q in (0.02, 0.98)) if known.any() else (0.0, 1.0)
     period_s = schedule.period_ns / 1e9
     minutes = np.arange(len(least_ms) + 1) * every * period_s / 60
@@ -179,10 +180,10 @@ def _draw_slots(
 
 
 def _edges_s(schedule: Schedule, series: Series) -> NDArray[np.float64]:
-    """Edges of the bins of a period. There are as many bins as possible, but none is shorter than the interval between
-    probes."""
+    """Edges of a period's bins, in s. There are `_BINS` bins, or fewer if bins would otherwise be shorter than the
+    interval between probes."""
     period_s, interval_s = schedule.period_ns / 1e9, (series.interval_ns or 1_000_000_000) / 1e9
-    # If bins were shorter than this interval, some would be empty, and the figure would show the sender's clock.
+    # Some bins shorter than the interval would have no probe, and the figure would show the sender's clock.
     count = int(np.clip(period_s / interval_s, 4, _BINS))
     begin_s = -(schedule.period_ns // 4) / 1e9
     return begin_s + np.linspace(0, period_s, count + 1)

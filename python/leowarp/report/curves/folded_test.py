@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that a folded series shows the measured values, and the phases that have no value."""
+"""Tests that a folded series shows its values, and marks the phases without values."""
 
 import numpy as np
 
@@ -10,7 +10,8 @@ S = 1_000_000_000
 
 
 def loss_panel(phases_s):
-    """The panel of losses over 20 periods of 15 s. Probes are 100 ms apart at some phases, and every tenth is lost."""
+    """Loss panel of a series over 20 periods of 15 s. Only phases within `phases_s` have probes, 100 ms apart; every
+    tenth probe is lost."""
     t_ns = np.concatenate([np.arange(first * S, last * S, S // 10) for first, last in phases_s])
     t_ns = (t_ns[None, :] + 15 * S * np.arange(20)[:, None]).ravel()
     delay_ns = np.where(np.arange(len(t_ns)) % 10 == 5, np.nan, 30e6 + 1e6 * (t_ns // (15 * S) % 2))
@@ -27,7 +28,7 @@ def test_phases_without_a_probe_are_not_shown_as_without_loss():
     panel = loss_panel([(0, 5), (8, 15)])
     shares, nothing = (patch.get_data() for patch in panel.patches)
     middles_s = (shares.edges[:-1] + shares.edges[1:]) / 2
-    # Edges of bins are 125 ms apart, so bins at the ends of the gap contain probes.
+    # Bins are 125 ms wide, so the bins at both ends of the gap contain probes.
     unknown = (middles_s > 5) & (middles_s < 7.9)
     assert unknown.sum() > 20
     assert np.isnan(shares.values[unknown]).all()

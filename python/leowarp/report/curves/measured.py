@@ -15,7 +15,7 @@ from leowarp.timeline.recordings import Capacity, Description, Measurement
 from leowarp.timeline.recordings.measurement import UNSHAPED
 
 MOST_SLOTS = 60
-"""More lines than this would hide the data."""
+"""Maximum number of reconfigurations that are drawn as lines; more lines would hide the data."""
 
 
 def draw(described: Sequence[tuple[Measurement, Description]], file: Path) -> None:
@@ -32,11 +32,11 @@ def draw(described: Sequence[tuple[Measurement, Description]], file: Path) -> No
 
 
 def measured_figure(described: Sequence[tuple[Measurement, Description]]) -> Figure:
-    """A figure with a panel per series: the delays, lost probes as ticks at the top, and reconfigurations as lines.
-    Below it is a panel of the capacity, if it is known.
+    """A figure with a panel per series: delays as a line, lost probes as ticks at the top, and reconfigurations as
+    vertical lines. A last panel shows the capacity, if it was measured.
 
-    described: sequence of (Measurement, Description). Each series has one or two panels, in ms and Mbit/s over s. The
-        footer says where the period comes from.
+    described: sequence of (Measurement, Description). The panels have ms, and for the capacity Mbit/s, over s. The
+        footer says how the period of reconfigurations was determined.
     """
     capacities = [any((m.capacity_down, m.capacity_up)) for m, _ in described]
     heights = [height for has in capacities for height in ((1.6, 0.9) if has else (1.6,))]
@@ -60,7 +60,7 @@ def _draw_delays(axes: Axes, measurement: Measurement, description: Description)
         instants_s = description.schedule.instants_ns(int(series.t_ns[0]), int(series.t_ns[-1]) + 1) / 1e9
         if len(instants_s) <= MOST_SLOTS:
             mark_changes(axes, instants_s.tolist())
-    # A lost probe has no delay, and neither has a gap. The line is interrupted there.
+    # The line is interrupted at lost probes and gaps in the recording, which have no delay.
     axes.plot(series.t_ns / 1e9, series.delay_ns / 1e6, color=BEFORE, linewidth=0.5, rasterized=len(series) > 20_000)
     lost_s = series.t_ns[series.lost] / 1e9
     if len(lost_s):
@@ -84,10 +84,11 @@ def _draw_capacity(axes: Axes, measurement: Measurement) -> None:
 
 
 def _steps(capacity: Capacity) -> tuple[np.ndarray, np.ndarray]:
-    # A step is drawn up to the instant of the next row, so the last rate needs an end.
+    # Each step lasts until the time of the next row; the last step ends at the end of the capacity.
     t_s = np.append(capacity.t_ns, max(capacity.end_ns, int(capacity.t_ns[-1]))) / 1e9
     rate_mbps = np.append(capacity.rate_bps, capacity.rate_bps[-1]) / 1e6
-    # The rate that means "no limit" is so large that all measured values would be at the bottom of the axis.
+    # The value `UNSHAPED`, which means "no limit", becomes nan. It is so large that all measured values would be at the
+    # bottom of the axis.
     return t_s, np.where(rate_mbps == UNSHAPED / 1e6, np.nan, rate_mbps)
 
 

@@ -28,8 +28,8 @@ from leowarp.report.figures import (
     routemap,
     throughput,
 )
+from leowarp.report.labels import MOST_LINES, is_access, mobile_of, numbers_of
 from leowarp.report.style import styled
-from leowarp.report.view import MOST_LINES, RunView
 from leowarp.results.run import Run
 
 
@@ -39,16 +39,16 @@ class FigureKind:
 
     draw: Function `draw(runs, **options) -> Figure`.
     caption: What the figure shows and how to read it.
-    study: Number of the figure of `frederiksen2024` that it reproduces, or "".
-    several: True if it draws all given runs, False if only the first.
-    shows: Its subject, which is a key of `_HAS`. Subjects are routes over satellites, a mobile channel, measurements of
-        programs (`players`, `page loads`), and flows of a kind. Kinds of flows are for example `many tcp` (more than
-        lines can distinguish), `pairs` (between many pairs of stations), `sizes` (many with a size) and `pings` (those
-        with replies). `capacity` is TCP over a link with a capacity table, and `changes` TCP over a path that can
-        change. A page leaves the figure out if the run does not have its subject.
+    study: Number of the figure in `frederiksen2024` that this kind reproduces, or "".
+    several: True if the figure shows all runs passed to it, False if it shows only the first run.
+    shows: Subject of the figure, a key of `_HAS`. Subjects are routes over satellites, a mobile channel, measurements
+        by programs (`players`, `page loads`), and kinds of flows. Kinds of flows include `many tcp` (more flows than
+        lines can distinguish), `pairs` (between many pairs of stations), `sizes` (many with a size) and `pings` (with
+        replies). `capacity` is TCP over a link with a capacity table; `changes` is TCP over a path that can change. If
+        a run does not have the subject, its page leaves the figure out.
     needs: Trace tables from which the figure is drawn.
-    part: Section of a run's page in which the figure is.
-    own_flows: Whether the figure chooses its flows itself.
+    part: Section of a run's page that contains the figure.
+    own_flows: True if the figure chooses its flows itself.
     """
 
     draw: Callable[..., Figure]
@@ -63,28 +63,29 @@ class FigureKind:
 
     @property
     def around_changes(self) -> bool:
-        """Whether the figure has the option `change_s`, an instant around which it shows the runs."""
-        # The signature itself is checked, also of a `functools.partial`, because a separate flag could contradict it.
+        """Whether the figure has the option `change_s`: the time of the route change around which it shows the runs."""
+        # The signature of the function is checked, even of a `functools.partial`, because a separate flag could
+        # contradict it.
         return "change_s" in inspect.signature(self.draw).parameters
 
-    def concerns(self, runs: Sequence[RunView]) -> bool:
-        """Whether each of the runs has the subject of the figure."""
+    def concerns(self, runs: Sequence[Run]) -> bool:
+        """Whether each of the runs has the figure's subject."""
         return all(_HAS[self.shows](run) for run in runs)
 
 
-_HAS: dict[str, Callable[[RunView], bool]] = {
+_HAS: dict[str, Callable[[Run], bool]] = {
     "tcp": lambda run: bool(run.tcp_flows),
     "several tcp": lambda run: len(run.tcp_flows) > 1,
     "many tcp": lambda run: len(run.tcp_flows) > MOST_LINES,
     "pairs": across_flows.has_pairs,
     "sizes": across_flows.has_sizes,
     "capacity": lambda run: bool(run.tcp_flows and run.tables.channels.capacity_bps),
-    # Without satellites a path never changes, so this figure would be empty.
+    # Without satellites a path never changes, and a figure of changes would be empty.
     "changes": lambda run: bool(run.tcp_flows) and (run.plan.constellation is not None or len(run.changes) > 0),
     "probes": lambda run: bool(run.probe_flows),
     "pings": lambda run: bool(run.ping_flows),
-    "routes": lambda run: bool(run.tcp_flows) and run.plan.constellation is not None and not run.is_access,
-    "mobile": lambda run: run.mobile is not None,
+    "routes": lambda run: bool(run.tcp_flows) and run.plan.constellation is not None and not is_access(run),
+    "mobile": lambda run: mobile_of(run) is not None,
     "players": lambda run: applications.has_measured(run, "segment"),
     "page loads": lambda run: applications.has_measured(run, "page"),
     "any": lambda run: True,
@@ -93,156 +94,163 @@ _HAS: dict[str, Callable[[RunView], bool]] = {
 FIGURES: dict[str, FigureKind] = {
     "playback": FigureKind(
         applications.playback, "Buffer and bit rate of a player",
-        "Above: media that is there to be played; a red field is a stall. Below: bit rate of each segment, as long as "
-        "it took to come, and the throughput that it got.",
+        "Above: media in the player's buffer; a red area is a stall. Below: bit rate of each segment while it was "
+        "downloaded, and the throughput of that download.",
         shows="players", needs=("measures",), own_flows=True,
     ),
     "waterfall": FigureKind(
         applications.waterfall, "The objects of a page",
-        "Of each flow the page that took longest: when each object was asked for, waited for a connection, and came.",
+        "The page of each flow that took longest: when each object was requested, waited for a connection and arrived.",
         shows="page loads", needs=("measures",), own_flows=True,
     ),
     "goodput": FigureKind(
         goodputs.goodput_over_time, "Goodput over time",
-        "Bytes that the receiver got in order; a pink line is a route change. Of a long run means of many 50 ms bins, "
-        "and pale behind them the range of these. A hole in the sequence stops this series, its filling is a burst "
-        "above the link's rate (cut off).",
+        "Bytes that the receiver got in order; a pink line is a route change. In a long run each point is the mean of "
+        "many 50 ms bins, and the pale area is the range of these bins. A hole in the sequence stops this series; when "
+        "it is filled, the series has a burst above the link's rate (cut off).",
         "Fig. 6", needs=("sockets",),
     ),
     "throughput": FigureKind(
         throughput.throughput, "Goodput and capacity",
-        "Bytes that the receiver got in order, in bins of half a second, above what the narrowest link of the path "
-        "could carry of payload in the same bin (its table, integrated).",
+        "Bytes that the receiver got in order, in bins of half a second, and the payload that the narrowest link of "
+        "the path could carry in the same bin.",
         shows="capacity", needs=("sockets",),
     ),
     "shares": FigureKind(
         throughput.flow_shares, "Shares of the flows",
-        "Goodput of each TCP flow by the second, and Jain's index over the flows that run through that second: 1 if "
+        "Goodput of each TCP flow per second, and Jain's index over the flows that are active during that second: 1 if "
         "all get the same.",
         shows="several tcp", needs=("sockets",),
     ),
     "matrix": FigureKind(
         across_flows.matrix, "From where to where",
-        "TCP by source (rows) and destination (columns): the sum of the goodput, the median round trip (over the flows "
-        "of a pair the median of theirs), and the share of the data packets that were lost. White without a number: no "
-        "flow.",
+        "TCP by source (rows) and destination (columns): sum of the goodput, median round trip (of a pair: median over "
+        "its flows), and share of lost data packets. A white cell without a number has no flow.",
         several=False, shows="pairs", own_flows=True,
     ),
     "flows": FigureKind(
         across_flows.distribution, "Distribution over the flows",
-        "Each TCP flow is a step: the share of the flows whose mean goodput, median round trip or share of lost "
-        "packets is at or below x.",
+        "Each TCP flow is a step: share of the flows whose mean goodput, median round trip or share of lost packets is "
+        "at or below x.",
         shows="many tcp", own_flows=True,
     ),
     "completion": FigureKind(
         across_flows.completion, "Time to completion by size",
-        "Each TCP flow with a size is a point: from its start, connecting included, until its last byte had arrived. A "
-        "hollow triangle was not done when the run or the flow ended. Lines are medians of flows of like size, three "
-        "to a decade.",
+        "Each TCP flow with a size is a point: time from its start, connection setup included, to the arrival of its "
+        "last byte. A hollow triangle had not finished when the run or the flow ended. Lines are medians of flows of "
+        "similar size, three per decade.",
         shows="sizes", own_flows=True,
     ),
     "goodput_cdf": FigureKind(
         distributions.goodput_cdf, "Distribution of goodput",
         "Share of 50 ms bins with in-order goodput at or below x. The axis is stretched around the path's capacity "
-        "(dotted), or around 0 if the flow seldom comes near it.",
+        "(dotted), or around 0 if the flow seldom reaches that capacity.",
         "Fig. 4", needs=("sockets",),
     ),
     "goodput_cdf_log": FigureKind(
         functools.partial(distributions.goodput_cdf, y_scale="log"), "Distribution of goodput, rare dips",
-        "As the distribution of goodput, with a logarithmic share, so that dips of 0.5 % of the time can be read.",
+        "The distribution of goodput with a logarithmic share axis, which shows dips of 0.5 % of the time.",
         "Fig. 9b", needs=("sockets",),
     ),
     "rtt_ccdf": FigureKind(
         distributions.rtt_ccdf, "Distribution of the round-trip time",
-        "Share of time in which the sender's smoothed RTT was above x, each sample weighted by how long it held.",
+        "Share of time in which the sender's smoothed RTT was above x; each sample counts for the time until the next "
+        "one.",
         "Fig. 5", needs=("sockets",),
     ),
     "cwnd": FigureKind(
         around_changes.cwnd_around_changes, "Window and retransmissions around route changes",
-        "Above: congestion window at every sample. Below: retransmissions by the 50 ms in which they were sent; "
-        "hatched: spurious (the original arrived, too). The changes shown are those with the most late packets, "
-        "then with the most lost.",
+        "Above: congestion window at every sample. Below: retransmissions per 50 ms of sending time; hatched ones are "
+        "spurious (the original also arrived). The figure shows the changes with the most late packets, then those "
+        "with the most lost ones.",
         "Fig. 7", shows="changes", needs=("sockets", "bins"),
     ),
     "srtt": FigureKind(
         around_changes.srtt_around_changes, "Round-trip time around route changes",
-        "The sender's smoothed RTT, the RTT of each stored packet when its ACK arrived, and the propagation of the "
-        "empty path there and back.",
+        "The sender's smoothed RTT, the RTT of each stored packet at the arrival of its ACK, and the round-trip "
+        "propagation of the empty path.",
         "Fig. 8", shows="changes", needs=("sockets",),
     ),
     "packets": FigureKind(
         packets.packet_diagram, "A route change, packet by packet",
-        "Each packet at its number: when it left and when it arrived, on the old or the new path. Late: a first "
-        "transmission that arrived after any packet sent later.",
+        "Departure and arrival of each packet, by its number, on the old or the new path. Late: a first transmission "
+        "that arrived after a packet sent later.",
         "Fig. 2", several=False, shows="changes",
     ),
     "map": FigureKind(
         routemap.route_map, "The route before and after a change",
-        "Orthographic view from above the middle of the path; grey dots are satellites; the land is a coarse outline.",
+        "Orthographic view from above the middle of the path. Grey dots are satellites, and the land is a coarse "
+        "outline.",
         "Fig. 3", several=False, shows="routes",
     ),
     "queues": FigureKind(
         queues.queues, "Where the queue stands",
-        "Packets waiting at the n-th link of the path in force, largest sample in each pixel.", needs=("links",),
+        "Packets waiting at the n-th link of the current path, largest sample in each pixel.", needs=("links",),
     ),
     "queues_change": FigureKind(
         queues.queues_at_change, "Queues around route changes",
-        "Queues of the links that the change abandons (dashed), keeps (solid) and newly takes (dotted); links with "
-        "fewer than 2 waiting packets are left out. What stands on an abandoned link is overtaken.", shows="changes",
+        "Queues of the links that the path leaves at the change (dashed), keeps (solid) and newly uses (dotted). Links "
+        "with fewer than 2 waiting packets are left out. Newer packets overtake those that wait on an abandoned link.",
+        shows="changes",
         needs=("links",),
     ),
     "channel": FigureKind(
         channel.channel_over_time, "The mobile channel over the run",
-        "Above: the shadowing state, and what the terminal receives (Es/N0), median and middle 90 % of each column of "
-        "the picture. Middle: all codewords, whether they carried a packet or not, by how often they were sent again. "
-        "Below: bytes that the receiver got in order.",
+        "Above: shadowing state, and the power at the terminal (Es/N0), as median and middle 90 % of each pixel "
+        "column. Middle: all codewords, with or without a packet, by number of retransmissions. Below: bytes that the "
+        "receiver got in order.",
         several=False, shows="mobile", part="channel", own_flows=True,
     ),
     "probes": FigureKind(
         probes.probe_delays, "Delay of the probes",
-        "One-way delay and round-trip time of each ping or udp packet, by when it was sent.", shows="probes",
+        "One-way delay and round-trip time of each ping or udp packet, by sending time.", shows="probes",
         needs=("echoes",),
     ),
     "ping": FigureKind(
         probes.ping_over_time, "Round-trip time of each ping",
-        "Each probe at the time at which it was sent; marks on the time axis are probes without a reply.",
+        "Each probe at its sending time; marks on the time axis are probes without a reply.",
         shows="pings", needs=("echoes",),
     ),
     "ping_change": FigureKind(
         probes.ping_around_change, "Pings around a route change",
-        "The route change with the largest round-trip time within a second of it.", shows="pings", needs=("echoes",),
+        "The route change with the largest round-trip time within one second of it.", shows="pings", needs=("echoes",),
     ),
     "ping_slots": FigureKind(
         probes.ping_between_changes, "Pings away from route changes",
-        "The route changes are cut out, so that what is left varies by itself; the steps are the smallest round-trip "
-        "time between two of them.", shows="pings", needs=("echoes",),
+        "The time around route changes is removed, so only other variation is left. Steps show the smallest round-trip "
+        "time between two changes.", shows="pings", needs=("echoes",),
     ),
     "reordering": FigureKind(
         reordering.reordering_densities, "Reordering over the whole run",
-        "First transmissions alone. RD: share of packets at each displacement from the order of sending, late ones to "
-        "the right. RBD: share of arrivals after which a buffer that restores the order holds so many packets. "
-        "n-reordering: share of packets that arrive right after n packets sent later. Extent: how many arrivals ago "
-        "the first of the packets sent later came.",
+        "First transmissions only. RD: share of packets at each displacement from the sending order, late ones on the "
+        "right. RBD: share of arrivals after which a buffer that restores the order holds this many packets. "
+        "n-reordering: share of packets that arrive right after n packets sent later. Extent: number of arrivals since "
+        "the first of the packets sent later.",
         shows="any", needs=("reordering", "densities"), part="reordering",
     ),
     "reordering_time": FigureKind(
         reordering.reordering_over_time, "Reordering over time",
-        "Thin: windows of sending time; thick: the packets sent around a route change. Each is a sequence of its own: "
-        "a packet overtaken across the border of two windows is late in neither. What is displaced by more than the "
-        "threshold of RD counts into the share of reordered packets only.",
+        "Thin: windows of sending time; thick: the packets sent around a route change. Each window is a sequence of "
+        "its own, so a packet that is overtaken across the border of two windows counts in neither. Packets displaced "
+        "by more than RD's threshold count only in the share of reordered packets.",
         shows="any", needs=("reordering", "densities"), part="reordering",
     ),
 }  # fmt: skip
 """Every figure, in the order in which a report shows them."""
 
-Runs = str | Path | Run | RunView | Sequence[str | Path | Run | RunView]
+Runs = str | Path | Run | Sequence[str | Path | Run]
 
 
-def views(runs: Runs) -> list[RunView]:
-    """Runs as views. A run, its directory, several of these, and views are accepted."""
-    # A string is a sequence too. Without this check, the letters of a directory's name would be treated as runs.
-    many = [runs] if isinstance(runs, str | Path | Run | RunView) else list(runs)
-    return [run if isinstance(run, RunView) else RunView(run) for run in many]
+def views(runs: Runs) -> list[Run]:
+    """Views of `runs`, which may be a run, a directory of a run, or a sequence of them. Runs may be incomplete, because
+    a run's report is drawn before its manifest is written."""
+    # A string is a sequence of letters, each of which would otherwise be treated as a directory.
+    many = [runs] if isinstance(runs, str | Path | Run) else list(runs)
+    found = [run if isinstance(run, Run) else Run(run, complete=False) for run in many]
+    # The plan is read now, so that a directory without a plan raises an error before anything is drawn.
+    for run in found:
+        _ = run.document
+    return found
 
 
 def figure(runs: Runs, name: str, *, flow: int | str | Sequence[int | str] | None = None, **options: Any) -> Figure:
@@ -250,21 +258,21 @@ def figure(runs: Runs, name: str, *, flow: int | str | Sequence[int | str] | Non
 
     Parameters
     ----------
-    runs : path, Run, RunView, or a sequence of them
+    runs : path, Run, or a sequence of them
         Run directories.
     name : str
         Name of the figure in `FIGURES`.
     flow : int or str, or a sequence of them, optional
-        Flows of each run to draw, by number or name; by default all that can be in the figure. Up to eight flows get
-        one line each. If there are more, the figure shows their distribution or the flows that were affected most, and
-        says which.
+        Flows of each run to draw, by number or name; by default all flows that the figure can show. Up to eight flows
+        have one line each. If there are more than eight, the figure shows their distribution or the flows that were
+        affected most, and says in its text which.
     options
-        Options of that figure, for example `bin_ns`, `start_s`, `change_s`.
+        Options of the figure, for example `bin_ns`, `start_s`, `change_s`.
 
     Raises
     ------
     ScenarioError
-        If there is no such figure or option.
+        If there is no such figure, or the figure has no such option.
     TraceError
         If the runs lack the data that the figure shows.
     """
@@ -275,7 +283,7 @@ def figure(runs: Runs, name: str, *, flow: int | str | Sequence[int | str] | Non
         raise ScenarioError(f"cannot draw the figure {name!r} of no runs", hint="give at least one run directory")
     for run in given:
         for table in FIGURES[name].needs:
-            # The last sample of a socket exists even if sockets were not sampled.
+            # The table `sockets` has each socket's last sample even if sockets were not sampled.
             unsampled = table == "sockets" and run.plan.observe.sockets_ns is None
             if unsampled or not run.tables.has(table):
                 key = {"sockets": 'observe.sockets="50 ms"', "links": 'observe.queues="50 ms"'}.get(
@@ -295,25 +303,25 @@ def figure(runs: Runs, name: str, *, flow: int | str | Sequence[int | str] | Non
         return FIGURES[name].draw(shown, **options)
 
 
-def flows_of(run: RunView, name: str) -> list[int]:
-    """Numbers of those flows of a run that the figure can show."""
-    every = list(range(len(run.plan.flows)))
+def flows_of(run: Run, name: str) -> list[int]:
+    """Numbers of the run's flows that the figure can show."""
+    every = list(range(len(run.observed_plan.flows)))
     return {"probes": run.probe_flows, "pings": run.ping_flows, "any": every}.get(FIGURES[name].shows, run.tcp_flows)
 
 
-def _of_flows(run: RunView, name: str, flow: int | str | Sequence[int | str] | None) -> list[RunView]:
-    """A view of each flow of the run that the figure shows. If there are fewer than two such flows, the run itself.
+def _of_flows(run: Run, name: str, flow: int | str | Sequence[int | str] | None) -> list[Run]:
+    """One view for each flow of the run that the figure shows. If there are fewer than two such flows, the run itself.
 
     Raises ScenarioError if the run does not have a requested flow, or if the figure cannot show it.
     """
-    if flow is None and run.flow is not None:
+    if flow is None and run.chosen_flow is not None:
         return [run]
     have = flows_of(run, name)
     if flow is None:
-        # If there are TCP flows, reordering is shown for these only.
+        # If the run has TCP flows, figures of reordering show only these.
         have = run.tcp_flows or have if FIGURES[name].shows == "any" else have
         return [run] if len(have) < 2 else [run.of_flow(number) for number in have]
-    wanted = run.chosen(flow)
+    wanted = numbers_of(run, flow)
     wrong = [number for number in wanted if number not in have]
     if wrong or not wanted:
         known = ", ".join(f"{number} ({run.flow_names[number]})" for number in have[:MOST_LINES])

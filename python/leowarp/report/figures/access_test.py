@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of figures and page of a run over an access link: pings, goodput beside capacity, shares, reconfigurations."""
+"""Tests figures and page of a run over an access link: pings, goodput beside capacity, shares, reconfigurations."""
 
 import shutil
 
@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from leowarp.base.errors import TraceError
-from leowarp.report import FIGURES, RunView, figure, write_report
+from leowarp.report import FIGURES, figure, write_report
+from leowarp.report.labels import worded
 from leowarp.report.pages.reconfigurations import reconfigurations_section
-from leowarp.report.view import worded
+from leowarp.results.run import Run
 from support.synthetic import access as syn
 
 pytestmark = pytest.mark.slow
@@ -19,14 +20,14 @@ OF_ACCESS = ("ping", "ping_change", "ping_slots", "throughput", "shares")
 
 @pytest.fixture(scope="module")
 def view(access_dir):
-    return RunView(access_dir)
+    return Run(access_dir, complete=False)
 
 
 def test_an_access_link_has_figures_of_its_own_and_no_map(view, run_dir):
     shown = [name for name, kind in FIGURES.items() if kind.concerns([view])]
     assert set(OF_ACCESS) <= set(shown)
     assert "map" not in shown
-    satellites = [name for name, kind in FIGURES.items() if kind.concerns([RunView(run_dir)])]
+    satellites = [name for name, kind in FIGURES.items() if kind.concerns([Run(run_dir, complete=False)])]
     assert "map" in satellites
     assert not set(OF_ACCESS) & set(satellites)
 
@@ -60,7 +61,7 @@ def test_changes_are_cut_out_and_minima_are_steps(view):
     (axes,) = figure(view, "ping_slots").axes
     (dots,) = [line for line in axes.lines if line.get_marker() == "."]
     assert min(abs(dots.get_xdata() - 27)) > 1.0
-    # Apart from the changes, the probes' delay does not vary.
+    # Between reconfigurations, the delay of the probes does not vary.
     assert "0.00 ms" in axes.get_title("left")
     (steps,) = [patch for patch in axes.patches if patch.get_label() == "smallest of each slot"]
     assert steps.get_data().values.tolist() == [(base + syn.UP_NS) / syn.MS for base in syn.BASE_NS]
@@ -75,7 +76,7 @@ def test_goodput_stands_before_the_capacity_in_payload(view):
     assert values[[0, -1]] == pytest.approx([40 * 1448 / 1514, 20 * 1448 / 1514])
     (goodput,) = [line for line in axes.lines if line.get_label() == "server to dish, cubic"]
     assert np.median(goodput.get_ydata()) == pytest.approx(500 * 1448 * 8 / 1e6)
-    # The axis is neither cut off nor stretched around a capacity, because the capacity is not constant.
+    # The y axis does not end at the capacity, because the capacity is not constant.
     assert view.capacity_bps is None
 
 
@@ -102,19 +103,20 @@ def test_without_pings_or_changes_it_is_said(view, run_dir, tmp_path):
     shutil.copytree(view.path, copy)
     plan = copy / "00-plan.toml"
     plan.write_text(plan.read_text(encoding="utf-8").replace("replies = true", "replies = false"), encoding="utf-8")
-    assert RunView(copy).ping_flows == []
+    assert Run(copy, complete=False).ping_flows == []
 
 
 def test_words_of_an_access_link(view, run_dir):
     assert worded([view], "Recovery after route changes") == "Recovery after reconfigurations"
-    assert worded([view, RunView(run_dir)], "a route change") == "a route change"
+    assert worded([view, Run(run_dir, complete=False)], "a route change") == "a route change"
 
 
 def test_the_section_says_what_all_and_each_did(view):
     text = reconfigurations_section(view)
     assert "Each of the 4 reconfigurations" in text
     assert "server to dish: 15.00 → 22.00" in text
-    # At three of four reconfigurations, flow 1 lost one packet. The spikes go from 20 to 60 ms.
+    # At three of the four reconfigurations, flow 1 loses exactly one packet. The round-trip times of the spikes reach
+    # from 20 to 60 ms.
     row = text[text.index("with exactly one") :]
     assert row[: row.index("</tr>")].count(">75<") == 2
     assert "40" in text[text.index("spike of the one-way delay") :][:200]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of many flows: a matrix by source and destination, or a distribution in which each flow is one point."""
+"""Figures of many flows: a matrix by source and destination, and plots with one point per flow."""
 
 from __future__ import annotations
 
@@ -15,30 +15,32 @@ from matplotlib.ticker import FuncFormatter
 
 from leowarp.metrics import pairs
 from leowarp.metrics.inputs.tables import floats
+from leowarp.report.labels import MOST_LINES, footer_of, labels
 from leowarp.report.style import PAGE_IN, line_style, new_figure
-from leowarp.report.view import MOST_LINES, RunView, footer_of, labels
+from leowarp.results.run import Run
 
 FEWEST_PAIRS = 4
-"""A matrix is drawn from this number of station pairs on; for fewer, a list is clearer."""
+"""Minimum number of station pairs for which a matrix is drawn; fewer pairs are clearer in a list."""
 
 MOST_NUMBERS = 12
-"""Cells of the matrix contain their number up to this many stations on an axis. With more there is no space, and only
-the colour remains."""
+"""Maximum number of stations on an axis with which the matrix's cells contain numbers. With more stations, only the
+cells' colours are drawn, because numbers would not fit."""
 
 MOST_ROW_IN = 0.28
-"""Height of a cell if there are few columns."""
+"""Height of a cell in inches if there are few columns."""
 
 QUANTITIES: tuple[tuple[str, str, float, str, str], ...] = (
     ("goodput_mean_bps", "goodput, Mbit/s", 1e6, "Blues", "{:.3g}"),
     ("rtt_p50_ns", "median round trip, ms", 1e6, "Oranges", "{:.0f}"),
     ("lost_ratio", "lost, %", 0.01, "Reds", "{:.2g}"),
 )
-"""A quantity of the matrix: column of `PAIR_COLUMNS`, label, unit, colours, and format of the cells."""
+"""Quantities of the matrix. Each has a column of `PAIR_COLUMNS`, a label, a unit, colours, and a format for the
+cells."""
 
 
-def matrix(runs: Sequence[RunView]) -> Figure:
-    """Goodput, round-trip time and loss of TCP by source (rows) and destination (columns). Cells without a flow have no
-    colour.
+def matrix(runs: Sequence[Run]) -> Figure:
+    """Goodput, round-trip time and loss of TCP by source (rows) and destination (columns). Cells of pairs without a
+    flow have no colour.
 
     runs: Only the first run is shown.
     """
@@ -70,8 +72,7 @@ def _cells(axes: Axes, values: np.ndarray, colours: str, text: str) -> None:
         axes.text(0.5, 0.5, "not measured", transform=axes.transAxes, ha="center", va="center", color="#555555")
     top = float(known.max()) if len(known) and known.max() > 0 else 1.0
     shades = colormaps[colours]
-    # The darkest third of the colours is not used. A dark colour would hide the number, or require a second text
-    # colour.
+    # Only the lighter part of the colour map is used, because a dark cell would hide its number.
     axes.imshow(values, cmap=shades, vmin=0, vmax=1.4 * top, aspect="auto")
     axes.grid(visible=False)
     axes.spines[:].set_visible(False)
@@ -83,10 +84,11 @@ def _cells(axes: Axes, values: np.ndarray, colours: str, text: str) -> None:
         axes.text(column, row, text.format(values[row, column]), ha="center", va="center", fontsize=size)
 
 
-def distribution(runs: Sequence[RunView]) -> Figure:
-    """Goodput, median round-trip time and loss as step curves: share of the flows that have at most this value.
+def distribution(runs: Sequence[Run]) -> Figure:
+    """Goodput, median round-trip time and loss as step curves: each shows the share of flows with at most the value on
+    the x axis.
 
-    runs: One run gets a line per congestion control; several runs get one line each.
+    runs: A single run has a curve per congestion control; several runs have one curve each.
     """
     named = _named(runs, [_flows(run) for run in runs])
     figure = new_figure(PAGE_IN, 2.5, footer_of(runs))
@@ -105,13 +107,13 @@ def distribution(runs: Sequence[RunView]) -> Figure:
     return figure
 
 
-def completion(runs: Sequence[RunView]) -> Figure:
-    """Completion time of each flow over its size, both logarithmic, with medians over flows of similar size.
+def completion(runs: Sequence[Run]) -> Figure:
+    """Completion time of each flow over its size, both on logarithmic axes, with medians over flows of similar size.
 
-    If a flow was not complete at its stop or at the end of the run, a hollow triangle marks the time that it had taken
-    by then. The completion time of such a flow would have been longer.
+    A hollow triangle marks a flow that was not complete at its stop or at the end of the run. It is drawn at the time
+    that the flow had taken until then. The flow's completion time would be longer.
 
-    runs: One run gets a colour per congestion control; several runs get one colour each.
+    runs: A single run has a colour per congestion control; several runs have one colour each.
     """
     named = _named(runs, [_sized(run) for run in runs])
     figure = new_figure(PAGE_IN, 3.2, footer_of(runs))
@@ -139,10 +141,10 @@ def completion(runs: Sequence[RunView]) -> Figure:
 
 
 BINS_PER_DECADE = 3
-"""Number of bins of sizes per decade. Each bin spans a factor of 2.2 and has one median."""
+"""Number of bins per decade of flow sizes. A bin spans a factor of 2.2 in size, and one median is drawn per bin."""
 
 FEWEST_IN_BIN = 5
-"""A median is drawn if at least this many flows have a similar size."""
+"""Minimum number of flows in a bin; no median is drawn for a bin with fewer flows."""
 
 
 def _line(place: int) -> dict[str, Any]:
@@ -150,12 +152,12 @@ def _line(place: int) -> dict[str, Any]:
 
 
 def _medians(flows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Median size and median time of the flows in each bin of sizes. Bins are left out unless more than half of their
-    flows were complete."""
+    """Median size and median completion time of the flows in each bin of sizes. A bin is left out if half or more of
+    its flows were not complete."""
     bins = np.floor(np.log10(flows["size_kbytes"]) * BINS_PER_DECADE)
     size_kbytes, median_s = [], []
     for _, mine in flows.groupby(bins):
-        # A flow that was not complete took longer than its known time, so its time counts as infinite.
+        # A flow that was not complete takes longer than the recorded time; for the median, its time is infinite.
         took_s = mine["took_s"].where(mine["is_complete"], np.inf).median()
         if len(mine) >= FEWEST_IN_BIN and np.isfinite(took_s):
             size_kbytes.append(mine["size_kbytes"].median())
@@ -163,11 +165,11 @@ def _medians(flows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     return np.array(size_kbytes), np.array(median_s)
 
 
-def _sized(run: RunView) -> pd.DataFrame:
-    """One row per TCP flow that has a size and could begin: `size_kbytes, took_s, is_complete, congestion_control`."""
+def _sized(run: Run) -> pd.DataFrame:
+    """One row per TCP flow that has a size: `size_kbytes, took_s, is_complete, congestion_control`."""
     rows = []
     for number in run.tcp_flows:
-        planned, found = run.plan.flows[number], run.summary["flows"][number]
+        planned, found = run.observed_plan.flows[number], run.summary["flows"][number]
         if planned.size_bytes is None:
             continue
         end_ns = min(run.plan.run.duration_ns, planned.stop_ns or run.plan.run.duration_ns)
@@ -181,21 +183,21 @@ def _sized(run: RunView) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def has_sizes(run: RunView) -> bool:
-    """Whether there are enough TCP flows with a size to draw completion times over sizes."""
-    return sum(run.plan.flows[number].size_bytes is not None for number in run.tcp_flows) > MOST_LINES
+def has_sizes(run: Run) -> bool:
+    """Whether there are enough TCP flows with a size for a figure of completion times over sizes."""
+    return sum(run.observed_plan.flows[number].size_bytes is not None for number in run.tcp_flows) > MOST_LINES
 
 
-def _named(runs: Sequence[RunView], frames: Sequence[pd.DataFrame]) -> list[tuple[str, pd.DataFrame]]:
-    """Flows of the same colour, with their name in the legend. One run is divided by congestion control, and several
-    runs by run."""
+def _named(runs: Sequence[Run], frames: Sequence[pd.DataFrame]) -> list[tuple[str, pd.DataFrame]]:
+    """Groups of flows, each with its name in the legend; each group has one colour. Flows of a single run are grouped
+    by congestion control; if there are several runs, each run is a group."""
     if len(runs) == 1:
         return [(str(name), mine) for name, mine in frames[0].groupby("congestion_control", sort=False)]
     return list(zip(labels(runs), frames, strict=True))
 
 
-def _flows(run: RunView) -> pd.DataFrame:
-    """One row per TCP flow with its numbers as float64; nan if unknown."""
+def _flows(run: Run) -> pd.DataFrame:
+    """One row per TCP flow with its goodput and other metrics as float64; nan where a value is unknown."""
     rows = []
     for flow in run.summary["flows"]:
         if flow["kind"] == "tcp":
@@ -207,7 +209,10 @@ def _flows(run: RunView) -> pd.DataFrame:
     return found
 
 
-def has_pairs(run: RunView) -> bool:
-    """Whether there are TCP flows between enough pairs of stations to draw a matrix."""
-    ends = {(run.plan.flows[number].source, run.plan.flows[number].destination) for number in run.tcp_flows}
+def has_pairs(run: Run) -> bool:
+    """Whether there are TCP flows between enough pairs of stations for a matrix."""
+    ends = {
+        (run.observed_plan.flows[number].source, run.observed_plan.flows[number].destination)
+        for number in run.tcp_flows
+    }
     return len(ends) >= FEWEST_PAIRS

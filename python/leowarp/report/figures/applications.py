@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of what programs measured: a player's buffer and bit rate, and the objects of a page."""
+"""Figures of measurements by programs: a video player's buffer and bit rate, and the objects of a page."""
 
 from __future__ import annotations
 
@@ -10,25 +10,28 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from leowarp.metrics.inputs.tables import floats
+from leowarp.report.labels import footer_of
 from leowarp.report.style import AFTER, BAD, BEFORE, PAGE_IN, legend_below, mark_changes, new_figure
-from leowarp.report.view import RunView, footer_of
+from leowarp.results.run import Run
 
 MOST_PANELS = 6
-"""Largest number of players or pages in a figure. If there are more, the first ones are shown."""
+"""Maximum number of players or pages in a figure. If there are more, only the first ones are shown."""
 WAITS, ASKS, COMES = "#c8c8c8", BEFORE, AFTER
-"""Parts of the bar that stands for an object."""
+"""Colours of the three parts of an object's bar: waiting for a connection, until the first byte, until the last
+byte."""
 
 
-def has_measured(run: RunView, kind: str) -> bool:
-    """Whether any program of a run completed a measurement of this kind."""
+def has_measured(run: Run, kind: str) -> bool:
+    """Whether any program of a run completed a measurement of kind `kind`."""
     return bool(_flows_with(run, kind))
 
 
-def playback(runs: Sequence[RunView]) -> Figure:
-    """Buffer of each player over time with its stalls, and below it the bit rate and throughput of its segments.
+def playback(runs: Sequence[Run]) -> Figure:
+    """Buffer of each player over time with its stalls, and in a panel below it the bit rate and throughput of its
+    segments.
 
     runs: Runs with segmented video.
-    Returns: A figure with two panels per player, in s. A pink line is a route change, and a red area a stall.
+    Returns: A figure with two panels per player, in s. A pink line marks a route change, a red area a stall.
     """
     shown = [(run, flow) for run in runs for flow in _flows_with(run, "segment")][:MOST_PANELS]
     figure = new_figure(PAGE_IN, 0.6 + 2.3 * len(shown), footer_of(runs))
@@ -42,7 +45,7 @@ def playback(runs: Sequence[RunView]) -> Figure:
         t_s, buffer_s = buffer_over_time(segments)
         above.plot(t_s, buffer_s, color=BEFORE, linewidth=1, label="buffer")
         for number, stall in enumerate(mine[mine["kind"] == "stall"].itertuples()):
-            until_ns = run.metrics.end_ns if np.isnan(stall.end_ns) else stall.end_ns
+            until_ns = run.end_ns if np.isnan(stall.end_ns) else stall.end_ns
             above.axvspan(
                 stall.start_ns / 1e9, until_ns / 1e9, color=BAD, alpha=0.4, linewidth=0,
                 label=None if number else "stall",
@@ -59,27 +62,27 @@ def playback(runs: Sequence[RunView]) -> Figure:
         below.set_ylim(bottom=0)
         below.set_ylabel("Mbit/s")
     panels[-1].set_xlabel("time, s (pink: route changes)")
-    # The first panel may have no stall, so the legend is taken from all panels.
+    # Legend entries are collected from all panels, because the first panel may have no stall.
     known = {name: handle for axes in panels for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}
     legend_below(panels[-1], list(known.values()), list(known), ncols=len(known))
     return figure
 
 
 def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Content of a player's buffer in s over time, as the corners of a line: `(t_s, buffer_s)`.
+    """Content of a player's buffer in s over time, as the points of a line: `(t_s, buffer_s)`.
 
-    Each segment makes the buffer longer when it arrives. Between two segments, playback reduces the buffer, or the
-    player is paused.
+    The buffer grows at once when a segment arrives. Between two arrivals the buffer shrinks while the player plays, and
+    is constant otherwise.
 
-    segments: Rows of the table `measures`, by `end_ns`.
+    segments: Rows of the table `measures`, sorted by `end_ns`.
     """
     came_s, after_s = floats(segments["end_ns"]) / 1e9, floats(segments["buffer_ns"]) / 1e9
     before_s = after_s - floats(segments["media_ns"]) / 1e9
     t_s, buffer_s = [came_s[0]], [before_s[0]]
     for number in range(len(came_s)):
         if number:
-            # The player played for this long. For the rest of the time until this segment arrived, the buffer was
-            # empty, or playback had not begun.
+            # The player played for this time since the previous segment. In the remaining time until the present
+            # segment arrived, the buffer was empty, or playback had not begun.
             played_s = max(0.0, after_s[number - 1] - before_s[number])
             t_s.append(min(came_s[number - 1] + played_s, came_s[number]))
             buffer_s.append(before_s[number])
@@ -88,9 +91,9 @@ def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     return np.array([*t_s, came_s[-1] + after_s[-1]]), np.array([*buffer_s, 0.0])
 
 
-def waterfall(runs: Sequence[RunView]) -> Figure:
-    """Times at which the objects of a page were requested and arrived. For each flow, the page that took longest is
-    shown.
+def waterfall(runs: Sequence[Run]) -> Figure:
+    """Times at which the objects of a page were requested and arrived. For each flow, the figure shows the page with
+    the longest load time.
 
     runs: Runs with page loads.
     Returns: A figure with one panel per flow, in ms since the page's start; each object is a bar.
@@ -121,14 +124,14 @@ def waterfall(runs: Sequence[RunView]) -> Figure:
     return figure
 
 
-def _flows_with(run: RunView, kind: str) -> list[int]:
-    """Flows of programs that completed a measurement of this kind, in order."""
+def _flows_with(run: Run, kind: str) -> list[int]:
+    """Flows of programs that completed a measurement of kind `kind`, in order of their numbers."""
     if not run.tables.has("measures"):
         return []
     rows = run.tables.measures
     return sorted(set(rows["flow"][(rows["kind"] == kind) & rows["end_ns"].notna()].tolist()))
 
 
-def _title(run: RunView, flow: int, runs: Sequence[RunView]) -> str:
+def _title(run: Run, flow: int, runs: Sequence[Run]) -> str:
     name = run.flow_names[flow]
     return f"{run.name}: {name}" if len(runs) > 1 else name

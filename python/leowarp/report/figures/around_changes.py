@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Window and round-trip time around route changes (fig. 7 and 8 of Frederiksen et al., 2024), and the choice of the
-changes that are shown."""
+"""Figures of window and round-trip time around route changes (fig. 7 and 8 of Frederiksen et al., 2024), and the rule
+that chooses these changes."""
 
 from __future__ import annotations
 
@@ -20,21 +20,22 @@ from leowarp.metrics import DATA, packet_rtt, step_at
 from leowarp.metrics.inputs.tables import floats
 from leowarp.report.figures.instants import common_instant, hit_hardest_first, hits, hits_of_run
 from leowarp.report.figures.manyflows import Named, hit_hardest
+from leowarp.report.labels import MOST_LINES, by_run, footer_of, identity, labels, run_labels, styles
 from leowarp.report.style import AFTER, BAD, PAGE_IN, highest_of, legend_below, line_style, mark_changes, new_figure
-from leowarp.report.view import MOST_LINES, RunView, by_run, footer_of, labels, run_labels, styles
+from leowarp.results.run import Run
 
-# Score of a flow whose path did not change. The score is below (0, 0), the score of a flow whose path changed without
-# losses, so that the latter is shown first.
+# Score (late, lost packets) of a flow whose path did not change. It is below (0, 0), the score of a flow whose path
+# changed without late or lost packets, so that the flow with a change is shown first.
 _NOT_CHANGED = (-1, -1)
 PACKET_WORDS, EMPTY_WORDS = "each packet (every fifth)", "empty path, there and back"
 
 
-def chosen_changes(run: RunView, count: int) -> list[int]:
-    """The route changes with the most late packets (and among equals, with the most lost packets), in chronological
-    order.
+def chosen_changes(run: Run, count: int) -> list[int]:
+    """Times of the route changes with the most late packets; among equals, those with the most lost packets.
 
     run: View of one flow, or a run with one flow.
-    Returns: Instants in ascending order. There are fewer than `count` if the run has fewer changes.
+    Returns: Times in ascending order, in ns on the run's clock. There are fewer than `count` if the run has fewer
+        changes.
     Raises TraceError if the flow's path never changed.
     """
     order = hit_hardest_first(hits(run))[:count]
@@ -43,58 +44,60 @@ def chosen_changes(run: RunView, count: int) -> list[int]:
     return sorted(order)
 
 
-def _never_changed(group: Sequence[RunView]) -> TraceError:
+def _never_changed(group: Sequence[Run]) -> TraceError:
     run = group[0]
-    whose = "the route" if len(run.plan.flows) == 1 else f"the route of {run.flow_names[run.main_flow]}"
+    whose = "the route" if len(run.observed_plan.flows) == 1 else f"the route of {run.flow_names[run.main_flow]}"
     if len(group) > 1:
         whose = f"the route of none of these {len(group)} flows changed"
     what = whose if len(group) > 1 else f"{whose} never changed"
     return TraceError(f"cannot draw this figure of {run.path.name}: {what}", hint="make a longer run")
 
 
-def hardest_hit(runs: Sequence[RunView], change_s: float | None = None) -> RunView:
-    """The view of that flow of the first run which has the most late packets at one route change.
+def hardest_hit(runs: Sequence[Run], change_s: float | None = None) -> Run:
+    """View of the flow of the first run that has the most late packets at one route change.
 
     runs: Views of flows. Views of runs other than the first are ignored.
-    change_s: If given, only the change at this time (in s) counts. Flows whose path did not change then are last.
-    Raises TraceError if no flow's path ever changed and `change_s` is not given.
+    change_s: Time in s of the only change that is compared; None: all changes are compared. If the time is set, flows
+        whose path did not change at it come last.
+    Raises TraceError if `change_s` is None and no flow's path ever changed.
     """
     group = by_run(runs)[0]
     if change_s is None and not any(len(run.changes) for run in group):
         raise _never_changed(group)
 
-    def most(run: RunView) -> tuple[int, int]:
+    def most(run: Run) -> tuple[int, int]:
         mine = hits(run)
         if change_s is not None:
             return mine.get(round(change_s * 1e9), _NOT_CHANGED)
         return max(mine.values(), default=_NOT_CHANGED)
 
-    # `max` keeps the first of equal values, so equal runs give the same figure.
+    # `max` returns the first of equal values, so the same runs always give the same figure.
     return max(group, key=most)
 
 
 class Column(NamedTuple):
-    """One route change in a figure: its flows, each with label and line style, and the title of the column."""
+    """One column of a figure: a route change, its title, and its flows with label and line style."""
 
     t_ns: int
     flows: list[Named]
     title: str
     of_several: bool
-    """True if the run has more than one flow, so that the drawn flows need names."""
+    """True if the run has several flows, so that the figure must name the flows."""
 
 
-def columns_of(runs: Sequence[RunView], count: int, change_s: float | None = None) -> list[Column]:
-    """The columns of a figure. Several runs have one change each; a single run has several changes.
+def columns_of(runs: Sequence[Run], count: int, change_s: float | None = None) -> list[Column]:
+    """The columns of a figure, each for one route change. If there are several runs, each has one column; a single run
+    has a column for each of several changes.
 
     runs: Runs, or views of their flows.
-    count: Number of columns of a single run; each of several runs has one column.
-    change_s: Instant in s that is shown for all runs. By default, several runs are shown at the instant that
+    count: Number of columns if there is a single run.
+    change_s: Time in s that all columns show. By default, several runs are shown at the time that
         `instants.common_instant` chooses.
-    Returns: Columns in the order of the runs, and then by time. For one run, the changes are those with the most late
-        packets of all its flows, and among equals with the most lost packets. Several runs are shown at the same
-        instant. The flows are those whose path changed then. If there are more than lines can distinguish, those that
-        were affected most are shown.
-    Raises TraceError if the path of no flow of a run ever changed.
+    Returns: Columns in the order of the runs, or for one run in order of time. For one run, the changes are those with
+        the most late packets, summed over all flows; among equals, those with the most lost packets. Several runs are
+        all shown at the same time. A column contains the flows whose path changed at that time. If there are more such
+        flows than lines can distinguish, those that were affected most are shown.
+    Raises TraceError if no flow of one of the runs ever had a change of its path.
     """
     at_ns = None if change_s is None else round(change_s * 1e9)
     groups, looks, of_runs = by_run(runs), list(zip(runs, labels(runs), styles(runs), strict=True)), run_labels(runs)
@@ -102,24 +105,25 @@ def columns_of(runs: Sequence[RunView], count: int, change_s: float | None = Non
         raise _never_changed(groups[0])
     columns = []
     for group in groups:
-        mine = [look for look in looks if look[0].run is group[0].run]
+        mine = [look for look in looks if identity(look[0]) == identity(group[0])]
         of_flows = {id(run): hits(run) for run in group}
         sums = hits_of_run(group)
         if not sums and at_ns is None:
             raise _never_changed(group)
         for t_ns in sorted(hit_hardest_first(sums)[:count]) if at_ns is None else [at_ns]:
-            # A run in which no path changed at the common instant is shown too, with the title "no change at". Beside a
-            # run whose path changed, this is a result.
+            # A run in which no path changed at the common time is shown as well, with the title "no change at". The
+            # absence of a change is a result if other runs had one.
             changed = [look for look in mine if t_ns in of_flows[id(look[0])]] or mine
-            # Late and lost packets are compared as a pair, as in `hit_hardest_first`, not as a sum. `hardest_hit`
-            # compares in the same way.
+            # Scores are compared by late packets first, then by lost packets, as in `hit_hardest_first` and
+            # `hardest_hit`; they are not added.
             scores = [of_flows[id(look[0])].get(t_ns, _NOT_CHANGED) for look in changed]
             kept, what = hit_hardest([look[0] for look in changed], scores)
             flows = [look for look in changed if any(look[0] is run for run in kept)]
             if len(group) > MOST_LINES:
-                # Each column has its own colours: colour can distinguish eight flows, but not ninety.
+                # Each column uses the colours from the first one on, because a figure has only eight colours for up to
+                # ninety flows.
                 flows = [(run, name, line_style(place)) for place, (run, name, _) in enumerate(flows)]
-            label = flows[0][1] if len(group) == 1 else (of_runs[id(group[0].run)] if len(groups) > 1 else "")
+            label = flows[0][1] if len(group) == 1 else (of_runs[identity(group[0])] if len(groups) > 1 else "")
             event = "change at" if t_ns in sums else "no change at"
             parts = [label, f"{event} {t_ns / 1e9:g} s", what]
             columns.append(Column(t_ns, flows, ", ".join(part for part in parts if part), len(group) > 1))
@@ -135,7 +139,7 @@ SPURIOUS: dict[str, Any] = {
 
 
 def _below(columns: Sequence[Column]) -> float:
-    """Height in inches of the legends below columns with several flows."""
+    """Height in inches of the legends below the columns. Only columns with several flows have a legend."""
     most = max(len(column.flows) for column in columns)
     return 0.3 + 0.11 * most if any(column.of_several for column in columns) else 0.0
 
@@ -146,18 +150,18 @@ def _name_flows(axes: Axes, column: Column) -> None:
 
 
 def cwnd_around_changes(
-    runs: Sequence[RunView], *, before_s: float = 1.0, after_s: float = 5.0, count: int = 3,
+    runs: Sequence[Run], *, before_s: float = 1.0, after_s: float = 5.0, count: int = 3,
     change_s: float | None = None,
 ) -> Figure:  # fmt: skip
     """Congestion window, and retransmissions in 50 ms bins, around route changes (fig. 7).
 
-    before_s, after_s: Time in s that is shown before and after a change.
-    count: Number of changes of a single run; each of several runs has one.
-    change_s: Instant in s that is shown for all runs. By default, several runs are shown at the instant that
+    before_s, after_s: Time in s that is shown before and after each change.
+    count: Number of changes that are shown of a single run; each of several runs has one.
+    change_s: Time in s that is shown for all runs. By default, several runs are shown at the time that
         `instants.common_instant` chooses.
-    Returns: A figure with one column per change. The upper panel has the window in packets. The lower one has
-        retransmissions per 50 ms of sending time, as a sum over the flows shown; spurious ones are hatched.
-    Raises TraceError if the route never changed.
+    Returns: A figure with one column per change. The upper panel shows the window in packets. The lower panel shows
+        retransmissions per 50 ms of sending time, summed over the flows; spurious retransmissions are hatched.
+    Raises TraceError if no path ever changed.
     """
     columns = columns_of(runs, count, change_s)
     figure = new_figure(PAGE_IN, 3.1 + _below(columns), footer_of(runs))
@@ -171,20 +175,20 @@ def cwnd_around_changes(
             top.plot((samples["t_ns"] - t_ns) / 1e9, floats(samples["cwnd_pkts"]), **look)
         top.set_title(column.title, pad=3)
         top.set_ylim(0, 1.08 * highest_of(top))
-        # All flows of a column belong to one run, so one table of bins contains all of them.
+        # All flows of a column belong to one run, so one table of bins has all of them.
         tables = column.flows[0][0].tables
         names = ["t_ns", "retrans_pkts", "spurious_pkts"]
         of_flows = [tables.of_flow("bins", run.main_flow) for run, _, _ in column.flows]
         each = [_around(bins[bins["direction"] == DATA][names], t_ns, before_s, after_s) for bins in of_flows]
-        # min_count keeps a bin unknown if no flow has a number there; otherwise pandas would return 0.
+        # min_count=1 leaves a bin unknown if no flow has a value in it; without it, pandas would return 0.
         bins = pd.concat(each).groupby("t_ns", as_index=False)[["retrans_pkts", "spurious_pkts"]].sum(min_count=1)
-        # The values are shifted by half a bin: a row of `bins` begins at its t_ns, while a bar is centred on its x
+        # The bars are shifted by half a bin: a row of `bins` has the bin's start, while a bar is centred on its x
         # value.
         when, again = ((bins["t_ns"] - t_ns) / 1e9 + 0.025).to_numpy(), floats(bins["retrans_pkts"])
         spurious = floats(bins["spurious_pkts"])
         for height, below, look in ((again - spurious, spurious, NEEDED), (spurious, 0 * spurious, SPURIOUS)):
-            # Only bars that are not 0 are drawn. Each bar is a separate artist, and drawing those of height 0 took half
-            # a CPU second.
+            # Bars of height 0 are not drawn. Each bar is a separate artist of matplotlib, and bars of height 0 took
+            # half a CPU second.
             some = height > 0
             bottom.bar(when[some], height[some], width=0.05, bottom=below[some], **look)
         for axes in (top, bottom):
@@ -197,8 +201,8 @@ def cwnd_around_changes(
         if place == len(columns) - 1:
             causes = bottom.legend(handles=[Patch(**NEEDED), Patch(**SPURIOUS)], loc="upper right")
         if several:
-            # The layout reserves space for the legend of an axes, but not for artists added to the axes, so this is a
-            # legend.
+            # The names of flows are a legend, because the layout reserves space for a legend of an axes but not for
+            # other added artists.
             _name_flows(bottom, column)
             if place == len(columns) - 1:
                 bottom.add_artist(causes)
@@ -208,18 +212,18 @@ def cwnd_around_changes(
 
 
 def srtt_around_changes(
-    runs: Sequence[RunView], *, before_s: float = 1.0, after_s: float = 5.0, count: int = 3,
+    runs: Sequence[Run], *, before_s: float = 1.0, after_s: float = 5.0, count: int = 3,
     change_s: float | None = None,
 ) -> Figure:  # fmt: skip
-    """Smoothed RTT around route changes (fig. 8), with each packet's RTT and the RTT of the empty path.
+    """Smoothed RTT around route changes (fig. 8), with the RTT of each packet and of the empty path.
 
-    before_s, after_s: Time in s that is shown before and after a change.
-    count: Number of changes of a single run; each of several runs has one.
-    change_s: Instant in s that is shown for all runs. By default, several runs are shown at the instant that
+    before_s, after_s: Time in s that is shown before and after each change.
+    count: Number of changes that are shown of a single run; each of several runs has one.
+    change_s: Time in s that is shown for all runs. By default, several runs are shown at the time that
         `instants.common_instant` chooses.
     Returns: A figure with one panel per change, in ms over s. The RTT of the empty path is the sum of the propagation
-        delays in both directions at each instant, without queues.
-    Raises TraceError if the route never changed.
+        delays of both directions at that time, without queues.
+    Raises TraceError if no path ever changed.
     """
     columns = columns_of(runs, count, change_s)
     figure = new_figure(PAGE_IN, 2.3 + _below(columns), footer_of(runs))
@@ -235,11 +239,11 @@ def srtt_around_changes(
     panels[0].set_ylabel("round-trip time, ms")
     panels[0].set_ylim(bottom=0)
     pairs = [dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True)) for axes in panels]
-    # Panels are visited in reverse order, so the handle of the first panel remains.
+    # The panels are merged in reverse order, so that the first panel's handle replaces the handles of later panels.
     found = {name: handle for each in pairs[::-1] for name, handle in each.items()}
     names = [name for name in (PACKET_WORDS, EMPTY_WORDS, "smoothed") if name in found]
     several = len(by_run(runs)) > 1 or columns[0].of_several
-    # The smoothed RTT has a different colour in each panel, or for each flow, so the legend shows it in grey.
+    # The smoothed RTT has a different colour in each panel or for each flow, so its one entry in the legend is grey.
     handles = [Line2D([], [], color="#333333") if name != PACKET_WORDS and several and name == "smoothed"
                else found[name] for name in names]  # fmt: skip
     figure.legend(handles, names, loc="outside upper center", ncols=3, markerscale=4)
@@ -247,25 +251,25 @@ def srtt_around_changes(
 
 
 def _draw_srtt(axes: Axes, column: Column, before_s: float, after_s: float) -> None:
-    """Draw the smoothed RTT of each flow and the RTT of its empty path. If the run has one flow, also draw the RTT of
-    its packets."""
+    """Draw the smoothed RTT of each flow, and the RTT of the flow's path without queues. If the run has one flow, also
+    draw the RTT of its packets."""
     t_ns, several = column.t_ns, column.of_several
     for run, _, style in column.flows:
         if not several:
             begin_ns, end_ns = t_ns - (before_s + 1) * 1e9, t_ns + (after_s + 1) * 1e9
             each = packet_rtt(run.tables, run.main_flow, from_ns=begin_ns, until_ns=end_ns)
-            # At 100 Mbit/s, some 50,000 full packets are sent in the 6 s shown. A fifth of these points is enough to
-            # show how each queue grows.
+            # At 100 Mbit/s, some 50,000 full packets are sent in the 6 s that are shown. Only every fifth packet is
+            # drawn, which is enough to show how each queue grows.
             near = each[((each["sent_ns"] - t_ns) / 1e9).between(-before_s, after_s)].iloc[::5]
-            # Each point is at the instant at which the sender knows the value, which is when the acknowledgement
-            # arrives. This is also the case for the smoothed RTT.
+            # Each point is drawn at the time at which the acknowledgement arrives, because the sender then learns the
+            # RTT. The samples of the smoothed RTT are drawn at the same times.
             axes.plot((near["sent_ns"] + near["rtt_ns"] - t_ns) / 1e9, near["rtt_ns"] / 1e6, ".", color="#9a9a9a",
                       markersize=1.2, markeredgewidth=0, label=PACKET_WORDS, rasterized=True)  # fmt: skip
-        flow = run.plan.flows[run.main_flow]
+        flow = run.observed_plan.flows[run.main_flow]
         ways = [run.path_delay(*ends) for ends in ((flow.source, flow.destination), (flow.destination, flow.source))]
         inside = [way["t_ns"][way["t_ns"].between(t_ns - before_s * 1e9, t_ns + after_s * 1e9)] for way in ways]
         # With `routing.reverse = "own"`, the two directions change at different instants. The sum of the two delays is
-        # therefore evaluated at the instants of both.
+        # therefore evaluated at every instant at which one of them changes.
         grid = np.unique(np.concatenate([[t_ns - before_s * 1e9, t_ns + after_s * 1e9], *inside]))
         empty_ns = sum((step_at(way["t_ns"], way["delay_ns"], grid, np.nan) for way in ways), np.zeros(len(grid)))
         axes.step((grid - t_ns) / 1e9, empty_ns / 1e6, where="post", color=style["color"] if several else "#000000",

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups of runs over time: the median over the seeds at each instant, with its confidence interval as a band."""
+"""Figures of groups of runs over time: the median over the seeds at each time, with its confidence interval as a
+band."""
 
 from __future__ import annotations
 
@@ -11,23 +12,25 @@ from matplotlib.figure import Figure
 from leowarp.base.errors import TraceError
 from leowarp.metrics import goodput, step_at
 from leowarp.metrics.inputs.tables import floats
+from leowarp.report.labels import footer_of
 from leowarp.report.style import PAGE_IN, highest_of, legend_below, line_style, new_figure, styled
-from leowarp.report.view import RunView, footer_of
+from leowarp.results.run import Run
 from leowarp.scalars.medians import order_interval
 
 STEPS = 200
-"""Number of steps along the time axis. Shorter steps would show the noise of single bins instead of the spread over
-seeds."""
+"""Number of steps along the time axis. With more steps, the figure would show the noise of single bins instead of the
+spread over the seeds."""
 
 MOST_PANELS = 6
-"""Largest number of flows that get a panel each. If there are more, the first ones are shown."""
+"""Maximum number of flows in a figure; each flow has a panel. If there are more flows, the first ones are shown."""
 
-Series = Callable[[RunView, int, np.ndarray], np.ndarray]
-"""Function that returns the values of a run's flow between edges in ns; nan where unknown."""
+Series = Callable[[Run, int, np.ndarray], np.ndarray]
+"""A function of a run, a flow's number and bin edges in ns. It returns one value of the flow per bin; nan where the
+value is unknown."""
 
 
-def group_figure(groups: Sequence[tuple[str, Sequence[RunView]]], name: str) -> Figure:
-    """A figure of `GROUP_FIGURES`, with one panel per TCP flow, and in it a line and a band per group.
+def group_figure(groups: Sequence[tuple[str, Sequence[Run]]], name: str) -> Figure:
+    """A figure of `GROUP_FIGURES` with one panel per TCP flow. A panel has one line and one band per group.
 
     groups: sequence of (name, views of the group's runs)
     Raises TraceError if the runs have no TCP flow, or no socket samples.
@@ -37,12 +40,13 @@ def group_figure(groups: Sequence[tuple[str, Sequence[RunView]]], name: str) -> 
     every = [run for _, runs in groups for run in runs]
     if not flows or not all(run.tables.has("sockets") and set(flows) <= set(run.tcp_flows) for run in every):
         raise TraceError(f"cannot draw {axis} of these groups: not every run has the same TCP flows, sampled")
-    # The axis ends with the shortest run. Beyond it, a median would cover only the seeds whose runs lasted longer.
-    end_ns = min(run.metrics.end_ns for run in every)
+    # The time axis ends when the shortest run ends. After that time, a median would include only the seeds with longer
+    # runs.
+    end_ns = min(run.end_ns for run in every)
     edges_ns = np.linspace(0, end_ns, STEPS + 1).astype("int64")
     middle_s = (edges_ns[:-1] + edges_ns[1:]) / 2e9
     with styled():
-        # The runs of a group differ only in their seeds, so the rules of one run are those of all.
+        # The runs of a group differ only in their seeds, so the rules of one run hold for all runs of the group.
         figure = new_figure(PAGE_IN, 0.75 + 1.7 * len(flows), footer_of([runs[0] for _, runs in groups]))
         panels = figure.subplots(len(flows), 1, sharex=True, squeeze=False)[:, 0]
         for axes, flow in zip(panels, flows, strict=True):
@@ -63,13 +67,13 @@ def group_figure(groups: Sequence[tuple[str, Sequence[RunView]]], name: str) -> 
 
 
 def median_band(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Low end, median and high end of each column. The two ends are order statistics as in `leowarp.scalars.medians`;
-    nan if a run has no value.
+    """For each column of `values`: lower end of the band, median, and upper end. Both ends are order statistics as in
+    `leowarp.scalars.medians`. If a run has no value in a column, all three are nan.
 
     values: float array of shape (runs, columns)
     """
-    # If a seed has no value at an instant, there is no band there. With fewer seeds, the same order statistics would
-    # enclose the median with a different confidence than the page says.
+    # At a time at which one seed has no value, no band is drawn. The same order statistics of fewer seeds would enclose
+    # the median with another confidence than the page states.
     ordered = np.sort(values, axis=0)
     j, _ = order_interval(len(values))
     unknown = np.isnan(values).any(axis=0)
@@ -77,22 +81,22 @@ def median_band(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     return tuple(np.where(unknown, np.nan, row) for row in (low, median, high))  # type: ignore[return-value]
 
 
-def _goodput_mbps(run: RunView, flow: int, edges_ns: np.ndarray) -> np.ndarray:
+def _goodput_mbps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
     frame = goodput(run.tables, flow, "in_order", 50_000_000)
     t_ns, rate_bps = frame["t_ns"].to_numpy(), floats(frame["goodput_bps"])
-    until_ns = np.append(t_ns[1:], run.metrics.end_ns)
-    # Rates are computed from a cumulative sum of bits. The edges are a 200th of a run apart, which is not a multiple of
-    # the 50 ms bins. If the sum is interpolated at the edges, all bits that arrived are still counted. If rates were
-    # interpolated, this would not be so.
+    until_ns = np.append(t_ns[1:], run.end_ns)
+    # Rates are computed from the cumulative number of bits. The edges are a 200th of the run apart, usually not a
+    # multiple of the 50 ms bins. The cumulative number is interpolated at the edges, so every bit counts exactly once.
+    # If the rates were interpolated, this would not hold.
     bits = np.concatenate([[0.0], np.cumsum(np.nan_to_num(rate_bps) * (until_ns - t_ns) / 1e9)])
-    at = np.interp(edges_ns, np.append(t_ns, run.metrics.end_ns), bits)
+    at = np.interp(edges_ns, np.append(t_ns, run.end_ns), bits)
     return np.diff(at) / np.diff(edges_ns) * 1e9 / 1e6
 
 
 def _sampled(column: str, size: float) -> Series:
-    """Value of the socket samples at the middle between two edges, in units of `size`."""
+    """Series of a column of the socket samples: its value at the middle of each bin, in units of `size`."""
 
-    def series(run: RunView, flow: int, edges_ns: np.ndarray) -> np.ndarray:
+    def series(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
         mine = run.tables.of_flow("sockets", flow)
         middle_ns = (edges_ns[:-1] + edges_ns[1:]) // 2
         return step_at(mine["t_ns"].to_numpy(), floats(mine[column]), middle_ns, np.nan) / size
@@ -105,4 +109,4 @@ GROUP_FIGURES: dict[str, tuple[str, str, Series]] = {
     "srtt": ("Smoothed round-trip time over time", "smoothed RTT, ms", _sampled("srtt_us", 1e3)),
     "cwnd": ("Congestion window over time", "window, packets", _sampled("cwnd_pkts", 1)),
 }
-"""Title, axis label and series of each figure, in the order of the page."""
+"""Title, axis label and series function of each figure, in the order of the page."""

@@ -16,40 +16,42 @@ from leowarp.media.mobile import harq_of
 from leowarp.metrics import goodput
 from leowarp.report.curves.fading import draw_states
 from leowarp.report.figures.manyflows import draw_bands
+from leowarp.report.labels import MOST_LINES, footer_of, mobile_of
 from leowarp.report.style import BAD, BEFORE, PAGE_IN, highest_of, line_style, mark_changes, new_figure
-from leowarp.report.view import MOST_LINES, RunView, footer_of
+from leowarp.results.run import Run
 from leowarp.timeline.channel import Harq, PowerSeries, Realisation
 from leowarp.timeline.channel.mutual_information import BITS_PER_SYMBOL, snr_for
 
 PIXELS = 700
-"""Number of columns of pixels for the power. Each column shows the median and the middle 90 %."""
+"""Number of pixel columns in which the power is drawn. For each pixel column, the figure shows the median and the
+middle 90 % of the samples."""
 
 MOST_BINS = 300
 BINS_S = (0.1, 1, 2, 5, 10, 30, 60, 300, 900, 3600)
 
 TOLD_APART = 4
-"""From this number of retransmissions on, all codewords have the same colour."""
+"""Codewords with this number of retransmissions or more share one colour."""
 
 BLUES = ("#deebf7", "#9ecae1", "#4292c6", "#08519c", "#04264d")
 
 
-def channel_over_time(runs: Sequence[RunView]) -> Figure:
+def channel_over_time(runs: Sequence[Run]) -> Figure:
     """Three panels for the first run: received Es/N0 with the states above it, codewords by number of retransmissions,
     and goodput of the TCP flows.
 
-    Raises TraceError: The errors of `RunView.realisation`.
+    Raises TraceError for the same reasons as `Run.realisation`.
     """
     run = runs[0]
-    found, end_s = run.realisation, run.metrics.end_ns / 1e9
-    mobile = run.mobile
+    found, end_s = run.realisation, run.end_ns / 1e9
+    mobile = mobile_of(run)
     assert mobile is not None, "else it has no realisation"
     bin_s = bin_length_s(end_s)
-    # A run of pings has a channel, but no goodput.
+    # A run that has only pings has a mobile channel, but no goodput.
     has_goodput = bool(run.tcp_flows) and run.plan.observe.sockets_ns is not None and run.tables.has("sockets")
     heights = (0.12, 1.5, 1.2, 1.0)[: 4 if has_goodput else 3]
     figure = new_figure(PAGE_IN, 0.95 + 1.12 * sum(heights), footer_of(runs[:1]))
     panels = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)
-    changes_s = sorted({t_ns / 1e9 for t_ns in run.metrics.route_changes["t_ns"]})
+    changes_s = sorted({t_ns / 1e9 for t_ns in run.numbers.route_changes["t_ns"]})
     for axes in panels[1:]:
         mark_changes(axes, changes_s)
     draw_power(panels[0], panels[1], found.power, mobile.snr_db)
@@ -63,21 +65,21 @@ def channel_over_time(runs: Sequence[RunView]) -> Figure:
 
 
 def bin_length_s(end_s: float) -> float:
-    """Length of a bin in s: the shortest in `BINS_S` with which there are at most `MOST_BINS` bins."""
+    """Length of a bin in s: the shortest length in `BINS_S` that gives at most `MOST_BINS` bins."""
     return next((length for length in BINS_S if end_s / length <= MOST_BINS), end_s / MOST_BINS)
 
 
 def draw_power(strip: Axes, axes: Axes, power: PowerSeries, snr_db: float) -> None:
-    """Draw the median and the middle 90 % of the received Es/N0 for each column of pixels. Above it, draw the state
-    that covers most of the column.
+    """Draw the median and the middle 90 % of the received Es/N0 in each pixel column. In a strip above, each column has
+    the state that covers most of it.
 
-    snr_db: Es/N0 with a line of sight.
+    snr_db: Es/N0 in dB with a line of sight.
     """
     size = -(-len(power.level_db) // PIXELS)
     columns = -(-len(power.level_db) // size)
     padding = (0, columns * size - len(power.level_db))
-    # The last column is filled up with copies of the last sample. Zeros would mean 0 dB, which is the level with a line
-    # of sight.
+    # The last column is padded with copies of the last sample. Zeros would be wrong: 0 dB is the level with a line of
+    # sight.
     level_db = np.pad(power.level_db, padding, mode="edge").reshape(columns, size) + snr_db
     states = np.pad(power.states, padding, mode="edge").reshape(columns, size)
     edges_s = np.arange(columns + 1) * size * power.spacing_ns * 1e-9
@@ -96,34 +98,34 @@ def draw_power(strip: Axes, axes: Axes, power: PowerSeries, snr_db: float) -> No
 
 
 def draw_thresholds(axes: Axes, harq: Harq, first_bits: int) -> None:
-    """Draw lines at two values of constant Es/N0: one that suffices to decode after the first transmission, and one
-    that suffices after all transmissions."""
+    """Draw two horizontal lines: the lowest constant Es/N0 at which a codeword can be decoded after its first
+    transmission, and the lowest at which it can be decoded after all its transmissions."""
     lines = [(first_bits, 1, "first transmission decodes", "--")]
     if harq.retransmissions and harq.kind == "incremental":
         lines.append((harq.codeword_bits, 1, "whole codeword decodes", ":"))
     elif harq.retransmissions:
         lines.append((first_bits, harq.retransmissions + 1, "all transmissions decode", ":"))
     for bits, times, label, dashes in lines:
-        # A codeword can be decoded when the received mutual information is `needed_ratio` times its data
-        # (design/lms-harq.md). Each symbol of the codeword must provide its part of this information.
+        # A codeword can be decoded once the received mutual information is `needed_ratio` times its number of data bits
+        # (design/lms-harq.md). This information is divided by the number of symbols.
         symbol = harq.needed_ratio * harq.data_bits / bits * BITS_PER_SYMBOL[harq.modulation]
-        # If even an infinite Es/N0 does not let a symbol carry that many bits, no line is drawn.
+        # No line is drawn if a symbol cannot carry this information even at an infinite Es/N0.
         if symbol < BITS_PER_SYMBOL[harq.modulation]:
-            # Chase combining adds up the energy of equal transmissions, so each of them needs only a part of the Es/N0.
+            # Chase combining adds the energy of equal transmissions, so each of `times` transmissions needs 1/`times`
+            # of the Es/N0.
             level_db = 10 * np.log10(snr_for(harq.modulation, symbol) / times)
             words = f"{label}: {level_db:.1f} dB".replace("-", "\N{MINUS SIGN}")
             axes.axhline(level_db, color="#333333", linewidth=0.9, linestyle=dashes, label=words)
-    # This limit leaves space for the legend below the deepest fade.
+    # The lower limit leaves space for the legend below the deepest fade.
     low, high = axes.get_ylim()
     axes.set_ylim(low - 0.12 * (high - low), high)
     axes.legend(loc="lower left", ncols=4, frameon=True, framealpha=0.85, edgecolor="none", borderpad=0.2)
 
 
 def draw_codewords(axes: Axes, found: Realisation, most: int, end_s: float, bin_s: float) -> None:
-    """Draw stacked shares of codewords by the time at which they begin: decoded after 0, 1, ... retransmissions, and
-    lost.
+    """Draw the shares of codewords over their start time as a stack: decoded after 0, 1, ... retransmissions, and lost.
 
-    most: Largest number of retransmissions that a codeword can have.
+    most: Maximum number of retransmissions of a codeword.
     """
     shares, names = codeword_shares(found, most, end_s, bin_s)
     edges_s = np.minimum(np.arange(shares.shape[1] + 1) * bin_s, end_s)
@@ -142,17 +144,16 @@ def draw_codewords(axes: Axes, found: Realisation, most: int, end_s: float, bin_
 
 
 def codeword_shares(found: Realisation, most: int, end_s: float, bin_s: float) -> tuple[NDArray[np.float64], list[str]]:
-    """Percentages of the codewords that begin in each bin, of shape (kinds, bins), and the names of the kinds; the last
-    kind is "lost"."""
+    """Percentages of the codewords that begin in each bin, an array of shape (kinds, bins); and the names of the kinds,
+    of which the last is "lost"."""
     outcomes, told = found.outcomes, min(most, TOLD_APART)
     kinds = np.where(outcomes.lost, told + 1, np.minimum(outcomes.retransmissions, told))
-    # A billionth is subtracted: a quotient of floats may be slightly above a whole number, and an empty bin would
-    # follow.
+    # A billionth is subtracted: a quotient of floats may be slightly above an integer, which would add an empty bin.
     bins = max(1, int(np.ceil(end_s / bin_s - 1e-9)))
     place = np.minimum(found.starts_ns // round(bin_s * 1e9), bins - 1)
     counts = np.bincount(place * (told + 2) + kinds, minlength=bins * (told + 2)).reshape(bins, told + 2)
-    # A bin in which no codeword begins has no shares. The shares of such a bin become 0 because they are divided by 1.
-    # With nan, the whole stack could not be drawn.
+    # If no codeword begins in a bin, its shares are undefined. They are drawn as 0, the result of a division by 1,
+    # because matplotlib cannot draw a stack that contains nan.
     shares = 100 * counts / np.maximum(1, counts.sum(axis=1, keepdims=True))
     names = [*map(str, range(told + 1)), "lost"]
     if most > TOLD_APART:
@@ -160,7 +161,7 @@ def codeword_shares(found: Realisation, most: int, end_s: float, bin_s: float) -
     return shares.T, names
 
 
-def _draw_goodput(axes: Axes, run: RunView, bin_s: float) -> None:
+def _draw_goodput(axes: Axes, run: Run, bin_s: float) -> None:
     frames = {flow: goodput(run.tables, flow, "in_order", round(bin_s * 1e9)) for flow in run.tcp_flows}
     if len(frames) > MOST_LINES:
         draw_bands(axes, [(frame["t_ns"].to_numpy() / 1e9 + bin_s / 2, frame["goodput_bps"].to_numpy() / 1e6)

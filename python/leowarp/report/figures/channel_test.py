@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of a run's mobile channel: its figure and section must show the channel that the run had."""
+"""Tests that figure and page section of a mobile channel show the channel of the run."""
 
 import json
 import re
@@ -13,11 +13,12 @@ import pytest
 from leowarp.base import layout
 from leowarp.base.errors import ScenarioError, TraceError
 from leowarp.media import timeline_of
-from leowarp.report import FIGURES, RunView, figure
+from leowarp.report import FIGURES, figure
 from leowarp.report.curves.fading import draw, fading_figure
 from leowarp.report.figures.channel import bin_length_s, codeword_shares
 from leowarp.report.pages.channel_section import channel_section
 from leowarp.report.style import save
+from leowarp.results.run import Run
 from leowarp.scenario import load, resolve
 from leowarp.timeline.channel import Harq, LandMobile, Outcomes, Realisation, power_series, realisation
 from leowarp.timeline.channel.lms import unfaded
@@ -28,7 +29,7 @@ END_S = 4
 
 @pytest.fixture(scope="module")
 def run_path(tmp_path_factory):
-    """Plan and timeline of a run of 6 s that ended after 4 s; no guest is needed."""
+    """Plan and timeline of a run that was planned for 6 s but ended after 4 s; the test needs no guest."""
     path = tmp_path_factory.mktemp("runs") / "mobile"
     path.mkdir()
     scenario = path / "scenario.toml"
@@ -45,16 +46,20 @@ def run_path(tmp_path_factory):
 
 @pytest.fixture
 def view(run_path):
-    run = RunView(run_path)
+    run = Run(run_path, complete=False)
     t_ns = np.arange(0, END_S * SECOND + 1, SECOND // 20)
     sockets = pd.DataFrame({"t_ns": t_ns, "flow": 0, "bytes_received": t_ns / 8000.0})
-    run.run.__dict__["tables"] = SimpleNamespace(
-        has=lambda name: True, of_flow=lambda name, flow: sockets, sockets=sockets, channels=None
+    run.__dict__["tables"] = SimpleNamespace(
+        has=lambda name: True,
+        of_flow=lambda name, flow: sockets,
+        sockets=sockets,
+        channels=None,
+        virtual_ns=END_S * SECOND,
     )
     link = {"a": "satellite", "b": "terminal", "offered_pkts": 110, "dropped_queue_pkts": 7, "dropped_down_pkts": 3,
             "dropped_loss_pkts": 25}  # fmt: skip
-    run.run.__dict__["numbers"] = SimpleNamespace(
-        end_ns=END_S * SECOND, route_changes=pd.DataFrame({"t_ns": [SECOND]}), links=pd.DataFrame([link])
+    run.__dict__["numbers"] = SimpleNamespace(
+        route_changes=pd.DataFrame({"t_ns": [SECOND]}), links=pd.DataFrame([link])
     )
     return run
 
@@ -70,25 +75,25 @@ def test_the_figure_has_power_states_codewords_and_goodput_over_the_same_time(vi
     (median,) = [line for line in power.lines if line.get_label() == "median"]
     assert abs(np.median(median.get_ydata()) - np.median(view.realisation.power.level_db + 8)) < 0.5
     assert [text.get_text() for text in codewords.get_legend().get_texts()] == ["0", "1", "2", "3", "lost"]
-    # A bin is a tenth of a second, and every bin contains codewords.
+    # A bin is 0.1 s long and every bin contains codewords, so the shares add up to 100 %.
     tops = codewords.patches[-1].get_data().values
     assert tops == pytest.approx(np.full(10 * END_S, 100))
-    # One byte arrives every 8 us.
+    # The run receives one byte every 8 us.
     assert goodput.patches[0].get_data().values == pytest.approx(np.full(10 * END_S, 1.0))
 
 
 def test_runs_without_a_mobile_channel_have_no_such_figure(run_dir):
-    assert not FIGURES["channel"].concerns([RunView(run_dir)])
+    assert not FIGURES["channel"].concerns([Run(run_dir, complete=False)])
     with pytest.raises(TraceError, match="has no mobile channel"):
         figure(run_dir, "channel")
-    assert channel_section(RunView(run_dir), "") == ""
+    assert channel_section(Run(run_dir, complete=False), "") == ""
 
 
-def test_a_path_that_cannot_change_has_no_figures_of_changes(view, run_dir):
+def test_a_path_that_cannot_change_has_no_figures_of_changes(view, run_dir, monkeypatch):
     of_changes = [name for name, kind in FIGURES.items() if kind.shows == "changes"]
     assert of_changes == ["cwnd", "srtt", "packets", "queues_change"]
-    assert all(FIGURES[name].concerns([RunView(run_dir)]) for name in of_changes)
-    view.__dict__["changes"] = pd.DataFrame({"t_ns": []})
+    assert all(FIGURES[name].concerns([Run(run_dir, complete=False)]) for name in of_changes)
+    monkeypatch.setattr(Run, "changes", property(lambda run: pd.DataFrame({"t_ns": []})))
     assert not any(FIGURES[name].concerns([view]) for name in of_changes)
 
 
@@ -105,7 +110,8 @@ def test_the_section_has_codewords_beside_packets_and_states_beside_the_model(vi
     assert rows["decoded after 2 retransmissions"][1] == "50"
     assert rows["packets sent over the link, by the trace"] == ["100", "25", "25"]
     assert rows["all codewords"][1] == f"{int(outcomes.lost.sum()):,}"
-    # The model is intermediate tree shadowing; these are its share and mean in the line-of-sight state.
+    # The model is intermediate tree shadowing; the two numbers are the share of its line-of-sight state and the state's
+    # mean duration.
     assert rows["line of sight"][1::2] == ["39.29", "1.25"]
 
 
@@ -117,8 +123,8 @@ def test_another_channel_than_the_timeline_says_is_not_shown(view, run_path, tmp
     (path / layout.PLAN).write_bytes((run_path / layout.PLAN).read_bytes())
     other = json.dumps(harq | {"loss_ratio": harq["loss_ratio"] + 1e-6})
     pq.write_table(table.replace_schema_metadata({"harq": other}), path / layout.TIMELINE)
-    run = RunView(path)
-    run.run.__dict__["numbers"] = view.metrics
+    run = Run(path, complete=False)
+    run.__dict__.update(numbers=view.numbers, tables=view.tables)
     with pytest.raises(TraceError, match="its timeline has another"):
         figure(run, "channel")
     assert "its timeline has another" in channel_section(run, "")

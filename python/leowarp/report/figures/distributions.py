@@ -15,31 +15,34 @@ from leowarp.base.errors import TraceError
 from leowarp.metrics import ccdf, cdf, goodput
 from leowarp.report.figures.goodputs import SERIES_NAMES
 from leowarp.report.figures.manyflows import in_colour, shown_apart
+from leowarp.report.labels import footer_of
 from leowarp.report.style import COLUMN_IN, new_figure
-from leowarp.report.view import RunView, footer_of
+from leowarp.results.run import Run
 
-# A single bin of 50 ms is a share of 5e-5 of 1000 s. Smaller shares than this come from one or two bins only.
+# One bin of 50 ms is a share of 5e-5 of a run of 1000 s. Shares below `SMALLEST_SHARE` therefore come from only one or
+# two bins.
 SMALLEST_SHARE = 1e-4
 
 NEAR_RATIO = 0.5
-"""A run counts as near the capacity if a tenth of its bins reaches at least this share of it."""
+"""A run counts as near the capacity if at least a tenth of its bins have this share of the capacity or more."""
 
 
 def goodput_cdf(
-    runs: Sequence[RunView], *, series: str = "in_order", bin_ns: int = 50_000_000, y_scale: str = "linear",
+    runs: Sequence[Run], *, series: str = "in_order", bin_ns: int = 50_000_000, y_scale: str = "linear",
     skip_s: float = 0.0,
 ) -> Figure:  # fmt: skip
     """Share of time in which goodput is at most a given value (fig. 4).
 
-    The x axis is stretched around the path's capacity. If no run is near the capacity for a tenth of the time, it is
-    stretched around 0.
+    Values near the path's capacity take most of the x axis. If no run is near the capacity for a tenth of the time, low
+    values take most of the axis.
 
-    y_scale: {"linear", "log"}. "log" shows rare dips.
+    y_scale: {"linear", "log"}. "log" makes rare dips visible.
     skip_s: Time at the start that is left out (slow start), in s.
-    series: {"in_order", "acked", "sacked"}. The definition of goodput: at the receiver, or as the sender knows it.
-    bin_ns: Length of a bin; the shares are shares of bins.
-    Returns: A figure with one step curve per flow. If there are more flows than lines can distinguish, only those with
-        the lowest, median and highest mean are coloured, and the others are grey.
+    series: {"in_order", "acked", "sacked"}. Goodput as data in order at the receiver, or as data that the sender knows
+        to be acknowledged.
+    bin_ns: Length of a bin, in ns; a share of time is a share of the bins.
+    Returns: A figure with one step curve per flow. If there are more flows than lines can distinguish, the flows with
+        the lowest, median and highest mean are coloured and all others are grey.
     """
     figure = new_figure(COLUMN_IN, 2.75 + _names_in(runs), footer_of(runs))
     axes = figure.subplots()
@@ -54,8 +57,8 @@ def goodput_cdf(
         x, share = cdf(rate)
         if len(rate):
             highest, mean = max(highest, float(rate.max())), max(mean, float(rate.mean()))
-            # The ninth decile is used, not the largest bin: when a missing packet arrives, a burst may exceed the
-            # capacity although the flow is seldom near it.
+            # The ninth decile is used instead of the maximum. When a missing packet arrives, one bin may exceed the
+            # capacity by far, although the flow is seldom near the capacity.
             usual = max(usual, float(np.quantile(rate, 0.9)))
         axes.plot(x, share, drawstyle="steps-post", label=label, **style)
     capacities = [run.capacity_bps for run in runs if run.capacity_bps]
@@ -73,24 +76,24 @@ def goodput_cdf(
     return figure
 
 
-def rtt_ccdf(runs: Sequence[RunView], *, skip_s: float = 0.0) -> Figure:
+def rtt_ccdf(runs: Sequence[Run], *, skip_s: float = 0.0) -> Figure:
     """Share of time in which the smoothed RTT is above a value, on a logarithmic axis (fig. 5).
 
     skip_s: Time at the start that is left out (slow start), in s.
-    Returns: A figure with one step curve per flow, in which a sample counts until the next one. The axis excludes
-        shares below `SMALLEST_SHARE`.
-    Raises TraceError if no round trip was measured.
+    Returns: A figure with one step curve per flow. Each sample is weighted by the time until the next sample. The axis
+        ends at the share `SMALLEST_SHARE`.
+    Raises TraceError if no round-trip time was measured.
     """
     figure = new_figure(COLUMN_IN, 2.65 + _names_in(runs), footer_of(runs))
     axes = figure.subplots()
     means = [_mean_srtt_us(run) for run in runs]
     for run, label, style in in_colour(runs, means):
-        frame = run.metrics.srtt[run.main_flow]
+        frame = run.numbers.srtt[run.main_flow]
         frame = frame[frame["t_ns"] >= skip_s * 1e9]
         x, share = ccdf(frame["srtt_us"].to_numpy() / 1e3, frame["held_ns"].to_numpy())
         if len(x):
-            # The curve starts at 1 at the smallest value. The last step of the curve ends at the axis, because a
-            # logarithmic axis cannot show zero.
+            # The curve starts with the share 1 at the smallest value. The last step ends at the lower limit of the
+            # axis, because the share 0 cannot be shown on a logarithmic axis.
             axes.plot(np.insert(x, 0, x[0]), np.insert(np.maximum(share, SMALLEST_SHARE / 10), 0, 1.0),
                       drawstyle="steps-post", label=label, **style)  # fmt: skip
     if not axes.lines:
@@ -103,24 +106,22 @@ def rtt_ccdf(runs: Sequence[RunView], *, skip_s: float = 0.0) -> Figure:
     return figure
 
 
-def _mean_srtt_us(run: RunView) -> float:
-    frame = run.metrics.srtt[run.main_flow]
+def _mean_srtt_us(run: Run) -> float:
+    frame = run.numbers.srtt[run.main_flow]
     held = frame["held_ns"].to_numpy()
     return float((frame["srtt_us"].to_numpy() * held).sum() / held.sum()) if held.sum() else 0.0
 
 
-def _names_in(runs: Sequence[RunView]) -> float:
-    """Height in inches of the names above the panel."""
-    if not any(run.flow is not None for run in runs) or len(runs) == 1:
+def _names_in(runs: Sequence[Run]) -> float:
+    """Height in inches of the names of flows above the panel."""
+    if not any(run.chosen_flow is not None for run in runs) or len(runs) == 1:
         return 0.0
     return 0.12 * (len(runs) if shown_apart(runs) else 4)
 
 
-def _name_lines(
-    figure: Figure, axes: Axes, runs: Sequence[RunView], place: Literal["lower left", "lower right"]
-) -> None:
-    """Add the legend: inside the panel if names are short, above it if they are names of flows."""
-    if any(run.flow is not None for run in runs) and len(runs) > 1:
+def _name_lines(figure: Figure, axes: Axes, runs: Sequence[Run], place: Literal["lower left", "lower right"]) -> None:
+    """Add the legend. It is inside the panel, or above the panel if its entries are names of flows, which are long."""
+    if any(run.chosen_flow is not None for run in runs) and len(runs) > 1:
         handles, names = axes.get_legend_handles_labels()
         figure.legend(handles, names, loc="outside upper left", fontsize=6)
     else:
@@ -138,8 +139,8 @@ def _share_axis(axes: Axes, scale: str) -> None:
 
 
 def _ticks(capacity_mbps: float, end_mbps: float, forward: Callable[[np.ndarray], np.ndarray]) -> list[float]:
-    """The capacity and round numbers, in order of importance. None is closer than 7 % of the axis to a more important
-    one."""
+    """Ticks of the axis: the capacity and round numbers, in order of importance. A tick is left out if it is closer
+    than 7 % of the axis to a more important tick."""
     scale = 10.0 ** (np.floor(np.log10(capacity_mbps)) - 1)
     round_numbers = np.array([0, 90, 100, 50, 200, 110, 400, 95, 150, 80, 300, 30, 70, 20, 60]) * scale
     wanted = np.append(np.round(capacity_mbps, 1), round_numbers)
@@ -152,8 +153,8 @@ def _ticks(capacity_mbps: float, end_mbps: float, forward: Callable[[np.ndarray]
 
 
 def _stretch_low(axes: Axes, capacity_mbps: float, highest_mbps: float, mean_mbps: float) -> None:
-    """Make the axis linear up to about the mean, and logarithmic above. Most bins of a flow that seldom fills its path
-    are then in the linear part."""
+    """Make the axis linear up to about the mean goodput, and logarithmic beyond it. A flow that seldom fills its path
+    then has most of its bins in the linear part."""
     axes.set_xscale("asinh", linear_width=mean_mbps)
     end_mbps = max(highest_mbps, capacity_mbps) * 1.1
     axes.set_xlim(0, end_mbps)
@@ -166,17 +167,17 @@ def _stretch_low(axes: Axes, capacity_mbps: float, highest_mbps: float, mean_mbp
 
 
 def _stretch(axes: Axes, capacity_mbps: float, highest_mbps: float) -> None:
-    """Stretch the axis around the capacity with asinh: 1 Mbit/s near the capacity is as wide as tens of Mbit/s far from
-    it."""
-    # Up to about this distance asinh is linear, and beyond it is logarithmic. For a capacity of 95.64 Mbit/s, the last
-    # Mbit/s takes as much of the axis as the first 57.
+    """Stretch the axis around the capacity with asinh, so that 1 Mbit/s near the capacity is as wide as tens of Mbit/s
+    far from it."""
+    # Within about this distance from the capacity asinh is linear, and beyond it is logarithmic. For a capacity of
+    # 95.64 Mbit/s, the last Mbit/s below the capacity is as wide as the first 57 Mbit/s.
     width = 0.01 * capacity_mbps
 
     def forward(x: np.ndarray) -> np.ndarray:
         return np.arcsinh((np.asarray(x, dtype="float64") - capacity_mbps) / width)
 
     def inverse(y: np.ndarray) -> np.ndarray:
-        # Values are clipped, because matplotlib evaluates points far beyond the limits, where sinh overflows.
+        # Values are clipped, because matplotlib evaluates points far outside of the axis, for which sinh overflows.
         return capacity_mbps + width * np.sinh(np.clip(y, -20, 20))
 
     axes.set_xscale("function", functions=(forward, inverse))

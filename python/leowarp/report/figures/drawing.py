@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draw the figures of a page into files: choose figures and formats, and report progress."""
+"""Draws the figures of a page into files, in the chosen formats, and reports progress."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from leowarp.report.figures import FIGURES, figure, flows_of
 from leowarp.report.figures.figure_data import figure_text
 from leowarp.report.html import LARGEST_SVG_BYTES
 from leowarp.report.style import FORMATS, PAGE_FORMATS, save, styled, without_rules
-from leowarp.report.view import RunView
+from leowarp.results.run import Run
 
 OnFigure = Callable[[int, int], None]
-"""Function that is called with the number of figures drawn so far and their total."""
+"""Called after each figure with the number of figures drawn so far and the number of all figures."""
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """Choice of figures and formats.
+    """Choice of the figures to draw, and of their formats.
 
-    names: Names of the figures; by default all for which the runs have data.
-    formats: Formats in addition to those that the page needs.
-    flows: Flows of the first run that the figures show; by default all.
-    change_s: The instant that figures around route changes show.
+    names: Names of the figures; by default all figures for which the runs have data.
+    formats: Formats in addition to those that a page embeds.
+    flows: Flows of the first run that the figures show; by default all of them.
+    change_s: Time in s of the route change that figures around route changes show.
     on_figure: Called after each figure.
     """
 
@@ -39,13 +39,12 @@ class Drawing:
     change_s: float | None = None
     on_figure: OnFigure = lambda drawn, count: None
 
-    def chosen(self, runs: Sequence[RunView]) -> list[str]:
+    def chosen(self, runs: Sequence[Run]) -> list[str]:
         """Names of the figures, in the order of a page.
 
         Raises ScenarioError if there is no such figure, or if the runs have no data for it.
         """
-        # Names are checked before anything else, because finding out which figures a run can show requires its whole
-        # trace.
+        # Names are checked first, because the search for the figures of a run reads its whole trace.
         for name in self.names or ():
             if name not in FIGURES:
                 raise ScenarioError(f"there is no figure {name!r:.60}", hint=one_of(name, FIGURES))
@@ -63,19 +62,19 @@ class Drawing:
                 )
         return [name for name in there if self.names is None or name in self.names]
 
-    def _is_about(self, name: str, runs: Sequence[RunView]) -> bool:
+    def _is_about(self, name: str, runs: Sequence[Run]) -> bool:
         if self.flows is None or FIGURES[name].own_flows:
             return True
         return bool(set(self.flows) & set(flows_of(runs[0], name)))
 
 
 @styled()
-def draw_all(runs: Sequence[RunView], folder: Path, drawing: Drawing | None = None) -> tuple[list[str], dict[str, str]]:
+def draw_all(runs: Sequence[Run], folder: Path, drawing: Drawing | None = None) -> tuple[list[str], dict[str, str]]:
     """Draw and save figures.
 
     folder: Folder for the files; created if it is missing.
-    drawing: Choice of figures and formats; by default all figures for which the runs have data, as SVG.
-    Returns drawn: Names of the figures that the folder has now.
+    drawing: Which figures and formats; by default all figures for which the runs have data, as SVG.
+    Returns drawn: Names of the figures that are now in the folder.
     Returns not_drawn: For each figure that could not be drawn, the reason.
     Raises ScenarioError if there is no such figure or format, or if the folder is a symbolic link.
     """
@@ -90,14 +89,14 @@ def draw_all(runs: Sequence[RunView], folder: Path, drawing: Drawing | None = No
         mine = drawing.flows
         if mine is not None:
             mine = None if FIGURES[name].own_flows else [each for each in mine if each in flows_of(runs[0], name)]
-        # Figures that do not show changes lack this option, and would raise an error.
+        # `change_s` is passed only to figures that have this option; others would raise an error.
         at = {"change_s": drawing.change_s} if drawing.change_s is not None and FIGURES[name].around_changes else {}
         try:
             picture = figure(runs, name, flow=mine, **at)
             plainfiles.write(folder / f"{name}.csv", figure_text(picture, mine).encode())
             _save(picture, folder / name, drawing.formats)
         except TraceError as error:
-            # The run lacks data for this figure (no constellation, no change, no packets), and the page says so.
+            # The run lacks data for this figure (no constellation, no change, no packets). The page gives the reason.
             not_drawn[name] = _reason(error)
         else:
             drawn.append(name)
@@ -106,14 +105,14 @@ def draw_all(runs: Sequence[RunView], folder: Path, drawing: Drawing | None = No
 
 
 def _reason(error: TraceError) -> str:
-    """The reason why a figure is not drawn, and what to do to get it. The page adds the figure's name."""
+    """The reason why a figure is not drawn, and what the user can do. The page adds the figure's name."""
     attempted, _, reason = error.message.partition(": ")
     return f"{reason or attempted}{f'; {error.hint}' if error.hint else ''}"
 
 
 def _save(picture: Figure, stem: Path, formats: Sequence[str]) -> None:
-    # If the file exists in another format, this one is drawn again too. Otherwise it would have older numbers than the
-    # new figure.
+    # If the folder already has the figure in a further format, this file is drawn as well. Otherwise it would show
+    # older data than the new figure.
     for_papers = [
         kind
         for kind in FORMATS

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The numbers in a figure, read back from the drawn figure. Each figure of a page has a CSV file with them.
+"""Reads the numbers of a figure back from the drawn figure. A page has a CSV file with these numbers for each figure.
 
-These numbers are taken from matplotlib's artists, not from the tables, so a figure and its file always have the same
-numbers.
+The numbers are read from matplotlib's artists, not from the run's tables, so a figure and its file always agree.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import Collection, LineCollection, PathCollection, PolyCollection, QuadMesh
 from matplotlib.container import BarContainer
@@ -24,41 +22,45 @@ COLUMNS = ("panel", "line", "x", "y", "y_low")
 _FLOWS = "# flows: "
 
 
-def figure_data(figure: Figure) -> pd.DataFrame:
-    """Table with each point of a figure.
-
-    Returns: DataFrame with the columns `COLUMNS`: number of the panel (from 1); name in the legend ("" if it has none);
-        coordinates of the point. `y_low` is the lower end of a bar or a band, and nan for a line. In an image, it is
-        the value of a cell, and `y` is the row.
-    """
-    frames = []
-    for number, axes in enumerate(_panels(figure), 1):
-        for name, x, y, y_low in _drawn(axes):
-            line = "" if name.startswith("_") else name
-            frames.append(pd.DataFrame({"panel": number, "line": line, "x": x, "y": y, "y_low": y_low}))
-    shown = [frame for frame in frames if len(frame)]
-    return pd.concat(shown, ignore_index=True) if shown else pd.DataFrame(columns=list(COLUMNS))
-
-
 def figure_text(figure: Figure, flows: Sequence[int] | None = None) -> str:
-    """`figure_data` as CSV with nine digits. Comments at the top describe the axes of each panel.
+    """Each point of a figure as CSV with nine digits. Comments at the top name the axes of each panel.
 
-    flows: Flows that were chosen for the figure. A comment lists these flows, so that the figure can be drawn again
-        (`flows_of_text`).
+    The columns are `COLUMNS`: number of the panel (from 1); name in the legend (empty if it has none); coordinates of
+    the point. `y_low` is the lower end of a bar or a band, and empty for a line. In an image, it is the value of a
+    cell, and `y` is the row.
+
+    flows: Flows that the user chose for the figure. A comment lists them, so that the figure can be drawn again with
+        the same flows (`flows_of_text`).
     """
     panels = _panels(figure)
     lines = [] if flows is None else [f"{_FLOWS}{', '.join(map(str, flows))}\n"]
     for number, axes in enumerate(panels, 1):
-        # If panels share an axis, only the last panel has its label.
+        # If panels share an axis, only the last of them has its label.
         x_axis = next((each.get_xlabel() for each in panels[number - 1 :] if each.get_xlabel()), "")
         title = axes.get_title("left") or axes.get_title()
         said = f"# panel {number}: {title}; x: {x_axis}; y: {axes.get_ylabel()}"
         lines.append(said.replace("\n", " ") + "\n")
-    return "".join(lines) + figure_data(figure).to_csv(index=False, float_format="%.9g", lineterminator="\n")
+    lines.append(",".join(COLUMNS) + "\n")
+    for number, axes in enumerate(panels, 1):
+        for name, x, y, y_low in _drawn(axes):
+            beginning = f"{number},{'' if name.startswith('_') else _field(name)},"
+            points = np.column_stack(np.broadcast_arrays(x, y, y_low)).tolist()
+            lines += [beginning + f"{x:.9g},{y:.9g},{low:.9g}\n".replace("nan", "") for x, y, low in points]
+    return "".join(lines)
+
+
+def _field(name: str) -> str:
+    """A name as a field of CSV (RFC 4180).
+
+    >>> _field('the "first", upwards')
+    '"the ""first"", upwards"'
+    """
+    quoted = name.replace('"', '""')
+    return f'"{quoted}"' if any(char in name for char in ',"\n') else name
 
 
 def flows_of_text(text: str) -> list[int] | None:
-    """The flows that were chosen for a figure, read from its `figure_text`; None for all flows of its kind.
+    """The flows that the user chose for a figure, read from its `figure_text`; None if the figure shows all flows.
 
     >>> flows_of_text("# flows: 0, 2\\npanel,line,x,y,y_low\\n")
     [0, 2]
@@ -74,8 +76,8 @@ def _panels(figure: Figure) -> list[Axes]:
 
 
 def _drawn(axes: Axes) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray | float]]:
-    """Name, x, y and y_low of each artist, in the coordinates of the panel. Lines that mark something across the panel
-    are left out."""
+    """For each artist of the panel: its name, and arrays of x, y and y_low in the panel's coordinates. Lines across the
+    whole panel, such as marks of route changes, are left out."""
     for line in axes.get_lines():
         if line.get_transform() == axes.transData:
             yield str(line.get_label()), *_floats(line.get_xdata(), line.get_ydata()), np.nan
@@ -119,14 +121,14 @@ def _of_image(image: AxesImage) -> tuple[str, np.ndarray, np.ndarray, np.ndarray
     left, right, bottom, top = image.get_extent()
     rows, columns = values.shape[:2]
     x = left + (np.arange(columns) + 0.5) * (right - left) / columns
-    # Row 0 is at the top, or with origin "lower" at the bottom.
+    # Row 0 is at the top of the image, or at the bottom if its origin is "lower".
     first, last = (bottom, top) if image.origin == "lower" else (top, bottom)
     y = first + (np.arange(rows) + 0.5) * (last - first) / rows
     return str(image.get_label()), np.tile(x, rows), np.repeat(y, columns), values.reshape(rows * columns, -1)[:, 0]
 
 
 def _filled(values: Any) -> np.ndarray:
-    """Values as floats, with nan where they are masked."""
+    """`values` as floats, with nan where they are masked."""
     return np.asarray(np.ma.filled(np.ma.array(values, dtype=float), np.nan), dtype=float)
 
 

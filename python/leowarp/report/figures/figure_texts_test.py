@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that no text in a figure overlaps another text or another panel, or is outside, for every figure of every kind
-of run."""
+"""Tests that no text in a figure overlaps another text or another panel, or lies outside of the figure. The tests cover
+every figure of every kind of run."""
 
 from pathlib import Path
 
@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 
 from leowarp.base.errors import TraceError
 from leowarp.metrics import metrics, read_tables
-from leowarp.report import FIGURES, RunView, figure
+from leowarp.report import FIGURES, figure
+from leowarp.results.run import Run
 from support.figure_texts import troubles
 from support.synthetic.flows import constellation_toml, write_synthetic_flows
 
@@ -42,25 +43,29 @@ CASES = {
     "two access links": ("access", "access"),
 }
 THIRDS = ("chain", "jittered", "measured")
-"""Runs with the same figures except for the footer. Each tests a different third of the figures."""
+"""Runs whose figures differ only in the footer. To save time, each run is tested with another third of the figures."""
 
 
 @pytest.fixture(scope="session")
 def made(run_dir, other_run_dir, access_dir, tmp_path_factory):
     """Views of runs by name; each run is made when it is first used."""
-    views = {"one": RunView(run_dir), "other": RunView(other_run_dir), "access": RunView(access_dir)}
+    views = {
+        "one": Run(run_dir, complete=False),
+        "other": Run(other_run_dir, complete=False),
+        "access": Run(access_dir, complete=False),
+    }
 
     def view(name):
         if name not in views:
             path = write_synthetic_flows(run_dir, tmp_path_factory.mktemp("flows") / name, SCENARIOS[name])
-            metrics(read_tables(path), RunView(path).plan).with_cost(cpu_s=1.0, wall_s=2.0).write(path)
-            views[name] = RunView(path)
+            metrics(read_tables(path), Run(path, complete=False).plan).with_cost(cpu_s=1.0, wall_s=2.0).write(path)
+            views[name] = Run(path, complete=False)
         return views[name]
 
     return view
 
 
-# Each case takes about ten seconds of a CPU core, mostly in matplotlib's layout.
+# Each test takes about ten seconds of a CPU core, mostly in matplotlib's layout.
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_texts_of_every_figure_stand_apart_and_inside(made, case):
@@ -73,7 +78,7 @@ def test_texts_of_every_figure_stand_apart_and_inside(made, case):
         try:
             shown = figure(runs, name)
         except TraceError:
-            # If data are missing, the page has a sentence instead of a figure; another test covers this.
+            # The run lacks data for this figure; the page has a sentence instead, which another test covers.
             continue
         if wrong := troubles(shown):
             found[name] = wrong

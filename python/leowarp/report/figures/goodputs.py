@@ -13,23 +13,25 @@ from matplotlib.figure import Figure
 
 from leowarp.metrics import goodput
 from leowarp.report.figures.manyflows import draw_bands, shown_apart
+from leowarp.report.labels import by_run, footer_of, identity, labels, run_labels, styles, worded
 from leowarp.report.style import PAGE_IN, highest_of, legend_below, mark_changes, new_figure
-from leowarp.report.view import RunView, by_run, footer_of, labels, run_labels, styles, worded
+from leowarp.results.run import Run
 
 SERIES_NAMES = {"in_order": "in order at the receiver", "acked": "acknowledged", "sacked": "SACK-aware delivery"}
 
 
 def goodput_over_time(
-    runs: Sequence[RunView], *, series: str = "in_order", bin_ns: int = 50_000_000, start_s: float = 0.0,
+    runs: Sequence[Run], *, series: str = "in_order", bin_ns: int = 50_000_000, start_s: float = 0.0,
     end_s: float | None = None,
 ) -> Figure:  # fmt: skip
-    """Goodput over time, with one panel per run and with route changes marked (fig. 6). All flows of a run are in its
-    panel.
+    """Goodput over time, with one panel per run and with route changes marked (fig. 6). A panel shows all flows of its
+    run.
 
-    series: {"in_order", "acked", "sacked"}. The definition of goodput: at the receiver, or as the sender knows it.
-    bin_ns: Length of a bin. If there are more than `MOST_BINS` bins, the line shows means of several bins, with their
-        range behind it.
-    start_s, end_s: Part of the run that is shown, in s; by default all of it.
+    series: {"in_order", "acked", "sacked"}. Goodput as data in order at the receiver, or as data that the sender knows
+        to be acknowledged.
+    bin_ns: Length of a bin, in ns. If there are more than `MOST_BINS` bins, the line connects means of several bins,
+        and an area behind it shows the range of the bins.
+    start_s, end_s: Part of the run that is shown, in s; by default the whole run.
     Raises TraceError if a run has no TCP flow.
     """
     groups = by_run(runs)
@@ -41,18 +43,18 @@ def goodput_over_time(
     for axes, group in zip(panels, groups, strict=True):
         frames = [goodput(run.tables, run.main_flow, series, bin_ns) for run in group]
         rates = [(frame["t_ns"].to_numpy() / 1e9, frame["goodput_bps"].to_numpy() / 1e6) for frame in frames]
-        ends.append(group[0].metrics.end_ns / 1e9)
+        ends.append(group[0].end_ns / 1e9)
         joined = _joined(start_s, end_s or ends[-1], bin_ns)
         mark_changes(axes, sorted({t_ns / 1e9 for run in group for t_ns in run.changes["t_ns"]}))
         if not shown_apart(group):
             draw_bands(axes, [_means(*rate, joined) for rate in rates])
         for run, rate in zip(group, rates, strict=True) if shown_apart(group) else ():
             name, style = looks[id(run)]
-            # Dashes distinguish several lines. A single line is not dashed, because dashes would hide dips that are
-            # shorter than a dash.
+            # Several lines are dashed, to distinguish them. A single line is solid, because dashes would hide dips that
+            # are shorter than a dash.
             look = style if len(group) > 1 else {"color": style["color"]}
             _draw(axes, *rate, joined, name, look, alone=len(group) == 1)
-        label = looks[id(group[0])][0] if len(group) == 1 else f"{of_runs[id(group[0].run)]}: {len(group)} flows"
+        label = looks[id(group[0])][0] if len(group) == 1 else f"{of_runs[identity(group[0])]}: {len(group)} flows"
         axes.set_title(f"{label}, {SERIES_NAMES[series]}, {_bins(bin_ns, joined, group)}", loc="left", pad=2)
         axes.set_ylabel("goodput, Mbit/s")
         axes.margins(x=0)
@@ -67,48 +69,48 @@ def goodput_over_time(
     return figure
 
 
-def top_mbps(runs: Sequence[RunView]) -> float:
-    """Upper limit of an axis of goodput over time in Mbit/s; inf if the capacity of a path is unknown or changes.
+def top_mbps(runs: Sequence[Run]) -> float:
+    """Upper limit of the axis of goodput, in Mbit/s; inf if the capacity of a path is unknown or changes.
 
-    When a missing packet arrives, all data behind it arrive as one burst of several times the capacity. The axis
-    excludes such bursts, because otherwise dips would be unreadable: in 60 s of CUBIC over 100 Mbit/s, the highest bin
-    has 390.
+    When a missing packet arrives, all data behind it are delivered at once, at several times the capacity. Such bins
+    lie above the axis, because an axis that includes them would make dips unreadable: in 60 s of CUBIC over 100 Mbit/s,
+    the highest bin has 390 Mbit/s.
     """
     return 1.35 * max((run.capacity_bps or np.inf) for run in runs) / 1e6
 
 
 MOST_BINS = 1_400
-"""A figure that is 7.16 in wide has this number of pixels at 200 per inch. A line of 20,000 bins would look like an
-area, and no dip would be visible."""
+"""Maximum number of bins that are drawn one by one: the number of pixels of a figure that is 7.16 in wide, at 200 per
+inch. A line through 20,000 bins would look like an area without dips."""
 
 DRAWN_BINS = 400
-"""If there are more bins, this number of means is drawn. Each point is three to four pixels wide, so that the points
-form one line."""
+"""Number of means that are drawn if there are more than `MOST_BINS` bins. Each mean is three to four pixels wide, which
+is enough for a line."""
 
 
 def _joined(start_s: float, end_s: float, bin_ns: int) -> int:
-    """Number of bins that are joined into one point of a line."""
+    """Number of bins that are averaged into one point of a line."""
     count = (end_s - start_s) * 1e9 / bin_ns
     return 1 if count <= MOST_BINS else math.ceil(count / DRAWN_BINS)
 
 
 def _means(t_s: np.ndarray, rate: np.ndarray, joined: int) -> tuple[np.ndarray, np.ndarray]:
-    """Time and mean of each group of `joined` bins. If the last group is incomplete, it is left out."""
+    """Start time and mean rate of each group of `joined` bins. A last group with fewer bins is left out,"""
     whole = len(rate) // joined * joined
-    # The mean of an incomplete group would cover a shorter time than the title says.
+    # because its mean would cover a shorter time than the title says.
     return t_s[:whole:joined], rate[:whole].reshape(-1, joined).mean(axis=1)
 
 
 def _draw(
     axes: Axes, t_s: np.ndarray, rate: np.ndarray, joined: int, name: str, look: dict[str, Any], *, alone: bool
 ) -> None:
-    """Draw one flow: its bins as a line. If there are too many bins, draw their means, and if there is no other flow,
-    also their range behind the line."""
+    """Draw one flow: its bins as a line. If there are too many bins, draw means of several bins instead; and if
+    `alone`, draw the range of the bins behind the line."""
     if joined == 1:
         axes.plot(t_s, rate, linewidth=0.6, label=name, **look)
         return
     when_s, mean = _means(t_s, rate, joined)
-    # Bands of several flows would overlap and hide the lines.
+    # Areas of several flows would overlap and hide the lines.
     if alone:
         each = rate[: len(mean) * joined].reshape(-1, joined)
         axes.fill_between(
@@ -117,15 +119,14 @@ def _draw(
     axes.plot(when_s, mean, linewidth=0.9, drawstyle="steps-post", label=name, **look)
 
 
-def _bins(bin_ns: int, joined: int, group: Sequence[RunView]) -> str:
+def _bins(bin_ns: int, joined: int, group: Sequence[Run]) -> str:
     if joined == 1:
         return f"{bin_ns / 1e6:g} ms bins"
     behind = f"; pale: range of its {bin_ns / 1e6:g} ms bins" if len(group) == 1 else ""
     return f"mean of each {joined * bin_ns / 1e9:g} s{behind}"
 
 
-def _legend_in(group: Sequence[RunView]) -> float:
-    """Height of the legend of a panel, in inches."""
+def _legend_in(group: Sequence[Run]) -> float:
     if len(group) == 1:
         return 0.0
     return 0.25 + 0.13 * (-(-len(group) // 3) if shown_apart(group) else 1)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Choose the instant at which figures around a route change show several runs. The instant is the same for all runs,
-and follows a documented rule."""
+"""Chooses the route change at which figures show several runs. All runs are shown at the same time, which `RULE`
+determines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from leowarp.base import units
 from leowarp.base.errors import ScenarioError
-from leowarp.report.view import RunView, by_run, worded
+from leowarp.report.labels import by_run, worded
+from leowarp.results.run import Run
 
 RULE = (
     "of the instants at which a path changed in most of the runs, the one with the most late packets over all runs, "
@@ -17,17 +18,19 @@ RULE = (
 )
 
 
-def hits(run: RunView) -> dict[int, tuple[int, int]]:
-    """Numbers of late and lost packets at each route change of a view's flow, by the instant of the change in ns."""
+def hits(run: Run) -> dict[int, tuple[int, int]]:
+    """Numbers of late and of lost packets at each route change of a view's flow; the keys are the times of the changes
+    in ns."""
     changes = run.changes
-    # The numbers are null if packets were not followed (observe.truth = false). Here a null just counts as 0 when
-    # instants are compared; no page shows this 0.
+    # The numbers are null if the run did not observe single packets (observe.truth = false). For the comparison of
+    # changes, null becomes 0; no page shows this 0.
     late, lost = (changes[name].fillna(0).astype("int64") for name in ("late_pkts", "lost_pkts"))
     return {int(t_ns): (int(a), int(b)) for t_ns, a, b in zip(changes["t_ns"], late, lost, strict=True)}
 
 
-def hits_of_run(group: Sequence[RunView]) -> dict[int, tuple[int, int]]:
-    """Numbers of late and lost packets by instant, as sums over several flows of one or more runs."""
+def hits_of_run(group: Sequence[Run]) -> dict[int, tuple[int, int]]:
+    """Numbers of late and of lost packets at each route change, summed over several flows of one or more runs; the keys
+    are the times of the changes in ns."""
     sums: dict[int, tuple[int, int]] = {}
     for run in group:
         for t_ns, (late, lost) in hits(run).items():
@@ -37,32 +40,32 @@ def hits_of_run(group: Sequence[RunView]) -> dict[int, tuple[int, int]]:
 
 
 def hit_hardest_first(of_instants: Mapping[int, tuple[int, int]]) -> list[int]:
-    """Instants sorted by `hits`: the one with the most late packets first, among equals the one with the most lost
-    packets, and then the earliest."""
-    # Late packets are compared first, because a change causes them. Most packets lost near it were dropped by a full
-    # queue, independently of the change (docs/concepts/truth.md, "The table of route changes"). Among equals the
-    # earlier instant is first, so that the order of rows does not matter.
+    """Times of route changes, sorted by the numbers in `of_instants`: those with the most late packets first; among
+    equals, those with the most lost packets; then the earliest."""
+    # Late packets are compared first, because the route change causes them. Most packets that are lost near a change
+    # are dropped by a full queue, independently of the change (docs/concepts/truth.md, "The table of route changes").
+    # Among equals the earliest time is first, so that the result does not depend on the order of rows.
     return sorted(of_instants, key=lambda t_ns: (-of_instants[t_ns][0], -of_instants[t_ns][1], t_ns))
 
 
-def common_instant(views: Sequence[RunView]) -> int | None:
-    """Instant in ns at which several runs are shown side by side, chosen by `RULE`; None if no path ever changed."""
+def common_instant(views: Sequence[Run]) -> int | None:
+    """Time in ns at which several runs are shown side by side, chosen by `RULE`; None if no path ever changed."""
     sums = hits_of_run(views)
     if not sums:
         return None
     each = [hits_of_run(group) for group in by_run(views)]
     runs = {t_ns: sum(t_ns in of_run for of_run in each) for t_ns in sums}
-    # First, the instant must be a change in as many runs as possible. At an instant of a single run, the figure would
-    # show nothing for the other runs.
+    # First, the time must be that of a change in as many runs as possible. If only one run had a change at that time,
+    # the figure would show no change for the other runs.
     most = max(runs.values())
     return hit_hardest_first({t_ns: both for t_ns, both in sums.items() if runs[t_ns] == most})[0]
 
 
-def chosen_instant_s(views: Sequence[RunView], text: str) -> float:
-    """The instant in s that a user specifies, either as a time such as "150 s", or as the number of a change of any of
-    the runs, from 1.
+def chosen_instant_s(views: Sequence[Run], text: str) -> float:
+    """The time in s that a user specifies by `text`: a time such as "150 s", or the number (from 1) of a change in any
+    of the runs.
 
-    Raises ScenarioError if there is no such change, or if the time is not within all runs.
+    Raises ScenarioError if there is no such change, or if the time is outside of a run.
     """
     views = [view for run in views for view in _flows_of(run)]
     instants = sorted({t_ns for view in views for t_ns in hits(view)})
@@ -83,8 +86,8 @@ def chosen_instant_s(views: Sequence[RunView], text: str) -> float:
             f"cannot show the runs around --change {text}: {error.message}",
             hint="the number of a change, as --change 2, or a time with its unit, as --change '150 s'",
         ) from error
-    # Every figure around the instant has a panel of each run, so the shortest run sets the limit.
-    end_ns = min(view.metrics.end_ns for view in views)
+    # Every figure has a panel for each run, so the time must be before the end of the shortest run.
+    end_ns = min(view.end_ns for view in views)
     if not 0 <= t_ns < end_ns:
         raise ScenarioError(
             f"cannot show the runs around {t_ns / 1e9:g} s: the shortest of them lasts {end_ns / 1e9:g} s",
@@ -93,8 +96,8 @@ def chosen_instant_s(views: Sequence[RunView], text: str) -> float:
     return t_ns / 1e9
 
 
-def sentence(views: Sequence[RunView], change_s: float | None) -> str:
-    """Sentence with the instant that figures around route changes show, and the reason for it; empty if no path ever
+def sentence(views: Sequence[Run], change_s: float | None) -> str:
+    """Sentence for the page: which time the figures around route changes show, and why; empty if no path ever
     changed."""
     if change_s is not None:
         return f"Figures around a change show all runs at {change_s:g} s, as asked for."
@@ -105,5 +108,5 @@ def sentence(views: Sequence[RunView], change_s: float | None) -> str:
     return worded(views, text)
 
 
-def _flows_of(run: RunView) -> list[RunView]:
+def _flows_of(run: Run) -> list[Run]:
     return [run] if len(run.tcp_flows) < 2 else [run.of_flow(number) for number in run.tcp_flows]

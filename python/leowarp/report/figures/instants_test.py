@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of how the common instant of several runs is chosen."""
+"""Tests how the one time is chosen at which several runs are shown."""
 
 from types import SimpleNamespace
 
@@ -8,19 +8,17 @@ import pytest
 
 from leowarp.base.errors import ScenarioError
 from leowarp.report.figures.instants import chosen_instant_s, common_instant, sentence
-from leowarp.report.view import RunView
+from leowarp.results.run import Run
 
 S = 1_000_000_000
 
 
 def view(*changes, end_s=100):
-    """View of one flow with route changes, each given as (s, late, lost)."""
+    """View of one flow; each of `changes` is (time in s, late packets, lost packets) of a route change."""
     frame = pd.DataFrame(
         [(t_s * S, late, lost) for t_s, late, lost in changes], columns=["t_ns", "late_pkts", "lost_pkts"]
     )
-    made = SimpleNamespace(changes=frame, run=object(), flow=None, tcp_flows=[0], is_access=False)
-    made.metrics = SimpleNamespace(end_ns=end_s * S)
-    return made
+    return SimpleNamespace(changes=frame, tcp_flows=[0], plan=SimpleNamespace(medium=None), end_ns=end_s * S)
 
 
 def test_what_most_runs_have_goes_before_what_was_worst_in_one():
@@ -64,7 +62,7 @@ def test_the_page_states_the_rule():
 def test_figures_of_two_runs_show_one_instant(run_dir, other_run_dir):
     from leowarp.report import figure
 
-    drawn = figure([RunView(run_dir), RunView(other_run_dir)], "cwnd", change_s=30.0)
+    drawn = figure([Run(run_dir, complete=False), Run(other_run_dir, complete=False)], "cwnd", change_s=30.0)
     titles = [axes.get_title() for axes in drawn.axes if axes.get_title()]
     assert len(titles) == 2
     assert all("no change at 30 s" in title for title in titles)

@@ -2,7 +2,7 @@
 """A coarse outline of the land, for orientation on the route map. The outline is not accurate enough for measurements.
 
 The coordinates were entered by hand from well-known positions of capes, bays and cities, with an accuracy of about one
-or two degrees. Small islands, lakes and inland seas are left out, except the Black Sea and the Mediterranean, the
+or two degrees. Small islands, lakes and inland seas are left out, except for the Black Sea, the Mediterranean, the
 Caspian and the Baltic. Each outline is a closed polygon of longitudes and latitudes, in degrees.
 """
 
@@ -110,4 +110,4 @@ LAND_DEG: tuple[np.ndarray, ...] = tuple(
 """Land: arrays of shape (n, 2), longitude and latitude in degrees."""
 
 WATER_DEG: tuple[np.ndarray, ...] = tuple(_points(text) for text in _WATER)
-"""Inland water in the same form; it is drawn over the land."""
+"""Inland water, drawn over the land: arrays in the form of `LAND_DEG`."""

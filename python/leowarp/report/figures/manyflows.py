@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures with more flows than lines can distinguish. Such figures show either bands over all flows over time, or one
-thin grey curve per flow, with the lowest, the median and the highest in colour."""
+"""Parts of figures with more flows than lines can distinguish. Such figures show either quantiles over all flows as
+bands, or one thin grey curve per flow, with the lowest, the median and the highest curve in colour."""
 
 from __future__ import annotations
 
@@ -10,35 +10,37 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from leowarp.report.labels import MOST_LINES, by_run, labels, styles
 from leowarp.report.style import BEFORE, line_style
-from leowarp.report.view import MOST_LINES, RunView, by_run, labels, styles
+from leowarp.results.run import Run
 
 MOST_GREY = 200
-"""Largest number of grey curves. More would look like one grey area, and each curve takes a millisecond and 2 kB of the
-file."""
+"""Maximum number of grey curves in a figure. More curves would look like one grey area, and each curve takes 1 ms and 2
+kB of the file."""
 
-Named = tuple[RunView, str, dict[str, Any]]
+Named = tuple[Run, str, dict[str, Any]]
 """A view, its name in the legend, and its line style."""
 
 
-def shown_apart(runs: Sequence[RunView]) -> bool:
+def shown_apart(runs: Sequence[Run]) -> bool:
     """Whether each view gets its own line.
 
-    Returns: True for up to `MOST_LINES` views. Also True for any number of views of different runs, because the user
-        named each of them.
+    Returns: True for up to `MOST_LINES` views. Also True for any number of views if no two of them belong to the same
+        run, because the user named each of these runs.
     """
     return len(runs) <= MOST_LINES or len(by_run(runs)) == len(runs)
 
 
 def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
-    """Draw the median and quantiles over the flows, for a series that changes over time.
+    """Draw the median and quantiles over the flows, at each time.
 
-    axes: Gets three bands and the line of the median, with labels for a legend of four entries.
-    series: sequence of (t_s, value). There is one entry per flow, with float64 arrays of equal length. A flow counts at
-        the instants at which it has a value. Instants are compared with a precision of 1 ns.
+    axes: Gets three bands and the line of the median, with four labels for a legend.
+    series: sequence of (t_s, value). There is one entry per flow, with float64 arrays of equal length. At each time,
+        the quantiles are over the flows that have a value at that time. Times are rounded to 1 ns before they are
+        compared.
     """
-    # If instants of two flows are equal in ns, they may still differ in the last bit as seconds. Equal instants would
-    # then form two columns.
+    # Times of two flows that are equal in ns may differ in the last bit when they are expressed in s. Without rounding,
+    # they would count as two different times.
     known = [np.round(t_s, 9) for t_s, _ in series]
     grid = np.unique(np.concatenate(known)) if known else np.zeros(0)
     if not len(grid):
@@ -53,26 +55,26 @@ def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> N
     for low, high, colour, words in (
         (0, 1, "#e6eef5", "all flows"), (0.1, 0.9, "#bcd5e8", "middle 80 %"), (0.25, 0.75, "#84b3d4", "middle half")
     ):  # fmt: skip
-        # If a flow has no value at an instant, because it has not begun or has ended, it does not count in the bands
-        # there.
+        # A flow has no value before its begin and after its end; the bands then exclude it.
         least, most = np.nanquantile(values, (low, high), axis=0)
         axes.fill_between(grid, least, most, color=colour, linewidth=0, label=words, zorder=1.5)
     axes.plot(grid, np.nanmedian(values, axis=0), color=BEFORE, linewidth=0.9, label="median flow", zorder=2.5)
 
 
-def in_colour(runs: Sequence[RunView], scores: Sequence[float]) -> list[Named]:
-    """Each view with its label and the style of its curve.
+def in_colour(runs: Sequence[Run], scores: Sequence[float]) -> list[Named]:
+    """Each view that is drawn, with its label and the style of its curve.
 
-    scores: Numbers by which the lowest, the median and the highest view are selected.
-    Returns: list of (view, label, style). If the curves can be distinguished, all are coloured. Otherwise all are grey
-        and only the first has a label. The three selected ones are drawn again in colour on top. At most `MOST_GREY`
-        curves are grey. If there are more, every n-th of the curves sorted by score is drawn, and the label says so.
+    scores: One number per view; the views with the lowest, the median and the highest number are coloured.
+    Returns: list of (view, label, style). If there are few enough views to distinguish, each has a colour. Otherwise
+        all curves are grey, and only the first grey curve has a label. The three selected views are then drawn in
+        colour on top. At most `MOST_GREY` curves are grey. If there are more views, every n-th in the order of the
+        scores is drawn, and the label says so.
     """
     if shown_apart(runs):
         return list(zip(runs, labels(runs), styles(runs), strict=True))
     order = sorted(range(len(runs)), key=lambda place: scores[place])
-    # If the number of curves is even, the lower of the two middle ones is used. Each curve then belongs to one flow,
-    # and is never the mean of two.
+    # If the number of curves is even, the median is the lower of the two middle curves. The coloured curve is then that
+    # of one flow, not the mean of two flows.
     chosen = {order[0]: "lowest", order[(len(order) - 1) // 2]: "median", order[-1]: "highest"}
     found: list[Named] = []
     names = labels(runs)
@@ -82,7 +84,7 @@ def in_colour(runs: Sequence[RunView], scores: Sequence[float]) -> list[Named]:
         words = f"{MOST_GREY} of {words}"
         others = [others[round(step * (len(others) - 1) / (MOST_GREY - 1))] for step in range(MOST_GREY)]
     for place in sorted(others):
-        # matplotlib leaves a label that begins with "_" out of the legend.
+        # matplotlib gives labels that begin with "_" no entry in the legend.
         look = {"color": "#bbbbbb", "linewidth": 0.4, "zorder": 1.5}
         found.append((runs[place], "_" if found else words, look))
     for number, (place, what) in enumerate(chosen.items()):
@@ -90,16 +92,15 @@ def in_colour(runs: Sequence[RunView], scores: Sequence[float]) -> list[Named]:
     return found
 
 
-def hit_hardest(
-    runs: Sequence[RunView], scores: Sequence[float] | Sequence[tuple[int, int]]
-) -> tuple[list[RunView], str]:
-    """The views with the highest scores, as many as lines can distinguish. Among equal scores, earlier views are kept.
+def hit_hardest(runs: Sequence[Run], scores: Sequence[float] | Sequence[tuple[int, int]]) -> tuple[list[Run], str]:
+    """The views with the highest scores; at most as many as lines can distinguish. Among equal scores, earlier views
+    are selected.
 
-    Returns kept: These views, in their original order.
-    Returns words: Text that says what is shown, for a title, such as "8 of 90 flows"; "" if all are kept.
+    Returns kept: The selected views, in their original order.
+    Returns words: Text for a title that says how many views are shown, such as "8 of 90 flows"; "" if all are shown.
     """
     if shown_apart(runs):
         return list(runs), ""
-    # The original order is restored, so that panels are sorted by the number of the flow and not by score.
+    # The selected views are in their original order, so that panels are sorted by flow number and not by score.
     kept = sorted(sorted(range(len(runs)), key=lambda place: scores[place], reverse=True)[:MOST_LINES])
     return [runs[place] for place in kept], f"{MOST_LINES} of {len(runs)} flows"

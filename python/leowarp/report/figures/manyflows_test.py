@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that figures of several flows show all of them, say which ones they show, or show their distribution."""
+"""Tests that figures of several flows show all flows, say which flows they show, or show the flows' distribution."""
 
 import numpy as np
 import pytest
 
 from leowarp.base.errors import ScenarioError, TraceError
-from leowarp.report import RunView, figure
+from leowarp.report import figure
 from leowarp.report.figures import manyflows
 from leowarp.report.figures.around_changes import columns_of, cwnd_around_changes, hardest_hit
+from leowarp.report.labels import labels
 from leowarp.report.style import new_figure
-from leowarp.report.view import labels
+from leowarp.results.run import Run
 
 
 def words(drawn):
@@ -20,12 +21,12 @@ def words(drawn):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["goodput", "goodput_cdf", "rtt_ccdf", "shares"])
 def test_every_flow_is_in_the_figure_under_its_own_name(access_dir, name):
-    run = RunView(access_dir)
+    run = Run(access_dir, complete=False)
     assert {run.flow_names[flow] for flow in run.tcp_flows} <= words(figure(run, name))
 
 
 def test_chosen_flows_alone_are_drawn(access_dir):
-    run = RunView(access_dir)
+    run = Run(access_dir, complete=False)
     names = run.flow_names
     first, second = run.tcp_flows
     assert names[second] in words(figure(run, "goodput", flow=[first, second]))
@@ -35,7 +36,7 @@ def test_chosen_flows_alone_are_drawn(access_dir):
 
 
 def test_a_flow_that_a_figure_is_not_about_is_refused(access_dir):
-    run = RunView(access_dir)
+    run = Run(access_dir, complete=False)
     with pytest.raises(ScenarioError, match="flow 99"):
         figure(run, "goodput", flow=99)
     with pytest.raises(ScenarioError, match="it is about none such"):
@@ -59,29 +60,35 @@ def test_bands_are_the_quantiles_over_the_flows_that_have_a_value():
     assert list(axes.lines[0].get_ydata()) == [5.5, 2.0, 2.0]
 
 
-def test_without_a_change_of_any_flows_route_the_message_speaks_of_all(run_dir):
-    run = RunView(run_dir)
+def with_changes(monkeypatch, *pairs):
+    """Gives runs these route changes; each pair is (run, frame of its changes)."""
+    monkeypatch.setattr(Run, "changes", property(lambda self: next(frame for run, frame in pairs if run is self)))
+
+
+def test_without_a_change_of_any_flows_route_the_message_speaks_of_all(run_dir, monkeypatch):
+    run = Run(run_dir)
     views = [run.of_flow(0), run.of_flow(0)]
-    for view in views:
-        view.__dict__["changes"] = view.changes[:0]
+    with_changes(monkeypatch, *((view, run.changes[:0]) for view in views))
     with pytest.raises(TraceError, match="the route of none of these 2 flows changed"):
         cwnd_around_changes(views)
 
 
-def test_a_change_of_one_flows_route_is_shown_though_that_of_the_first_never_changed(run_dir):
-    run = RunView(run_dir)
+def test_a_change_of_one_flows_route_is_shown_though_that_of_the_first_never_changed(run_dir, monkeypatch):
+    run = Run(run_dir)
     still, moved = run.of_flow(0), run.of_flow(0)
-    still.__dict__["changes"] = run.changes[:0]
+    with_changes(monkeypatch, (still, run.changes[:0]), (moved, run.changes))
     assert hardest_hit([still, moved]) is moved
     drawn = cwnd_around_changes([still, moved])
     assert any("change at 20 s" in axes.get_title() for axes in drawn.axes)
 
 
 def test_late_packets_rank_flows_before_lost_ones_wherever_flows_are_chosen(run_dir, monkeypatch):
-    run = RunView(run_dir)
+    run = Run(run_dir, complete=False)
     lossy, overtaken = run.of_flow(0), run.of_flow(0)
-    lossy.__dict__["changes"] = run.changes.assign(late_pkts=1, lost_pkts=100)
-    overtaken.__dict__["changes"] = run.changes.assign(late_pkts=5, lost_pkts=0)
+    with_changes(
+        monkeypatch, (lossy, run.changes.assign(late_pkts=1, lost_pkts=100)),
+        (overtaken, run.changes.assign(late_pkts=5, lost_pkts=0)),
+    )  # fmt: skip
     monkeypatch.setattr(manyflows, "MOST_LINES", 1)
     assert hardest_hit([lossy, overtaken]) is overtaken
     (column,) = columns_of([lossy, overtaken], 1)
@@ -89,7 +96,7 @@ def test_late_packets_rank_flows_before_lost_ones_wherever_flows_are_chosen(run_
 
 
 def test_flows_of_several_runs_have_the_runs_name_too(access_dir, run_dir):
-    run, other = RunView(access_dir), RunView(run_dir)
+    run, other = Run(access_dir, complete=False), Run(run_dir, complete=False)
     views = [*(run.of_flow(flow) for flow in run.tcp_flows), other]
     found = labels(views)
     assert len(set(found)) == len(found)
@@ -99,11 +106,11 @@ def test_flows_of_several_runs_have_the_runs_name_too(access_dir, run_dir):
 def test_of_more_grey_curves_than_can_be_seen_some_are_drawn_evenly_by_their_score(run_dir, monkeypatch):
     monkeypatch.setattr(manyflows, "MOST_LINES", 3)
     monkeypatch.setattr(manyflows, "MOST_GREY", 5)
-    run = RunView(run_dir)
+    run = Run(run_dir, complete=False)
     views = [run.of_flow(0) for _ in range(20)]
     named = manyflows.in_colour(views, list(range(20)))
     shown = [views.index(view) for view, _, _ in named]
     assert [label for _, label, _ in named][:2] == ["5 of 17 other flows", "_"]
     assert shown == [1, 5, 10, 14, 18, 0, 9, 19]
-    # If there are only a few views, all of them are drawn.
+    # All of eight views are drawn, because lines can distinguish eight.
     assert len(manyflows.in_colour(views[:8], list(range(8)))) == 8

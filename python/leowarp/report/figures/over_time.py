@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draw any series of a run over any part of its time, one panel each: `leowarp report --plot`."""
+"""Draws series of a run over any part of its time, one panel per series: `leowarp report --plot`."""
 
 from __future__ import annotations
 
@@ -13,45 +13,46 @@ from matplotlib.figure import Figure
 from leowarp.base.errors import ScenarioError, TraceError
 from leowarp.metrics import SERIES, Series, series_of
 from leowarp.report.figures import FIGURES, Runs, views
+from leowarp.report.labels import MOST_LINES, footer_of, labels, numbers_of, styles, worded
 from leowarp.report.style import PAGE_IN, highest_of, mark_changes, new_figure, styled
-from leowarp.report.view import MOST_LINES, RunView, footer_of, labels, styles, worded
+from leowarp.results.run import Run
 
 MOST_PANELS = 8
-"""This many panels fit below each other on the page of a paper."""
+"""Maximum number of panels, which is how many fit below each other on the page of a paper."""
 
 _SHOWN = {"bit/s": ("Mbit/s", 1e6), "ns": ("ms", 1e6), "us": ("ms", 1e3), "bytes": ("kB", 1e3), "pkts": ("packets", 1)}
-"""Unit of the axis and its size, for each unit of a series."""
+"""For each unit of a series: the unit on the axis, and its size in the series' unit."""
 
 
 def plot(
     runs: Runs, names: Sequence[str], *, flow: int | str | Sequence[int | str] | None = None, from_s: float = 0.0,
     to_s: float | None = None,
 ) -> Figure:  # fmt: skip
-    """Draw series over time: one panel per series, one below the other, and one line per flow.
+    """Draw series over time: one panel per series, the panels below each other, and one line per flow.
 
     Parameters
     ----------
-    runs : path, Run, RunView, or a sequence of them
+    runs : path, Run, or a sequence of them
         Run directories.
     names : sequence of str
         Names of the series (`leowarp.metrics.SERIES`); a unit may be left out.
     flow : int or str, or a sequence of them, optional
-        Flows of each run to draw, by number or name. By default these are all flows that have the series, if there are
+        Flows of each run to draw, by number or name. By default all flows that have the series are drawn, if there are
         at most eight.
     from_s, to_s : float
-        Part of the run's clock that is shown; `to_s` defaults to the end of the run.
+        First and last time that is shown, on the run's clock; `to_s` defaults to the end of the run.
 
     Raises
     ------
     ScenarioError
-        If there is no such series or flow, if there are more lines than can be distinguished, or if the time span is
-        empty.
+        If there is no such series or flow, if there are more lines than can be distinguished, or if `to_s` is not after
+        `from_s`.
     TraceError
         If the runs did not record a requested series.
     """
     chosen = _chosen(names)
     many = views(runs)
-    end_s = max(run.metrics.end_ns for run in many) / 1e9
+    end_s = max(run.end_ns for run in many) / 1e9
     until_s = end_s if to_s is None else min(to_s, end_s)
     if not 0 <= from_s < until_s:
         raise ScenarioError(
@@ -99,7 +100,7 @@ def _chosen(names: Sequence[str]) -> list[Series]:
     return chosen
 
 
-def _flows(run: RunView, chosen: Sequence[Series], flow: int | str | Sequence[int | str] | None) -> list[int]:
+def _flows(run: Run, chosen: Sequence[Series], flow: int | str | Sequence[int | str] | None) -> list[int]:
     if flow is None:
         of_probes = all(series.needs == "echoes" for series in chosen)
         have = run.probe_flows if of_probes else run.tcp_flows
@@ -111,21 +112,21 @@ def _flows(run: RunView, chosen: Sequence[Series], flow: int | str | Sequence[in
                 hint=f"it has {', '.join(others)}" if (run.tcp_flows if of_probes else run.probe_flows) else None,
             )
         return have
-    return run.chosen(flow)
+    return numbers_of(run, flow)
 
 
-_Line = tuple[RunView, str, dict[str, Any], np.ndarray, np.ndarray]
+_Line = tuple[Run, str, dict[str, Any], np.ndarray, np.ndarray]
 """A view with its label and line style, and the times and values of its series."""
 
 
-def _having(series: Series, lines: Sequence[RunView], *, all_of_them: bool) -> list[_Line]:
-    """The flows that have the series, among those to be drawn.
+def _having(series: Series, lines: Sequence[Run], *, all_of_them: bool) -> list[_Line]:
+    """Those of the `lines` that have the series.
 
-    Raises TraceError if no flow has it, or if a requested flow lacks it.
+    Raises TraceError if no flow has the series, or if a requested flow lacks it.
     """
     found = []
     for run, label, style in zip(lines, labels(lines), styles(lines), strict=True):
-        t_ns, value = series.of_flow(run.metrics, run.main_flow)
+        t_ns, value = series.of_flow(run.numbers, run.main_flow)
         if np.isfinite(value).any():
             found.append((run, label, style if len(lines) > 1 else {"color": style["color"]}, t_ns, value))
         elif all_of_them or (not found and run is lines[-1]):
@@ -141,10 +142,11 @@ def _draw(axes: Axes, series: Series, lines: Sequence[_Line], from_s: float, unt
     met: set[int] = set()
     for _, label, look, t_ns, value in lines:
         t_s = t_ns / 1e9
-        # The line starts with the value that is valid at the beginning, and ends with the last value.
+        # The first point is the last value at or before the beginning, and the last point is the last value before the
+        # end.
         first = max(int(np.searchsorted(t_s, from_s, side="right")) - 1, 0)
         last = int(np.searchsorted(t_s, until_s, side="right"))
-        # The flow begins after the time shown.
+        # The flow's first value is after the end of the time that is shown.
         if last == 0:
             continue
         shown_t_s, shown_value = t_s[first:last], value[first:last] / size
@@ -161,12 +163,13 @@ def _draw(axes: Axes, series: Series, lines: Sequence[_Line], from_s: float, unt
     words = name.removesuffix("_bytes").removesuffix("_ratio").replace("_", " ")
     axes.set_ylabel(f"{words},\n{shown}" if shown else words)
     if series.words:
-        # States have no magnitude. Only the states that occur are on the axis, one per tick.
+        # A state has a name, and its number has no magnitude. The axis therefore has one tick for each state that
+        # occurs.
         axes.set_yticks(sorted(met), [series.word(number) for number in sorted(met)])
         axes.set_ylim(min(met, default=0) - 0.5, max(met, default=0) + 0.5)
         return
     if axes.get_ylim()[0] > 0.5 * axes.get_ylim()[1]:
-        # All values are far from 0, for example those of a path's delay. On an axis from 0, their changes would be
-        # invisible.
+        # All values are far from 0, for example the delays of a path. Such changes would be invisible on an axis from
+        # 0.
         return
     axes.set_ylim(0, 1.06 * highest_of(axes))

@@ -49,7 +49,7 @@ def test_a_change_of_the_path_is_marked(run_dir):
 def test_a_state_is_drawn_by_its_words(bbr_dir):
     (axes,) = plot(bbr_dir, ["bbr_mode"], flow="upload").axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT"]
-    # The axis has only the states that occur in the time shown.
+    # The axis has ticks only for states that occur in the time shown.
     (axes,) = plot(bbr_dir, ["bbr_mode"], from_s=3.0, to_s=12.5).axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["PROBE_BW", "PROBE_RTT"]
     assert axes.get_title(loc="left") == "synthetic, upload"

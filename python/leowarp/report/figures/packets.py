@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The packet-level diagram of a real route change (fig. 2): when each packet left and arrived, and on which path."""
+"""The packet diagram of one route change in a run (fig. 2): when each packet left and arrived, and on which path."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ from leowarp.base.errors import TraceError
 from leowarp.metrics import ACK, DATA
 from leowarp.metrics.inputs.tables import floats, truths
 from leowarp.report.figures.around_changes import chosen_changes, hardest_hit
+from leowarp.report.labels import algorithm_of, footer_of, worded
 from leowarp.report.style import AFTER, BAD, BEFORE, CHANGE_COLOUR, PAGE_IN, new_figure
-from leowarp.report.view import RunView, footer_of, worded
+from leowarp.results.run import Run
 
 MARKS = 110
-"""Number of marks of a kind that can be distinguished on a page. If there are more, only every second, third, ... is
-drawn."""
+"""Maximum number of marks of one kind that a reader can distinguish on a page. If there are more, only every second,
+third, ... mark is drawn."""
 
 TRACKS = 60
-"""Number of packets drawn as a line from sending to arrival: enough to show both slopes, and few enough to leave
-gaps."""
+"""Number of packets that are drawn as a line from sending to arrival: enough to show both slopes, and few enough to
+leave gaps."""
 
 NEAR_S = 1.0
-"""A change is drawn only if a packet was sent at most this long before or after it. While a sender waits for a timeout,
-it sends nothing for seconds."""
+"""A change is drawn only if a packet was sent within this time before or after it, in s. A sender that waits for a
+timeout sends nothing for seconds."""
 
 
 @dataclass(frozen=True)
 class _Around:
-    """Packets of a run's main flow within 3 s of a change, with their numbers."""
+    """Packets of a run's main flow that were sent within 3 s of a change, with their numbers."""
 
     t_ns: int
     data: pd.DataFrame
@@ -46,7 +47,7 @@ class _Around:
         return self.data[truths(self.data["is_late"])]
 
     def numbered_from(self, zero: float) -> _Around:
-        """The same packets, numbered from another packet."""
+        """The same packets; number 0 is the packet with sequence number `zero`."""
         return replace(self, zero=zero, data=self.data.assign(number=(self.data["seq"] - zero) / self.mss))
 
     def frame(self) -> tuple[float, float, float, float]:
@@ -55,19 +56,19 @@ class _Around:
 
     def draw(self, axes: Axes, limits: tuple[float, float, float, float]) -> None:
         low, high, left_ms, right_ms = limits
-        # The limits are set first, because marks outside them do not count when marks are reduced.
+        # The limits are set first, because `_thinned` counts only the marks within them.
         axes.set_xlim(left_ms, right_ms)
         axes.set_ylim(low, high)
         _draw(axes, self.data, self.acks, self.t_ns, self.zero, self.mss)
 
 
-def packet_diagram(runs: Sequence[RunView], *, change_s: float | None = None) -> Figure:
+def packet_diagram(runs: Sequence[Run], *, change_s: float | None = None) -> Figure:
     """Sequence number over time around one route change: packets sent, packets that arrived on the old and on the new
     path, late packets, retransmissions, and ACKs.
 
-    Only one flow is shown. If there are several, it is the one with the most late packets.
+    The diagram shows one flow. If there are several flows, it is the flow with the most late packets at one change.
 
-    change_s: Instant of the change to show; by default that with the most late packets.
+    change_s: Instant of the change to show; by default the change with the most late packets.
     Raises TraceError if the packets around the change were not stored.
     """
     run = hardest_hit(runs, change_s)
@@ -80,19 +81,19 @@ def packet_diagram(runs: Sequence[RunView], *, change_s: float | None = None) ->
     axes.set_xlabel(worded(runs, "time after the route change, ms"))
     axes.set_ylabel("packet number, from the first late one" if len(around.late) else "packet number, from the change")
     what = f"change at {t_ns / 1e9:g} s: {len(around.late)} packets overtaken"
-    whose = run.flow_names[run.main_flow] if len(run.plan.flows) > 1 else run.algorithm
+    whose = run.flow_names[run.main_flow] if len(run.observed_plan.flows) > 1 else algorithm_of(run)
     axes.set_title(f"{run.name}, {whose}, {what}", loc="left")
     figure.legend(loc="outside upper center", ncols=5, markerscale=1.8, columnspacing=1.4)
     return figure
 
 
-def packets_beside(runs: Sequence[RunView], names: Sequence[str], *, change_s: float) -> Figure:
-    """`packet_diagram` of the same change in several runs, side by side, with the same numbers and axes.
+def packets_beside(runs: Sequence[Run], names: Sequence[str], *, change_s: float) -> Figure:
+    """`packet_diagram` of one change in several runs, side by side; packet numbers and axes are the same in all panels.
 
-    runs: Runs that are equal up to the change, so that a packet has the same number in all of them. Number 0 is the
+    runs: Runs that are equal up to the change, so that a packet has the same number in each of them. Number 0 is the
         first late packet of the first run.
     names: Names of the runs, used as titles of the panels.
-    Raises TraceError: The errors of `packet_diagram`.
+    Raises TraceError for the same reasons as `packet_diagram`.
     """
     t_ns = round(change_s * 1e9)
     everything = [_around(run, t_ns) for run in runs]
@@ -107,17 +108,18 @@ def packets_beside(runs: Sequence[RunView], names: Sequence[str], *, change_s: f
         axes.set_title(f"{name}: {len(around.late)} packets overtaken", loc="left")
         axes.set_xlabel(worded(runs, "time after the route change, ms"))
     panels[0].set_ylabel("packet number")
-    # Legend entries come from all panels, so that marks of only one panel are included.
+    # Legend entries are collected from all panels, because a mark may occur in only one of them.
     marks = {label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
     figure.legend(marks.values(), marks.keys(), loc="outside upper center", ncols=5, markerscale=1.8, columnspacing=1.4)
     return figure
 
 
-def _around(run: RunView, t_ns: int) -> _Around:
-    """The packets of a run around a change, numbered from the first late packet."""
+def _around(run: Run, t_ns: int) -> _Around:
+    """The packets of a run that were sent around a change; number 0 is the first late packet."""
     packets = run.tables.packets
     mine = packets[(packets["flow"] == run.main_flow) & (packets["sent_ns"] - t_ns).abs().le(3e9)]
-    # The sort is stable: segments cut from one large segment leave at the same instant, and must keep their order.
+    # The sort is stable, because segments that were cut from one large segment leave at the same time and must keep
+    # their order.
     data = mine[(mine["direction"] == DATA) & (mine["len_bytes"] > 0)].sort_values("sent_ns", kind="stable")
     if len(data) == 0:
         raise TraceError(
@@ -142,12 +144,12 @@ def _around(run: RunView, t_ns: int) -> _Around:
 def _frame(
     data: pd.DataFrame, late: pd.DataFrame, again: pd.DataFrame, t_ns: int, zero: float, mss: float
 ) -> tuple[float, float, float, float]:
-    """Limits of the axes. The limits include the overtaken packets, the packets that overtook them, and the first
-    retransmissions."""
+    """Limits of the axes (lowest and highest number; begin and end in ms). The axes include the late packets, the
+    packets that overtook them, and the first retransmissions."""
     if len(late) == 0:
         away_ns = (data["sent_ns"] - t_ns).abs()
-        # With a small window, no packet may be this close to the change. The limit then includes the nearest packet and
-        # the packets of about one round trip around it.
+        # A sender with a small window may send no packet within 60 ms of the change. The axis then extends to 200 ms
+        # beyond the nearest packet, which is about one round trip.
         reach_ns = 60e6 if (away_ns < 60e6).any() else float(away_ns.min()) + 200e6
         near = data[away_ns < reach_ns]
         low, high = float(near["number"].min()), float(near["number"].max())
@@ -156,12 +158,13 @@ def _frame(
     last_late_ns = float(late["received_ns"].max())
     overtook = data[(data["received_ns"] <= last_late_ns) & (data["sent_ns"] >= t_ns)]
     number_late = (late["seq"] - zero) / mss
-    # Without this minimum, a few late packets would fill the height, and the packets around them would be outside.
+    # Without the minimum of 10 packets, a few late packets would fill the height, and the packets around them would be
+    # outside.
     spread = max(float(number_late.max()), 10.0)
     high = max(float(overtook["number"].max()) if len(overtook) else spread, spread) + 0.55 * spread
     resent = again[(again["sent_ns"] >= t_ns) & (again["seq"] >= zero) & (again["seq"] <= late["seq"].max())]
-    # The limit need not include the last retransmission. If that one was repeated after a timeout, the change would be
-    # compressed into a corner.
+    # The axis ends with the ninth decile of the retransmissions, so the latest tenth may lie outside. If a packet was
+    # retransmitted after a timeout, an axis that includes it would compress the change into a corner.
     end_ns = max(last_late_ns, float(resent["received_ns"].quantile(0.9)) if len(resent) else 0.0)
     left = (float(late["sent_ns"].min()) - t_ns) / 1e6
     right = (end_ns - t_ns) / 1e6
@@ -175,7 +178,7 @@ def _draw(axes: Axes, data: pd.DataFrame, acks: pd.DataFrame, t_ns: int, zero: f
     number = data["number"].to_numpy()
     late, again = truths(data["is_late"]), truths(data["is_retransmission"])
     lost = np.isnan(received)
-    # The time at which a packet left determines its path: packets from the change on take the new path.
+    # A packet's sending time determines its path: packets sent at or after the change take the new path.
     old = sent < 0
     near = np.flatnonzero(~lost & ~again & (np.abs(sent) < 200))
     for index in near[:: max(len(near) // TRACKS, 1)]:
@@ -201,14 +204,15 @@ def _draw(axes: Axes, data: pd.DataFrame, acks: pd.DataFrame, t_ns: int, zero: f
         axes.plot(sent[lost], number[lost], "D", color="black", markersize=2.4, zorder=4, label="lost", ls="none")
     arrived = acks[acks["received_ns"].notna() & acks["ack"].notna()].sort_values("received_ns", kind="stable")
     if len(arrived):
-        # ACKs are overtaken as well, but the sequence number that the sender knows to be acknowledged never decreases.
+        # ACKs can be overtaken as well, but the highest sequence number that the sender knows to be acknowledged never
+        # decreases.
         level = (np.maximum.accumulate(floats(arrived["ack"])) - zero) / mss
         axes.step((floats(arrived["received_ns"]) - t_ns) / 1e6, level, where="post", color="#444444", linewidth=0.9,
                   linestyle="--", label="acknowledged at the sender", zorder=2)  # fmt: skip
 
 
 def _thinned(keep: np.ndarray) -> np.ndarray:
-    """Keep every n-th of the selected marks, so that at most about `MARKS` remain."""
+    """A mask with every n-th of the marks that the mask `keep` selects, so that about `MARKS` remain."""
     chosen = np.flatnonzero(keep)
     few = np.zeros(len(keep), dtype=bool)
     few[chosen[:: -(-len(chosen) // MARKS) or 1]] = True

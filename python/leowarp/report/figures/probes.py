@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of pings, like figures 3 to 5 of `huston2024`: every reply, one route change, and the round trips outside of
-changes.
+"""Figures of pings, like figures 3 to 5 of `huston2024`: all replies, the replies around one route change, and the
+round trips outside of changes.
 
-`draw_probes` and `draw_minima` draw `Probes` from any source into given axes. The figures use them with one panel per
-run.
+`draw_probes` and `draw_minima` draw `Probes` from any source into an axes; the figures call them once per run.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from leowarp.base.errors import TraceError
 from leowarp.metrics import NEAR_NS, Probes, probes, slots
 from leowarp.metrics.inputs.tables import floats
 from leowarp.report.figures.manyflows import draw_bands, hit_hardest, shown_apart
+from leowarp.report.labels import by_run, footer_of, identity, labels, run_labels, worded
 from leowarp.report.style import (
     AFTER,
     BAD,
@@ -29,40 +29,39 @@ from leowarp.report.style import (
     mark_changes,
     new_figure,
 )
-from leowarp.report.view import RunView, by_run, footer_of, labels, run_labels, worded
+from leowarp.results.run import Run
 
 
 def draw_probes(
     axes: Axes, found: Probes, changes_s: Sequence[float] | np.ndarray = (), *, zero_s: float = 0.0,
     size: float | None = None,
 ) -> None:  # fmt: skip
-    """Draw the round-trip time of each probe at its sending time, lost probes as ticks on the time axis, and changes as
-    pink lines.
+    """Draw the round-trip time of each probe over its sending time. Lost probes are ticks on the time axis, and changes
+    are pink lines.
 
-    changes_s: Instants of the changes on the run's clock.
-    zero_s: Instant that is 0 on the axis.
-    size: Size of a dot in points; by default, dots are larger if there are fewer probes.
+    changes_s: Times of the changes on the run's clock, in s.
+    zero_s: Time on the run's clock, in s, that is 0 on the axis.
+    size: Size of a dot in points; by default it depends on the number of probes.
     """
-    # All dots together cover the same share of the figure whatever their number, as far as they remain visible and
-    # distinguishable.
+    # Many dots are drawn smaller, so that all dots together cover about the same share of the figure.
     size = float(np.clip(60 / np.sqrt(max(len(found.sent_ns), 1)), 1.2, 4)) if size is None else size
     mark_changes(axes, [t_s - zero_s for t_s in changes_s])
     sent_s = found.sent_ns / 1e9 - zero_s
     axes.plot(sent_s, found.delay_ns / 1e6, ".", color=BEFORE, markersize=size, markeredgewidth=0, rasterized=True)
     lost_s = sent_s[found.is_lost]
     if len(lost_s):
-        # The height of the marks is given in axes coordinates, so they are at the bottom whatever the scale.
+        # The ticks have their height in axes coordinates, so they are at the bottom whatever the scale is.
         axes.plot(lost_s, np.full(len(lost_s), 0.012), "|", color=BAD, markersize=6, markeredgewidth=0.8,
                   transform=axes.get_xaxis_transform(), clip_on=False)  # fmt: skip
     axes.set_ylabel("round-trip time, ms")
 
 
 def draw_minima(axes: Axes, found: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = NEAR_NS) -> None:
-    """Draw the smallest round-trip time between every two successive route changes, as steps.
+    """Draw the smallest round-trip time between successive route changes, as steps.
 
     axes: Axes in s and ms.
-    changes_ns: int64 array. Instants in ascending order on the run's clock.
-    guard_ns: Time before and after each change that belongs to neither slot.
+    changes_ns: int64 array. Times of the changes in ascending order, on the run's clock.
+    guard_ns: Probes within this time before and after each change do not count.
     """
     frame = slots(found, changes_ns, end_ns, guard_ns)
     edges_s = np.append(frame["t_ns"].to_numpy(), frame["until_ns"].to_numpy()[-1:]) / 1e9
@@ -71,17 +70,17 @@ def draw_minima(axes: Axes, found: Probes, changes_ns: np.ndarray, end_ns: int, 
         axes.stairs(values, edges_s, baseline=None, color=AFTER, linewidth=1.3, label="smallest of each slot")
 
 
-def ping_over_time(runs: Sequence[RunView], *, start_s: float = 0.0, end_s: float | None = None) -> Figure:
+def ping_over_time(runs: Sequence[Run], *, start_s: float = 0.0, end_s: float | None = None) -> Figure:
     """Round-trip time of every probe, one panel per run and flow (fig. 3).
 
     runs: Runs with ping flows that get replies. If there are more flows than lines can distinguish, those with the most
         losses are shown.
-    start_s, end_s: Part of the run that is shown, in s; by default all of it.
-    Raises TraceError if a run has no such flow.
+    start_s, end_s: Part of the run that is shown, in s; by default the whole run.
+    Raises TraceError if a run has no ping flow with replies.
     """
+    until_s = end_s or _end_s(runs)
 
-    def panel(axes: Axes, run: RunView, number: int) -> None:
-        until_s = end_s or run.metrics.end_ns / 1e9
+    def panel(axes: Axes, run: Run, number: int) -> None:
         shown = _probes(run, number).between(round(start_s * 1e9), round(until_s * 1e9))
         draw_probes(axes, shown, run.change_instants_ns(number) / 1e9)
         axes.set_xlim(start_s, until_s)
@@ -91,24 +90,25 @@ def ping_over_time(runs: Sequence[RunView], *, start_s: float = 0.0, end_s: floa
 
 
 def ping_around_change(
-    runs: Sequence[RunView], *, change_s: float | None = None, before_s: float = 2.0,
+    runs: Sequence[Run], *, change_s: float | None = None, before_s: float = 2.0,
     after_s: float = 2.0,
 ) -> Figure:  # fmt: skip
     """Round-trip time of the probes around one route change (fig. 4).
 
-    change_s: Instant of the change to show. By default it is the change with the largest round-trip time within a
-        second. Several runs are all shown at the same instant, that of a change of the first run.
+    change_s: Time in s of the change to show. By default it is the change with the largest round-trip time within 1 s
+        before or after it. Several runs are shown at the same time, that of a change in the first run.
     """
 
     changed = [run for run in runs if run.ping_flows and len(run.change_instants_ns(_ping(run)))]
-    # Only flows whose path changed are drawn. If there are none, the panel of the first flow says so.
-    runs = changed if changed and any(run.flow is not None for run in runs) else runs
+    # Only flows whose path ever changed are drawn. If there is no such flow, the first flow's panel says that its path
+    # did not change.
+    runs = changed if changed and any(run.chosen_flow is not None for run in runs) else runs
 
     at_s = change_s
     if at_s is None and len(by_run(runs)) > 1 and len(first_ns := runs[0].change_instants_ns(_ping(runs[0]))):
         at_s = _highest(runs[0], _probes(runs[0], _ping(runs[0])), first_ns)
 
-    def panel(axes: Axes, run: RunView, number: int) -> None:
+    def panel(axes: Axes, run: Run, number: int) -> None:
         found, instants_ns = _probes(run, number), run.change_instants_ns(number)
         t_s = _highest(run, found, instants_ns) if at_s is None else at_s
         first_ns, last_ns = round((t_s - before_s) * 1e9), round((t_s + after_s) * 1e9)
@@ -121,26 +121,25 @@ def ping_around_change(
 
 
 def ping_between_changes(
-    runs: Sequence[RunView], *, start_s: float = 0.0, end_s: float | None = None,
+    runs: Sequence[Run], *, start_s: float = 0.0, end_s: float | None = None,
     guard_s: float = NEAR_NS / 1e9,
 ) -> Figure:  # fmt: skip
-    """Round-trip times with the changes left out, and the smallest value of each slot as steps (fig. 5).
+    """Round-trip times outside of changes, and the smallest value of each slot as steps (fig. 5).
 
     runs: Runs with ping flows that get replies.
-    start_s, end_s: Part of the run that is shown, in s; by default all of it.
-    guard_s: Time before and after each change that is left out.
+    start_s, end_s: Part of the run that is shown, in s; by default the whole run.
+    guard_s: Time in s before and after each change in which probes are left out.
     Raises TraceError if a run has no ping flow with replies.
     """
-    guard_ns = round(guard_s * 1e9)
+    guard_ns, until_s = round(guard_s * 1e9), end_s or _end_s(runs)
 
-    def panel(axes: Axes, run: RunView, number: int) -> None:
-        until_s = end_s or run.metrics.end_ns / 1e9
+    def panel(axes: Axes, run: Run, number: int) -> None:
         found, instants_ns = _probes(run, number), run.change_instants_ns(number)
         shown = found.between(round(start_s * 1e9), round(until_s * 1e9)).without(instants_ns, guard_ns)
         draw_probes(axes, shown, instants_ns / 1e9)
-        draw_minima(axes, found, instants_ns, run.metrics.end_ns, guard_ns)
+        draw_minima(axes, found, instants_ns, run.end_ns, guard_ns)
         axes.set_xlim(start_s, until_s)
-        # Differences across a change do not count as variation, because the path has a different delay after it.
+        # Differences across a change do not count as variation, because the path's delay differs between slots.
         steps = np.abs(np.diff(shown.delay_ns[~shown.is_lost]))
         steps = steps[np.diff(np.searchsorted(instants_ns, shown.sent_ns[~shown.is_lost])) == 0]
         mean = f"mean step from reply to reply {steps.mean() / 1e6:.2f} ms" if len(steps) else "no two replies"
@@ -151,28 +150,29 @@ def ping_between_changes(
     return _panels(runs, 1.5, panel, words)
 
 
-def probe_delays(runs: Sequence[RunView]) -> Figure:
-    """One-way delay and round-trip time of each ping or UDP packet at its sending time.
+def probe_delays(runs: Sequence[Run]) -> Figure:
+    """One-way delay and round-trip time of each ping or UDP packet over its sending time.
 
-    Returns: A figure with one panel per run, in ms over s; diamonds on the axis are lost packets. If there are more
-        flows than lines can distinguish, it shows bands of the one-way delay over all flows, in columns of 10 ms.
+    Returns: A figure with one panel per run, in ms over s. Diamonds on the time axis are lost packets. If there are
+        more flows than lines can distinguish, the figure shows quantiles of the one-way delay over all flows as bands,
+        in columns of 10 ms.
     Raises TraceError if a run has no ping or udp flow.
     """
     for run in runs:
         if not run.probe_flows:
             raise TraceError(f"cannot draw this figure of {run.path.name}: the run has no ping or udp flow")
     groups, of_runs = by_run(runs), run_labels(runs)
-    # Each flow has two entries in the legend: one-way delay and round trip.
+    # Each flow has two entries in the legend: one for the one-way delay, one for the round trip.
     lines = sum(len(group) if shown_apart(group) else 1 for group in groups)
     figure = new_figure(PAGE_IN, 0.55 + 1.5 * len(groups) + 0.14 * lines, footer_of(runs))
     panels = figure.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0]
     for axes, group in zip(panels, groups, strict=True):
         run = group[0]
-        mark_changes(axes, sorted({t_ns / 1e9 for t_ns in run.metrics.route_changes["t_ns"]}))
+        mark_changes(axes, sorted({t_ns / 1e9 for t_ns in run.numbers.route_changes["t_ns"]}))
         number = 0
         of_flows = []
         for view in group:
-            flow = view.probe_flows[0] if view.flow is None else view.flow
+            flow = view.probe_flows[0] if view.chosen_flow is None else view.chosen_flow
             echoes = run.tables.echoes[run.tables.echoes["flow"] == flow]
             sent = floats(echoes["sent_ns"])
             for column, name, marker in (("received_ns", "one way", "."), ("reply_ns", "there and back", "x")):
@@ -183,11 +183,12 @@ def probe_delays(runs: Sequence[RunView]) -> Figure:
                     axes.plot(sent / 1e9, delay_ms, marker, color=colour, markersize=2, label=what, rasterized=True)
                     number += 1
                 elif column == "received_ns":
-                    # Probes of two flows never leave at the same ns. In columns of 10 ms, their times are equal, which
-                    # the bands need.
+                    # Probes of two flows are never sent at the same ns. Quantiles over the flows need equal times, so
+                    # times are rounded down to 10 ms.
                     of_flows.append((np.floor(sent / 1e7) / 100, delay_ms))
             lost = sent[np.isnan(floats(echoes["received_ns"]))]
-            # If it has no points, an unclipped artist is placed at the lower left corner of the figure.
+            # The marks are not clipped, and matplotlib would place an empty artist at the lower left corner of the
+            # figure.
             if len(lost):
                 axes.plot(lost / 1e9, np.zeros(len(lost)), "D", color=BAD, markersize=2.5, clip_on=False)
         if not shown_apart(group):
@@ -196,17 +197,17 @@ def probe_delays(runs: Sequence[RunView]) -> Figure:
         axes.set_ylabel("delay, ms")
         axes.set_ylim(bottom=0)
         what = f", one way, {len(group)} flows" if not shown_apart(group) else ""
-        axes.set_title(f"{of_runs[id(run.run)] if len(groups) > 1 or len(group) > 1 else labels(runs)[0]}{what} "
+        axes.set_title(f"{of_runs[identity(run)] if len(groups) > 1 or len(group) > 1 else labels(runs)[0]}{what} "
                        "(diamonds on the axis: lost)", loc="left", pad=3)  # fmt: skip
         if number:
             legend_below(axes, has_label=axes is panels[-1], ncols=2 if shown_apart(group) else 4, markerscale=2)
-        axes.set_xlim(0, run.metrics.end_ns / 1e9)
+    panels[-1].set_xlim(0, _end_s(runs))
     panels[-1].set_xlabel(worded(runs, "time of sending, s (vertical lines: route changes)"))
     return figure
 
 
 def _panels(
-    runs: Sequence[RunView], height_in: float, draw: Callable[[Axes, RunView, int], None],
+    runs: Sequence[Run], height_in: float, draw: Callable[[Axes, Run, int], None],
     words: str, width_in: float = PAGE_IN,
 ) -> Figure:  # fmt: skip
     for run in runs:
@@ -220,26 +221,31 @@ def _panels(
     panels = figure.subplots(len(runs), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     for axes, run in zip(panels, runs, strict=True):
         draw(axes, run, _ping(run))
-    # This margin leaves space below the smallest value, so that the marks of lost packets do not touch the dots.
+    # A margin below the smallest value separates the dots from the marks of lost packets.
     low, high = panels[0].get_ylim()
     panels[0].set_ylim(max(0.0, low - 0.06 * (high - low)), high)
     panels[-1].set_xlabel(worded(runs, words))
     return figure
 
 
-def _probes(run: RunView, flow: int) -> Probes:
-    return probes(run.tables, flow, run.metrics.end_ns)
+def _end_s(runs: Sequence[Run]) -> float:
+    """End of the longest run: panels share the time axis."""
+    return max(run.end_ns for run in runs) / 1e9
 
 
-def _ping(run: RunView) -> int:
-    return run.ping_flows[0] if run.flow is None else run.flow
+def _probes(run: Run, flow: int) -> Probes:
+    return probes(run.tables, flow, run.end_ns)
 
 
-def _lost(run: RunView, flow: int) -> float:
+def _ping(run: Run) -> int:
+    return run.ping_flows[0] if run.chosen_flow is None else run.chosen_flow
+
+
+def _lost(run: Run, flow: int) -> float:
     return float(_probes(run, flow).is_lost.sum())
 
 
-def _highest(run: RunView, found: Probes, instants_ns: np.ndarray) -> float:
+def _highest(run: Run, found: Probes, instants_ns: np.ndarray) -> float:
     if len(instants_ns) == 0:
         several = len(run.ping_flows) > 1
         whose = f"the path of none of its {len(run.ping_flows)} ping flows changed" if several else None
@@ -249,13 +255,13 @@ def _highest(run: RunView, found: Probes, instants_ns: np.ndarray) -> float:
     heights = []
     for t_ns in instants_ns:
         delay = found.between(int(t_ns) - NEAR_NS, int(t_ns) + NEAR_NS).delay_ns
-        # If all probes are lost, the change has no height: nanmax would then give a warning, and warnings are errors in
-        # our tests.
+        # If all probes near a change are lost, the change gets 0; nanmax would give a warning, which leowarp's tests
+        # treat as an error.
         heights.append(np.nanmax(delay) if np.isfinite(delay).any() else 0.0)
     return float(instants_ns[int(np.argmax(heights))] / 1e9)
 
 
-def _title(run: RunView, runs: Sequence[RunView]) -> str:
+def _title(run: Run, runs: Sequence[Run]) -> str:
     return f"{labels(runs)[list(runs).index(run)]}: " if len(runs) > 1 else ""
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queues of the path during the run, and around a route change the queues of the links that are involved."""
+"""Figures of the queues of a path over the run, and of the queues around a route change: on links that the change
+removes, keeps or adds."""
 
 from __future__ import annotations
 
@@ -13,26 +14,27 @@ from matplotlib.ticker import MaxNLocator
 from leowarp.metrics import queue_series, step_at
 from leowarp.metrics.inputs.changes import pair_routes
 from leowarp.report.figures.around_changes import columns_of, hardest_hit
+from leowarp.report.labels import by_run, footer_of, identity, labels, run_labels, worded
 from leowarp.report.style import CHANGE_COLOUR, PAGE_IN, legend_below, line_style, mark_changes, new_figure
-from leowarp.report.view import RunView, by_run, footer_of, labels, run_labels, worded
+from leowarp.results.run import Run
 
 MOST_QUEUES = 6
-"""Largest number of panels with queues of one run, because each pair of stations needs a large panel."""
+"""Maximum number of panels in the figure of one run's queues, because the panel of a pair of stations is large."""
 
 
-def queue_map(run: RunView, known: dict[int, np.ndarray] | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Largest sampled queue in each time bin, for the n-th link of the path in force.
+def queue_map(run: Run, known: dict[int, np.ndarray] | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Largest sampled queue of the n-th link of the current path, in each time bin.
 
-    known: Queues of directions in these bins, if already computed. Newly computed ones are added.
-    Returns edges_ns: int64 array of shape (bins + 1,). There are at most 600 bins over the run, and never more bins
-        than samples.
-    Returns waiting: float64 array of shape (hops of the longest path, bins). Values are in packets. Values are nan
-        where the path in force has fewer links, or where the link has no samples.
+    known: Queues in these bins that are already computed, by direction. The function adds the ones that it computes.
+    Returns edges_ns: int64 array of shape (bins + 1,). The run has at most 600 bins, and at most as many bins as
+        samples.
+    Returns waiting: float64 array of shape (hops of the longest path, bins). Values are in packets. A value is nan if
+        the path has fewer links at that time, or if the link has no samples.
     """
-    flow = run.plan.flows[run.main_flow]
+    flow = run.observed_plan.flows[run.main_flow]
     routes = pair_routes(run.tables, (flow.source, flow.destination))
-    end_ns = run.metrics.end_ns
-    # A bin without a sample would show the value of the previous bin, as if it had been sampled.
+    end_ns = run.end_ns
+    # With more bins than samples, a bin without a sample would repeat the value of the bin before it.
     samples = end_ns // (run.plan.observe.queues_ns or end_ns)
     edges_ns = np.linspace(0, end_ns, min(600, max(samples, 1)) + 1).astype("int64")
     longest = max((len(run.tables.links_of(path)) for path in routes["path"]), default=0)
@@ -51,17 +53,18 @@ def queue_map(run: RunView, known: dict[int, np.ndarray] | None = None) -> tuple
     return edges_ns, waiting
 
 
-def queues(runs: Sequence[RunView]) -> Figure:
+def queues(runs: Sequence[Run]) -> Figure:
     """Number of packets that wait at each link of the path, over time.
 
-    runs: Flows of the same pair of stations share a panel, because they share the path.
-    Returns: A figure with one panel per run and pair: links of the path over s. For a single run, the `MOST_QUEUES`
-        pairs with the longest queues are shown. The colour scale is the same in all panels.
+    runs: Runs, or views of flows. Flows between the same two stations share a panel, because they share the path.
+    Returns: A figure with one panel per run and pair of stations, which shows the links of the path over s. For a
+        single run, the figure shows the `MOST_QUEUES` pairs with the longest queues. The colour scale is the same in
+        all panels.
     """
     names, left_out = labels(runs), ""
     if any(len(group) > 1 for group in by_run(runs)):
         runs, names = _one_a_pair(runs)
-    if len(runs) > MOST_QUEUES and any(run.flow is not None for run in runs):
+    if len(runs) > MOST_QUEUES and any(run.chosen_flow is not None for run in runs):
         left_out = f"The {MOST_QUEUES} of {len(runs)} pairs with the longest queues"
         found = _longest(runs)
         runs, names, maps = [runs[at] for at in found], [names[at] for at in found], list(found.values())
@@ -79,15 +82,15 @@ def queues(runs: Sequence[RunView]) -> Figure:
             edges_ns / 1e9, places, waiting, cmap="YlGnBu", vmin=0, vmax=max(highest, 1), rasterized=True
         )
         if len(run.changes):
-            # Without clipping and without points, an artist has no position, and the layout fails. An empty line is
-            # therefore not drawn.
+            # An empty line is not drawn: it is not clipped, so matplotlib finds no position for it and the layout
+            # fails.
             axes.plot(run.changes["t_ns"] / 1e9, np.full(len(run.changes), places[-1]), "v", color=CHANGE_COLOUR,
                       markersize=3, clip_on=False)  # fmt: skip
         axes.set_title(label, loc="left", pad=5)
         axes.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.grid(visible=False)
         axes.set_ylim(places[0], places[-1])
-        # Missing values are grey, so that a link that the path does not have does not look like an empty queue.
+        # Missing values are grey, so that a link that is not on the path does not look like an empty queue.
         axes.set_facecolor("#dddddd")
         axes.set_ylabel("link of the path")
     words = worded(runs, "time, s (triangles: route changes; link 1 leaves the source; grey: no such link)")
@@ -97,10 +100,11 @@ def queues(runs: Sequence[RunView]) -> Figure:
     return figure
 
 
-def _longest(runs: Sequence[RunView]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """Indexes of the `MOST_QUEUES` views with the longest queues, each with its map. Among equals, earlier views come
-    first."""
-    # Many pairs use the same links. A pair is examined only if some queue on its links may be long enough.
+def _longest(runs: Sequence[Run]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+    """Indexes of the `MOST_QUEUES` views with the longest queues, each with the view's map (`queue_map`). Among views
+    with equal queues, earlier ones are selected."""
+    # Many pairs of stations share links, so the queue of each link is computed only once. A pair is skipped if an upper
+    # bound shows that its queues are too short to be selected.
     known: dict[int, dict[int, np.ndarray]] = {}
     bounds = [_at_most(run) for run in runs]
     maps: dict[int, tuple[np.ndarray, np.ndarray]] = {}
@@ -108,16 +112,16 @@ def _longest(runs: Sequence[RunView]) -> dict[int, tuple[np.ndarray, np.ndarray]
     for place in sorted(range(len(runs)), key=lambda place: -bounds[place]):
         if len(longest) >= MOST_QUEUES and bounds[place] < sorted(longest.values())[-MOST_QUEUES]:
             break
-        maps[place] = queue_map(runs[place], known.setdefault(id(runs[place].run), {}))
+        maps[place] = queue_map(runs[place], known.setdefault(identity(runs[place]), {}))
         waiting = maps[place][1]
         longest[place] = float(np.nanmax(waiting)) if np.isfinite(waiting).any() else 0.0
     kept = sorted(longest, key=lambda place: (-longest[place], place))[:MOST_QUEUES]
     return {place: maps[place] for place in sorted(kept)}
 
 
-def _at_most(run: RunView) -> float:
-    """Upper bound of the number of packets that waited at a link of a view's paths."""
-    flow, tables = run.plan.flows[run.main_flow], run.tables
+def _at_most(run: Run) -> float:
+    """Upper bound of the number of packets that waited at any link of the view's paths."""
+    flow, tables = run.observed_plan.flows[run.main_flow], run.tables
     links = {
         link for path in pair_routes(tables, (flow.source, flow.destination))["path"] for link in tables.links_of(path)
     }
@@ -125,32 +129,32 @@ def _at_most(run: RunView) -> float:
     return max((tables.longest_queues_pkts.get(direction, 0.0) for direction in directions), default=0.0)
 
 
-def _one_a_pair(runs: Sequence[RunView]) -> tuple[list[RunView], list[str]]:
-    """The first flow of each pair of stations in each run, and the name of its path."""
+def _one_a_pair(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
+    """For each run and pair of stations: the view of the pair's first flow, and the name of the pair's path."""
     of_runs = run_labels(runs)
-    found: dict[tuple[int, str, str], tuple[RunView, str]] = {}
+    found: dict[tuple[int, str, str], tuple[Run, str]] = {}
     for run in runs:
-        flow = run.plan.flows[run.main_flow]
-        lead = f"{of_runs[id(run.run)]}, " if len(of_runs) > 1 else ""
+        flow = run.observed_plan.flows[run.main_flow]
+        lead = f"{of_runs[identity(run)]}, " if len(of_runs) > 1 else ""
         found.setdefault(
-            (id(run.run), flow.source, flow.destination), (run, f"{lead}{flow.source} to {flow.destination}")
+            (identity(run), flow.source, flow.destination), (run, f"{lead}{flow.source} to {flow.destination}")
         )
     return [run for run, _ in found.values()], [name for _, name in found.values()]
 
 
 def queues_at_change(
-    runs: Sequence[RunView], *, before_s: float = 1.0, after_s: float = 3.0, count: int = 3,
+    runs: Sequence[Run], *, before_s: float = 1.0, after_s: float = 3.0, count: int = 3,
     change_s: float | None = None,
 ) -> Figure:  # fmt: skip
-    """Queues around a route change: of the links that the path leaves (dashed), keeps and adds.
+    """Queues around a route change, at the links that the path leaves (dashed), keeps and adds.
 
-    before_s, after_s: Time in s that is shown before and after a change.
-    count: Number of changes of a single run; each of several runs has one.
-    change_s: Instant in s that is shown for all runs. By default, several runs are shown at the instant that
+    before_s, after_s: Time in s that is shown before and after each change.
+    count: Number of changes that are shown of a single run; each of several runs has one.
+    change_s: Time in s that is shown for all runs. By default, several runs are shown at the time that
         `instants.common_instant` chooses.
-    Returns: A figure with one panel per change, packets over s, for the flow that the change affected most. Links on
-        which fewer than two packets ever waited are left out.
-    Raises TraceError if the route never changed.
+    Returns: A figure with one panel per change, in packets over s. Each panel shows the flow that the change affected
+        most. Links with never more than one waiting packet are left out.
+    Raises TraceError if no path ever changed.
     """
     columns = columns_of(runs, count, change_s)
     figure = new_figure(PAGE_IN, 2.6, footer_of(runs))
@@ -158,7 +162,7 @@ def queues_at_change(
     for axes, (t_ns, flows, title, of_several) in zip(panels, columns, strict=True):
         run = hardest_hit([run for run, _, _ in flows], t_ns / 1e9)
         if of_several:
-            flow = run.plan.flows[run.main_flow]
+            flow = run.observed_plan.flows[run.main_flow]
             title = f"change at {t_ns / 1e9:g} s\n{flow.source} to {flow.destination}"
         before, after = (run.tables.links_of(path) for path in _paths_around(run, t_ns))
         number = 0
@@ -166,11 +170,11 @@ def queues_at_change(
             direction = run.tables.direction_of(*link)
             if direction is None:
                 continue
-            series = queue_series(run.tables, direction, run.metrics.end_ns)
+            series = queue_series(run.tables, direction, run.end_ns)
             t_s = np.arange(-before_s, after_s, 0.05)
             value = step_at(series["t_ns"], series["queue_pkts"], t_ns + (t_s * 1e9).astype("int64"), 0.0)
-            # On any link, a single packet may wait for the previous one. A single waiting packet is not a queue that a
-            # change can leave behind.
+            # A single packet may wait on any link, because another packet is being sent. Links on which never more than
+            # one packet waited are therefore left out.
             if value.max() < 2:
                 continue
             kept = link in before and link in after
@@ -191,21 +195,22 @@ def queues_at_change(
     return figure
 
 
-def _paths_around(run: RunView, t_ns: int) -> list[tuple[str, ...] | None]:
-    """The paths of a view's flow just before an instant and from it on. The two are equal if the path did not change
-    then."""
-    flow = run.plan.flows[run.main_flow]
+def _paths_around(run: Run, t_ns: int) -> list[tuple[str, ...] | None]:
+    """The path of a view's flow just before `t_ns`, and its path from `t_ns` on. Both are equal if the path did not
+    change at `t_ns`."""
+    flow = run.observed_plan.flows[run.main_flow]
     routes = pair_routes(run.tables, (flow.source, flow.destination))
-    # A row of the routes is valid from its instant on, so one ns earlier the old path is in force.
+    # A row of the routes is valid from its time on, so the old path is valid 1 ns before `t_ns`.
     places = [np.searchsorted(routes["t_ns"], at_ns, side="right") - 1 for at_ns in (t_ns - 1, t_ns)]
     return [routes["path"].iloc[max(place, 0)] if len(routes) else None for place in places]
 
 
 def _largest_in_bins(series: pd.DataFrame, edges_ns: np.ndarray) -> np.ndarray:
-    """Largest value of a step function in each bin: that at the start of the bin, or any sample in it."""
+    """Largest value of a step function in each bin, including its value at the start of the bin."""
     start = step_at(series["t_ns"], series["queue_pkts"], edges_ns[:-1], 0.0)
     place = np.searchsorted(edges_ns, series["t_ns"].to_numpy(), side="right") - 1
     inside = (place >= 0) & (place < len(start))
-    # `maximum.at` is needed because several samples are in one bin. An assignment would keep only the last one.
+    # `maximum.at` is used because a bin may contain several samples. An assignment would store the last of them, not
+    # the largest.
     np.maximum.at(start, place[inside], series["queue_pkts"].to_numpy(dtype="float64")[inside])
     return start

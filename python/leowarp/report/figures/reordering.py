@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of a run's reordering: densities over the whole run, and metrics over time."""
+"""Figures of a run's reordering: densities over the run's whole duration, and metrics over time."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from leowarp.base.errors import TraceError
 from leowarp.metrics import histogram
 from leowarp.metrics.inputs.tables import floats
 from leowarp.report.curves.densities import Shares, draw_buffer_density, draw_density, draw_n_reordering
+from leowarp.report.labels import MOST_LINES, by_run, footer_of, identity, labels, styles, worded
 from leowarp.report.style import PAGE_IN, legend_below, mark_changes, new_figure
-from leowarp.report.view import MOST_LINES, RunView, by_run, footer_of, labels, styles, worded
+from leowarp.results.run import Run
 
 OVER_TIME = (
     ("reordered_ratio", "Reordered packets, share of the received", "share"),
@@ -28,12 +29,13 @@ OVER_TIME = (
 """Columns of the reordering table that get a panel each, with title and axis label."""
 
 
-def reordering_densities(runs: Sequence[RunView]) -> Figure:
-    """RD, RBD, n-reordering and extents of each flow over the whole run. If there are many flows, those with the most
-    late packets are shown.
+def reordering_densities(runs: Sequence[Run]) -> Figure:
+    """RD, RBD, n-reordering and extents of each flow over the run's whole duration. If there are more flows than lines
+    can distinguish, those with the most late packets are shown.
 
     Returns: A figure with four panels about first transmissions: reorder density and buffer-occupancy density (RFC
-        5236, 3.6 and 3.11), n-reordering and extent (RFC 4737, 5 and 4.2). A text above them says what RD leaves out.
+        5236, 3.6 and 3.11), n-reordering and extent (RFC 4737, 5 and 4.2). A text above the panels says how many
+        packets RD does not contain.
     Raises TraceError if reordering was not measured, or if no packet was reordered.
     """
     runs, rows, chosen = _chosen(runs)
@@ -51,7 +53,7 @@ def reordering_densities(runs: Sequence[RunView]) -> Figure:
         draw(axes, [each for each in shares if np.size(each.index)] or shares)
         axes.set_title(title, loc="left", pad=3)
     for run, label, style in drawn:
-        _draw_extents(panels[3], histogram(run.metrics.densities, _flow(run), "extent"), label, style)
+        _draw_extents(panels[3], histogram(run.numbers.densities, _flow(run), "extent"), label, style)
     panels[2].set_xlim(0.5, max(10, panels[2].get_xlim()[1] - 0.5) + 0.5)
     panels[3].set_title("Reordering extent", loc="left", pad=3)
     if len(runs) > 1:
@@ -60,10 +62,10 @@ def reordering_densities(runs: Sequence[RunView]) -> Figure:
     return figure
 
 
-def reordering_over_time(runs: Sequence[RunView]) -> Figure:
+def reordering_over_time(runs: Sequence[Run]) -> Figure:
     """Share of reordered packets, mean displacement and entropy, in windows of sending time and around route changes.
 
-    Returns: A figure with one panel for each of `OVER_TIME`, over s. Thin lines are windows, and thick lines the
+    Returns: A figure with one panel for each of `OVER_TIME`, over s. Thin lines show windows; thick lines show the
         packets around a change.
     Raises TraceError if reordering was measured neither in windows nor around changes.
     """
@@ -74,7 +76,7 @@ def reordering_over_time(runs: Sequence[RunView]) -> Figure:
     panels = figure.subplots(len(OVER_TIME), 1, sharex=True)
     found = any_around = False
     for run, label, style in zip(runs, labels(runs), styles(runs), strict=True):
-        mine = run.metrics.reordering[run.metrics.reordering["flow"] == _flow(run)]
+        mine = run.numbers.reordering[run.numbers.reordering["flow"] == _flow(run)]
         windows, around = mine[mine["scope"] == "window"], mine[mine["scope"] == "change"]
         found |= len(windows) + len(around) > 0
         any_around |= len(around) > 0
@@ -82,7 +84,7 @@ def reordering_over_time(runs: Sequence[RunView]) -> Figure:
             if len(windows):
                 axes.plot(*_levels(windows, column), label=f"{label}, windows", **style)
             wide = {"linewidth": 2.6, "color": style["color"], "solid_capstyle": "butt", "alpha": 0.55}
-            # If it has no points, an unclipped line is placed at the lower left corner of the figure.
+            # The line is not clipped, and matplotlib would place an empty line at the lower left corner of the figure.
             if len(around):
                 axes.plot(*_levels(around, column), zorder=2.5, clip_on=False, **wide)
     if not found:
@@ -90,14 +92,14 @@ def reordering_over_time(runs: Sequence[RunView]) -> Figure:
             f"cannot draw the reordering of {_names(runs)} over time: it was measured over the whole run alone",
             hint='ask for windows: --set observe.reordering_window="10 s"',
         )
-    instants = sorted({t_ns / 1e9 for run in runs for t_ns in run.metrics.route_changes["t_ns"]})
+    instants = sorted({t_ns / 1e9 for run in runs for t_ns in run.numbers.route_changes["t_ns"]})
     for axes, (_, title, unit) in zip(panels, OVER_TIME, strict=True):
         mark_changes(axes, instants)
         axes.set_title(title, loc="left", pad=3)
         axes.set_ylabel(unit)
         axes.set_ylim(0, 1.08 * axes.dataLim.ymax if axes.dataLim.ymax > 0 else 1)
         axes.yaxis.set_major_locator(MaxNLocator(4))
-    panels[-1].set_xlim(0, max(run.metrics.end_ns for run in runs) / 1e9)
+    panels[-1].set_xlim(0, max(run.end_ns for run in runs) / 1e9)
     words = "time of sending, s" + (" (vertical lines: route changes)" if instants else "")
     panels[-1].set_xlabel(worded(runs, words))
     handles = panels[0].get_legend_handles_labels()[0]
@@ -106,7 +108,7 @@ def reordering_over_time(runs: Sequence[RunView]) -> Figure:
         words = worded(runs, "around a route change")
         handles.append(Line2D([], [], linewidth=2.6, alpha=0.55, color=colour, label=words))
     if len(runs) > 1:
-        # Names of flows are too long for the space beside a title.
+        # The legend is below the panel, because names of flows are long and do not fit beside a title.
         legend_below(panels[-1], handles, [str(handle.get_label()) for handle in handles], ncols=2)
     else:
         panels[0].legend(handles=handles, loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderaxespad=0)
@@ -114,36 +116,35 @@ def reordering_over_time(runs: Sequence[RunView]) -> Figure:
     return figure
 
 
-def _flow(run: RunView) -> int:
-    return run.flow if run.flow is not None else (run.tcp_flows or [0])[0]
+def _flow(run: Run) -> int:
+    return run.chosen_flow if run.chosen_flow is not None else (run.tcp_flows or [0])[0]
 
 
-def _chosen(runs: Sequence[RunView]) -> tuple[list[RunView], list[pd.Series], str]:
-    """Views to draw, the row of each, and a line of text about the views that are left out. Flows of one run without a
-    late packet are left out. If there are still more flows than lines can distinguish, those with fewer late packets
-    are left out too.
+def _chosen(runs: Sequence[Run]) -> tuple[list[Run], list[pd.Series], str]:
+    """The views to draw, the row of each view in the reordering table, and a line of text about views that are left
+    out. If a run has several flows, those without a late packet are left out. If more flows remain than lines can
+    distinguish, those with the fewest late packets are left out as well.
     """
     rows = _whole_runs(runs)
     some = [place for place, row in enumerate(rows) if row["reordered_pkts"] > 0]
     if not some or len(runs) == len(by_run(runs)):
         return list(runs), rows, ""
-    # Views are selected by their late packets, but drawn in the order of their numbers.
+    # Views are selected by their number of late packets, but drawn in their original order.
     most = sorted(sorted(some, key=lambda place: -rows[place]["reordered_pkts"])[:MOST_LINES])
     what = f"{len(most)} of {len(runs)} flows: those with the most reordered packets ({len(some)} had any)"
     return [runs[place] for place in most], [rows[place] for place in most], what if len(most) < len(runs) else ""
 
 
-def _whole_runs(runs: Sequence[RunView]) -> list[pd.Series]:
-    """The row for the whole run, for each view's flow."""
+def _whole_runs(runs: Sequence[Run]) -> list[pd.Series]:
     places: dict[int, dict[int, int]] = {}
     rows = []
     for run in runs:
-        frame = run.metrics.reordering
-        # The table is searched only once for all flows of a run.
-        if id(run.run) not in places:
+        frame = run.numbers.reordering
+        # The run's table is searched once for all its flows.
+        if identity(run) not in places:
             at = np.flatnonzero((frame["scope"] == "run").to_numpy(dtype=bool))[::-1]
-            places[id(run.run)] = dict(zip(frame["flow"].to_numpy()[at].tolist(), at.tolist(), strict=True))
-        place = places[id(run.run)].get(_flow(run))
+            places[identity(run)] = dict(zip(frame["flow"].to_numpy()[at].tolist(), at.tolist(), strict=True))
+        place = places[identity(run)].get(_flow(run))
         if place is None:
             raise TraceError(
                 f"cannot draw the reordering of {run.path.name}: it was not measured",
@@ -153,13 +154,12 @@ def _whole_runs(runs: Sequence[RunView]) -> list[pd.Series]:
     return rows
 
 
-def _shares(run: RunView, kind: str, label: str, style: dict[str, Any]) -> Shares:
-    bars = histogram(run.metrics.densities, _flow(run), kind)
+def _shares(run: Run, kind: str, label: str, style: dict[str, Any]) -> Shares:
+    bars = histogram(run.numbers.densities, _flow(run), kind)
     return Shares(bars["index"].to_numpy(), floats(bars["share_ratio"]), label, style)
 
 
 def _draw_extents(axes: Axes, bars: pd.DataFrame, label: str, style: dict[str, Any]) -> None:
-    """Draw the share of the reordered packets that have at least a given extent."""
     index, share = bars["index"].to_numpy(), floats(bars["share_ratio"])
     if len(index):
         at_least = np.cumsum(share[::-1])[::-1]
@@ -171,18 +171,19 @@ def _draw_extents(axes: Axes, bars: pd.DataFrame, label: str, style: dict[str, A
 
 
 def _levels(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
-    """A horizontal line for each row, from its start to its end. Rows that follow each other directly are joined."""
+    """Points of a line that has a horizontal piece for each row, from the row's start to its end. If a row ends when
+    the next begins, their pieces are connected."""
     start, end = floats(rows["t_ns"]) / 1e9, floats(rows["end_ns"]) / 1e9
     value = floats(rows[column])
-    # nan interrupts the line: nothing was measured between two windows that do not meet.
+    # nan interrupts the line between two rows that do not meet, because nothing was measured in between.
     follows = np.append(start[1:] == end[:-1], False) if len(rows) else np.zeros(0, dtype=bool)
     t_s = np.stack([start, end, end], axis=1).ravel()
     return t_s, np.stack([value, value, np.where(follows, value, np.nan)], axis=1).ravel()
 
 
-def _say_what_is_beyond(figure: Figure, runs: Sequence[RunView], rows: Sequence[pd.Series], chosen: str) -> None:
-    """Write a text above the figure. The text says which flows are shown, and how many packets RD leaves out because
-    their displacement exceeds the threshold."""
+def _say_what_is_beyond(figure: Figure, runs: Sequence[Run], rows: Sequence[pd.Series], chosen: str) -> None:
+    """Write a text above the figure: which flows it shows, and how many packets RD does not contain because their
+    displacement exceeds the threshold."""
     lines = [
         f"{label + ': ' if len(runs) > 1 else ''}{int(row['density_beyond_pkts']):,} packets are displaced by more "
         f"than {run.plan.observe.reordering_threshold_pkts} packets: RD takes them for lost, and those that overtook "
@@ -195,12 +196,11 @@ def _say_what_is_beyond(figure: Figure, runs: Sequence[RunView], rows: Sequence[
         figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=6.5, color="#a33c00")
 
 
-def _footer(runs: Sequence[RunView]) -> str:
-    # RD and RBD are defined only together with their threshold (RFC 5236, 3.4 and 3.9), so the threshold is below each
-    # figure.
+def _footer(runs: Sequence[Run]) -> str:
+    # RD and RBD are only defined for a given threshold (RFC 5236, 3.4 and 3.9), so every figure states the threshold.
     thresholds = dict.fromkeys(f"{run.plan.observe.reordering_threshold_pkts} packets" for run in runs)
     return f"reordering: first transmissions; threshold of RD and RBD: {' | '.join(thresholds)} · {footer_of(runs)}"
 
 
-def _names(runs: Sequence[RunView]) -> str:
+def _names(runs: Sequence[Run]) -> str:
     return ", ".join(dict.fromkeys(run.path.name for run in runs))

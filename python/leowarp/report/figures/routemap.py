@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The route map (fig. 3): a globe seen from above the middle of the path, with the path before and after a change."""
+"""The route map (fig. 3): a globe, seen from above the middle of the path, with the path before and after a route
+change."""
 
 from __future__ import annotations
 
@@ -14,15 +15,16 @@ from leowarp.base.errors import TraceError
 from leowarp.metrics import ARROW
 from leowarp.report.figures.around_changes import chosen_changes, hardest_hit
 from leowarp.report.figures.land import LAND_DEG, WATER_DEG
+from leowarp.report.labels import footer_of
 from leowarp.report.style import AFTER, BEFORE, COLUMN_IN, new_figure
-from leowarp.report.view import RunView, footer_of
+from leowarp.results.run import Run
 
 
-def route_map(runs: Sequence[RunView], *, change_s: float | None = None) -> Figure:
-    """Route before and after a change on the globe, with all satellites on the visible side.
+def route_map(runs: Sequence[Run], *, change_s: float | None = None) -> Figure:
+    """Path before and after a route change on the globe, with all satellites on the visible side.
 
-    change_s: Instant of the change to show; by default that with the most late packets.
-    Raises TraceError if the run has no constellation, or if its route never changed.
+    change_s: Time in s of the change to show; by default the change with the most late packets.
+    Raises TraceError if the run has no constellation, or if its path never changed.
     """
     from leowarp.ephemeris import ephemeris_of
 
@@ -67,7 +69,8 @@ def route_map(runs: Sequence[RunView], *, change_s: float | None = None) -> Figu
         axes.annotate(name, (x[0], y[0]), xytext=(0, -9), textcoords="offset points", fontsize=7, zorder=7,
                       ha="left" if side < 0 else "right", bbox={"facecolor": "white", "alpha": 0.75, "pad": 0.6,
                                                                  "linewidth": 0})  # fmt: skip
-    # Near the edge of the globe, a path at an altitude of 1200 km extends beyond it by a fifth of the radius.
+    # A path at an altitude of 1200 km that is near the edge of the globe extends beyond this edge by a fifth of the
+    # radius.
     reach = max(1.02, float(np.abs(np.concatenate([view.xy(path) for path in paths if len(path)])).max()) * 1.03)
     axes.set_xlim(-reach, reach)
     axes.set_ylim(-reach, reach)
@@ -80,7 +83,7 @@ def route_map(runs: Sequence[RunView], *, change_s: float | None = None) -> Figu
 
 
 class _View:
-    """Orthographic projection onto a plane, seen from above the centre of the given points. Lengths are in Earth
+    """Orthographic projection onto a plane, seen from above the centre of the points passed to it. Lengths are in Earth
     radii."""
 
     def __init__(self, points_m: np.ndarray, radius_m: float) -> None:
@@ -88,7 +91,7 @@ class _View:
         middle = (points_m / np.linalg.norm(points_m, axis=1, keepdims=True)).sum(axis=0)
         self.towards = middle / np.linalg.norm(middle)
         east = np.cross([0.0, 0.0, 1.0], self.towards)
-        # Above a pole, every direction is south, so any direction may serve as east.
+        # At a pole, east is not defined, so a fixed horizontal direction is used.
         self.east = np.array([1.0, 0.0, 0.0]) if np.linalg.norm(east) < 1e-9 else east / np.linalg.norm(east)
         self.north = np.cross(self.towards, self.east)
 
@@ -96,20 +99,22 @@ class _View:
         return np.stack([points_m @ self.east, points_m @ self.north], axis=-1) / self.radius_m
 
     def project(self, points_m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Coordinates x and y of each point, and whether the Earth leaves it visible."""
+        """Coordinates x and y of each point in the plane, and whether the point is visible (True) or hidden by the
+        Earth."""
         flat = self.xy(points_m)
         depth = points_m @ self.towards
-        # Behind the plane through the Earth's edge, a satellite is still visible if it appears beyond this edge.
+        # A point on the far side of the Earth's centre is visible if it appears outside of the globe's edge.
         return flat[:, 0], flat[:, 1], (depth > 0) | (np.hypot(flat[:, 0], flat[:, 1]) > 1.0)
 
     def outline(self, degrees: np.ndarray) -> np.ndarray | None:
-        """Projection of a polygon of longitudes and latitudes; None if all of it is on the far side.
+        """Projection of a polygon with corners in longitude and latitude, in degrees; None if all of it is on the far
+        side.
 
-        Points on the far side are moved onto the edge. This projection is exact enough to fill a coarse outline.
+        Points on the far side are moved to the globe's edge, which is accurate enough for filling a coarse outline.
         """
         closed = np.concatenate([degrees, degrees[:1]])
-        # A line that is straight in longitude and latitude is curved on this plane. With a point every 2 degrees, it is
-        # curved correctly and cut at the Earth's edge.
+        # A straight line in longitude and latitude is curved in this projection. Intermediate points every 2 degrees
+        # make the line follow this curve, and let it end at the globe's edge.
         steps = np.maximum(np.ceil(np.abs(np.diff(closed, axis=0)).max(axis=1) / 2), 1).astype(int)
         dense = np.concatenate([
             closed[i] + np.linspace(0, 1, n, endpoint=False)[:, None] * (closed[i + 1] - closed[i])

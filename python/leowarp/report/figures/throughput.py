@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Goodput beside the capacity of the link, like figures 6 to 9 of `huston2024`, and the shares of flows on one path."""
+"""Figures of goodput beside the capacity of the link, like figures 6 to 9 of `huston2024`, and of the shares of flows
+on one path."""
 
 from __future__ import annotations
 
@@ -14,38 +15,40 @@ from leowarp.base.errors import TraceError
 from leowarp.metrics import goodput, overhead_bytes, path_capacity, payload_ratio, share_series
 from leowarp.metrics.sharing.shares import least_index
 from leowarp.report.figures.manyflows import draw_bands, hit_hardest
+from leowarp.report.labels import MOST_LINES, by_run, footer_of, identity, labels, run_labels, styles, worded
 from leowarp.report.style import PAGE_IN, highest_of, line_style, mark_changes, new_figure
-from leowarp.report.view import MOST_LINES, RunView, by_run, footer_of, labels, run_labels, styles, worded
+from leowarp.results.run import Run
 
 BIN_S = 0.5
 """Length of the bins of goodput and capacity in s: long compared with a round trip, and short compared with a slot of
 15 s."""
 
 
-def draw_goodput(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, **style: Any) -> None:
-    """Draw the goodput of a flow, in order at the receiver, as a line.
+def draw_goodput(axes: Axes, run: Run, flow: int, *, bin_s: float = BIN_S, **style: Any) -> None:
+    """Draw the goodput of a flow, counted in order at the receiver, as a line.
 
     axes: Axes to draw into, in s and Mbit/s.
-    bin_s: Length of a bin in s; its value is drawn at its middle.
+    bin_s: Length of a bin in s. The goodput of a bin is drawn at its middle.
     **style: Style of the line: color, label, linestyle.
     """
     frame = goodput(run.tables, flow, "in_order", round(bin_s * 1e9))
     axes.plot(frame["t_ns"] / 1e9 + bin_s / 2, frame["goodput_bps"] / 1e6, **style)
 
 
-def draw_capacity(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, **style: Any) -> float | None:
-    """Draw the payload rate that the slowest link of a flow's path allows, as an area.
+def draw_capacity(axes: Axes, run: Run, flow: int, *, bin_s: float = BIN_S, **style: Any) -> float | None:
+    """Draw, as an area, the payload rate that the slowest link of a flow's path allows.
 
-    bin_s: Length of a bin in s; its value is the mean capacity in the bin.
+    bin_s: Length of a bin in s. The mean capacity of each bin is drawn.
     **style: Style of the area: color, label, zorder.
-    Returns: Mean over the run in Mbit/s. If no link has a rate limit, None, and nothing is drawn.
+    Returns: Mean capacity over the run in Mbit/s. If no link has a rate limit, the result is None, and nothing is
+        drawn.
     """
-    ends = run.plan.flows[flow]
+    ends = run.observed_plan.flows[flow]
     pair = (ends.source, ends.destination)
     bin_ns = round(bin_s * 1e9)
-    # Only whole bins are used. An incomplete bin at the end of the run would have another weight in the mean.
-    edges_ns = np.arange(0, run.metrics.end_ns + 1, bin_ns, dtype="int64")
-    share = payload_ratio(run.tables, flow, overhead_bytes(run.tables, pair), run.ip_bytes)
+    # Only complete bins are used. An incomplete bin at the end of the run would have too large a weight in the mean.
+    edges_ns = np.arange(0, run.end_ns + 1, bin_ns, dtype="int64")
+    share = payload_ratio(run.tables, flow, overhead_bytes(run.tables, pair), run.plan.network.mtu_bytes)
     payload_mbps = path_capacity(run.tables, pair, edges_ns) * share / 1e6
     if not np.isfinite(payload_mbps).any():
         return None
@@ -54,14 +57,14 @@ def draw_capacity(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, 
     return float(np.nanmean(payload_mbps))
 
 
-def throughput(runs: Sequence[RunView], *, bin_s: float = BIN_S, together: bool = False) -> Figure:
+def throughput(runs: Sequence[Run], *, bin_s: float = BIN_S, together: bool = False) -> Figure:
     """Goodput of the main flow over time, beside the capacity, with route changes marked.
 
     bin_s: Length of a bin in s.
-    together: True for all runs in one panel, with the capacity and the changes of the first run. False for one panel
-        per run.
+    together: If true, all runs share one panel, with the capacity and the changes of the first run. If false, each run
+        has its own panel.
     """
-    shown, what = hit_hardest(runs, [run.metrics.summary["flows"][run.main_flow]["goodput_mean_bps"] for run in runs])
+    shown, what = hit_hardest(runs, [run.numbers.summary["flows"][run.main_flow]["goodput_mean_bps"] for run in runs])
     runs = runs if together else shown
     count = 1 if together else len(runs)
     figure = new_figure(PAGE_IN, 0.55 + (2.1 if together else 1.5 * count), footer_of(runs))
@@ -76,24 +79,25 @@ def throughput(runs: Sequence[RunView], *, bin_s: float = BIN_S, together: bool 
             mark_changes(axes, run.change_instants_ns(run.main_flow) / 1e9)
         draw_goodput(axes, run, run.main_flow, bin_s=bin_s, label=label, linewidth=1.0, **style)
         if not together:
-            got = run.metrics.summary["flows"][run.main_flow]["goodput_mean_bps"] / 1e6
+            got = run.numbers.summary["flows"][run.main_flow]["goodput_mean_bps"] / 1e6
             of = "" if mean_mbps is None else f" of {mean_mbps:.1f}"
             axes.set_title(f"{label}: mean {got:.1f}{of} Mbit/s, bins of {bin_s:g} s", loc="left", pad=3)
         axes.set_ylabel("goodput, Mbit/s")
         axes.set_ylim(bottom=0)
-    panels[0].set_xlim(0, max(run.metrics.end_ns for run in runs) / 1e9)
+    panels[0].set_xlim(0, max(run.end_ns for run in runs) / 1e9)
     panels[-1].set_xlabel(worded(runs, "time, s (pink: route changes; grey: what the link could carry)"))
     if together:
         panels[0].legend(loc="upper right", ncols=3)
     return figure
 
 
-def flow_shares(runs: Sequence[RunView]) -> Figure:
-    """Goodput of each TCP flow in each second, and below it Jain's index over the competing flows.
+def flow_shares(runs: Sequence[Run]) -> Figure:
+    """Goodput of each TCP flow per second, and below it Jain's index over the competing flows.
 
     Returns: A figure with two panels per run. Jain's index (Jain, Chiu, Hawe 1984) is (sum x)^2 / (n sum x^2), where x
-        is the goodput of each of n competing flows. The index is 1 if all are equal, and 1/n (the dotted line) if one
-        flow has everything. If there are several groups of competing flows, the smallest index is drawn.
+        is the goodput of each of n competing flows. It is 1 if all goodputs are equal, and 1/n (the dotted line) if one
+        flow has all the goodput. If there are several groups of competing flows, the smallest of the groups' indexes is
+        drawn.
     Raises TraceError if a run has fewer than two TCP flows.
     """
     for run in runs:
@@ -103,10 +107,10 @@ def flow_shares(runs: Sequence[RunView]) -> Figure:
     figure = new_figure(PAGE_IN, 0.55 + 2.3 * len(groups), footer_of(runs))
     panels = figure.subplots(2 * len(groups), 1, sharex=True, squeeze=False, height_ratios=(2.2, 1) * len(groups))[:, 0]
     for place, group in enumerate(groups):
-        run, label = group[0], names[id(group[0].run)]
-        flows = run.tcp_flows if run.flow is None else [view.main_flow for view in group]
+        run, label = group[0], names[identity(group[0])]
+        flows = run.tcp_flows if run.chosen_flow is None else [view.main_flow for view in group]
         above, below = panels[2 * place : 2 * place + 2]
-        frame = share_series(run.tables, run.plan.flows, run.metrics.end_ns)
+        frame = share_series(run.tables, run.observed_plan.flows, run.end_ns)
         changes_s = sorted({t_ns / 1e9 for view in group for t_ns in view.change_instants_ns(view.main_flow)})
         for axes in (above, below):
             mark_changes(axes, changes_s)
@@ -120,24 +124,24 @@ def flow_shares(runs: Sequence[RunView]) -> Figure:
                 above.plot(mine["t_ns"] / 1e9 + 0.5, mine["goodput_bps"] / 1e6, label=words, **line_style(number))
         least = least_index(frame)
         below.plot(least["t_ns"] / 1e9 + 0.5, least["jain_index"], color="#333333")
-        index = run.metrics.summary["fairness"]["jain_index"]
+        index = run.numbers.summary["fairness"]["jain_index"]
         whole = "" if index is None else f", while they compete: {index:.3f}"
         above.set_title(f"{label}: {len(flows)} flows", loc="left", pad=3)
         above.set_ylabel("goodput, Mbit/s")
-        # This margin leaves space for the legend above the lines.
+        # The upper limit of the axis leaves space for the legend above the lines.
         above.set_ylim(0, (1.15 + 0.1 * -(-min(len(flows), MOST_LINES) // 2)) * highest_of(above))
-        # With many short flows, there may be no second in which several lived. The band is then empty, and an empty
-        # legend would give a warning.
+        # Many short flows may never be active at the same time. The panel then has no band, and an empty legend would
+        # give a warning.
         if above.get_legend_handles_labels()[0]:
             above.legend(loc="upper right", ncols=4 if len(flows) > MOST_LINES else 2)
         below.set_ylabel("Jain's index")
         below.set_ylim(0, 1.05)
         below.set_title(f"Jain's index by the second{whole}", loc="left", pad=3)
-        # The smallest possible index of n flows (Jain, Chiu and Hawe, DEC-TR-301, 1984), which occurs if one of them
-        # has everything. If flows compete in several groups, there is no single n.
+        # 1/n is the smallest possible index of n flows, reached if one flow has all the goodput (Jain, Chiu and Hawe,
+        # DEC-TR-301, 1984). If flows compete in several groups, n is different for each group.
         if index is not None:
             count = frame.loc[frame["jain_index"].notna(), "flow"].nunique()
             below.axhline(1 / count, color="#888888", linewidth=0.6, linestyle=":")
-    panels[-1].set_xlim(0, max(run.metrics.end_ns for run in runs) / 1e9)
+    panels[-1].set_xlim(0, max(run.end_ns for run in runs) / 1e9)
     panels[-1].set_xlabel("time, s (dotted: one flow has everything)")
     return figure

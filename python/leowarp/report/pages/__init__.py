@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of a run and the page of a comparison, with their sections."""
+"""The page of a run, the page that compares runs, and their sections."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section of the page about the mobile channel: codewords, their effect on packets, and states beside those of the
-model."""
+"""Section of the page about the mobile channel: codewords, their effect on packets, and the channel's states beside
+those of the model."""
 
 from __future__ import annotations
 
@@ -9,28 +9,29 @@ from typing import Any
 from leowarp.base.errors import TraceError
 from leowarp.media.mobile import SATELLITE, TERMINAL, fading_of, harq_of
 from leowarp.report import html
-from leowarp.report.view import RunView
+from leowarp.report.labels import mobile_of
+from leowarp.results.run import Run
 from leowarp.scenario.schema import Mobile
 from leowarp.timeline.channel import Realisation
 from leowarp.timeline.channel.statistics import state_rows
 
 LINK = (SATELLITE, TERMINAL)
-"""The link with fading."""
+"""The two ends of the link that fades."""
 
 
-def channel_section(view: RunView, pictures: str) -> str:
+def channel_section(view: Run, pictures: str) -> str:
     """HTML with the figure, the outcomes of codewords and packets, and the shares of the states.
 
-    pictures: HTML of the figure.
-    Returns: "" if there is no mobile channel. One sentence if the channel cannot be recomputed.
+    pictures: HTML of the channel's figure.
+    Returns: "" if the run has no mobile channel; one sentence if the channel cannot be recomputed.
     """
-    mobile = view.mobile
+    mobile = mobile_of(view)
     if mobile is None:
         return ""
     try:
         found = view.realisation
-    # The channel is recomputed from the plan and compared with the timeline. If an older version made the timeline,
-    # they may differ.
+    # The channel is recomputed from the plan and compared with the timeline's channel. The two may differ if an older
+    # version of leowarp made the timeline.
     except TraceError as error:
         return f"<p>{html.text(error.message)}.</p>"
     return pictures + _codewords(mobile, found) + _losses(view, found) + _states(mobile, found)
@@ -52,20 +53,19 @@ def _codewords(mobile: Mobile, found: Realisation) -> str:
     return html.table(caption, ["what became of them", "share, %", "delay, ms"], rows)
 
 
-def _losses(view: RunView, found: Realisation) -> str:
+def _losses(view: Run, found: Realisation) -> str:
     lost, count = int(found.outcomes.lost.sum()), len(found.outcomes.lost)
     rows: list[list[object]] = [["all codewords", count, lost, 100 * lost / count]]
-    links = view.metrics.links
+    links = view.numbers.links
     mine = links[(links["a"] == LINK[0]) & (links["b"] == LINK[1])]
     for link in mine.itertuples(index=False):
-        # Some packets are never sent over the channel: those that still wait when the run ends, and those dropped
-        # earlier.
+        # Packets that still wait when the run ends, or that the queue dropped, are never sent over the channel.
         sent = int(link.offered_pkts) - int(link.dropped_queue_pkts) - int(link.dropped_down_pkts)
         dropped = int(link.dropped_loss_pkts)
         rows.append(["packets sent over the link, by the trace", sent, dropped, 100 * dropped / sent if sent else None])
     caption = (
-        "Lost on the link from satellite to terminal. Packets are no even sample of the codewords: TCP sends less "
-        "after losses, so most of its packets meet the channel while it is good."
+        "Lost on the link from satellite to terminal. Packets are not an even sample of the codewords: TCP sends less "
+        "after losses, so most of its packets are sent while the channel is good."
     )
     return html.table(caption, ["", "number", "lost", "lost, %"], rows)
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section of a run's page about the actions of `[cures]`: each of its tables with units, and with words for reasons and
-events."""
+"""Section of a run's page about the actions of `[cures]`, with a table for each kind of action."""
 
 from __future__ import annotations
 
@@ -12,13 +11,13 @@ import pandas as pd
 from leowarp.base import layout
 from leowarp.base.nodes import station_of
 from leowarp.report import html
-from leowarp.report.view import RunView
+from leowarp.results.run import Run
 
 MOST_ROWS = 300
-"""Largest number of rows of a table, because more would make the page several megabytes large. The run's own tables
-contain all rows."""
+"""Maximum number of rows of a table on the page; more rows would make the page several megabytes large. The run's
+Parquet tables contain all rows."""
 MOST_OPEN = 12
-"""Number of rows that are visible without unfolding."""
+"""Number of a table's rows that are visible before the reader unfolds it."""
 
 _AT = {"t_ns": ("at, s", 1e9)}
 _SWITCHED = {
@@ -49,43 +48,43 @@ _ORDERED = {
     "waiting_max_bytes": ("most at once, kB", 1e3),
     "longest_ns": ("longest, ms", 1e6),
     "given_up_pkts": ("given up", 1),
-    "late_pkts": ("came after that", 1),
+    "late_pkts": ("arrived after that", 1),
 }
 _NODES = {
-    "held_max_bytes": ("held at once at most, kB", 1e3),
+    "held_max_bytes": ("delayed at once at most, kB", 1e3),
     "held_max_at_ns": ("first at, s", 1e9),
-    "held_pkts": ("held at the end", 1),
-    "signals_pkts": ("sent of its own", 1),
-    "signals_bytes": ("these, bytes", 1),
+    "held_pkts": ("still delayed at the end", 1),
+    "signals_pkts": ("markers and notices", 1),
+    "signals_bytes": ("markers and notices, bytes", 1),
 }
 _REFUSALS = {
-    "no_old_way": "the link before leads there no more",
-    "same_way": "the link before leads back to this node",
-    "no_time": "the ways meet behind a link without delay and rate",
-    "in_flight": "some fly over the link before, and the new way is shorter",
+    "no_old_way": "the previous link no longer leads there",
+    "same_way": "the previous link leads back to this node",
+    "no_time": "the paths meet behind a link without delay and rate",
+    "in_flight": "packets are in flight on the previous link, and the new path is shorter",
 }
 _PROTOCOLS = {1: "ICMP", 6: "TCP", 17: "UDP"}
 
 
-def cures_section(view: RunView) -> str:
-    """HTML of the section; "" if the nodes of the run do nothing at route changes."""
+def cures_section(view: Run) -> str:
+    """HTML of the section; "" if no node or host takes an action at route changes."""
     return _switches(view) + _merges(view) + _notices(view) + _orders(view) + _nodes(view)
 
 
-def _has(view: RunView, table: str) -> bool:
+def _has(view: Run, table: str) -> bool:
     return (view.path / layout.TRACE / f"{table}.parquet").exists()
 
 
-def _switches(view: RunView) -> str:
+def _switches(view: Run) -> str:
     if not _has(view, "switches"):
         return ""
-    frame = view.run.switches()
+    frame = view.switches()
     if len(frame) == 0:
-        return "<p>No entry of a node went over to another link while packets waited or flew before it.</p>"
+        return "<p>No node changed to another link while packets waited or were in flight on the previous one.</p>"
     cures = view.document.get("cures", {})
     copies = cures.get("duplicate", "off") != "off"
     columns = _COPIED if copies else _SWITCHED
-    # A table written by an older version lacks the reasons.
+    # Tables of older versions lack the column of reasons.
     told = "refused" in frame and (copies or bool(frame["refused"].notna().any()))
     rows = [
         [*_entry(view, row), *_numbers(row, columns), *([_refusal(row.refused)] if told else [])]
@@ -94,57 +93,57 @@ def _switches(view: RunView) -> str:
     because = "no copies because" if copies else "not all moved because"
     header = [*_ENTRY, *_titles(columns), *([because] if told else [])]
     said = (
-        "Copied: packets that went over the new link, and copies of which went over the one before."
+        "Copied: packets that went over the new link and were also sent over the previous one."
         if copies
-        else "Moved: packets that waited at the link before and were handed to the new one. Held back: until those "
-        "that left before would have arrived first."
+        else "Moved: packets that waited at the previous link and were handed to the new one. Delayed: packets that "
+        "waited until earlier ones would have arrived."
     )
     left = frozenset(range(1, len(_ENTRY))) | ({len(header) - 1} if told else set())
-    return _table(f"Entries of nodes that went over to another link. {said}", header, rows, left, len(frame), "entries")
+    return _table(f"Changes of nodes to another link. {said}", header, rows, left, len(frame), "entries")
 
 
-def _merges(view: RunView) -> str:
+def _merges(view: Run) -> str:
     if not _has(view, "merges"):
         return ""
-    frame = view.run.merges()
+    frame = view.merges()
     if len(frame) == 0:
-        return "<p>No entry of a node went over to another link, so that no marker was sent.</p>"
+        return "<p>No node changed to another link, so no marker was sent.</p>"
     rows = [
         [*_entry(view, row), _end(view, row.new_direction, 1), *_numbers(row, _MERGED), _refusal(row.refused)]
         for row in frame.head(MOST_ROWS).itertuples(index=False)
     ]
-    header = [*_ENTRY, "ways meet at", *_titles(_MERGED), "no marker because"]
+    header = [*_ENTRY, "paths meet at", *_titles(_MERGED), "no marker because"]
     caption = (
-        "Markers behind the last packet by the link before, and the node where both ways meet: there packets by the "
-        "new way wait for the marker."
+        "Markers follow the last packet on the previous link. At the node where both paths meet, packets of the new "
+        "path wait for the marker."
     )
     left = frozenset((*range(1, len(_ENTRY) + 1), len(header) - 1))
     return _table(caption, header, rows, left, len(frame), "markers")
 
 
-def _notices(view: RunView) -> str:
+def _notices(view: Run) -> str:
     if not _has(view, "notices"):
         return ""
-    frame = view.run.notices()
+    frame = view.notices()
     if len(frame) == 0:
-        return "<p>No host was told of a route change.</p>"
+        return "<p>No host received a notice of a route change.</p>"
     rows = [
         [html.number(row.t_ns, 1e9), _end(view, row.to_direction, 0), station_of(row.told_host),
          station_of(row.destination_host), _what(row), *_numbers(row, _NOTICED)]
         for row in frame.head(MOST_ROWS).itertuples(index=False)
     ]  # fmt: skip
-    header = [_AT["t_ns"][0], "told by", "told", "of the way to", "what", *_titles(_NOTICED)]
+    header = [_AT["t_ns"][0], "sent by", "sent to", "path to", "notice", *_titles(_NOTICED)]
     caption = (
-        "Notices of route changes. Delays are those of the links from host to host; the wait is how long loss "
-        "detection is to be held, 0: nothing is late."
+        "Notices of route changes. Delays are the sums of the links from host to host. The wait is the time for which "
+        "hosts must delay loss detection; 0: no packet is late."
     )
     return _table(caption, header, rows, frozenset(range(1, 5)), len(frame), "notices")
 
 
-def _orders(view: RunView) -> str:
+def _orders(view: Run) -> str:
     if not _has(view, "orders"):
         return ""
-    cures, frame = view.document.get("cures", {}), view.run.orders()
+    cures, frame = view.document.get("cures", {}), view.orders()
     orders, copies = (cures.get(key, "off") != "off" for key in ("resequence", "duplicate"))
     columns: dict[str, tuple[str, float]] = {"numbered_pkts": ("numbered", 1)}
     columns |= _ORDERED if orders else {}
@@ -154,24 +153,25 @@ def _orders(view: RunView) -> str:
         for row in frame.head(MOST_ROWS).itertuples(index=False)
     ]
     header = ["numbered at", "received at", "stream", *_titles(columns)]
-    caption = "Streams of packets that one station numbered." + (
-        " Another put them in order (RFC 9550). Given up: it had not come when one behind it had waited its time."
+    caption = "Streams of packets that one station numbered. " + (
+        "The other station put them in order (RFC 9550). Given up: a packet that had not arrived when a later one had "
+        "waited for the longest time."
         if orders
         else ""
     )
     return _table(caption, header, rows, frozenset(range(3)), len(frame), "streams")
 
 
-def _nodes(view: RunView) -> str:
+def _nodes(view: Run) -> str:
     if not _has(view, "nodetotals"):
         return ""
-    frame = view.run.nodetotals()
+    frame = view.nodetotals()
     if len(frame) == 0:
         return ""
     rows = [[row.node, *_numbers(row, _NODES)] for row in frame.head(MOST_ROWS).itertuples(index=False)]
     caption = (
-        "What nodes held back, before and behind all their links together, and the markers and notices that they sent, "
-        "as Ethernet frames."
+        "Bytes that nodes delayed, before and behind all their links together, and the markers and notices that they "
+        "sent, as Ethernet frames."
     )
     return _table(caption, ["node", *_titles(_NODES)], rows, frozenset((0,)), len(frame), "nodes")
 
@@ -179,20 +179,21 @@ def _nodes(view: RunView) -> str:
 _ENTRY = (_AT["t_ns"][0], "node", "link before, to", "link after, to", "for packets to")
 
 
-def _entry(view: RunView, row: Any) -> list[object]:
-    """A change of a node's route: when it was, from which link to which, and for the packets of which station."""
+def _entry(view: Run, row: Any) -> list[object]:
+    """Cells for one switch of a node's route: time, old and new link, and the station to which the affected packets
+    go."""
     before, after = row.from_direction, row.to_direction
     ends = (_end(view, before, 0), _end(view, before, 1), _end(view, after, 1))
     return [html.number(row.t_ns, 1e9), *ends, station_of(row.host)]
 
 
-def _end(view: RunView, direction: Any, side: int) -> str | None:
-    """The node at one end of a direction: 0 sends, 1 receives; None if there is no such direction."""
-    return None if pd.isna(direction) else view.run.tables.directions[int(direction)][side]
+def _end(view: Run, direction: Any, side: int) -> str | None:
+    """Name of the node at one end of a direction: side 0 sends, side 1 receives; None if there is no such direction."""
+    return None if pd.isna(direction) else view.tables.directions[int(direction)][side]
 
 
 def _refusal(refused: Any) -> str | None:
-    # A reason that only a newer version knows has no sentence here.
+    # A reason that this version does not know is shown as its number.
     return None if pd.isna(refused) else _REFUSALS.get(str(refused), str(refused))
 
 
@@ -213,7 +214,7 @@ def _folded(table: str, count: int, what: str) -> str:
 
 
 def _numbers(row: Any, columns: Mapping[str, tuple[str, float]]) -> list[float | int | None]:
-    # A table written by an older version lacks the newest columns.
+    # Tables of older versions lack columns that were added later.
     known = set(row._fields)
     return [html.number(getattr(row, name), unit) if name in known else None for name, (_, unit) in columns.items()]
 
@@ -226,5 +227,5 @@ def _stream(row: Any) -> str:
     if pd.isna(row.protocol):
         return "all packets"
     name = _PROTOCOLS.get(int(row.protocol), f"protocol {int(row.protocol)}")
-    # Port 0 means that the protocol has no ports.
+    # Port 0 stands for a protocol without ports.
     return f"{name}, port {row.source_port:.0f} to {row.destination_port:.0f}" if row.source_port else name

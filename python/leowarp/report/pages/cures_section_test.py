@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the actions of `[cures]` on the page of a run."""
+"""Tests how a run's page shows the actions of `[cures]`."""
 
 import re
 
@@ -11,7 +11,7 @@ import pytest
 from leowarp.base import layout
 from leowarp.base.metadata import decode_metadata
 from leowarp.report.pages.cures_section import cures_section
-from leowarp.report.view import RunView
+from leowarp.results.run import Run
 from leowarp.trace import TABLES
 from support.synthetic.run import PLAN_TOML, S, write_synthetic_run
 
@@ -33,11 +33,11 @@ NODE = {"node": 1, "held_pkts": 0, "held_bytes": 0, "held_max_bytes": 24_224, "h
 
 @pytest.fixture
 def cured(tmp_path):
-    """A function that writes the run with these tables and returns the section."""
+    """A function that writes a run with the tables in its arguments, and returns the page's section."""
 
     def section(cures="", **tables):
         path = write_synthetic_run(tmp_path / "run", PLAN_TOML + cures)
-        # All tables of a run have the same names of links and hosts.
+        # Names of links and hosts are stored in the metadata of each table; the test copies them from one table.
         of_run = pq.read_schema(path / layout.TRACE / "links.parquet")
         metadata = {name: decode_metadata(of_run, name) for name in ("directions", "hosts")} | {"nodes": ["n-a", "n-b"]}
         for name, rows in tables.items():
@@ -45,7 +45,7 @@ def cured(tmp_path):
             frame = pd.DataFrame(rows, columns=schema.names)
             table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False)
             pq.write_table(table.replace_schema_metadata(schema.metadata), path / layout.TRACE / f"{name}.parquet")
-        return cures_section(RunView(path))
+        return cures_section(Run(path, complete=False))
 
     return section
 
@@ -59,7 +59,7 @@ def test_an_entry_names_its_links_and_what_became_of_the_packets(cured):
 
 def test_why_not_all_was_moved_is_told_where_that_is_so(cured):
     assert "not all moved because" not in cured(switches=[SWITCH])
-    # A reason without a text appears as its number.
+    # A reason for which there is no text is shown as its number.
     assert {"not all moved because", "9"} <= set(cells(cured(switches=[SWITCH | {"refused": 9}, SWITCH])))
 
 
@@ -76,7 +76,7 @@ def test_a_stream_that_was_put_in_order_names_its_flow(cured):
 
 
 def cells(found):
-    """Texts of the cells and headers of tables, without repetition."""
+    """Texts of the cells and headers of all tables, in order."""
     return re.findall(r"<t[dh][^>]*>([^<]*)</t[dh]>", found)
 
 
@@ -85,25 +85,25 @@ def test_copies_and_why_there_are_none_are_told(cured):
     refused = SWITCH | {"copied_pkts": None, "copied_bytes": None, "refused": 2}
     order = ORDER | {"eliminated_pkts": 15}
     found = cells(cured('\n[cures]\nduplicate = "200 ms"\n', switches=[copied, refused], orders=[order]))
-    assert {"copies, kB", "16", "16.67", "the link before leads back to this node"} <= set(found)
+    assert {"copies, kB", "16", "16.67", "the previous link leads back to this node"} <= set(found)
     assert found.count("second copies discarded") == 1
     assert {"15", "60,000"} <= set(found)
-    # No packet was held, moved or resequenced.
+    # In this run no packet was held, moved or resequenced.
     assert not {"held back", "moved", "given up"} & set(found)
 
 
 def test_a_marker_names_the_node_where_it_was_waited_for_or_why_there_is_none(cured):
     found = cells(cured(merges=[MERGE, {name: MERGE.get(name) for name in list(MERGE)[:4]} | {"refused": 3}]))
-    assert {"ways meet at", "21", "17", "24.22", "7.25"} <= set(found)
-    assert "the ways meet behind a link without delay and rate" in found
-    assert "No entry of a node" in cured(merges=[])
+    assert {"paths meet at", "21", "17", "24.22", "7.25"} <= set(found)
+    assert "the paths meet behind a link without delay and rate" in found
+    assert "No node changed" in cured(merges=[])
 
 
 def test_a_notice_says_who_was_told_what_and_whether_it_was_true_and_sent(cured):
     untrue = NOTICE | {"is_false": True, "is_lost": True, "sent_ns": None}
     found = cells(cured(notices=[NOTICE, untrue]))
     assert {"Tokyo", "Madrid", "a change", "45.28", "46.88", "111.9", "a change that there is not, lost"} <= set(found)
-    assert "No host was told" in cured(notices=[])
+    assert "No host received" in cured(notices=[])
 
 
 def test_nodes_are_told_with_what_they_held_and_sent(cured):
@@ -116,4 +116,4 @@ def test_a_run_without_cures_has_no_such_section(cured):
 
 
 def test_cures_that_had_nothing_to_do_are_said_to_have_had_nothing(cured):
-    assert "No entry of a node" in cured(switches=[])
+    assert "No node changed" in cured(switches=[])

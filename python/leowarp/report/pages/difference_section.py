@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Differences between compared runs, which come first on their page: plan keys, modules, kernels, versions."""
+"""The first section of a page that compares runs: their differences in plan keys, modules, kernels and versions."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
 from leowarp.report import html
-from leowarp.report.view import RunView, labels
+from leowarp.report.labels import labels
 from leowarp.results.differences import causes, condensed, said
 from leowarp.results.run import Run
 
 MOST_ROWS = 12
-"""If there are more rows, the others are folded."""
+"""Number of rows that are visible; the reader can unfold further rows."""
 
 
-def difference_section(runs: Sequence[RunView]) -> str:
-    """Table with one column per run, or a sentence if there are no differences."""
-    return difference_table([run.run for run in runs], labels(runs))
+def difference_section(runs: Sequence[Run]) -> str:
+    """Table of differences with one column per run; one sentence if there are none."""
+    return difference_table(runs, labels(runs))
 
 
 def difference_table(runs: Sequence[Run], names: Sequence[str], *, but: Collection[str] = ()) -> str:
-    """The table of differences for runs with given names.
+    """HTML of the table of differences; `names` are the headers of the runs' columns.
 
     but: Keys to leave out.
     """
@@ -28,7 +28,7 @@ def difference_table(runs: Sequence[Run], names: Sequence[str], *, but: Collecti
     if not found:
         return '<p class="quiet">The same plan, modules, kernel and version.</p>\n'
     rows = [[each.key, *(said(value) for value in each.values)] for each in found]
-    words = "What differs; all else in plans, modules, kernels and versions is the same"
+    words = "Differences; everything else in plans, modules, kernels and versions is the same"
     table = html.table(words, ["", *names], rows, left=frozenset(range(len(runs) + 1)))
     if len(rows) > MOST_ROWS:
         return f"<details><summary>What differs: {len(rows)} keys</summary>{table}</details>\n"

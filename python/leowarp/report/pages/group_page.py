@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page that compares groups of runs: their differences, medians with intervals, and bands over time."""
+"""The page that compares groups of runs: their differences, medians with confidence intervals, and bands over time."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from leowarp.base import layout, plainfiles
 from leowarp.base.errors import ScenarioError, TraceError
 from leowarp.report import html
 from leowarp.report.figures.bands import GROUP_FIGURES, group_figure
+from leowarp.report.labels import warnings_of
 from leowarp.report.pages.difference_section import difference_table
 from leowarp.report.style import FORMATS, save
-from leowarp.report.view import RunView
 from leowarp.results.replicates import Group
 from leowarp.scalars.medians import compared_groups, sentence
 
@@ -23,25 +23,25 @@ FIGURES_FOLDER = "figures"
 def write_group_comparison(
     groups: Sequence[Group], out_dir: str | Path, *, formats: Sequence[str] = FORMATS, command: str | None = None
 ) -> Path:
-    """Write one page that shows groups of runs side by side. Return its path.
+    """Write a page that shows groups of runs side by side; return the page's path.
 
     groups: At least two groups.
     out_dir: Folder for `index.html` and `figures/`.
     formats: Formats of the figures; the page needs "png".
-    command: The command that made the page.
+    command: The command line that made the page, which the page shows.
     """
     folder = Path(out_dir)
     if (why := plainfiles.why_not_plain(folder, itself=True)) is not None:
         raise ScenarioError(f"cannot draw into {folder}: {why}", hint="name another directory with --out")
     (folder / FIGURES_FOLDER).mkdir(parents=True, exist_ok=True)
     names = layout.directory_names([group.path for group in groups])
-    views = [(name, [RunView(run) for run in group.runs]) for name, group in zip(names, groups, strict=True)]
+    views = [(name, list(group.runs)) for name, group in zip(names, groups, strict=True)]
     interval = sentence([len(group.runs) for group in groups])
     pictures, not_drawn = [], []
     for name, (title, _, _) in GROUP_FIGURES.items():
         try:
             save(group_figure(views, name), folder / FIGURES_FOLDER / name, formats)
-        # If a group lacks the data of one figure, the page is still written.
+        # If a group lacks the data for a figure, the page is written without this figure.
         except TraceError as error:
             not_drawn.append(f"<li>{html.text(title)}: {html.text(error.message)}</li>")
         else:
@@ -66,12 +66,12 @@ def write_group_comparison(
         f"{name}, seed {run.plan.run.seed}: {text}"
         for name, group in zip(names, groups, strict=True)
         for run in group.runs
-        for text in run.warnings
+        for text in warnings_of(run)
     ]
     firsts = [group.runs[0] for group in groups]
     body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings)
-    # Groups are compared by their first runs. The seeds of the first runs may differ, as seeds within a group do, so
-    # the seed does not count as a difference.
+    # Groups are compared by the first run of each group. Seeds of runs differ even within a group, so a different seed
+    # is not listed as a difference.
     body += difference_table(firsts, names, but=("run.seed",))
     body += html.navigation((part[0], part[1]) for part in parts)
     body += "".join(html.section(*part) for part in parts)
@@ -89,7 +89,7 @@ def _runs(names: Sequence[str], groups: Sequence[Group], folder: Path) -> str:
         links = []
         for run in group.runs:
             shown = html.text(str(run.plan.run.seed))
-            # A run without a report (`--no-report`) is listed too, because it is part of the median.
+            # A run without a report (`--no-report`) is listed without a link, because it is part of the medians.
             if run.report is not None:
                 address = Path(os.path.relpath(run.report.resolve(), folder.resolve())).as_posix()
                 shown = f'<a href="{html.text(address)}">{shown}</a>'

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interactive chart on the page: goodput, window, smoothed RTT and queue over a common time axis, with zoom.
+"""The interactive chart of a page: goodput, window, smoothed RTT and queue over a common time axis, with zoom.
 
-`chart.js`, 150 lines of our own, draws the chart. With plotly.js, every page would have 5 MB, and a study has about two
-dozen pages.
+`chart.js`, a script of leowarp with 150 lines, draws the chart. plotly.js would add 5 MB to every page, and a study has
+about two dozen pages.
 """
 
 from __future__ import annotations
@@ -19,27 +19,28 @@ from leowarp.metrics.inputs.tables import floats
 from leowarp.metrics.per_flow.goodput import life
 from leowarp.report.figures.goodputs import top_mbps
 from leowarp.report.html import own_script
+from leowarp.report.labels import MOST_LINES, identity, labels, styles
 from leowarp.report.style import OKABE_ITO
-from leowarp.report.view import MOST_LINES, RunView, labels, styles
+from leowarp.results.run import Run
 
 POINTS = 40_000
-"""Largest number of points of a line, which is more than a screen can show. If there are more flows than lines can
-distinguish, all lines together have at most as many points as eight full lines."""
+"""Maximum number of points per line, which is more than a screen can show. If there are more than `MOST_LINES` flows,
+lines have fewer points, so that all lines together have no more points than `MOST_LINES` lines at this limit."""
 
 ROWS = ("goodput, Mbit/s", "window, packets", "smoothed RTT, ms", "queue, packets")
 
 
-def chart(runs: Sequence[RunView], element: str) -> str:
-    """HTML of one chart. The chart must be followed by `library()` on the page.
+def chart(runs: Sequence[Run], element: str) -> str:
+    """HTML of one chart. The page must contain `library()` after the last chart.
 
-    runs: Views of TCP flows. Each gets one line in each of the four `ROWS`. If there are more than `MOST_LINES`, the
-        flows with the lowest, the median and the highest mean goodput are shown first, and the reader can choose
-        others. For this choice, flows that lived less than half as long as the longest one do not count.
+    runs: Views of TCP flows. Each view has one line in each of the chart's four `ROWS`. If there are more than
+        `MOST_LINES` views, the chart at first shows those with the lowest, the median and the highest mean goodput; the
+        reader can select others. Flows that lived less than half as long as the longest one are not among these three.
     element: Id of the chart on the page.
-    Returns: The chart. A row is left out if all its lines are 0 or have no data; the page lists such rows. If no row
-        remains, the result is "".
+    Returns: HTML of the chart; "" if no row has data. A row is left out if all its lines are 0 or have no data; the
+        page says which rows are missing.
     """
-    # The limit keeps the page small: a line of 40,000 points has 213 kB in base64.
+    # The limit keeps the page small: a line of 40,000 points takes 213 kB in base64.
     most = POINTS * MOST_LINES // max(len(runs), MOST_LINES)
     queues: dict[tuple[int, str, str], tuple[np.ndarray, np.ndarray]] = {}
     lines = [_series(run, most, queues) for run in runs]
@@ -53,9 +54,9 @@ def chart(runs: Sequence[RunView], element: str) -> str:
     top = top_mbps(runs)
     tops = [top if row == 0 and np.isfinite(top) else None for row in rows]
     empty = [ROWS[row].split(",")[0] for row in range(len(ROWS)) if row not in rows]
-    means = [run.metrics.summary["flows"][run.main_flow].get("goodput_mean_bps") or 0.0 for run in runs]
+    means = [run.numbers.summary["flows"][run.main_flow].get("goodput_mean_bps") or 0.0 for run in runs]
     order = sorted(range(len(runs)), key=lambda place: means[place])
-    # Flows that ended at once have no line.
+    # A flow that ended at once has no line.
     lives = [_life_ns(run) for run in runs]
     order = [place for place in order if lives[place] >= max(lives) / 2]
     first = list(dict.fromkeys([order[0], order[(len(order) - 1) // 2], order[-1]]))
@@ -65,14 +66,15 @@ def chart(runs: Sequence[RunView], element: str) -> str:
         "rows": [ROWS[row] for row in rows],
         "tops": tops,
         "series": series,
-        # If there are too many flows, those with the lowest, the median and the highest goodput are shown first, and
-        # the others when the reader asks for them.
+        # If there are too many flows, the chart at first shows only those with the lowest, the median and the highest
+        # goodput.
         "first": first,
         "colours": list(OKABE_ITO),
         "changes": sorted({int(t_ns) / 1e9 for run in runs for t_ns in run.changes["t_ns"]}),
-        "end_s": max(run.metrics.end_ns for run in runs) / 1e9,
+        "end_s": max(run.end_ns for run in runs) / 1e9,
     }
-    # "</script" would end the script wherever it occurs, and after "<!--" the real end would be ignored.
+    # "<" is escaped, because "</script" in the data would end the script, and after "<!--" the browser would ignore the
+    # script's real end.
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     left_out = f'<p class="quiet">0 in the whole run, or not recorded: {", ".join(empty)}.</p>\n' if empty else ""
     return (
@@ -81,52 +83,54 @@ def chart(runs: Sequence[RunView], element: str) -> str:
     )
 
 
-def _life_ns(run: RunView) -> int:
-    lived = life(run.tables, run.main_flow, run.plan.flows[run.main_flow], run.metrics.end_ns)
+def _life_ns(run: Run) -> int:
+    lived = life(run.tables, run.main_flow, run.observed_plan.flows[run.main_flow], run.end_ns)
     return lived.stop_ns - lived.start_ns
 
 
-def _whose(runs: Sequence[RunView]) -> str:
+def _whose(runs: Sequence[Run]) -> str:
     return ", ".join(labels(runs)) if len(runs) <= MOST_LINES else f"{len(runs)} flows"
 
 
 def library() -> str:
-    """The script that draws all charts which precede it. A page needs it once."""
+    """HTML of the script that draws all charts above it. A page needs the script only once."""
     return own_script("chart.js")
 
 
 def _says_something(t_s: np.ndarray, value: np.ndarray) -> bool:
-    # A run without sampling still has one sample: the last one of a socket.
+    # A run without sampling still has one sample per socket, the last one, which is not enough for a line.
     return len(t_s) > 1 and bool(np.any(np.nan_to_num(value)))
 
 
 def _row(t_s: np.ndarray, value: np.ndarray) -> dict[str, Any]:
-    """A series as start, step and values. A gap in the samples becomes nan, where the chart draws nothing."""
+    """A series as the chart's script reads it: start, step and values. Where samples are missing, the value is nan, and
+    the chart has a gap."""
     if len(t_s) < 2:
         return {"t0": 0.0, "dt": 1.0, "y": ""}
     step = float(np.min(np.diff(t_s)))
     place = np.round((t_s - t_s[0]) / step).astype("int64")
-    # Start and step take half the space of an instant per value. 4 bytes hold 7 digits, which is more than a screen
-    # shows. The values are little-endian, as `chart.js` expects.
+    # Start and step take half the space that a time per value would take. A value of 4 bytes has 7 digits, which is
+    # more than a screen can show. Values are little-endian, because `chart.js` reads them in this order.
     grid = np.full(int(place[-1]) + 1, np.nan, dtype="<f4")
     grid[place] = value
     return {"t0": float(t_s[0]), "dt": step, "y": base64.b64encode(grid.tobytes()).decode()}
 
 
 def _series(
-    run: RunView, most: int, queues: dict[tuple[int, str, str], tuple[np.ndarray, np.ndarray]]
+    run: Run, most: int, queues: dict[tuple[int, str, str], tuple[np.ndarray, np.ndarray]]
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The rows of the chart for a flow. `queues` caches values that flows of the same pair share."""
+    """The chart's rows for a flow, each as (times in s, values). `queues` caches the queue of a path, which flows of
+    the same pair share."""
     flow = run.main_flow
-    # Bins are longer if the run is very long, is sampled very often, or has many flows.
-    bin_ns = max(50_000_000, int(run.metrics.end_ns) // most // 50_000_000 * 50_000_000)
+    # Bins are longer than 50 ms if the run is very long or has many flows.
+    bin_ns = max(50_000_000, int(run.end_ns) // most // 50_000_000 * 50_000_000)
     rate = goodput(run.tables, flow, "in_order", bin_ns)
     samples = run.tables.of_flow("sockets", flow)
     samples = samples.iloc[:: max(len(samples) // most, 1)]
     t_s = samples["t_ns"].to_numpy() / 1e9
-    key = (id(run.run), run.plan.flows[flow].source, run.plan.flows[flow].destination)
-    # Flows of the same pair share the path and therefore this row. For 90 flows between two stations, it is computed
-    # once.
+    key = (identity(run), run.observed_plan.flows[flow].source, run.observed_plan.flows[flow].destination)
+    # Flows of the same pair of stations have the same path and therefore the same queue. The queue is computed once for
+    # all of them, for example for 90 flows between two stations.
     if key not in queues:
         queues[key] = _path_queue(run, most)
     return [
@@ -137,16 +141,16 @@ def _series(
     ]
 
 
-def _path_queue(run: RunView, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Sum of the packets that wait on all links of the path in force, at each queue sample; empty if there are no
-    samples."""
+def _path_queue(run: Run, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Number of packets that wait on all links of the current path together, at each sample of the queues; empty if
+    there are no samples."""
     sampled_ns = run.plan.observe.queues_ns
     if sampled_ns is None:
         return np.zeros(0), np.zeros(0)
-    end_ns, step_ns = run.metrics.end_ns, max(sampled_ns, run.metrics.end_ns * 2 // most)
+    end_ns, step_ns = run.end_ns, max(sampled_ns, run.end_ns * 2 // most)
     grid = np.arange(0, end_ns, step_ns, dtype="int64")
     total = np.zeros(len(grid))
-    main = run.plan.flows[run.main_flow]
+    main = run.observed_plan.flows[run.main_flow]
     for in_force, waiting_pkts in path_queues(run.tables, (main.source, main.destination), end_ns, grid):
         total[in_force] += waiting_pkts[in_force]
     return grid / 1e9, total

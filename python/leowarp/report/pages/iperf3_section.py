@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section of a run's page with iperf3's own results beside those of the trace."""
+"""Section of a run's page that compares iperf3's own results with those of the trace."""
 
 from __future__ import annotations
 
 from leowarp.metrics.per_flow.iperf3 import in_the_trace
 from leowarp.report import html
-from leowarp.report.view import RunView
+from leowarp.results.run import Run
 
 _ROWS = (
     ("iperf3_sent_bytes", "written by the sender, bytes", 1),
@@ -19,9 +19,9 @@ _ROWS = (
 )
 
 
-def iperf3_section(view: RunView) -> str:
-    """A table for each flow whose client was `iperf3 -J`, as HTML; empty if there is none."""
-    flows = view.metrics.summary["flows"]
+def iperf3_section(view: Run) -> str:
+    """HTML with a table for each flow whose client was `iperf3 -J`; "" if there is no such flow."""
+    flows = view.numbers.summary["flows"]
     parts = []
     for flow in flows:
         if flow["kind"] != "program" or all(flow[name] is None for name, _, _ in _ROWS):

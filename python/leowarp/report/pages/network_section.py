@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section of a run's page about its network. The section lists links and satellites that were busy, dropped packets or
-had queues, and the TCP flows by pair of stations, in tables that can be sorted by any column."""
+"""Section of a run's page about its network. Tables list the links and satellites that were busy, dropped packets or
+had queues, and the TCP flows by pair of stations. The reader can sort a table by any column."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import pandas as pd
 from leowarp.metrics import pairs
 from leowarp.report import html
 from leowarp.report.figures.across_flows import has_pairs
-from leowarp.report.view import MOST_LINES, RunView
+from leowarp.report.labels import MOST_LINES
+from leowarp.results.run import Run
 
 MOST_ROWS = 300
-"""Largest number of rows of a table, because more would make the page several megabytes large. `leowarp show --links`
-prints any number."""
+"""Maximum number of rows of a table on the page; more rows would make the page several megabytes large. `leowarp show
+--links` prints any number of rows."""
 
 _CARRIED = {
     "offered_pkts": ("offered", 1),
@@ -48,16 +49,16 @@ _PAIRS = {
     "lost_ratio": ("lost, %", 0.01),
     "retransmissions_pkts": ("retransmitted", 1),
 }
-"""Columns of the tables: label, and size of the unit."""
+"""Columns of the tables, each with its label and the number by which a value is divided."""
 
 
-def network_section(view: RunView) -> str:
-    """Tables of links, satellites and pairs of stations. The tables are folded unless there are many flows. "" if no
-    link carried a packet."""
-    links = view.metrics.links
+def network_section(view: Run) -> str:
+    """HTML of tables of links, satellites and pairs of stations. If there are few flows, the tables are folded. Returns
+    "" if no link carried a packet."""
+    links = view.numbers.links
     if len(links) == 0:
         return ""
-    satellites = view.run.satellites()
+    satellites = view.satellites()
     tables = [_links(links)]
     if len(satellites):
         tables.insert(0, _table("satellite", satellites, list(satellites["satellite"]), _SATELLITES, "satellites"))
@@ -83,7 +84,7 @@ def _table(
     by: tuple[str, ...] = ("queue_max_pkts", "dropped_queue_pkts"), lead: tuple[str, ...] = (),
     words: list[list[Any]] | None = None,
 ) -> tuple[str, str]:  # fmt: skip
-    """The folded table and its name. Rows are sorted by the columns `by`, largest values first."""
+    """HTML of a folded table, and the table's title. Rows are sorted by the columns in `by`, largest values first."""
     keys = frame[list(by)].astype("Float64").reset_index(drop=True)
     order = keys.sort_values(list(by), ascending=False, kind="stable").index[:MOST_ROWS]
     rows = [
@@ -98,8 +99,8 @@ def _table(
 
 
 _WORDS = (
-    "A click on the name of a column sorts by it. Packets, unless a unit stands there. Use: delivered bits over what "
-    "the rate carries while the link is up; then over the time for which a path of the flows led over it (above 100 % "
-    "by what an abandoned link still delivers). The longest queue is counted packet by packet, with the first instant "
-    "at which it was so long."
+    "A click on the name of a column sorts by it. Values without a unit are packets. Use: delivered bits divided by "
+    "the link's capacity while it is up; then divided by its capacity while a path of the flows used it (above 100 % "
+    "if an abandoned link still delivers). The longest queue is counted packet by packet, with the first instant at "
+    "which it was so long."
 )

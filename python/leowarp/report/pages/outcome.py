@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The outcome of a run in three sentences: its traffic and path, its results, and the effect of route changes."""
+"""Describes a run in three sentences: its traffic and path, its results, and the effect of route changes."""
 
 from __future__ import annotations
 
@@ -8,36 +8,41 @@ from collections.abc import Mapping
 from typing import Any
 
 from leowarp.report import html
-from leowarp.report.view import RunView, worded
+from leowarp.report.labels import worded
+from leowarp.results.run import Run
 from leowarp.scalars.overview import total_goodput_bps
 from leowarp.scalars.texts import rate_text, ratio_text, span_text
 from leowarp.scenario.schema import Access, Chain, Jittered, Measured, Mobile
 
 
-def outcome(run: RunView) -> str:
-    """The sentences as a paragraph of HTML.
+def outcome(run: Run) -> str:
+    """A paragraph of HTML with these sentences.
 
-    Facts that are unknown (no samples, packets not followed) are left out. A number is never replaced by words.
+    Facts that the run did not record (no samples, no packet observation) are left out. The sentences contain numbers
+    and no adjectives that rate them.
     """
     sentences = [_setting(run), _result(run), _changes(run)]
     shown = " ".join(sentence for sentence in sentences if sentence)
     return f'<p class="outcome">{html.text(worded([run], shown))}</p>\n'
 
 
-def _setting(run: RunView) -> str:
-    """Sentence such as: 2 CUBIC flows and 1 ping ran for 60 s over an access link (starlink, peak)."""
-    kinds = Counter(flow.congestion_control or "TCP" if flow.kind == "tcp" else flow.kind for flow in run.plan.flows)
-    if len(run.plan.flows) == 1:
-        flow = run.plan.flows[0]
+def _setting(run: Run) -> str:
+    """Sentence about traffic and path: "2 CUBIC flows and 1 ping ran for 60 s over an access link (starlink,
+    peak)"."""
+    kinds = Counter(
+        flow.congestion_control or "TCP" if flow.kind == "tcp" else flow.kind for flow in run.observed_plan.flows
+    )
+    if len(run.observed_plan.flows) == 1:
+        flow = run.observed_plan.flows[0]
         (kind,) = kinds
         who = f"One {kind} flow" if flow.kind == "tcp" else f"One {kind}"
         who += f" from {flow.source} to {flow.destination}"
     else:
         who = _listed([f"{count} {kind} flow{'s' * (count > 1)}" for kind, count in kinds.items()])
-    return f"{who} ran for {run.metrics.end_ns / 1e9:g} s of virtual time over {_medium(run)}."
+    return f"{who} ran for {run.end_ns / 1e9:g} s of virtual time over {_medium(run)}."
 
 
-def _medium(run: RunView) -> str:
+def _medium(run: Run) -> str:
     match run.plan.medium:
         case Access() as access:
             return f"an access link ({access.profile}{f', {access.preset}' if access.preset else ''})"
@@ -53,12 +58,12 @@ def _medium(run: RunView) -> str:
             return "the links of a constellation"
 
 
-def _result(run: RunView) -> str:
+def _result(run: Run) -> str:
     flows = [run.summary["flows"][number] for number in run.tcp_flows]
     if not flows:
         return ""
     if len(flows) == 1:
-        return _of_one(flows[0], "It" if len(run.plan.flows) == 1 else "The TCP flow")
+        return _of_one(flows[0], "It" if len(run.observed_plan.flows) == 1 else "The TCP flow")
     rates = [flow["goodput_mean_bps"] for flow in flows if flow.get("goodput_mean_bps") is not None]
     if len(rates) < len(flows):
         return ""
@@ -91,7 +96,7 @@ def _of_one(flow: Mapping[str, Any], who: str) -> str:
     return sentence + "."
 
 
-def _changes(run: RunView) -> str:
+def _changes(run: Run) -> str:
     count = run.summary.get("route_changes")
     if count is None or (run.plan.constellation is None and not count):
         return ""

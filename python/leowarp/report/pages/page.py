@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of one run, and that of several compared runs: `50-report/index.html` and the files of the figures."""
+"""Writes the page of one run and the page that compares several runs: `index.html` and the files of the figures."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from leowarp.report import html
 from leowarp.report.figures import FIGURES, Runs, views
 from leowarp.report.figures.drawing import Drawing, OnFigure, draw_all
 from leowarp.report.figures.instants import chosen_instant_s, sentence
+from leowarp.report.labels import by_run, footer, is_access, labels, mobile_of, numbers_of, warnings_of, worded
 from leowarp.report.pages import interactive
 from leowarp.report.pages.channel_section import channel_section
 from leowarp.report.pages.cures_section import cures_section
@@ -33,28 +34,29 @@ from leowarp.report.pages.outcome import outcome
 from leowarp.report.pages.reconfigurations import reconfigurations_section
 from leowarp.report.pages.reordering_section import reordering_section
 from leowarp.report.pages.summary_section import first_numbers, summary_tables
-from leowarp.report.view import RunView, by_run, labels, worded
+from leowarp.report.rules import rules_of
 from leowarp.results.run import Run
 from leowarp.view import FILE as MOVING
 
 PAGE, FIGURES_FOLDER = "index.html", "figures"
 
 _NOT_SHOWN = ("warnings", "files", "drawn", "later", SEAL)
-"""Keys of the manifest that are not in the table of versions."""
+"""Keys of the manifest that the table of versions does not show."""
 
 MOST_CHANGES = 12
-"""Number of rows of the table of route changes that are visible without unfolding. More would push the rest of the page
-down."""
+"""Number of rows of the table of route changes that are visible before the reader unfolds it. With more visible rows,
+the rest of the page would be far down."""
 
 MOST_CHARTED = 200
-"""Largest number of flows of the interactive chart, which lists their names so that a reader can select them. 2,000
-flows took 20 s and made a page of 12 MB."""
+"""Maximum number of flows in the interactive chart, which lists the flows' names for selection. With 2,000 flows the
+page took 20 s and had 12 MB."""
 
 MOST_FIBRES = 3
-"""Largest number of station pairs for which the page compares the path with the delay of a fibre."""
+"""Maximum number of station pairs for which the page compares the path's delay with that of a fibre."""
 
 STUDY = {"pattern": "star", "planes": 18, "satellites_per_plane": 36, "altitude": "1200 km", "inclination": "86.4 deg"}
-"""The constellation of Frederiksen et al. (2024). With any other, a figure does not reproduce one of theirs."""
+"""The constellation of Frederiksen et al. (2024). A figure reproduces one of the study only if the run has this
+constellation."""
 
 
 def write_report(
@@ -69,27 +71,28 @@ def write_report(
     run_dir : path or Run
         A run directory with plan and trace, or its `Run`.
     command : str, optional
-        The command that made the run; by default the command that would make it again from its plan.
+        The command line that made the run; by default the command line that repeats the run from its plan.
     formats : sequence of str
         Formats of the figures ("pdf", "png") in addition to SVG.
     figures : sequence of str, optional
-        Names of the figures to draw; by default all for which the run has data.
+        Names of the figures to draw; by default all figures for which the run has data.
     flow : int or str, or a sequence of them, optional
-        Flows that the figures show, by number or name; by default all. The tables always list all flows.
+        Flows that the figures show, by number or name; by default all of them. Tables always list all flows.
     on_figure : callable, optional
-        Called after each figure with the number of figures drawn and their total.
+        Called after each figure with the number of figures drawn so far and the number of all figures.
 
     Raises
     ------
     ScenarioError
         If there is no such figure or format, or the run has no such flow.
     TraceError
-        If the run lacks the data for one of `figures`. The other figures and the page are still written.
+        If the run lacks the data for a figure in `figures`. All other figures and the page are written before the error
+        is raised.
     """
-    view = RunView(run_dir)
-    chosen = None if flow is None else view.chosen(flow)
+    view = views(run_dir)[0]
+    chosen = None if flow is None else numbers_of(view, flow)
     drawing = Drawing(figures, formats, chosen, on_figure=on_figure or Drawing.on_figure)
-    # `leowarp verify` needs these facts to draw the same pages again.
+    # `leowarp verify` reads these entries to draw the same pages again.
     pages: dict[str, dict[str, Any]] = {
         f"{layout.REPORT}/{PAGE}": {
             "directory": _directory(view), "figures": figures and list(figures), "flows": chosen, "command": command,
@@ -100,15 +103,15 @@ def write_report(
         return _written(view, drawing, command)
 
 
-def _written(view: RunView, drawing: Drawing, command: str | None) -> Path:
+def _written(view: Run, drawing: Drawing, command: str | None) -> Path:
     folder, figures, chosen = view.path / layout.REPORT, drawing.names, drawing.flows
     drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, drawing)
     if figures is not None:
-        # Figures that could be drawn but were not requested are listed on the page. Otherwise a page with two figures
-        # would suggest that the run has data for only two.
+        # The page lists the figures that were not requested but could be drawn. Otherwise a page with two figures would
+        # suggest that the run has data for only two.
         left_out = [name for name in replace(drawing, names=None).chosen([view]) if name not in figures]
         not_drawn |= dict.fromkeys(left_out, f"not asked for; leowarp report {shlex.quote(_directory(view))} draws it")
-    body = _run_body(view, drawn, not_drawn, command, chosen, moving([view.run], folder))
+    body = _run_body(view, drawn, not_drawn, command, chosen, moving([view], folder))
     page = _write(folder, body, view.name)
     for name in figures or ():
         if name in not_drawn:
@@ -123,7 +126,7 @@ def write_comparison(
     runs: Runs, out_dir: str | Path, *, title: str | None = None, lead: str = "", formats: Sequence[str] = (),
     command: str | None = None, change: str | None = None, on_figure: OnFigure | None = None,
 ) -> Path:  # fmt: skip
-    """Write one page that shows several runs side by side. Return its path.
+    """Write a page that shows several runs side by side. Return the path of the page.
 
     Parameters
     ----------
@@ -136,17 +139,17 @@ def write_comparison(
     lead : str
         HTML below the heading, for instance a table of claims.
     command : str, optional
-        The command that made the page.
+        The command line that made the page, which the page shows.
     change : str, optional
-        Instant at which figures around route changes show all runs: "150 s", or the number of a change, from 1. By
-        default `leowarp.report.figures.instants.RULE` chooses it.
+        Time of the route change that figures around changes show, for all runs: "150 s", or the number of a change,
+        from 1. By default, `leowarp.report.figures.instants.RULE` chooses the change.
     on_figure : callable, optional
-        Called after each figure with the number of figures drawn and their total.
+        Called after each figure with the number of figures drawn so far and the number of all figures.
 
     Returns
     -------
     page : Path
-        `index.html` in `out_dir`; the figures are in `figures/` beside it.
+        The file `index.html` in `out_dir`.
 
     Raises
     ------
@@ -156,13 +159,13 @@ def write_comparison(
     many = views(runs)
     if len(many) < 2:
         raise ScenarioError(f"cannot compare {len(many)} run(s)", hint="give two or more: leowarp compare RUN RUN")
-    # The instant is determined before anything is drawn, so that a wrong --change is reported at once.
+    # The time is determined first, so that a wrong --change is reported before anything is drawn.
     folder = Path(out_dir)
     change_s = None if change is None else chosen_instant_s(many, change)
     drawing = Drawing(formats=formats, change_s=change_s, on_figure=on_figure or Drawing.on_figure)
     drawn, not_drawn = draw_all(many, folder / FIGURES_FOLDER, drawing)
     title = title or "Runs compared: " + ", ".join(labels(many))
-    warnings = [f"{label}: {text}" for run, label in zip(many, labels(many), strict=True) for text in run.warnings]
+    warnings = [f"{label}: {text}" for run, label in zip(many, labels(many), strict=True) for text in warnings_of(run)]
     parts = [
         ("zoom", "Over time", _chart(many)),
         ("figures", "Figures", _instant(many, change_s) + _pictures(many, folder, drawn) + _not_drawn(not_drawn)),
@@ -173,21 +176,20 @@ def write_comparison(
     ]  # fmt: skip
     if command:
         parts.append(("again", "How to make this again", f"<pre>{html.text(command)}</pre>"))
-    lead = moving([run.run for run in many], folder) + lead
+    lead = moving(many, folder) + lead
     body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings)
-    # Differences come before all numbers, because the meaning of a number depends on what else differs between the
-    # runs.
+    # Differences come first on the page, because a reader needs them to interpret the numbers.
     body += difference_section(many) + worded(many, first_numbers(many)) + lead + _assembled(parts)
     return _write(folder, body, title)
 
 
-def _instant(runs: Sequence[RunView], change_s: float | None) -> str:
+def _instant(runs: Sequence[Run], change_s: float | None) -> str:
     text = sentence(runs, change_s) if any(run.tcp_flows for run in runs) else ""
     return f'<p class="quiet">{html.text(text)}</p>\n' if text else ""
 
 
 def _run_body(
-    view: RunView,
+    view: Run,
     drawn: Sequence[str],
     not_drawn: dict[str, str],
     command: str | None,
@@ -200,26 +202,26 @@ def _run_body(
         ("channel", "Mobile channel", channel_section(view, _pictures([view], folder, _part(drawn, "channel")))),
         ("figures", "Figures", _pictures([view], folder, _part(drawn, "figures")) + _not_drawn(not_drawn)),
         ("changes", worded([view], "Route changes"),
-         reconfigurations_section(view) if view.is_access else _changes_table(view)),
-        ("cures", "What was done about route changes", cures_section(view)),
+         reconfigurations_section(view) if is_access(view) else _changes_table(view)),
+        ("cures", "Cures of route changes", cures_section(view)),
         ("reordering", "Reordering", reordering_section(view, _pictures([view], folder, _part(drawn, "reordering")))),
         ("iperf3", "iperf3 beside the trace", iperf3_section(view)),
         ("summary", "All numbers", _folded("Each flow and the run", summary_tables([view]))),
         ("recovery", worded([view], "Recovery after route changes"), _recovery_table(view)),
         ("links", "The network", network_section(view)),
         ("rules", "Rules and versions", _folded("Rules", _rules_table(view, "")) + _versions(view)),
-        ("again", "How to make this run again", _again(view, command)),
+        ("again", "How to repeat this run", _again(view, command)),
     ]  # fmt: skip
-    count = len(view.plan.flows)
+    count = len(view.observed_plan.flows)
     heading = f"{view.name}, {_kinds(view)}"
     if count == 1:
         heading = ", ".join([view.name, *labels([view])]) if view.tcp_flows else view.name
-    line = f"{count} flow{'s' if count > 1 else ''}, {view.metrics.end_ns / 1e9:g} s of virtual time"
+    line = f"{count} flow{'s' if count > 1 else ''}, {view.end_ns / 1e9:g} s of virtual time"
     return (
-        f'<h1>{html.text(heading)}</h1>\n<p class="quiet">{html.text(line)}; {html.text(view.footer())}</p>\n'
+        f'<h1>{html.text(heading)}</h1>\n<p class="quiet">{html.text(line)}; {html.text(footer(view))}</p>\n'
         + _figures_of(view, chosen)
-        # Warnings come before all numbers, because readers must check them before they trust the results.
-        + html.warning_box(view.warnings)
+        # Warnings come first on the page, because a reader must check them before trusting the numbers.
+        + html.warning_box(warnings_of(view))
         + outcome(view)
         + worded([view], first_numbers([view]))
         + lead
@@ -231,13 +233,13 @@ def _folded(summary: str, content: str) -> str:
     return f"<details><summary>{html.text(summary)}</summary>{content}</details>" if content else ""
 
 
-def _kinds(view: RunView) -> str:
-    """Number of flows of each congestion control or kind, such as "2 cubic, 1 bbr, 1 ping"."""
-    sorts = Counter(flow.congestion_control if flow.kind == "tcp" else flow.kind for flow in view.plan.flows)
+def _kinds(view: Run) -> str:
+    """Number of flows per congestion control or other kind, such as "2 cubic, 1 bbr, 1 ping"."""
+    sorts = Counter(flow.congestion_control if flow.kind == "tcp" else flow.kind for flow in view.observed_plan.flows)
     return ", ".join(f"{number} {name}" for name, number in sorts.items())
 
 
-def _figures_of(view: RunView, chosen: Sequence[int] | None) -> str:
+def _figures_of(view: Run, chosen: Sequence[int] | None) -> str:
     if chosen is None:
         return ""
     names = "; ".join(f"{view.flow_names[number]} (number {number})" for number in chosen)
@@ -250,8 +252,8 @@ def _assembled(parts: Sequence[tuple[str, str, str]]) -> str:
     return html.navigation((name, heading) for name, heading, _ in shown) + sections
 
 
-def _directory(view: RunView) -> str:
-    """Name of the run's directory, even if the path is "."."""
+def _directory(view: Run) -> str:
+    """Name of the run's directory, even if the path is ".", which has no name."""
     return view.path.name or view.path.resolve().name
 
 
@@ -262,12 +264,11 @@ def _write(folder: Path, body: str, title: str) -> Path:
     return path
 
 
-def _changes_table(view: RunView) -> str:
-    # A motive for paths over satellites is that they may take less time than those on the ground, so the page compares
-    # them.
+def _changes_table(view: Run) -> str:
+    # Paths over satellites may be faster than a fibre, so the page compares the delays of both.
     beside = [fibre.text() for fibre in fibres(view.plan)[:MOST_FIBRES]]
     ground = f'<p class="quiet">Beside these paths: {html.text("; ".join(beside))}, one way.</p>' if beside else ""
-    changes = view.metrics.route_changes
+    changes = view.numbers.route_changes
     if len(changes) == 0:
         return f"<p>The route never changed.</p>{ground}"
     rows = []
@@ -294,8 +295,8 @@ def _changes_table(view: RunView) -> str:
     return ground + (table if len(rows) <= MOST_CHANGES else _folded(f"Each of the {len(rows)} route changes", table))
 
 
-def _recovery_table(view: RunView) -> str:
-    frame = view.metrics.recoveries
+def _recovery_table(view: Run) -> str:
+    frame = view.numbers.recoveries
     if len(frame) == 0:
         return ""
     rows = []
@@ -317,12 +318,12 @@ def _recovery_table(view: RunView) -> str:
     return f"<details><summary>{len(rows)} rows</summary>{html.table(caption, header, rows)}</details>"
 
 
-def _rules_table(view: RunView, label: str) -> str:
+def _rules_table(view: Run, label: str) -> str:
     caption = f"Rules that shape the results{' of ' + label if label else ''}"
-    return html.table(caption, ["rule", "value"], view.rules(), left=frozenset((0, 1)))
+    return html.table(caption, ["rule", "value"], rules_of(view.document, view.manifest), left=frozenset((0, 1)))
 
 
-def _versions(view: RunView) -> str:
+def _versions(view: Run) -> str:
     rows: list[tuple[str, str]] = []
 
     def walk(prefix: str, value: Any) -> None:
@@ -332,9 +333,9 @@ def _versions(view: RunView) -> str:
         elif not isinstance(value, list):
             rows.append((prefix, html.cell(value)))
 
-    # Warnings are at the top of the page. Entries of the manifest that are written after the page are left out, so that
-    # the page can be drawn again. The sha256 of each file is left out too, because the list would be longer than the
-    # page.
+    # Values are compared as texts, because a plan spells each value in only one form. Entries that are added to the
+    # manifest after the page is written are left out, so that the same page can be drawn again. The list of all files
+    # with their sha256 is left out, because it would be longer than the page.
     walk("", {key: value for key, value in view.manifest.items() if key not in _NOT_SHOWN})
     if not rows:
         return ""
@@ -342,14 +343,14 @@ def _versions(view: RunView) -> str:
     return f"<details><summary>Versions and hashes</summary>{shown}</details>"
 
 
-def _again(view: RunView, command: str | None) -> str:
+def _again(view: Run, command: str | None) -> str:
     directory = _directory(view)
     lines = [
         command or f"leowarp run {shlex.quote(f'{directory}/{layout.PLAN}')} --out {shlex.quote(directory + '-again')}",
         f"leowarp verify {shlex.quote(directory)}    # checks every file, makes the run again and compares",
         f"leowarp report {shlex.quote(directory)}    # makes this page again",
     ]
-    # The page contains the whole plan, because it may be sent to somebody without its directory.
+    # The page contains the plan, because the page may be sent to somebody without the run directory.
     plan = (view.path / layout.PLAN).read_text(encoding="utf-8")
     return (
         f"<pre>{html.text(chr(10).join(lines))}</pre>"
@@ -357,8 +358,8 @@ def _again(view: RunView, command: str | None) -> str:
     )
 
 
-def _pictures(runs: Sequence[RunView], folder: Path, names: Sequence[str]) -> str:
-    """HTML of the figures. Two figures of half the width share a row, and a single one is beside its caption."""
+def _pictures(runs: Sequence[Run], folder: Path, names: Sequence[str]) -> str:
+    """HTML of the figures. Two figures of half the page's width share a row; a single one has its caption beside it."""
     blocks, waiting = [], ""
     for name in names:
         kind = FIGURES[name]
@@ -370,8 +371,7 @@ def _pictures(runs: Sequence[RunView], folder: Path, names: Sequence[str]) -> st
         if not html.is_half(stem):
             blocks.append(block)
         elif waiting:
-            # The second half-width figure is placed beside the first, because a half-width figure alone in a row would
-            # leave a gap.
+            # The second half-width figure moves up to the first, which otherwise would leave a gap beside it.
             blocks[blocks.index(waiting)] = waiting + block
             waiting = ""
         else:
@@ -381,8 +381,8 @@ def _pictures(runs: Sequence[RunView], folder: Path, names: Sequence[str]) -> st
     return f'<div class="figures">{"".join(blocks)}</div>' if blocks else ""
 
 
-def _python(runs: Sequence[RunView], name: str) -> str:
-    """Two lines of Python that draw a figure. The lines are to be run in the folder that contains the run
+def _python(runs: Sequence[Run], name: str) -> str:
+    """Two lines of Python code that draw a figure. The code is to be run in the folder that contains the run
     directories."""
     paths = [_directory(group[0]) for group in by_run(runs)]
     if len(paths) == 1:
@@ -390,11 +390,12 @@ def _python(runs: Sequence[RunView], name: str) -> str:
     return f"from leowarp.report import figure\nfigure({paths!r}, {name!r})"
 
 
-def _is_of_study(run: RunView) -> bool:
-    """Whether the only constellation of the path is that of the study."""
-    # Values are compared as texts, because a plan has only one spelling for each value.
+def _is_of_study(run: Run) -> bool:
+    # Values are compared as texts, because a plan spells each value in only one form.
     shell = run.document.get("constellation", {})
-    return not run.is_access and run.mobile is None and all(shell.get(key) == value for key, value in STUDY.items())
+    return (
+        not is_access(run) and mobile_of(run) is None and all(shell.get(key) == value for key, value in STUDY.items())
+    )
 
 
 def _part(names: Sequence[str], part: str) -> list[str]:
@@ -404,7 +405,7 @@ def _part(names: Sequence[str], part: str) -> list[str]:
 def _not_drawn(not_drawn: dict[str, str]) -> str:
     if not not_drawn:
         return ""
-    # Each reason is given only once: a run without samples lacks seven figures for the same reason.
+    # Figures with the same reason are listed together: a run without samples lacks seven figures for one reason.
     reasons: dict[str, list[str]] = {}
     for name, why in not_drawn.items():
         reasons.setdefault(why, []).append(FIGURES[name].title)
@@ -412,19 +413,18 @@ def _not_drawn(not_drawn: dict[str, str]) -> str:
     return f'<p class="quiet">Not drawn:</p><ul class="quiet">{items}</ul>'
 
 
-def _chart(runs: Sequence[RunView], chosen: Sequence[int] | None = None) -> str:
-    """The interactive chart of all TCP flows, or of the chosen ones."""
+def _chart(runs: Sequence[Run], chosen: Sequence[int] | None = None) -> str:
     if not all(run.tcp_flows and run.tables.has("sockets") for run in runs):
         return ""
-    views_shown: list[RunView] = []
+    views_shown: list[Run] = []
     of = ""
     for run in runs:
         numbers = [number for number in run.tcp_flows if chosen is None or number in chosen]
         if len(numbers) > MOST_CHARTED:
             of += f" Of {len(numbers):,} flows it has {MOST_CHARTED}, evenly spaced by their mean goodput."
             numbers = _evenly(run, numbers)
-        # For a single flow, the view of the run is used. Lines then have the names of runs and the colours of the
-        # comparison.
+        # If a run has a single flow, its own view is drawn, so that the line has the run's name and the run's colour in
+        # the comparison.
         views_shown += [run] if len(run.tcp_flows) == 1 and numbers else [run.of_flow(number) for number in numbers]
     if not views_shown:
         return ""
@@ -439,16 +439,16 @@ def _chart(runs: Sequence[RunView], chosen: Sequence[int] | None = None) -> str:
     return f'<div class="screen">{note}{chart}{interactive.library()}</div>'
 
 
-def _evenly(run: RunView, numbers: Sequence[int]) -> list[int]:
-    """`MOST_CHARTED` of these flows: those with the lowest and the highest mean goodput, and others at equal distances
-    in between."""
+def _evenly(run: Run, numbers: Sequence[int]) -> list[int]:
+    """At most `MOST_CHARTED` of these flows: those with the lowest and the highest mean goodput, and others that are
+    evenly spaced in between when sorted by goodput."""
     means = [flow.get("goodput_mean_bps") or 0.0 for flow in run.summary["flows"]]
     ordered = sorted(numbers, key=lambda number: means[number])
     places = {round(step * (len(ordered) - 1) / (MOST_CHARTED - 1)) for step in range(MOST_CHARTED)}
     return sorted(ordered[place] for place in places)
 
 
-def _run_links(runs: Sequence[RunView], folder: Path) -> str:
+def _run_links(runs: Sequence[Run], folder: Path) -> str:
     items = []
     for run, label in zip(runs, labels(runs), strict=True):
         page = run.path / layout.REPORT / PAGE
@@ -461,7 +461,8 @@ def _run_links(runs: Sequence[RunView], folder: Path) -> str:
 
 
 def _relative(path: Path, start: Path) -> str:
-    # Both paths are resolved. Through a symbolic link, ".." leads to another parent than the text of the path suggests.
+    # Symbolic links are resolved first, because ".." after a symbolic link leads to another directory than the path
+    # suggests.
     return os.path.relpath(path.resolve(), start.resolve())
 
 
@@ -475,5 +476,5 @@ def _arrow(before: Any, after: Any, scale: float) -> str:
 
 
 def _true(value: Any) -> bool:
-    # NA is checked first, because bool(pd.NA) raises an error.
+    # NA is checked first, because bool(pd.NA) raises TypeError.
     return not pd.isna(value) and bool(value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that pages are complete, contained in one file and escaped, and that they name every missing part."""
+"""Tests that pages are complete, consist of one file, escape their texts, and name every missing part."""
 
 import json
 import re
@@ -19,9 +19,8 @@ from leowarp.report.figures import drawing
 from leowarp.report.figures.drawing import Drawing, draw_all
 from leowarp.report.pages import interactive
 from leowarp.report.pages import page as pages
-from leowarp.report.view import RunView
-from leowarp.results import known as known_run
-from leowarp.results.run import Run
+from leowarp.results import run_tables
+from leowarp.results.run import Run, known
 from support.policies import demand_policy
 
 # Each of these tests draws whole pages.
@@ -29,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 
 class Checker(HTMLParser):
-    """Checks that tags are closed in the right order, and collects the resources that a page loads."""
+    """Checks that tags are closed in the right order, and collects the URLs that a page would load."""
 
     VOID = frozenset(("meta", "img", "br", "link", "input", "hr"))
 
@@ -67,7 +66,7 @@ def page(run_dir):
 def test_a_chart_is_data_and_no_script(page):
     text = page.read_text(encoding="utf-8")
     assert '<script type="application/json" class="chart-data" data-of="chart">' in text
-    # The script must follow the charts that it draws.
+    # The script that draws the charts must come after the charts.
     assert text.index("chart-data") < text.index("function leowarpChart")
 
 
@@ -114,7 +113,8 @@ def test_the_page_says_what_each_change_caused(page):
     rows = [re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", row) for row in section.split("<tr>")]
     (first,) = [row for row in rows if row[:1] == ["20"]]
     (none,) = [row for row in rows if row[:1] == ["no change"]]
-    # The columns are late packets, and at the end lost packets, needed and spurious retransmissions.
+    # The third column is the number of late packets; the last three are lost packets, needed and spurious
+    # retransmissions.
     assert (first[2], first[-3:]) == ("26", ["0", "0", "10"])
     assert (none[2], none[-3:]) == ("0", ["3", "3", "0"])
 
@@ -137,7 +137,7 @@ def test_the_page_is_the_same_twice(few_figures, run_dir, tmp_path):
 
 @pytest.fixture
 def few_figures(monkeypatch):
-    """With two figures, the rest of the page is the same. Drawing ten would take seconds."""
+    """Two figures are enough to test the rest of the page. All ten figures would take seconds."""
     from leowarp.report.figures import drawing as module
 
     monkeypatch.setattr(module, "FIGURES", {name: module.FIGURES[name] for name in ("goodput", "packets")})
@@ -224,11 +224,11 @@ def test_what_is_0_in_the_whole_run_has_no_row_in_the_chart_and_is_named(run_dir
     nothing = (np.arange(3.0), np.zeros(3))
     some = (np.arange(3.0), np.ones(3))
     monkeypatch.setattr(interactive, "_series", lambda run, most, queues: [some, nothing, some, (nothing[0][:1],) * 2])
-    text = interactive.chart([RunView(run_dir)], "chart")
+    text = interactive.chart([Run(run_dir, complete=False)], "chart")
     assert '"rows":["goodput, Mbit/s","smoothed RTT, ms"]' in text
     assert "not recorded: window, queue." in text
     monkeypatch.setattr(interactive, "_series", lambda run, most, queues: [nothing] * 4)
-    assert interactive.chart([RunView(run_dir)], "chart") == ""
+    assert interactive.chart([Run(run_dir, complete=False)], "chart") == ""
 
 
 def test_a_reason_why_figures_are_not_drawn_is_said_once(run_dir, tmp_path):
@@ -236,7 +236,7 @@ def test_a_reason_why_figures_are_not_drawn_is_said_once(run_dir, tmp_path):
     shutil.copytree(run_dir, copy)
     (copy / "30-trace" / "sockets.parquet").unlink()
     folder = tmp_path / "figures"
-    drawn, not_drawn = draw_all([RunView(copy)], folder, Drawing(names=["goodput", "goodput_cdf"]))
+    drawn, not_drawn = draw_all([Run(copy, complete=False)], folder, Drawing(names=["goodput", "goodput_cdf"]))
     assert drawn == []
     assert len(set(not_drawn.values())) == 1
     assert 'run it again with --set observe.sockets="50 ms"' in not_drawn["goodput"]
@@ -254,7 +254,7 @@ def test_the_page_says_what_happened_before_any_number(page):
 
 
 def test_a_figure_has_the_rules_once_for_the_page_and_in_its_files_for_papers(run_dir, tmp_path):
-    draw_all([RunView(run_dir)], tmp_path, Drawing(names=["goodput"], formats=["pdf"]))
+    draw_all([Run(run_dir, complete=False)], tmp_path, Drawing(names=["goodput"], formats=["pdf"]))
     svg = (tmp_path / "goodput.svg").read_text(encoding="utf-8")
     assert "queue discipline: fifo" in re.search(r"<dc:description>(.*?)</dc:description>", svg, re.S)[1]
     assert '<g id="rules">' not in svg
@@ -266,21 +266,21 @@ def test_a_figure_drawn_again_is_the_same_whatever_other_files_it_has(run_dir, t
     monkeypatch.setattr(drawing, "LARGEST_SVG_BYTES", 0)
     first, again, asked = tmp_path / "first", tmp_path / "again", tmp_path / "asked"
     goodput_only = Drawing(names=["goodput"])
-    draw_all([RunView(run_dir)], first, goodput_only)
+    draw_all([Run(run_dir, complete=False)], first, goodput_only)
     for _ in range(2):
-        draw_all([RunView(run_dir)], again, goodput_only)
+        draw_all([Run(run_dir, complete=False)], again, goodput_only)
     assert {file.name: file.read_bytes() for file in again.iterdir()} == {
         file.name: file.read_bytes() for file in first.iterdir()
     }
     for formats in (["pdf", "png"], []):
-        draw_all([RunView(run_dir)], asked, Drawing(names=["goodput"], formats=formats))
+        draw_all([Run(run_dir, complete=False)], asked, Drawing(names=["goodput"], formats=formats))
         assert (asked / "goodput.svg").read_bytes() == (first / "goodput.svg").read_bytes()
         # The PNG that was asked for keeps its rules.
         assert (asked / "goodput.png").read_bytes() != (first / "goodput.png").read_bytes()
 
 
 def test_the_numbers_of_a_figure_are_those_that_it_shows(run_dir, tmp_path):
-    draw_all([RunView(run_dir)], tmp_path, Drawing(names=["goodput", "cwnd"]))
+    draw_all([Run(run_dir, complete=False)], tmp_path, Drawing(names=["goodput", "cwnd"]))
     first, *_ = (tmp_path / "goodput.csv").read_text(encoding="utf-8").splitlines()
     assert first.startswith("# panel 1: CUBIC, in order at the receiver, 50 ms bins; x: time, s")
     shown = pd.read_csv(tmp_path / "goodput.csv", comment="#")
@@ -297,7 +297,7 @@ def test_a_figure_that_was_asked_for_and_cannot_be_drawn_is_an_error(run_dir, tm
     (run / "30-trace" / "sockets.parquet").unlink()
     with pytest.raises(TraceError, match="the figure 'goodput' of run: the run recorded no sockets"):
         write_report(run, figures=["goodput", "map"])
-    # The other figure is drawn, and the page names the missing one.
+    # The other requested figure is drawn, and the page names the one without data.
     assert (run / "50-report" / "figures" / "map.svg").exists()
     assert "the run recorded no sockets" in (run / "50-report" / "index.html").read_text(encoding="utf-8")
 
@@ -313,10 +313,10 @@ def test_of_thousands_of_flows_the_chart_has_some_evenly_by_their_goodput():
 
 
 def test_the_page_says_that_its_chart_has_not_all_flows(run_dir, monkeypatch):
-    view = RunView(run_dir)
+    view = Run(run_dir, complete=False)
     assert "flows it has" not in pages._chart([view])
     monkeypatch.setattr(pages, "MOST_CHARTED", 2)
-    monkeypatch.setattr(RunView, "tcp_flows", property(lambda self: [0, 0, 0]))
+    monkeypatch.setattr(Run, "tcp_flows", property(lambda self: [0, 0, 0]))
     assert "Of 3 flows it has 2, evenly spaced by their mean goodput." in pages._chart([view])
 
 
@@ -324,14 +324,14 @@ def test_a_run_that_is_known_is_not_read_again(run_dir, monkeypatch):
     read = Run(run_dir)
     plan, numbers = read.plan, read.numbers
     monkeypatch.setattr("leowarp.metrics.read_tables", lambda path: pytest.fail("its tables were read"))
-    assert write_report(known_run.known(Run(run_dir), plan, numbers), figures=["goodput_cdf"]).exists()
+    assert write_report(known(Run(run_dir), plan, numbers), figures=["goodput_cdf"]).exists()
 
 
 def test_scalars_of_a_run_of_many_flows_are_taken_from_it_only_if_these_sources_wrote_them(run_dir, monkeypatch):
-    monkeypatch.setattr(known_run, "MANY_FLOWS", 0)
+    monkeypatch.setattr(run_tables, "MANY_FLOWS", 0)
     written = Run(run_dir).numbers.summary | {"name": "as written"}
     monkeypatch.setattr(Run, "summary", property(lambda self: written))
-    monkeypatch.setattr(known_run, "is_of_these_sources", lambda run: False)
-    assert known_run.numbers_to_draw(Run(run_dir)).summary["name"] != "as written"
-    monkeypatch.setattr(known_run, "is_of_these_sources", lambda run: True)
-    assert known_run.numbers_to_draw(Run(run_dir)).summary is written
+    monkeypatch.setattr(run_tables, "is_of_these_sources", lambda run: False)
+    assert Run(run_dir).numbers.summary["name"] != "as written"
+    monkeypatch.setattr(run_tables, "is_of_these_sources", lambda run: True)
+    assert Run(run_dir).numbers.summary is written

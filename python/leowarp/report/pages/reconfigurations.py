@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section of the page about the reconfigurations of an access link. The section replaces the section about route
+"""Section of the page about the reconfigurations of an access link. It takes the place of the section about route
 changes over satellites."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import pandas as pd
 from leowarp import scalars
 from leowarp.report import html
 from leowarp.report.pages.scalar_rows import Row, scalar_rows
-from leowarp.report.view import RunView
+from leowarp.results.run import Run
 
 SUMMARY_ROWS: tuple[Row, ...] = (
     "recovery_p50_ns",
@@ -27,15 +27,15 @@ SUMMARY_ROWS: tuple[Row, ...] = (
     ("lost_pkts", "data packets lost in the whole run"),
     "lost_queue_pkts",
 )
-"""Scalars of a flow that the section shows, in its order."""
+"""Scalars of a flow that the section shows, in this order."""
 
 
-def reconfigurations_section(view: RunView) -> str:
-    """HTML about all reconfigurations together, by flow, followed by each single one in a folded table.
+def reconfigurations_section(view: Run) -> str:
+    """HTML: a table of numbers per flow over all reconfigurations, then a folded table with each reconfiguration.
 
     Returns: The HTML; one sentence if the path was never reconfigured.
     """
-    changes = view.metrics.route_changes
+    changes = view.numbers.route_changes
     if len(changes) == 0:
         return "<p>The path was never reconfigured.</p>"
     flows = view.summary["flows"]
@@ -45,10 +45,11 @@ def reconfigurations_section(view: RunView) -> str:
     return together + _each(view, changes)
 
 
-def _each(view: RunView, changes: pd.DataFrame) -> str:
+def _each(view: Run, changes: pd.DataFrame) -> str:
     rows = []
     for t_ns, here in changes.groupby("t_ns", sort=True):
-        # Both directions change at the same instant and use the same satellite, so the path of the first row names it.
+        # Both directions change at the same time and use the same satellite, so the first row is enough to name the new
+        # path.
         after = here["path_after"].iloc[0]
         steps = [
             f"{row.source} to {row.destination}: {_ms(row.delay_before_ns)} → {_ms(row.delay_after_ns)}"
@@ -61,8 +62,8 @@ def _each(view: RunView, changes: pd.DataFrame) -> str:
         satellite = after.split(" > ")[1] if isinstance(after, str) and after.count(" > ") == 2 else after
         rows.append([f"{int(t_ns) / 1e9:g}", satellite, "; ".join(steps), "; ".join(losses)])
     caption = (
-        "Base delay: the smallest propagation of the slot, ms. Lost, sent again: packets of all flows that way, until "
-        "the next reconfiguration, at most 5 s."
+        "Base delay: smallest propagation delay of the slot, ms. Lost, sent again: packets of all flows in that "
+        "direction, until the next reconfiguration, at most for 5 s."
     )
     header = ["at, s", "then by", "base delay, before → after", "lost, sent again"]
     shown = html.table(caption, header, rows, left=frozenset((0, 1, 2, 3)))

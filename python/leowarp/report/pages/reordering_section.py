@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section of the page about reordering: numbers of each flow, and of each route change with its effects."""
+"""Section of the page about reordering, for each flow and for each route change."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pandas as pd
 
 from leowarp import scalars
 from leowarp.report import html
+from leowarp.report.labels import MOST_LINES, is_access
 from leowarp.report.pages.scalar_rows import Row, scalar_rows
-from leowarp.report.view import MOST_LINES, RunView
+from leowarp.results.run import Run
 from leowarp.scalars.of_flows import REORDERING
 
 SCALAR_ROWS: tuple[Row, ...] = (
@@ -36,30 +37,33 @@ SCALAR_ROWS: tuple[Row, ...] = (
     ("spurious_retransmissions_pkts", "spurious retransmissions"),
     "spurious_by_changes_pkts",
 )
-"""Scalars of a flow that the section shows, in its order."""
+"""Scalars of a flow that the section shows, in this order."""
 
 RULES = (
     "A late packet is attributed to the route change during its flight, a lost packet to the change that removed its "
     "link or its route, and a retransmission to the same change as its first transmission. Needed: sent again because "
-    'bytes were lost; spurious: sent again although the original arrived. The row "no change" has everything else, '
+    'bytes were lost; spurious: sent again although the original arrived. The row "no change" has all other packets, '
     "above all losses at full queues."
 )
 
 
-def reordering_section(view: RunView, pictures: str) -> str:
-    """HTML of the section: numbers of each flow, the figures, and the effects of each route change.
+def reordering_section(view: Run, pictures: str) -> str:
+    """HTML of the section: a table of numbers per flow, the figures, and a table of the effects of each route change.
 
     pictures: HTML of the section's figures.
     Returns: The HTML; one sentence if reordering was not measured.
     """
-    flows = view.metrics.summary["flows"]
+    flows = view.numbers.summary["flows"]
     measured = [flow for flow in flows if any(flow.get(name) is not None for name in scalars.names(REORDERING))]
     if not measured:
         return "<p>Reordering was not measured: no packet of this run was followed.</p>"
     heads = [view.flow_names[flow["flow"]] for flow in measured]
-    # Losses at a reconfiguration are the access link's own, so no rule attributes them to a route change.
+    # For an access link, losses by route changes are not shown, because packets at a reconfiguration are lost on the
+    # link itself.
     kept = [
-        row for row in SCALAR_ROWS if not (view.is_access and isinstance(row, str) and row.endswith("_by_changes_pkts"))
+        row
+        for row in SCALAR_ROWS
+        if not (is_access(view) and isinstance(row, str) and row.endswith("_by_changes_pkts"))
     ]
     rows = scalar_rows(kept, scalars.FLOW_SCALARS, measured, unknown=True)
     caption = (
@@ -72,13 +76,14 @@ def reordering_section(view: RunView, pictures: str) -> str:
     return whole + pictures + _changes(view)
 
 
-def _changes(view: RunView) -> str:
-    """Rows for each flow and route change, and a row for effects that no change caused."""
-    causes = view.metrics.causes
-    # An access link changes every 15 s. If no packet was late, all these rows would be zero.
-    if not causes["change"].notna().any() or (view.is_access and not causes["late_pkts"].any()):
+def _changes(view: Run) -> str:
+    """Table with a row for each route change that affected a flow, and a row for effects that no change caused."""
+    causes = view.numbers.causes
+    # An access link has a reconfiguration every 15 s, which gives many rows. If no packet was late, all rows would be
+    # zero, so the table is left out.
+    if not causes["change"].notna().any() or (is_access(view) and not causes["late_pkts"].any()):
         return ""
-    around = view.metrics.reordering[view.metrics.reordering["scope"] == "change"].set_index(["flow", "number"])
+    around = view.numbers.reordering[view.numbers.reordering["scope"] == "change"].set_index(["flow", "number"])
     rows = []
     for cause in causes.itertuples(index=False):
         named = not pd.isna(cause.change)

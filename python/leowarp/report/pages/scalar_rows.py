@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scalars of a summary as rows of a page's tables, with the words, units and scales of their declaration.
+"""Makes the rows of a page's tables from scalars of a summary; the declaration of each scalar gives its words, unit and
+scale.
 
-Each table determines its scalars and their order.
+Each table chooses its scalars and their order itself.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from typing import Any
 from leowarp import scalars
 
 Row = str | tuple[str, str]
-"""Name of a scalar, or the name with words that replace the declared ones. Other words are needed if the row above is
-not the one above it in the declaration."""
+"""Name of a scalar, or (name, words that replace the declared ones). Other words are needed if the declared words refer
+to the row above, and the table has another row there."""
 
 
 def scalar_rows(
@@ -23,11 +24,11 @@ def scalar_rows(
     *,
     unknown: bool = False,
 ) -> list[list[object]]:
-    """Cells of each row: words, unit, and the value of each column in that unit.
+    """Cells of each row: words, unit, and one value per column in that unit.
 
     declared: `scalars.RUN_SCALARS` or `scalars.FLOW_SCALARS`.
     columns: Summaries of runs or of flows.
-    unknown: True to include rows whose value is unknown in every column.
+    unknown: If true, rows without a known value in any column are included.
     """
     flat = [scalars.flat(column) for column in columns]
     lines: list[list[object]] = []
@@ -44,10 +45,10 @@ def scalar_rows(
 def all_zero(
     rows: Sequence[str], declared: Mapping[str, scalars.Scalar], columns: Sequence[Mapping[str, Any]]
 ) -> dict[str, str]:
-    """Words by name, for rows that have at least one known value and whose known values are all 0.
+    """Names and words of the rows that have at least one known value and of which all known values are 0.
 
     rows: Names of declared scalars.
-    declared, columns: The parameters of `scalar_rows`.
+    declared, columns: As for `scalar_rows`.
     """
     flat = [scalars.flat(column) for column in columns]
     zero = {}

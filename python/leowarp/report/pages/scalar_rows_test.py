@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that pages and the overview show exactly the scalars that are declared to be shown."""
+"""Tests that pages and the overview show exactly the scalars that are declared for them."""
 
 from leowarp import scalars
 from leowarp.report.pages import reconfigurations, reordering_section, summary_section
@@ -24,7 +24,7 @@ def test_a_page_shows_what_is_declared_as_shown_there():
 def test_the_overview_shows_what_is_declared_as_shown_there():
     of_flows = shown_by(row for _, rows in overview_rows.KINDS.values() for row in rows)
     assert {each.name for each in scalars.FLOW_SCALARS.values() if each.overview is not None} == of_flows
-    # The number of changes to a shorter path and the largest delay are in the same row as other scalars.
+    # The number of changes to a shorter path and the largest delay are shown in the row of another scalar.
     beside = {"route_changes_shorter", "path_delay_max_ns"}
     of_run = shown_by(overview_rows.RUN_ROWS)
     assert {each.name for each in scalars.RUN_SCALARS.values() if each.overview is not None} == of_run - beside

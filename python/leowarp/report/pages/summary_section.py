@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first numbers of a page: the six most important ones, and below them, folded, all scalars of the run and its
-flows."""
+"""The six most important numbers of a page, and below them, folded, all scalars of the run and its flows."""
 
 from __future__ import annotations
 
@@ -9,13 +8,14 @@ from typing import Any
 
 from leowarp import scalars
 from leowarp.report import html
+from leowarp.report.labels import MOST_LINES, labels, worded
 from leowarp.report.pages.scalar_rows import all_zero, scalar_rows
-from leowarp.report.view import MOST_LINES, RunView, labels, worded
+from leowarp.results.run import Run
 from leowarp.scalars.of_run import CURES
 from leowarp.scalars.overview import Section, overview
 
 MOST_FIRST = 6
-"""Number of values at the top of a page. Six fit into one line, and a reader can remember them."""
+"""Maximum number of values at the top of a page. Six values fit into one line and are easy to remember."""
 
 FIRST: tuple[tuple[str, ...], ...] = (
     ("goodput_mean_bps", "replies_lost_pkts", "probes_lost_pkts"),
@@ -27,8 +27,8 @@ FIRST: tuple[tuple[str, ...], ...] = (
     ("spurious_retransmissions_pkts",),
     ("lost_queue_pkts", "loss_run_max_pkts"),
 )
-"""Scalars of a flow that may be among these values, the preferred ones first. From each group, only the first that is
-known is used."""
+"""Groups of scalars of a flow that may be shown at the top of the page, in order of preference. The first scalar of a
+group that has a known value is shown."""
 
 FLOW_ROWS = (
     "congestion_control",
@@ -75,7 +75,7 @@ FLOW_ROWS = (
     "owd_p99_ns",
     "owd_max_ns",
 )
-"""Scalars of a flow that the page shows first, in the order of the page."""
+"""Scalars of a flow that come first in the tables, in this order."""
 
 RUN_ROWS = (
     "fairness.jain_index",
@@ -94,18 +94,18 @@ RUN_ROWS = (
     "cpu_s",
     "wall_s",
 )
-"""Scalars of the run that follow them."""
+"""Scalars of the run that come after those of the flows."""
 
 
-def first_numbers(runs: Sequence[RunView]) -> str:
-    """The six most important numbers: beside each other for one run, and in a table for several runs. If there are TCP
-    flows, the numbers are those of these flows.
+def first_numbers(runs: Sequence[Run]) -> str:
+    """The six most important numbers: side by side for one run, as a table for several runs. If there are TCP flows,
+    the numbers are those of the TCP flows only.
 
-    Returns: HTML. If there are several flows, a number is their sum if a sum makes sense (rates, packets), and
-        otherwise their median. The text says which of the two it is.
+    Returns: HTML. For several flows, a number is their sum if a sum makes sense (rates, packets); otherwise it is their
+        median. The text says whether it is a sum or a median.
     """
     of_runs = [_first_of(run) for run in runs]
-    # The labels of the first run come first. These labels are followed by those that only later runs have.
+    # Labels of the first run come first, then labels that only other runs have.
     wanted = list(dict.fromkeys(label for numbers in of_runs for label in numbers))[:MOST_FIRST]
     if len(runs) > 1:
         rows = [_row(label, [numbers.get(label) for numbers in of_runs]) for label in wanted]
@@ -113,15 +113,15 @@ def first_numbers(runs: Sequence[RunView]) -> str:
     return html.numbers(first_entries(runs[0]))
 
 
-def first_entries(run: RunView) -> list[tuple[str, str]]:
-    """The most important numbers of a run as texts, each with its label and the flows that it covers."""
+def first_entries(run: Run) -> list[tuple[str, str]]:
+    """The most important numbers of a run as (label, text). The label says to which flows the number refers."""
     entries = list(_first_of(run).items())[:MOST_FIRST]
     return [(f"{label}, {whose}" if whose else label, text) for label, (text, whose) in entries]
 
 
 def _row(label: str, said: Sequence[tuple[str, str] | None]) -> list[object]:
-    """A number of several runs. If it covers the same flows in all runs, these are in the first cell; otherwise they
-    are beside each number."""
+    """Row of a table for a number of several runs. If the number refers to the same flows in all runs, the row's header
+    names them; otherwise each cell does."""
     known = [each for each in said if each is not None]
     same = len({whose for _, whose in known}) == 1
     head = f"{label}, {known[0][1]}" if same and known[0][1] else label
@@ -129,9 +129,10 @@ def _row(label: str, said: Sequence[tuple[str, str] | None]) -> list[object]:
     return [head, *cells]
 
 
-def _first_of(run: RunView) -> dict[str, tuple[str, str]]:
-    """Numbers that may be shown first, by label and in order: the text, and the flows that it covers."""
-    # If there are TCP flows, the first section is theirs, because pings beside them just serve as probes.
+def _first_of(run: Run) -> dict[str, tuple[str, str]]:
+    """Numbers in order of importance. The key is the number's label; the value is its text and the flows to which it
+    refers."""
+    # If there are TCP flows, the first section is about them; pings beside TCP flows are only probes.
     section = overview(run.summary)[0]
     known = {name for name, _ in section.rows}
     numbers = {}
@@ -145,7 +146,7 @@ def _first_of(run: RunView) -> dict[str, tuple[str, str]]:
 
 
 def _said(section: Section, label: str) -> tuple[str, str] | None:
-    """Text of a row for all flows of a section, and the flows that it covers; the latter is "" if there is one flow."""
+    """Text of a row for all flows of a section, and the flows to which it refers: "" if there is only one flow."""
     if section.spread is None:
         text = dict(section.rows)[label][0]
         return None if text is None else (text, "")
@@ -155,8 +156,9 @@ def _said(section: Section, label: str) -> tuple[str, str] | None:
     return None if of_all.get("median") is None else (str(of_all["median"]), "the median flow")
 
 
-def summary_tables(runs: Sequence[RunView]) -> str:
-    """Tables with the scalars of each flow and of each run. If there are many flows, sums and quantiles come first."""
+def summary_tables(runs: Sequence[Run]) -> str:
+    """HTML of tables with the scalars of each flow and of each run. If there are many flows, tables with sums and
+    quantiles over the flows come first."""
     heads, columns = [], []
     for run, label in zip(runs, labels(runs), strict=True):
         for flow in run.summary["flows"]:
@@ -179,8 +181,8 @@ def _table(
     caption: str, rows: Sequence[str], declared: Mapping[str, scalars.Scalar], heads: Sequence[str],
     columns: Sequence[Mapping[str, Any]],
 ) -> str:  # fmt: skip
-    """A table of scalars without the rows that are 0 in every column. The caption lists these rows."""
-    # A dozen rows of zeros would hide the few other rows. The page must say nevertheless that they are 0, and not
+    """HTML of a table of scalars, without rows that are 0 in every column. The caption names the omitted rows."""
+    # A dozen rows of zeros would hide the few rows with other numbers. The caption says that they are 0, and not
     # unknown.
     zero = all_zero(rows, declared, columns)
     shown = [row for row in rows if row not in zero]
@@ -190,8 +192,8 @@ def _table(
     return html.table(caption, ["", "unit", *heads], cells, left=frozenset((0, 1)))
 
 
-def _spread_tables(run: RunView) -> str:
-    """Tables for many flows: sums and quantiles first, then the worst and the best flows."""
+def _spread_tables(run: Run) -> str:
+    """HTML of tables for many flows: sums and quantiles, then the worst and the best flows."""
     tables = ""
     for section in overview(run.summary):
         few = section.of(section.title, range(len(section.columns)))
@@ -199,7 +201,7 @@ def _spread_tables(run: RunView) -> str:
             title = f"{section.title}: {len(section.columns)} flows, each quantity by itself"
             rows = [(name, *texts) for name, texts in section.spread.rows]
             tables += html.table(title, ["", *section.spread.columns], rows)
-            # The worst flows come first, because the reader of a page with ninety flows looks for problems.
+            # The worst flows come first, because a reader of a page with ninety flows looks for problems.
             ends = [*section.ranked[:3], *section.ranked[: -3 - 1 : -1]]
             few = section.of(f"{section.title}: worst 3, then best 3 by {section.ranked_by}", ends)
         if section.spread is not None:

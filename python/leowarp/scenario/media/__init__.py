@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One section for each medium, and the union of all."""
+"""Sections of the media: one class for each medium, and the union type of these classes."""

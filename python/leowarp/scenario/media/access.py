@@ -2,11 +2,11 @@
 """`[access]`: the link of a terminal to a satellite network, from a profile.
 
 A key without a direction applies to the downlink (gateway to terminal) or to both directions. A key that ends in `_up`
-applies to the uplink. The source of each value is given beside it, and in full in docs/guides/access-links.md. *Study*:
-G. Huston, A transport protocol's view of Starlink, APNIC, 17 May 2024. *LeoCC*: the example of SpaceNetLab/LeoCC at
-867e673.
+applies to the uplink. The source of each value is named beside the value, and in full in docs/guides/access-links.md.
+*Study*: G. Huston, A transport protocol's view of Starlink, APNIC, 17 May 2024. *LeoCC*: the example of
+SpaceNetLab/LeoCC at 867e673.
 *LENS*: the pings of clarkzjw/LEONetEM at 780a063. *Calibrated*: chosen so that the profile's statistics match the
-published ones (design/starlink-profile.md). *Assumption*: no value is published.
+published ones (design/starlink-profile.md). *Assumption*: no source gives this value.
 """
 
 from __future__ import annotations
@@ -32,35 +32,15 @@ from leowarp.scenario.text.problems import Problems
 class Access(QueueKeys, FollowsConstellation):
     """A link between the hosts dish and server that behaves like an access link of a satellite network.
 
-    The profile reproduces published statistics and is not a model of the radio. Capacity, delay and loss are
-    independent of each other, except for the instants of reconfigurations (docs/limitations.md, access links).
+    The profile reproduces published statistics; it does not model the radio. Capacity, delay and loss are independent
+    of each other, except that reconfigurations affect all of them (docs/limitations.md, access links).
 
-    period_ns, phase_ns: A reconfiguration happens every `period_ns`, the first one `phase_ns` after 0:00 on the wall
-        clock that `clock` sets.
-    base_rtt_min_ns, base_rtt_max_ns, base_step_min_ns: Range of a slot's base round trip, and the smallest change from
-        one slot to the next. These keys are unused with ``geometry = "constellation"``, where the base comes from slant
-        ranges.
-    base_rtts: Evenly spaced quantiles of a slot's base round trip, which replace the previous three keys. If it is
-        empty, those three keys apply.
-    base_kept_ratio: Probability that a slot keeps the base round trip of the previous slot.
-    jitter_ns, jitter_up_ns: Mean delay above the base, down and up; a value lasts `jitter_step_ns` and
-        `jitter_up_step_ns` on average.
-    jitter_spread_ratio: Standard deviation of the logarithm of a slot's mean jitter; one factor for both directions.
-    handover_min_ns, handover_max_ns: Range of the time for which a reconfiguration stops sending (hold) or raises the
-        delay (spike).
-    outage_min_ns, outage_max_ns, outage_reach_ns: Length of an outage, and its largest distance from the
-        reconfiguration.
-    residual_loss_ratio, residual_loss_up_ratio: 0 to 1, share of packets lost outside outages. The two values are None
+    base_rtts: Evenly spaced quantiles of a slot's base round trip, which replace the keys `base_rtt_min`,
+        `base_rtt_max` and `base_step_min`. If `base_rtts` is empty, those three keys apply.
+    residual_loss_ratio, residual_loss_up_ratio: 0 to 1, share of packets lost outside outages. The two losses are None
         only until the preset is filled in.
-    stall_every_ns: Mean time from one stall to the next (Poisson); with 0, there are no stalls.
-    stalls: Evenly spaced quantiles of the length of a stall.
-    loss_burst_ns: Length of a burst of residual loss. With 0, packets are lost independently.
-    capacity_bps, capacity_up_bps: Medians, bit/s; None: sampled from the ``schedule_*`` values, by `clock` and the
-        run's seed.
-    capacity_spread_ratio, wander_ratio, modulation_ratio: Standard deviation of the logarithm of capacity between slots
-        and within a slot; size of capacity steps.
-    queue_pkts, queue_up_pkts: Number of packets that may wait at the gateway and at the terminal; None: unlimited.
-    constellation: The constellation that `geometry` follows.
+    constellation: The constellation whose satellites give the delays with ``geometry = "constellation"``, otherwise
+        None.
     """
 
     NAME: ClassVar = "access"
@@ -69,206 +49,249 @@ class Access(QueueKeys, FollowsConstellation):
     GOVERNS: ClassVar = {**QueueKeys.GOVERNS, "preset": ("residual_loss", "residual_loss_up", "preset_file")}
 
     profile: str = word(
-        "Whose access links it is like. With oneweb, other values than the defaults below fill what is not given.",
+        "Satellite network whose access links are modelled. oneweb fills the keys that are not given with other values "
+        "than the defaults below.",
         ("starlink", "oneweb"), "starlink",
     )  # fmt: skip
     preset: str = word(
-        "The hour of the day; fills what is not given. A name that ends in .toml is a file of your own, as "
-        "`leowarp fit` writes it: the keys of its `[access]` are filled in.",
+        "Hour of the day; it fills the keys that are not given. A name that ends in .toml is a file of your own, as "
+        "`leowarp fit` writes it; the keys of its `[access]` are filled in.",
         ("peak", "off-peak"),
         "peak",
     )
     preset_file: str | None = text(
-        "Which file `preset` named, and its sha256. A plan says it; it changes nothing.", "none"
+        "The file that `preset` named, and its sha256. Plans record it; it changes nothing.", "none"
     )
     geometry: str = word(
-        "Where delays come from: the profile alone, or the scenario's [constellation] too.",
+        "Source of the delays: the profile alone, or the profile and the scenario's [constellation].",
         ("profile", "constellation"),
         "profile",
     )
-    clock: str = instant("What the wall clock shows when the run's clock is 0.", "2024-05-17T12:00:00Z")
+    clock: str = instant("Wall-clock time at which the run's clock is 0.", "2024-05-17T12:00:00Z")
     # The study gives 15 s. The seconds 12, 27, 42 and 57 of the minute are from J. Pan and others' public documentation
     # of the schedule, confirmed in LENS.
     period_ns: int = quantity(units.TIME, "Time between two reconfigurations.", "15 s", low="1 s", high="1 h")
     phase_ns: int = quantity(
-        units.TIME, "When they are: this long after 0:00 of the wall clock, and every `period` before and after.",
+        units.TIME, "Time of a reconfiguration, counted from 0:00 of the wall clock; the others lie whole `period`s "
+        "before and after.",
         "12 s", low="0 s", high="1 h",
     )  # fmt: skip
-    # The study's pings end at the first hop behind the ground station.
+    # The study pinged the first hop behind the ground station, so there is no further delay to a server.
     server_delay_ns: int = quantity(
-        units.TIME, "One-way delay between gateway and server, on top of all others.", "0 s", low="0 s", high="10 s"
+        units.TIME,
+        "One-way delay between gateway and server, in addition to all other delays.",
+        "0 s",
+        low="0 s",
+        high="10 s",
     )
 
-    # The range is that of the minimum RTTs in the study's figure 3, read off the figure.
+    # The smallest and largest value are those of the minimum RTTs in the study's figure 3, read off the figure.
     base_rtt_min_ns: int = quantity(
-        units.TIME, "Least RTT that a slot can have, without jitter and waiting.", "20 ms", low="0 s", high="10 s"
+        units.TIME, "Smallest RTT that a slot can have, without jitter and waiting.", "20 ms", low="0 s", high="10 s"
     )
     base_rtt_max_ns: int = quantity(
         units.TIME, "Largest RTT that a slot can have, without jitter and waiting.", "35 ms", low="0 s", high="10 s"
     )
-    # Assumption: two successive slots must differ, because the study says that the RTT "changes regularly", by several
-    # ms.
+    # Assumption: the study says that the RTT "changes regularly", by several ms, so the base of two successive slots
+    # must differ.
     base_step_min_ns: int = quantity(
-        units.TIME, "By how much the RTTs of two successive slots differ at least.", "3 ms", low="0 s", high="1 s"
+        units.TIME, "Smallest difference between the RTTs of two successive slots.", "3 ms", low="0 s", high="1 s"
     )
 
-    # There is no default, because only a range was published. Recordings of dishes are skewed (docs/validation.md).
+    # The quantiles have no default, because only a range was published. In recordings of dishes, base round trips are
+    # skewed (docs/validation.md).
     base_rtts: tuple[str, ...] = names(
-        "Quantiles of the RTTs that slots have, without jitter and waiting, evenly spaced from the least to the "
-        'largest: `["20 ms", "22 ms", "35 ms"]` has its median at 22 ms. In place of `base_rtt_min`, `base_rtt_max` '
-        "and `base_step_min`."
+        "Quantiles of the slots' RTTs, without jitter and waiting, evenly spaced from the smallest to the largest. "
+        '`["20 ms", "22 ms", "35 ms"]` has its median at 22 ms. They replace `base_rtt_min`, `base_rtt_max` and '
+        "`base_step_min`."
     )
     base_kept_ratio: float = quantity(
-        units.RATIO, "Probability that a reconfiguration keeps the RTT of the slot before.", "0 %", low="0 %",
+        units.RATIO, "Probability that the RTT of a slot stays the same after a reconfiguration.", "0 %", low="0 %",
         high="99 %",
     )  # fmt: skip
 
-    # The number is from the study.
-    frames_per_s: int = count("Frames of the radio link per second; jitter changes at their borders.", 750, 1, 10_000)
-    # A sawtooth within each frame would change the mean difference of RTTs by only 0.4 %, and take 15 to 118 times as
-    # many rows (design/starlink-profile.md, the model of a frame).
+    # The study gives the number of frames per second.
+    frames_per_s: int = count(
+        "Frames of the radio link per second; jitter changes only at frame boundaries.", 750, 1, 10_000
+    )
+    # If the delay had a sawtooth within each frame, the mean difference of RTTs would change by only 0.4 %. The table
+    # would have 15 to 118 times as many rows (design/starlink-profile.md, the model of a frame).
     frame_steps: int = count(
-        "Waiting for the next frame: in so many steps within each frame (0: half a frame, always).", 0, 0, 16
+        "Number of steps in which the waiting time for the next frame falls within a frame; 0: always half a frame.",
+        0,
+        0,
+        16,
     )
     # LeoCC: mean 2.2 ms, standard deviation 1.2 ms above each slot's minimum delay; correlation 0.70, 0.46, 0.34 after
     # 10, 20, 30 ms, which matches steps of 28 ms.
     jitter_ns: int = quantity(
-        units.TIME, "Mean delay above the base on the way down (Erlang of order 3).", "2.2 ms", low="0 s", high="1 s"
+        units.TIME,
+        "Mean delay above the base on the downlink (Erlang distribution of order 3).",
+        "2.2 ms",
+        low="0 s",
+        high="1 s",
     )
     jitter_step_ns: int = quantity(
-        units.TIME, "How long one value of it lasts, on average (geometric, whole frames).", "28 ms", low="1 ms",
+        units.TIME, "Mean duration of one value of `jitter` (geometric distribution, whole frames).",
+        "28 ms", low="1 ms",
         high="10 s",
     )  # fmt: skip
-    # Calibrated: successive RTTs then differ by 6.3 ms if they are 10 ms apart, and by 7.2 ms if they are one round
-    # trip apart. The study's 6.7 ms lies between. Any step from 3 to 9 ms keeps both values within 15 % of the study's.
+    # Calibrated: RTTs measured 10 ms apart then differ by 6.3 ms on average, and those measured one round trip apart by
+    # 7.2 ms. The study's value of 6.7 ms lies between 6.3 and 7.2 ms. With any step from 3 to 9 ms, both differences
+    # are within 15 % of the study's value.
     jitter_up_ns: int = quantity(
-        units.TIME, "Mean delay above the base on the way up: waiting for a grant (uniform from 0).", "10.5 ms",
+        units.TIME, "Mean delay above the base on the uplink: waiting for a grant (uniform from 0).", "10.5 ms",
         low="0 s", high="1 s",
     )  # fmt: skip
     jitter_up_step_ns: int = quantity(
-        units.TIME, "How long one value of it lasts, on average (half to one and a half of it, whole frames).",
+        units.TIME, "Mean duration of one value of `jitter_up` (uniform from half of it to one and a half, whole "
+        "frames).",
         "6 ms", low="1 ms", high="10 s",
     )  # fmt: skip
 
-    # "uniform" by default: it matches the study's differences of pings. Recordings of dishes have a tail
-    # (docs/validation.md).
+    # The default is "uniform", which matches the differences of successive pings in the study. In recordings of dishes,
+    # the distribution of jitter has a longer tail (docs/validation.md).
     jitter_up_shape: str = word(
-        "Distribution of `jitter_up`: from 0 to twice the mean, or without a bound.", ("uniform", "exponential"),
+        "Distribution of `jitter_up`: uniform from 0 to twice the mean, or exponential and so without an upper bound.",
+        ("uniform", "exponential"),
         "uniform",
     )  # fmt: skip
-    # 0 % by default: the study gives one distribution for all slots. In recordings of five dishes it is 32 to 65 %
-    # (docs/validation.md).
+    # The default is 0 %, because the study gives one distribution for all slots. In recordings of five dishes, this
+    # standard deviation is 32 to 65 % (docs/validation.md).
     jitter_spread_ratio: float = quantity(
-        units.RATIO, "How much the jitter of both directions differs from slot to slot: standard deviation of the "
-        "logarithm of its mean, cut at twice that.", "0 %", low="0 %", high="100 %",
+        units.RATIO, "Variation of both directions' jitter from slot to slot: standard deviation of the logarithm of "
+        "its mean, cut at two standard deviations.", "0 %", low="0 %", high="100 %",
     )  # fmt: skip
 
-    # A hold alone explains the published rise, because a probe at its beginning waits for all of it. A spike of 30 to
-    # 50 ms on top of a hold would give 70 to 90 ms.
+    # The default is "hold": a probe sent at the beginning of a hold waits until its end, which already explains the
+    # published rise of RTTs. If RTTs also had a spike of 30 to 50 ms, they would rise by 70 to 90 ms.
     handover: str = word(
-        "What a reconfiguration does: nothing is sent and packets wait (hold), or they are sent and take longer, less "
-        "and less so (spike).",
+        "Effect of a reconfiguration: hold: packets wait and none is sent; spike: packets are sent with an additional "
+        "delay that decreases to 0.",
         ("hold", "spike"),
         "hold",
     )
-    # The source is the study's comments: 35 to 50 ms.
-    handover_min_ns: int = quantity(units.TIME, "How long it lasts at least.", "35 ms", low="0 s", high="1 s")
+    # The study says 35 to 50 ms in its comments.
+    handover_min_ns: int = quantity(units.TIME, "Shortest duration of that effect.", "35 ms", low="0 s", high="1 s")
     handover_max_ns: int = quantity(
-        units.TIME, "How long it lasts at most (uniform between the two).", "50 ms", low="0 s", high="1 s"
+        units.TIME, "Longest duration of that effect (uniform between the two).", "50 ms", low="0 s", high="1 s"
     )
-    # The source is the study: "an additional 30 ms to 50 ms".
+    # The study says "an additional 30 ms to 50 ms".
     spike_min_ns: int = quantity(
-        units.TIME, 'handover = "spike": delay above the base at its beginning, at least.', "30 ms", low="0 s",
+        units.TIME, 'handover = "spike": smallest additional delay at the start of the reconfiguration.',
+        "30 ms", low="0 s",
         high="1 s",
     )  # fmt: skip
     spike_max_ns: int = quantity(
-        units.TIME, 'handover = "spike": the same, at most (uniform between the two).', "50 ms", low="0 s", high="1 s"
+        units.TIME,
+        'handover = "spike": largest additional delay at the start of the reconfiguration (uniform between the two).',
+        "50 ms",
+        low="0 s",
+        high="1 s",
     )
 
-    # Calibrated together: 1.5 % of pings sent once per second are lost (the study: 1 to 2 %); in a flood, 15 pings in a
-    # row are lost on average (LENS: 17).
+    # Calibrated together with the other values of outages. The loss of pings sent once per second is then 1.5 % (the
+    # study: 1 to 2 %); in a flood of pings, 15 in a row are lost on average (LENS: 17).
     outage_share_ratio: float = quantity(
-        units.RATIO, "Share of the reconfigurations around which something is lost.", "70 %", low="0 %", high="100 %"
+        units.RATIO,
+        "Share of the reconfigurations near which packets are lost in an outage.",
+        "70 %",
+        low="0 %",
+        high="100 %",
     )
     outage_again_ratio: float = quantity(
-        units.RATIO, "Probability that an outage is followed by one more around the same reconfiguration.", "50 %",
+        units.RATIO, "Probability that one more outage follows near the same reconfiguration.", "50 %",
         low="0 %", high="95 %",
     )  # fmt: skip
     outage_min_ns: int = quantity(
-        units.TIME, "Shortest outage: everything that begins to be sent, either way, is lost.", "5 ms", low="1 us",
+        units.TIME, "Shortest outage. During an outage all packets whose transmission starts are lost, in both "
+        "directions.", "5 ms", low="1 us",
         high="10 s",
     )  # fmt: skip
     outage_max_ns: int = quantity(
-        units.TIME, "Longest outage (uniform in its logarithm between the two).", "800 ms", low="1 us", high="10 s"
+        units.TIME, "Longest outage (the logarithm is uniform between the two).", "800 ms", low="1 us", high="10 s"
     )
     # LENS: 327 of 337 lost pings lie within 1 s of a reconfiguration.
     outage_reach_ns: int = quantity(
-        units.TIME, "Outages lie this far from their reconfiguration at most, before or after it.", "1 s", low="1 ms",
+        units.TIME, "Largest distance of an outage from its reconfiguration, before or after it.", "1 s", low="1 ms",
         high="10 s",
     )  # fmt: skip
     # The default is 0 s, because no article about Starlink reports stalls. OneWeb's recording has 2.4 stalls of 41 ms
     # per second (docs/guides/access-links.md, the profile oneweb).
     stall_every_ns: int = quantity(
-        units.TIME, "Mean time between stalls: in one direction, by chance, packets wait as in a hold (0 s: there "
-        "are none).", "0 s", low="0 s", high="1 h",
+        units.TIME, "Mean time between stalls. In a stall the packets of one random direction wait, as with handover = "
+        '"hold"; 0 s: no stalls.', "0 s", low="0 s", high="1 h",
     )  # fmt: skip
     stalls: tuple[str, ...] = names(
-        "Quantiles of how long stalls last, evenly spaced from the shortest to the longest."
+        "Quantiles of the durations of stalls, evenly spaced from the shortest to the longest."
     )
     # The value is None until the preset sets it.
     residual_loss_ratio: float | None = quantity(
-        units.RATIO, "Share of all other packets lost at random, down.", None, low="0 %", high="100 %"
+        units.RATIO,
+        "Share of all other packets that are lost at random on the downlink.",
+        None,
+        low="0 %",
+        high="100 %",
     )
     residual_loss_up_ratio: float | None = quantity(
-        units.RATIO, "Share of all other packets lost at random, up.", None, low="0 %", high="100 %"
+        units.RATIO, "Share of all other packets that are lost at random on the uplink.", None, low="0 %", high="100 %"
     )
-    # The default is 0 s, because no article gives the length of a burst. TCP's throughput depends on it
-    # (docs/validation.md).
+    # The default is 0 s, because no article gives the length of a burst. TCP's throughput depends on the length of a
+    # burst (docs/validation.md).
     loss_burst_ns: int = quantity(
-        units.TIME, "How long the residual loss lasts each time; everything sent then is lost (0 s: packets are lost "
-        "one by one).", "0 s", low="0 s", high="1 s",
+        units.TIME, "Duration of one burst of residual loss; all packets sent during it are lost. 0 s: packets are "
+        "lost one at a time.", "0 s", low="0 s", high="1 s",
     )  # fmt: skip
 
-    # The source is the study: "some 250 Mbps".
+    # The study says "some 250 Mbps".
     capacity_bps: int | None = quantity(
-        units.RATE, "Median capacity down; schedule: drawn by the hour of `clock` and the seed.", "250 Mbit/s",
+        units.RATE, "Median capacity of the downlink; schedule: sampled by the hour of `clock` and the seed.",
+        "250 Mbit/s",
         low="100 kbit/s", high="100 Gbit/s", none="schedule",
     )  # fmt: skip
-    # The source is the study's figure 2.
+    # The value is read off the study's figure 2.
     capacity_up_bps: int | None = quantity(
-        units.RATE, "Median capacity up; schedule: as above.", "15 Mbit/s", low="100 kbit/s", high="100 Gbit/s",
+        units.RATE, "Median capacity of the uplink; schedule: sampled as for the downlink.",
+        "15 Mbit/s", low="100 kbit/s", high="100 Gbit/s",
         none="schedule",
     )  # fmt: skip
-    # LeoCC: means of slots vary by 19 %.
+    # LeoCC: the mean capacity of a slot varies by 19 % between slots.
     capacity_spread_ratio: float = quantity(
-        units.RATIO, "How much it differs from slot to slot: standard deviation of its logarithm, cut at twice that.",
+        units.RATIO, "Variation of capacity from slot to slot: standard deviation of its logarithm, cut at two "
+        "standard deviations.",
         "20 %", low="0 %", high="100 %",
     )  # fmt: skip
-    # LeoCC: 15 % within a slot over 100 ms. About half of that variance has decayed after 100 ms (scheduling, here
-    # jitter), and a tenth remains after 500 ms. The split of the rest between wander and modulation is an assumption.
+    # LeoCC: means over 100 ms of a slot's capacity vary by 15 %. After 100 ms about half of that variance has decayed
+    # (scheduling, which is jitter in this profile); after 500 ms a tenth remains. How the remaining variance is divided
+    # between wander and modulation is an assumption.
     wander_ratio: float = quantity(
-        units.RATIO, "How much it wanders within a slot: standard deviation of its logarithm.", "8 %", low="0 %",
+        units.RATIO, "Variation of capacity within a slot: standard deviation of its logarithm.", "8 %", low="0 %",
         high="100 %",
     )  # fmt: skip
     wander_time_ns: int = quantity(
-        units.TIME, "Time after which that wander is forgotten to 1/e.", "5 s", low="100 ms", high="1 h"
+        units.TIME, "Time after which the autocorrelation of `capacity_wander` is 1/e.", "5 s", low="100 ms", high="1 h"
     )
     modulation_ratio: float = quantity(
-        units.RATIO, "Size of the steps between three modulations: this much less, none, this much more.", "12 %",
+        units.RATIO, "Relative step between three modulations: capacity is this much higher, unchanged, or this much "
+        "lower.", "12 %",
         low="0 %", high="90 %",
     )  # fmt: skip
     modulation_time_ns: int = quantity(
-        units.TIME, "How long one modulation lasts, on average (exponential).", "500 ms", low="10 ms", high="1 h"
+        units.TIME, "Mean duration of one modulation (exponential).", "500 ms", low="10 ms", high="1 h"
     )
 
-    # The source is the study's figure 2 and text: minimum, median and maximum of tests every four hours, August 2023 to
-    # March 2024.
+    # The values are the minimum, median and maximum of speed tests every four hours, August 2023 to March 2024, from
+    # the study's figure 2 and text.
     schedule_min_bps: int = quantity(
-        units.RATE, 'capacity = "schedule": what one test of some months reaches at least.', "10 Mbit/s",
+        units.RATE, 'capacity = "schedule": smallest downlink rate of the tests of some months.', "10 Mbit/s",
         low="100 kbit/s", high="100 Gbit/s",
     )  # fmt: skip
     schedule_median_bps: int = quantity(
-        units.RATE, "The same: median of these tests.", "120 Mbit/s", low="100 kbit/s", high="100 Gbit/s"
+        units.RATE,
+        'capacity = "schedule": median downlink rate of these tests.',
+        "120 Mbit/s",
+        low="100 kbit/s",
+        high="100 Gbit/s",
     )
     schedule_max_bps: int = quantity(
         units.RATE, "The same: the largest.", "370 Mbit/s", low="100 kbit/s", high="100 Gbit/s"
@@ -282,68 +305,85 @@ class Access(QueueKeys, FollowsConstellation):
     schedule_up_max_bps: int = quantity(units.RATE, "The same: best.", "50 Mbit/s", low="100 kbit/s", high="100 Gbit/s")
     # Assumption: the busy hour is 20:00 in eastern Australia (where the study was made), which is 10:00 UTC.
     busy_hour_ns: int = quantity(
-        units.TIME, "Of a schedule: the time of day of `clock` at which capacity is least.", "10 h", low="0 s",
+        units.TIME, 'capacity = "schedule": time of day of `clock` at which capacity is lowest.', "10 h", low="0 s",
         high="24 h",
     )  # fmt: skip
     busy_ratio: float = quantity(
-        units.RATIO, "Of a schedule: share of the variance of its tests that the hour explains.", "15 %", low="0 %",
+        units.RATIO, "capacity = \"schedule\": share of the tests' variance that the hour explains.", "15 %", low="0 %",
         high="100 %",
     )  # fmt: skip
 
-    # Assumption: 5000 packets are 0.24 s at 250 Mbit/s, more than twice the largest queue that a handover of 50 ms
-    # creates. LeoReplayer's authors recommend 50,000, so that nothing is dropped.
-    queue_pkts: int | None = queue("Waiting packets that the gateway holds for the terminal.", "5000 pkts")
+    # Assumption: 5000 packets take 0.24 s at 250 Mbit/s; during a handover of 50 ms, less than half as many packets
+    # queue up. LeoReplayer's authors recommend 50,000, so that nothing is dropped.
+    queue_pkts: int | None = queue("Largest number of packets that wait at the gateway for the terminal.", "5000 pkts")
     queue_bytes: int | None = None
     # LeoReplayer's authors recommend this value: 0.4 s at 15 Mbit/s.
     queue_up_pkts: int | None = quantity(
-        units.PACKETS, 'Waiting packets that the terminal holds. In packets, or "unlimited".', "500 pkts",
+        units.PACKETS, 'Largest number of packets that wait at the terminal, as a number of packets or "unlimited".',
+        "500 pkts",
         low="1 pkts", high="1000000000 pkts", none="unlimited",
     )  # fmt: skip
     overhead_bytes: int = quantity(
-        units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B", low="0 B", high="1000 B"
+        units.BYTES,
+        "Bytes that each packet occupies on the link in addition to its IP length.",
+        "14 B",
+        low="0 B",
+        high="1000 B",
     )
 
     # The three places are Canberra, Wagga Wagga and Sydney. Assumption: the places are in eastern Australia, where the
     # study was made.
     terminal_latitude_deg: float = quantity(
-        units.ANGLE, 'geometry = "constellation": where the terminal is.', "-35.28 deg", low="-90 deg", high="90 deg"
+        units.ANGLE, 'geometry = "constellation": position of the terminal.', "-35.28 deg", low="-90 deg", high="90 deg"
     )
     terminal_longitude_deg: float = quantity(
         units.ANGLE, "The same: its longitude.", "149.13 deg", low="-180 deg", high="360 deg"
     )
     gateway_latitude_deg: float = quantity(
-        units.ANGLE, "The same: where the gateway's antennas are.", "-35.11 deg", low="-90 deg", high="90 deg"
+        units.ANGLE,
+        'geometry = "constellation": position of the gateway\'s antennas.',
+        "-35.11 deg",
+        low="-90 deg",
+        high="90 deg",
     )
     gateway_longitude_deg: float = quantity(
         units.ANGLE, "The same: their longitude.", "147.37 deg", low="-180 deg", high="360 deg"
     )
     pop_latitude_deg: float = quantity(
-        units.ANGLE, "The same: where the point of presence is, joined to the gateway by fibre.", "-33.87 deg",
+        units.ANGLE, 'geometry = "constellation": position of the point of presence, which fibre joins to the gateway.',
+        "-33.87 deg",
         low="-90 deg", high="90 deg",
     )  # fmt: skip
     pop_longitude_deg: float = quantity(
         units.ANGLE, "The same: its longitude.", "151.21 deg", low="-180 deg", high="360 deg"
     )
-    # The source is SpaceX's filings with the FCC, and the study.
+    # SpaceX's filings with the FCC give this angle, and so does the study.
     min_elevation_deg: float = quantity(
-        units.ANGLE, "The same: lowest elevation at which terminal and gateway use a satellite.", "25 deg",
+        units.ANGLE, 'geometry = "constellation": smallest elevation at which terminal and gateway use a satellite.',
+        "25 deg",
         low="0 deg", high="90 deg",
     )  # fmt: skip
-    # Assumption: the operator's rule is not published.
+    # Assumption: the rule by which the operator chooses a satellite is not published.
     scheduler: str = word(
-        "The same: of the satellites that both see through a whole slot, a random one, the likelier the higher it "
-        "stands above `min_elevation` for the terminal (weighted), or the highest.",
+        'geometry = "constellation": choice among the satellites that both see during the whole slot. weighted: a '
+        "random one; the probability grows with its elevation above `min_elevation` at the terminal; highest: the one "
+        "with the highest elevation.",
         ("weighted", "highest"),
         "weighted",
     )
-    # Calibrated: RTTs by geometry then start a little above 20 ms.
+    # Calibrated: round trips that follow from slant ranges then start a little above 20 ms.
     processing_delay_ns: int = quantity(
-        units.TIME, "The same: one-way delay besides propagation.", "5.5 ms", low="0 s", high="1 s"
+        units.TIME,
+        'geometry = "constellation": one-way delay in addition to propagation.',
+        "5.5 ms",
+        low="0 s",
+        high="1 s",
     )
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """Keys that only a constellation uses, and all keys of `[network]` except neighbours and packet length."""
+        """Keys that have no effect: those that only a constellation uses, and all keys of `[network]` except neighbours
+        and packet length."""
         # An access link always uses leolink, because only leolink supports tables of delays and capacities.
         only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts")
         return {**super().idle(follows=follows), "network": only}
@@ -352,14 +392,14 @@ class Access(QueueKeys, FollowsConstellation):
     def complete(cls, section: Section, problems: Problems) -> None:
         """Fill in the preset's values and check keys against each other; every broken rule goes to `problems`.
 
-        section: Section ``[access]``; the preset's losses are added where the text gives none.
-        problems: Receives minima above maxima, a base step that is too large for its range, outages that do not fit
-            into their reach, a handover as long as a slot, and keys without effect.
+        section: Section ``[access]``; values of the preset are added where the text gives none.
+        problems: Receives minima above maxima, a base step that is too large for its range, outages longer than twice
+            their reach, a handover as long as a slot, and keys without effect.
         """
         known = keys(Access)
         for key, written in ACCESS_PRESETS[value_of(section, Access, "preset")].keys.items():
             attribute, declared = known[key]
-            # The preset is decoded like user input, so that its values also obey units and ranges.
+            # The preset's values are decoded like those of a user, so that their units and ranges are checked as well.
             if not section.gave(key):
                 section.values[attribute] = decode(written, declared, section.origin)
         for least, most in _ORDERED:
@@ -369,18 +409,17 @@ class Access(QueueKeys, FollowsConstellation):
                 problems.add(origin, f"access.{least}", f"is above {most}", f"write {most} too, or {least} below it")
         _check_base(section, problems)
         _check_quantiles(section, problems)
-        # An outage lies between `outage_reach` before and `outage_reach` after its reconfiguration, wherever its
-        # midpoint is.
+        # An outage lies between `outage_reach` before its reconfiguration and `outage_reach` after it.
         if value_of(section, Access, "outage_max_ns") > 2 * value_of(section, Access, "outage_reach_ns"):
             rule = "does not fit between outage_reach before and outage_reach after a reconfiguration"
             problems.add(section.where("outage_max"), "access.outage_max", rule, "at most twice outage_reach")
-        # Otherwise a hold could continue until the next reconfiguration begins.
+        # A hold must end before the next reconfiguration begins.
         if value_of(section, Access, "handover_max_ns") >= value_of(section, Access, "period_ns"):
             problems.add(section.where("handover_max"), "access.handover_max", "is not below period", "write less")
         for when, idle in _idle(section).items():
             for key in idle:
                 attribute, _ = known[key]
-                # A plan spells every key out, so a key without effect is a mistake only if its value is not the
+                # A plan writes every key. A key without effect is therefore a mistake only if its value is not the
                 # default.
                 if section.values.get(attribute, getattr(Access, attribute)) != getattr(Access, attribute):
                     rule = f"has no effect with {when}"
@@ -391,7 +430,8 @@ class Access(QueueKeys, FollowsConstellation):
         """Defaults that differ from those of a constellation: a shorter run, larger TCP buffers, and shorter windows of
         stored packets."""
         # At 250 Mbit/s with a reconfiguration every 15 s, windows of whole seconds would store a quarter of all
-        # packets. 100 ms of traffic and its queue are some 10 MB; Linux uses about half of a socket's buffer for data.
+        # packets. The packets in flight and in the queue during 100 ms are some 10 MB, and Linux uses about half of a
+        # socket's buffer for data.
         return {
             "run": {"duration": "60 s"},
             "tcp": {"buffer_max": "64 MiB"},
@@ -422,32 +462,34 @@ class Access(QueueKeys, FollowsConstellation):
 
 
 PROFILE_FILES: Mapping[str, Path] = {"oneweb": Path(__file__).with_name("oneweb.toml")}
-"""Files with the values, and their sources, of profiles other than the one whose values are the defaults."""
+"""Files with the values of each profile other than the default one, and with their sources."""
 
 ACCESS_PRESETS: Mapping[str, Preset] = {
     "peak": Preset(
         {"residual_loss": "0.01 %", "residual_loss_up": "0.01 %"},
-        "Huston 2024 gives no loss of its own outside handovers; 0.01 % is about what leaves CUBIC the 45 Mbit/s of "
-        "some 250 that it reached there at peak hours.",
+        "Huston 2024 reports no loss outside of handovers. With about 0.01 %, CUBIC gets the 45 Mbit/s of some 250 "
+        "that the article reports at peak hours.",
     ),
     "off-peak": Preset(
         {"residual_loss": "0.001 %", "residual_loss_up": "0.001 %"},
-        "The same by CUBIC's 200 Mbit/s off-peak.",
+        "Chosen in the same way as at peak hours, from CUBIC's 200 Mbit/s off-peak.",
     ),
 }
-"""Values that each preset fills in."""
+"""Values of the keys that each preset fills in."""
 
 
 def _check_base(section: Section, problems: Problems) -> None:
-    """Check that a slot's base can always differ from the previous one by at least a step, and stay within the range.
+    """Check that a slot's base can differ from that of the previous slot by at least the minimum step, and stay within
+    the range.
 
-    A step up or down from the middle of the range needs half the range: high - low >= 2 step. Equal bounds without a
-    step (a constant base) are also valid.
+    From the middle of the range, a step up or down needs half of the range: high - low >= 2 step. Equal bounds with a
+    step of 0 (a constant base) are valid as well.
     """
     low, high, step = (
         value_of(section, Access, name) for name in ("base_rtt_min_ns", "base_rtt_max_ns", "base_step_min_ns")
     )
-    # `_ORDERED` reports a reversed range; a report here would give two messages for one mistake.
+    # A range whose maximum is below its minimum is reported by the check of `_ORDERED`; a second message would only
+    # confuse.
     if low <= high < low + 2 * step:
         rule = "leaves no room between base_rtt_min and base_rtt_max for a step up or down from every value"
         hint = f"at most {units.TIME.format((high - low) // 2)}"
@@ -455,12 +497,9 @@ def _check_base(section: Section, problems: Problems) -> None:
 
 
 def quantiles_ns(texts: Sequence[str]) -> list[int]:
-    """The quantiles of `Access.base_rtts` or `Access.stalls`.
+    """The quantiles in `texts` (`Access.base_rtts` or `Access.stalls`), as times in ns.
 
-    Raises
-    ------
-    ScenarioError
-        If a quantile is not a time from 0 s to 10 s, if they decrease, or if there is only one.
+    Raises ScenarioError if a quantile is not a time from 0 s to 10 s, if they decrease, or if there is only one.
     """
     values_ns = [int(units.TIME.parse(each)) for each in texts]
     if any(not 0 <= each <= 10 * 10**9 for each in values_ns):
@@ -473,7 +512,7 @@ def quantiles_ns(texts: Sequence[str]) -> list[int]:
 
 
 def _check_quantiles(section: Section, problems: Problems) -> None:
-    """Check that quantiles are increasing times."""
+    """Check that `base_rtts` and `stalls` are increasing times."""
     for key in ("base_rtts", "stalls"):
         try:
             quantiles_ns(value_of(section, Access, key))
@@ -485,7 +524,7 @@ def _check_quantiles(section: Section, problems: Problems) -> None:
 
 
 def _idle(section: Section) -> dict[str, tuple[str, ...]]:
-    """Keys that have no effect in combination with the others, grouped by reason.
+    """Keys of ``[access]`` that have no effect in combination with other keys, grouped by reason.
 
     Returns: Text of the message ("has no effect with ...") -> TOML keys of ``[access]``.
     """
@@ -511,7 +550,7 @@ def _idle(section: Section) -> dict[str, tuple[str, ...]]:
     return idle_keys
 
 
-# Pairs of keys; the first must not exceed the second.
+# Pairs of keys of a minimum and its maximum: the first must not exceed the second.
 _ORDERED = (
     ("base_rtt_min", "base_rtt_max"),
     ("handover_min", "handover_max"),

@@ -19,24 +19,22 @@ from leowarp.scenario.text.key import count, quantity
 class Chain(RateKeys, MediumSection):
     """Routers r0 to rN in a row between hosts A and B, with one fixed path.
 
-    Every quantity on a chain has a closed form (docs/accuracy.md, a check by hand), so it is used to test the link
-    model.
-
-    hops: Number of links between routers; there are `hops` + 1 routers.
-    delay_ns: One-way propagation delay of each link, ns.
-    overhead_bytes: Bytes added to the IP length; 14 is the Ethernet header, which the kernel's queueing disciplines
-        count.
-    loss_ratio: 0 to 1; packets are lost independently per link and direction.
+    For every quantity on a chain a formula exists (docs/accuracy.md, a check by hand), so tests compare the link model
+    with these formulas.
     """
 
-    # GOVERNS must come from QueueKeys, because the first base class wins. QueueKeys is therefore listed before
-    # MediumSection.
+    # The class attribute GOVERNS must come from QueueKeys, and Python takes it from the first base class that has it.
+    # QueueKeys is therefore listed before MediumSection.
     NAME: ClassVar = "chain"
 
     hops: int = count("Number of links between routers.", 1, 1, 200)
     delay_ns: int = quantity(units.TIME, "One-way delay of each link.", "10 ms", low="0 s", high="60 s")
     overhead_bytes: int = quantity(
-        units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B", low="0 B", high="1000 B"
+        units.BYTES,
+        "Bytes that each packet occupies on a link in addition to its IP length.",
+        "14 B",
+        low="0 B",
+        high="1000 B",
     )
     loss_ratio: float = quantity(
         units.RATIO, "Share of packets that each link loses at random.", "0 %", low="0 %", high="100 %"

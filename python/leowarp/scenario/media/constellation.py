@@ -2,8 +2,8 @@
 """`[constellation]`: the positions of the satellites.
 
 The satellites form a Walker pattern (J. G. Walker, Satellite constellations, J. Brit. Interplanet. Soc. 37, 1984),
-described by the Walker keys. They may also form several patterns (the shells), or come from a file of orbital elements
-that SGP4 propagates. Only one of the three may be given.
+described by the Walker keys. They may instead form several patterns (shells), or come from a file of orbital elements
+that SGP4 propagates. A scenario gives one of these three: Walker keys, shells, or a file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from leowarp.scenario.text.key import InputFile, count, file, instant, keys, nam
 from leowarp.scenario.text.problems import Problems
 
 SHAPE_KEYS = ("pattern", "planes", "satellites_per_plane", "altitude", "inclination", "phasing", "node_offset")
-"""Keys of a single-shell constellation. If there are several shells, each shell has these keys separately."""
+"""Keys of a single-shell constellation. With several shells, each shell gives these keys itself."""
 
 ELEMENT_KEYS = ("leave_out", "element_sets")
 """Keys that have no effect without a file of orbital elements."""
@@ -35,24 +35,23 @@ class Shell:
 
     Satellites of the first shell are called ``s-1-PP-SS``, those of the second shell ``s-2-PP-SS``; shells are numbered
     in the order of the text.
-
-    pattern: ``star`` or ``delta``.
-    planes, satellites_per_plane, phasing: Walker's P, S = T/P and F.
-    altitude_m, inclination_deg, node_offset_deg: Values of its circular orbits; the altitude is above the
-        constellation's `earth_radius_m`.
     """
 
-    pattern: str = word("Ascending nodes over 180 deg (star) or over 360 deg (delta).", ("star", "delta"), "delta")
+    pattern: str = word(
+        "Range over which the ascending nodes are spread: 180 deg (star) or 360 deg (delta).",
+        ("star", "delta"),
+        "delta",
+    )
     planes: int = count("Number of orbital planes.", None, 1, 1000, required=True)
     satellites_per_plane: int = count("Number of satellites in each plane.", None, 1, 1000, required=True)
     altitude_m: float = quantity(
-        units.LENGTH, "Height of the circular orbits above `earth_radius`.", low="100 km", high="50000 km",
+        units.LENGTH, "Altitude of the circular orbits above `earth_radius`.", low="100 km", high="50000 km",
         required=True,
     )  # fmt: skip
     inclination_deg: float = quantity(
         units.ANGLE, "Inclination of every plane.", low="0 deg", high="180 deg", required=True
     )
-    phasing: int = count("Walker's F, as of a constellation of one shell.", 0, 0, 10**6)
+    phasing: int = count("Walker's phasing factor F of this shell.", 0, 0, 10**6)
     node_offset_deg: float = quantity(
         units.ANGLE, "Right ascension of plane 0's ascending node.", "0 deg", low="-360 deg", high="360 deg"
     )
@@ -67,19 +66,11 @@ class Shell:
 class Constellation(MediumSection):
     """The positions of the satellites: a Walker pattern, several of them (`shells`), or a file of orbital elements.
 
-    preset: The name in `presets.PRESETS` whose values fill the keys below; None if the text gave each key.
-    pattern: ``star`` or ``delta``. This and all Walker keys are None if `tle` is given.
-    planes, satellites_per_plane, phasing: Walker's P, S = T/P and F.
-    altitude_m, inclination_deg, node_offset_deg: Values of circular orbits; the altitude is above `earth_radius_m`.
-    shells: Several Walker patterns; the six attributes above are then None. It is empty for a single pattern, or for a
-        file of elements.
-    tle: File of elements as TLE, 3LE or OMM; with None, the Walker keys apply.
-    leave_out: Names of satellites in `tle`, their catalogue numbers, or ``decayed``.
-    element_sets: ``refuse`` or ``nearest epoch``: how several element sets of one satellite in `tle` are handled.
-    epoch: ISO 8601 in UTC, ending in Z.
-    earth: ``sphere`` or ``wgs84``: the surface on which stations stand.
-    earth_radius_m, mu_m3_per_s2, earth_rotation_rad_per_s: Values of the sphere; they determine period and ground track
-        of the Walker orbits.
+    shells: Several Walker patterns; `pattern` to `node_offset_deg` are then None. `shells` is empty for a single
+        pattern, or for a file of elements.
+    epoch: UTC at clock 0, in ISO 8601 with a final Z.
+    earth_radius_m, mu_m3_per_s2, earth_rotation_rad_per_s: Radius, gravitational parameter and rotation of the Earth;
+        they determine period and ground track of the Walker orbits.
     greenwich_deg: Right ascension of Greenwich at clock 0; None: sidereal time at `epoch`.
     """
 
@@ -92,62 +83,73 @@ class Constellation(MediumSection):
     }
 
     preset: str | None = text("Name of a built-in constellation; fills the keys below, each can be overridden.", "none")
-    pattern: str | None = word("Ascending nodes over 180 deg (star) or over 360 deg (delta).", ("star", "delta"), None)
+    pattern: str | None = word(
+        "Range over which the ascending nodes are spread: 180 deg (star) or 360 deg (delta).", ("star", "delta"), None
+    )
     planes: int | None = count("Number of orbital planes.", None, 1, 1000)
     satellites_per_plane: int | None = count("Number of satellites in each plane.", None, 1, 1000)
     altitude_m: float | None = quantity(
-        units.LENGTH, "Height of the circular orbits above `earth_radius`.", None, low="100 km", high="50000 km"
+        units.LENGTH, "Altitude of the circular orbits above `earth_radius`.", None, low="100 km", high="50000 km"
     )
     inclination_deg: float | None = quantity(
         units.ANGLE, "Inclination of every plane.", None, low="0 deg", high="180 deg"
     )
-    # Walker's F as in T/P/F: the shift from plane to plane in units of 360 deg / T.
+    # Walker's F, as in his notation T/P/F: the shift from plane to plane in units of 360 deg / T.
     phasing: int | None = count(
-        "Walker's F: satellite s of plane p starts at argument of latitude 360 s/S + 360 F p/(P S) deg.", 0, 0, 10**6
+        "Walker's phasing factor F: satellite s of plane p starts at argument of latitude 360 s/S + 360 F p/(P S) deg.",
+        0,
+        0,
+        10**6,
     )
     node_offset_deg: float | None = quantity(
         units.ANGLE, "Right ascension of plane 0's ascending node.", "0 deg", low="-360 deg", high="360 deg"
     )
     shells: tuple[Shell, ...] = tables(
-        "Several shells in place of the six keys above: `[[constellation.shells]]` with the keys of its own table.",
+        "Several shells, which replace the six keys above: one `[[constellation.shells]]` per shell, with the keys of "
+        "its own table.",
         Shell,
     )
     tle: InputFile | None = file(  # noqa: RUF009
-        "A TLE, 3LE or OMM file in place of the Walker keys; SGP4 propagates it."
+        "A TLE, 3LE or OMM file, which replaces the Walker keys; SGP4 propagates it."
     )
     leave_out: tuple[str, ...] = names(
-        "Satellites of `tle` that the run does without, by name or catalogue number; `decayed`: all that have no orbit "
-        "during the run, which are an error otherwise."
+        "Satellites of `tle` that the run leaves out, by name or catalogue number. `decayed`: all satellites without "
+        "an orbit during the run; without this word, such satellites are an error."
     )
     element_sets: str = word(
-        "Several element sets of one satellite in `tle`: an error, or the set nearest to the run's start is used.",
+        "Treatment of several element sets of one satellite in `tle`: error, or nearest: the run uses the set nearest "
+        "to its start.",
         ("refuse", "nearest epoch"),
         "refuse",
     )
     epoch: str = instant(
-        "The instant (UTC) at which the constellation's clock is 0; to be given with `tle`.", "2000-01-01T00:00:00Z"
+        "Instant (UTC) at which the constellation's clock is 0; required with `tle`.", "2000-01-01T00:00:00Z"
     )
     earth: str = word(
-        "The figure that stations stand on: a sphere of `earth_radius`, or the WGS84 ellipsoid (default with `tle`).",
+        "Surface on which stations stand: a sphere of `earth_radius`, or the WGS84 ellipsoid (default with `tle`).",
         ("sphere", "wgs84"),
         "sphere",
     )
-    # WGS84's equatorial radius; its gravitational parameter follows below.
+    # The default is the equatorial radius of WGS84.
     earth_radius_m: float = quantity(
-        units.LENGTH, "Radius of the sphere; altitudes count from it.", "6378.137 km", low="6000 km", high="7000 km"
+        units.LENGTH,
+        "Radius of the sphere; altitudes are measured from its surface.",
+        "6378.137 km",
+        low="6000 km",
+        high="7000 km",
     )
     mu_m3_per_s2: float = quantity(
-        units.GRAVITY, "The Earth's gravitational parameter; sets the orbits' period.", "398600.4418 km3/s2",
+        units.GRAVITY, "The Earth's gravitational parameter; it sets the orbital period.", "398600.4418 km3/s2",
         low="300000 km3/s2", high="500000 km3/s2",
     )  # fmt: skip
-    # The rate is in inertial space: 2 pi in a sidereal day of 86,164.09 s.
+    # The rate is relative to inertial space: 2 pi in a sidereal day of 86,164.09 s.
     earth_rotation_rad_per_s: float = quantity(
         units.ANGULAR_RATE, "How fast the Earth turns.", "7.2921158553e-5 rad/s", low="-1 rad/s", high="1 rad/s"
     )
     greenwich_deg: float | None = quantity(
         units.ANGLE,
-        'Angle of Greenwich from the vernal equinox at constellation clock 0; "gmst": sidereal time at `epoch` '
-        "(always so with `tle`).",
+        'Angle of Greenwich from the vernal equinox when the constellation\'s clock is 0. "gmst": sidereal time at '
+        "`epoch` (always so with `tle`).",
         "0 deg",
         low="-360 deg",
         high="360 deg",
@@ -156,10 +158,11 @@ class Constellation(MediumSection):
 
     @property
     def patterns(self) -> tuple[Shell, ...]:
-        """The Walker patterns: the shells, or the pattern given by the constellation's own keys; none for a file of
-        elements.
+        """The Walker patterns: the shells, or the single pattern that the constellation's own keys describe; none for a
+        file of elements.
 
-        Raises ValueError if there are neither shells nor a file and a Walker key is None: this is not a resolved plan.
+        Raises ValueError if there are neither shells nor a file and a Walker key is None, which happens only before a
+        plan is resolved.
         """
         if self.shells or self.tle is not None:
             return self.shells
@@ -171,14 +174,13 @@ class Constellation(MediumSection):
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """Every key of the other sections has an effect, because a constellation uses all their links, routes and
-        routers."""
+        """No key of another section is without effect, because a constellation uses all links, routes and routers."""
         return {}
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Fill in the preset. Without a preset the Walker keys are required; with a file of elements they have no
-        effect.
+        """Fill in the preset. Check that all Walker keys are present if there is no preset, and that none is given
+        beside a file of elements.
 
         section: Section ``[constellation]``; the preset's values are added, and keys given in the text are kept.
         problems: Receives an unknown preset, missing Walker keys, Walker keys beside `tle`, a phasing F not below P,
@@ -188,7 +190,7 @@ class Constellation(MediumSection):
         if preset is not None and preset not in PRESETS:
             rule = f'there is no constellation "{preset}"'
             problems.add(section.where("preset"), "constellation.preset", rule, one_of(preset, PRESETS, "known:"))
-        # The elements determine the planes, so the preset's numbers are ignored.
+        # With a file of elements, the preset's numbers have no effect.
         if section.values.get("tle") is not None:
             _complete_elements(section, problems)
             return
@@ -200,20 +202,21 @@ class Constellation(MediumSection):
         for key in ("tle_sha256", *ELEMENT_KEYS):
             if section.gave(key):
                 problems.add(section.where(key), f"constellation.{key}", "has no effect without tle", "take it out")
-        # A wrong list of shells has been reported already, so the keys that it replaces are not also reported as
-        # missing.
+        # A wrong list of shells has been reported already; the Walker keys, which the shells replace, are then not
+        # reported as missing.
         if section.values.get("shells") or (section.gave("shells") and "shells" not in section.values):
             _complete_shells(section, problems)
             return
         for key in ("pattern", "planes", "satellites_per_plane", "altitude", "inclination"):
-            # An unknown preset, or one that is not text, has been reported already. Messages about five missing keys
-            # would hide that report.
+            # If the preset is unknown or not text, this has been reported already. Messages about five missing keys
+            # would distract from that report.
             wrong_preset = section.gave("preset") and (preset is not None or "preset" not in section.values)
             if known[key][0] not in section.values and not section.gave(key) and not wrong_preset:
                 hint = f"write it, or preset = one of: {', '.join(PRESETS)}"
                 problems.add(section.origin, f"constellation.{key}", "is missing", hint)
         planes, phasing = section.values.get("planes"), section.values.get("phasing", 0)
-        # F and F + P put the satellites at the same places: a shift of P times 360 / T deg is exactly one slot.
+        # F and F + P give the same positions: a shift of P times 360 / T deg is the distance between two satellites of
+        # a plane.
         if planes is not None and phasing >= planes:
             rule = f"{phasing} is not below the number of planes ({planes}), as Walker's F is"
             problems.add(section.where("phasing"), "constellation.phasing", rule, f"allowed: 0 to {planes - 1}")
@@ -223,8 +226,8 @@ class Constellation(MediumSection):
 class FollowsConstellation(MediumSection):
     """Base of media that can take their delays from moving satellites.
 
-    FOLLOWS: (str, str). FOLLOWS: (str, str). The key of the medium that selects a constellation with the value
-        "constellation", and a preset to propose.
+    FOLLOWS: (str, str). The key of the medium that selects a constellation with the value "constellation", and a preset
+        to propose.
     constellation: The scenario's ``[constellation]``, which is not a key of this section. None if the medium does not
         follow a constellation.
     """
@@ -235,7 +238,7 @@ class FollowsConstellation(MediumSection):
 
 
 def _complete_shells(section: Section, problems: Problems) -> None:
-    """Check shells: no Walker pattern is given beside them, and F is below P in each shell."""
+    """Check that no Walker pattern is given beside shells, and that F is below P in each shell."""
     for key in SHAPE_KEYS:
         if section.gave(key):
             rule = "has no effect: each of [[constellation.shells]] has one of its own"
@@ -250,13 +253,13 @@ def _complete_shells(section: Section, problems: Problems) -> None:
 
 
 def _complete_elements(section: Section, problems: Problems) -> None:
-    """Check a file of elements: no Walker keys beside it, an epoch, and the ellipsoid under the stations."""
+    """Check a file of elements: no Walker keys are given beside it, an epoch is given, and `earth` is the ellipsoid."""
     for key in WALKER_KEYS:
         if section.gave(key) and not (key == "preset" and section.values.get("preset") is None):
             rule = "has no effect: the orbits come from the file named by tle"
             problems.add(section.where(key), f"constellation.{key}", rule, f"take out {key} or tle")
-    # No default epoch would be right. Elements describe orbits near their own epoch, and a run at another date would
-    # have an unreal sky.
+    # The key `epoch` has no default with a file of elements. Elements are valid only near their own epoch, so at a
+    # default date the satellites' positions would be wrong.
     if not section.gave("epoch"):
         rule = "is missing, and a file of orbital elements (tle) is only right near its own epoch"
         problems.add(section.where("tle"), "constellation.epoch", rule, 'write epoch = "2022-09-14T00:00:00Z"')
@@ -267,9 +270,9 @@ def _complete_elements(section: Section, problems: Problems) -> None:
     if section.gave("shells") and section.values.get("shells") != ():
         rule = "have no effect: the orbits come from the file named by tle"
         problems.add(section.where("shells"), "constellation.shells", rule, "take out the shells or tle")
-    # The values are None instead of the default, because the plan would otherwise list planes without satellites.
+    # The values are set to None: with their defaults, the plan would describe planes without satellites.
     for attribute in ("pattern", "planes", "satellites_per_plane", "altitude_m", "inclination_deg", "phasing",
                       "node_offset_deg", "greenwich_deg", "preset"):  # fmt: skip
         section.values[attribute] = None
-    # Elements belong to the real Earth, where a station of geodetic latitude is on the ellipsoid.
+    # Elements describe orbits around the real Earth, on whose ellipsoid a station of geodetic latitude lies.
     section.values.setdefault("earth", "wgs84")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`[stations.access]`: a station of a constellation that is connected by the access link of a dish.
+"""`[stations.access]`: a station of a constellation whose connection is a dish with an access link.
 
 The table has the keys of `[access]`. The dish uses the satellites of the constellation. Keys that place a terminal, a
-gateway or a point of presence therefore have no effect here; neither do keys of base round trips.
+gateway or a point of presence therefore have no effect in this table; keys of base round trips have no effect either.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from leowarp.scenario.text.key import keys
 from leowarp.scenario.text.problems import Problems
 
 DISH = "access"
-"""Name of the key under which a station has its access link."""
+"""Name of the key of a station that contains its access link."""
 _PLACES = (
     "geometry", "terminal_latitude", "terminal_longitude", "gateway_latitude", "gateway_longitude", "pop_latitude",
     "pop_longitude",
@@ -27,7 +27,7 @@ DISH_IDLE_KEYS = (*_PLACES, "base_rtt_min", "base_rtt_max", "base_step_min")
 
 
 def complete_dishes(draft: Draft, is_constellation: bool, problems: Problems) -> None:
-    """Fill in each dish's preset, and check the dish's requirements on the rest of the scenario.
+    """Fill in each dish's preset, and check the rest of the scenario for settings that dishes do not support.
 
     is_constellation: Whether the medium is a constellation.
     problems: Receives each broken rule.
@@ -49,7 +49,7 @@ def complete_dishes(draft: Draft, is_constellation: bool, problems: Problems) ->
 
 
 def _forget_places(section: Section) -> None:
-    """Remove a preset file's values for base round trips, because here these follow from the constellation."""
+    """Remove the base round trips that a preset file gives, because those of a dish follow from the constellation."""
     file = section.nodes.get("preset_file")
     if file is None or file.origin.file == section.origin.file:
         return
@@ -60,8 +60,8 @@ def _forget_places(section: Section) -> None:
 
 
 def _check_rest(draft: Draft, problems: Problems) -> None:
-    """Check that links use leolink, which tables of capacity and delay need, that route updates are atomic, and that no
-    cure is on."""
+    """Check that links use leolink, because a dish needs tables of capacity and delay; that route updates are atomic;
+    and that no cure is on."""
     for name, schema, attribute, only in (
         ("network", Network, "link_model", "leolink"),
         ("network", Network, "endpoints", "stations"),

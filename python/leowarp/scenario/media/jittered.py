@@ -20,53 +20,52 @@ from leowarp.scenario.text.problems import Problems
 class Jittered(MediumSection):
     """A path between hosts A and B over one router. Each packet to B has its own random delay, so packets overtake each
     other.
-
-    delay_ns, jitter_ns: Mean and standard deviation of the delay from A to B, ns, for every distribution.
-    delay_up_ns: Delay from B to A, which is constant.
-    distribution: ``uniform``, ``normal``, ``exponential`` or ``table``.
-    table: Samples in any unit, one per line; None unless the distribution is ``table``.
-    rate_bps, rate_up_bps: Rate in bit/s of the shaper behind the delay line, A to B and B to A; None: unshaped.
-    queue_pkts: netem's limit on packets that wait or are in flight; None: unlimited. `queue_bytes` is always None.
-    loss_ratio: 0 to 1; packets from A to B are lost independently.
     """
 
     NAME: ClassVar = "jittered"
     GOVERNS: ClassVar = {"distribution": ("table", "table_sha256")}
-    # `--set jittered.distribution=table` on a plan must not remove the plan's table.
+    # On a plan with a table, `--set jittered.distribution=table` must not remove the table's name.
     KEEPS: ClassVar = {"distribution": "table"}
 
     delay_ns: int = quantity(units.TIME, "Mean one-way delay, A to B.", "100 ms", low="0 s", high="60 s")
-    delay_up_ns: int = quantity(units.TIME, "One-way delay, B to A; never jittered.", "0 s", low="0 s", high="60 s")
-    # netem's own parameter is the standard deviation for its tables, but the half-width for its uniform distribution
-    # (net/sched/sch_netem.c, tabledist). leowarp's key is always the standard deviation.
+    delay_up_ns: int = quantity(
+        units.TIME, "One-way delay, B to A; this direction has no jitter.", "0 s", low="0 s", high="60 s"
+    )
+    # netem's parameter is the standard deviation for its tables, but the half-width for its uniform distribution
+    # (net/sched/sch_netem.c, tabledist). leowarp's key is the standard deviation for every distribution.
     jitter_ns: int = quantity(
-        units.TIME, "Standard deviation of a packet's delay, A to B, whatever the distribution.", "1 ms", low="0 s",
+        units.TIME, "Standard deviation of the packets' delay, A to B, for every distribution.", "1 ms", low="0 s",
         high="2 s",
     )  # fmt: skip
     distribution: str = word(
-        "Of the delays: uniform (mean +- sqrt(3) jitter), normal, exponential (on top of delay - jitter), or that of "
-        "the samples in `table`.",
+        "Distribution of the delays: uniform (mean +- sqrt(3) jitter), normal, exponential (on top of delay - jitter), "
+        "or that of the samples in `table`.",
         ("uniform", "normal", "exponential", "table"),
         "normal",
     )
     table: InputFile | None = file(  # noqa: RUF009
-        'distribution = "table": a text file of samples, one number a line, in any unit; brought to the mean `delay` '
-        "and the standard deviation `jitter`."
+        'distribution = "table": a text file with one sample per line, in any unit. The samples are scaled to the mean '
+        "`delay` and the standard deviation `jitter`."
     )
     # The shaper follows the delay line, as in emulation studies (docs/concepts/links.md, jittered links).
     rate_bps: int | None = quantity(
-        units.RATE, "Rate of the link, A to B; packets are serialised in the order in which their delays end.",
+        units.RATE, "Rate of the link, A to B; it serialises packets in the order in which their delays end.",
         "100 Mbit/s", low="8 kbit/s", high="1000 Gbit/s", none="unshaped",
     )  # fmt: skip
     rate_up_bps: int | None = quantity(
         units.RATE, "The same, B to A.", "unshaped", low="8 kbit/s", high="1000 Gbit/s", none="unshaped"
     )
     queue_pkts: int | None = queue(
-        "netem's own limit in each direction: packets waiting and flying. Not in bytes:", "5000 pkts"
+        "netem's own limit in each direction, as a number of packets: it counts waiting packets and packets in flight.",
+        "5000 pkts",
     )
     queue_bytes: int | None = None
     overhead_bytes: int = quantity(
-        units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B", low="0 B", high="1000 B"
+        units.BYTES,
+        "Bytes that each packet occupies on the link in addition to its IP length.",
+        "14 B",
+        low="0 B",
+        high="1000 B",
     )
     loss_ratio: float = quantity(
         units.RATIO, "Share of packets that are lost at random, A to B.", "0 %", low="0 %", high="100 %"
@@ -74,13 +73,15 @@ class Jittered(MediumSection):
 
     @property
     def left_bps(self) -> int | None:
-        """The rate that remains for packets, as for links with background traffic (`background.RateKeys`)."""
+        """Rate of the link for packets: a jittered link has no background traffic that reduces it
+        (`background.RateKeys`)."""
         return self.rate_bps
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """Keys that only a constellation uses, and all keys of `[network]` except the length of packets."""
-        # A jittered link always uses netem, and its hosts are connected by wires.
+        """Keys that have no effect: those that only a constellation uses, and all keys of `[network]` except packet
+        length."""
+        # A jittered link always uses netem, and wires connect its hosts, so these keys offer no choice.
         only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts", "neighbours")
         return {**super().idle(follows=follows), "network": only}
 
@@ -94,7 +95,7 @@ class Jittered(MediumSection):
         """
         drawn = value_of(section, Jittered, "distribution") == "table"
         given = section.values.get("table") is not None
-        # A wrong table has been reported already, so it is not also reported as missing.
+        # If the table is wrong, this has been reported already, and the table is not reported as missing.
         if drawn and not given and not (section.gave("table") and "table" not in section.values):
             rule = 'is missing, and distribution is "table"'
             problems.add(section.where("distribution"), "jittered.table", rule, 'write table = "delays.txt"')

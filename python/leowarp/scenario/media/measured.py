@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`[measured]`: a link that replays a measurement.
 
-A replay is open-loop: delay, loss and capacity are functions of time and do not react to the flow (docs/limitations.md,
-replays of measured paths).
+In a replay, delay, loss and capacity depend only on time and do not react to the flow (docs/limitations.md, replays of
+measured paths).
 """
 
 from __future__ import annotations
@@ -23,122 +23,114 @@ from leowarp.scenario.text.problems import Problems
 class Measured(QueueKeys, MediumSection):
     """One link between hosts A and B that replays a measurement. A to B is the downlink, from the internet to the user;
     B to A is the uplink. `run.start` is the time in the measurement at which the run begins.
-
-    file, file_up: Delays of both directions or of the downlink; one-way delays of the uplink.
-    format, capacity_format: The program that wrote the files; with ``auto``, their content decides
-        (`timeline/recordings/formats/files.py`).
-    interval_ns: Time between two lines of a file without times; None if the file has times.
-    capacity, capacity_up: Measured capacity of each direction, if it is not in the file of delays.
-    rate_bps, rate_up_bps: Rate in bit/s of a direction whose capacity was not measured; None: unshaped.
-    repeat: Whether each file restarts when it ends, with its own length, as in Mahimahi and LeoReplayer.
-    rtt, lost_probes: Rules that divide a round trip between the two directions, and that assign the loss of a probe to
-        a direction if it is unknown.
-    rtt_from: The host at which the round trips begin.
-    gaps, gap_after_ns: Rule for times without measurement, and the length from which such a time counts as a gap; None:
-        ten median intervals.
-    resample_ns, interpolation_step_ns: Width of a row that combines several probes; distance between the rows of a
-        straight line.
-    probe_size_bytes: IP length of the probes, whose own transmission time is part of the measurement; None: the format
-        determines it.
-    clock: Wall-clock time at the measurement's time 0, if the file does not give it.
     """
 
     NAME: ClassVar = "measured"
 
     file: InputFile = named_file(  # noqa: RUF009
-        "The delays: a CSV table with the columns `t_s, delay_ms` (or `rtt_ms`), and if known `rate_mbps, loss_ratio, "
-        "delay_up_ms, rate_up_mbps, loss_up_ratio`; irtt's JSON; the output of `ping -D`; LeoReplayer's delays.",
+        "File of delays: a CSV table with the columns `t_s, delay_ms` (or `rtt_ms`) and optionally `rate_mbps, "
+        "loss_ratio, delay_up_ms, rate_up_mbps, loss_up_ratio`; irtt's JSON; the output of `ping -D`; LeoReplayer's "
+        "delays.",
         required=True,
     )
     format: str = word(
-        "What wrote `file`; auto: seen in its content.", ("auto", "csv", "irtt", "ping", "leoreplayer"), "auto"
+        "Format of `file`; auto: recognised by its content.", ("auto", "csv", "irtt", "ping", "leoreplayer"), "auto"
     )
     file_up: InputFile | None = named_file(  # noqa: RUF009
-        "One-way delays of the way up, in the same format, if `file` holds those of the way down alone."
+        "One-way delays of the uplink, in the same format, if `file` holds those of the downlink alone."
     )
     interval_ns: int | None = quantity(
-        units.TIME, "Time between two lines of a file that does not say it: ping without -D (no default), LeoReplayer "
-        "(10 ms).", "none", low="1 us", high="1 h", none="none",
+        units.TIME, "Time between two lines of a file without times: ping without -D (no default), LeoReplayer 10 ms.",
+        "none", low="1 us", high="1 h", none="none",
     )  # fmt: skip
     capacity: InputFile | None = named_file(  # noqa: RUF009
-        "What the way down could carry: a CSV table with `t_s, rate_mbps` (or `mbps`) and if known `rate_up_mbps`, or "
-        "a Mahimahi trace."
+        "Capacity of the downlink: a CSV table with `t_s, rate_mbps` (or `mbps`) and optionally `rate_up_mbps`, or a "
+        "Mahimahi trace."
     )
-    capacity_up: InputFile | None = named_file("The same for the way up.")  # noqa: RUF009
+    capacity_up: InputFile | None = named_file("Capacity of the uplink, in the same formats.")  # noqa: RUF009
     capacity_format: str = word(
-        "What wrote `capacity` and `capacity_up`; auto: seen in the content.", ("auto", "csv", "mahimahi"), "auto"
+        "Format of `capacity` and `capacity_up`; auto: recognised by the content.", ("auto", "csv", "mahimahi"), "auto"
     )
     rate_bps: int | None = quantity(
-        units.RATE, "Rate of the way down where no capacity was measured.", "unshaped", low="8 kbit/s",
+        units.RATE, "Rate of the downlink if no capacity was measured.", "unshaped", low="8 kbit/s",
         high="1000 Gbit/s", none="unshaped",
     )  # fmt: skip
     rate_up_bps: int | None = quantity(
-        units.RATE, "Rate of the way up where no capacity was measured.", "unshaped", low="8 kbit/s",
+        units.RATE, "Rate of the uplink if no capacity was measured.", "unshaped", low="8 kbit/s",
         high="1000 Gbit/s", none="unshaped",
     )  # fmt: skip
     repeat: bool = flag(
-        "Each file begins anew when it ends, as Mahimahi and LeoReplayer have it (each with its own length).", False
+        "Each file starts again when it ends, as with Mahimahi and LeoReplayer (each file has its own length).", False
     )
     rtt: str = word(
-        "How a round trip is shared out: half each way, all of it on the way down, or on the way up; one-way: the "
-        "one-way delays that irtt measured are taken (its two clocks must agree).",
+        "Division of a round trip: half in each direction, all of it on the downlink, or all of it on the uplink. "
+        "one-way: the one-way delays that irtt measured (its two clocks must agree).",
         ("halves", "down", "up", "one-way"),
         "halves",
     )
     rtt_from: str = word(
-        "Where the round trips begin: a ping from this host meets those that were recorded. Its requests meet the one "
-        "part when they are sent, the replies meet the other part when they are. auto: the source of the first flow.",
+        "Host whose pings have the recorded round trips. A request has the first part of the round trip recorded when "
+        "it is sent, and its reply has the second part recorded when the reply is sent. auto: the source of the first "
+        "flow.",
         ("auto", "A", "B"),
         "auto",
     )
     lost_probes: str = word(
-        "The way on which a probe was lost of which that is not known; none: such losses are left out. Every packet is "
-        "lost that passes nearer to a lost probe than to another.",
+        "Direction of a probe's loss that the recording does not tell; none: such losses are ignored. A packet is lost "
+        "if the probe nearest to it in time was lost.",
         ("down", "up", "both", "none"),
         "down",
     )
-    # A gap is an error unless the user chooses a rule: any default value would be invented.
+    # A gap is an error unless the user chooses a rule, because any default would invent data.
     gaps: str = word(
-        "Time without a probe: an error, or the delay before it is held, or there is no connection, or the delay goes "
-        "straight to the one after it.",
+        "Treatment of a time without probes (a gap): an error; hold: the delay before it continues; down: no packet "
+        "passes; linear: the delay changes linearly to the one after it.",
         ("error", "hold", "down", "linear"),
         "error",
     )
     gap_after_ns: int | None = quantity(
-        units.TIME, "How long without a probe is a gap; auto: ten median intervals.", "auto", low="1 us", high="1 d",
+        units.TIME, "Shortest time without probes that is a gap; auto: ten median intervals.",
+        "auto", low="1 us", high="1 d",
         none="auto",
     )  # fmt: skip
     resample_ns: int | None = quantity(
-        units.TIME, "Delays and losses over so much time are made one row.", "none", low="100 us", high="1 h",
+        units.TIME, "Delays and losses within this time become one row.", "none", low="100 us", high="1 h",
         none="none",
     )  # fmt: skip
-    resample_rule: str = word("The delay of such a row: the mean or the smallest.", ("mean", "min"), "mean")
+    resample_rule: str = word("Delay of such a row: the mean or the smallest.", ("mean", "min"), "mean")
     interpolation: str = word(
-        "Between two rows the first one's delay holds, or goes straight to the next one's.", ("hold", "linear"), "hold"
+        "Delay between two rows: that of the first row (hold), or linear from the first to the second.",
+        ("hold", "linear"),
+        "hold",
     )
     interpolation_step_ns: int = quantity(
-        units.TIME, "How far apart the rows are that make a straight line.", "1 ms", low="10 us", high="1 h"
+        units.TIME, "Distance in time of the rows that approximate a linear change.", "1 ms", low="10 us", high="1 h"
     )
     probe_size_bytes: int | None = quantity(
-        units.BYTES, "IP length of the probes: their own time on the link is in the delay that they measured. auto: "
-        "what irtt and ping say (84 B if they do not, and of LeoReplayer), 0 B of tables.", "auto", low="0 B",
+        units.BYTES, "IP length of the probes, because the delay that they measured includes their own serialisation "
+        "time. auto: the length that irtt and ping report (84 B if they report none, and for LeoReplayer), 0 B for "
+        "tables.", "auto", low="0 B",
         high="65535 B", none="auto",
     )  # fmt: skip
     clock: str | None = instant(
-        "What the wall clock showed at the measurement's time 0, if the file does not say it.", "none", none="none"
+        "Wall-clock time at the measurement's time 0, if the file does not record it.", "none", none="none"
     )
     overhead_bytes: int = quantity(
-        units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B", low="0 B", high="1000 B"
+        units.BYTES,
+        "Bytes that each packet occupies on the link in addition to its IP length.",
+        "14 B",
+        low="0 B",
+        high="1000 B",
     )
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Check for keys that have no effect beside another; every broken rule goes to `problems`.
+        """Check for keys that have no effect together with another key; every broken rule goes to `problems`.
 
-        The files' content is not checked here: at this point only the scenario's text is read, and `media/measured`
-        reads its files.
+        The files' content is not checked here, because only the scenario's text has been read; `media/measured` reads
+        and checks the files.
         """
-        # A capacity table has a value at every instant, so a rate beside it would never apply.
+        # A capacity table has a value at every instant, so a rate given in addition would have no effect.
         for rate, capacity in (("rate", "capacity"), ("rate_up", "capacity_up")):
             if section.values.get(f"{rate}_bps") is not None and section.values.get(capacity) is not None:
                 rule = f"has no effect: {capacity} says what this way could carry"

@@ -15,22 +15,23 @@ from leowarp.scenario.media.medium_section import MediumSection
 from leowarp.scenario.media.mobile import Mobile
 
 Medium = Constellation | Measured | Chain | Jittered | Access | Mobile
-"""The type identifies the medium. Messages name the sections in this order."""
+"""A plan's medium is identified by its type. Messages list the sections in the order of this union."""
 
 MEDIA: Mapping[str, type[MediumSection]] = {medium.NAME: medium for medium in get_args(Medium)}
 """Medium by the name of its section."""
 
 
 def medium_of(given: Iterable[str]) -> type[MediumSection]:
-    """The medium among the given sections. If several are given, one that follows a constellation comes first.
+    """The type of the medium whose section is given. A medium that follows a constellation has precedence over the
+    constellation.
 
     given: Names of sections, with at least one of `MEDIA`. Other names are ignored.
-    Returns: type. A class of the union `Medium`. If several media exclude each other, the first one in `MEDIA` is
-        taken; `completion` reports them.
+    Returns: type. A class of the union `Medium`. If the sections contradict each other, the result is the first medium
+        in `MEDIA`; `completion` reports the mistake.
 
     >>> medium_of(["constellation", "access"]).NAME
     'access'
     """
-    # In the order of MEDIA, not of the file, so that the same mistake gives the same message in any order.
+    # The order is that of MEDIA: the message about a mistake does not depend on the order of sections in the file.
     media = [MEDIA[name] for name in MEDIA if name in set(given)]
     return next((medium for medium in media if issubclass(medium, FollowsConstellation)), media[0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base of the media's sections: the values through which a medium affects the rest of a scenario."""
+"""Base class of the media's sections: it declares how a medium affects the rest of a scenario."""
 
 from __future__ import annotations
 
@@ -15,15 +15,19 @@ Idle = Mapping[str, tuple[str, ...] | None]
 
 
 class MediumSection:
-    """Base of the sections of which a scenario has exactly one: its medium.
+    """Base class of the sections that describe a medium; a scenario has exactly one of them, apart from a constellation
+    that it follows.
 
-    A medium is a frozen dataclass whose fields are its keys. These class attributes and methods are used by presets,
-    defaults and checks of other sections. The behaviour of the medium is in `leowarp.media`, under the same name.
+    A medium is a frozen dataclass whose fields are its keys. The class attributes and methods are used when presets and
+    defaults of other sections are filled in and checked. The behaviour of the medium is in `leowarp.media`, under the
+    same name.
 
     NAME: Name of the section, ``[NAME]``.
-    STATIONS: (str, str) or None. Names of the medium's two stations; None if it uses those of ``[[stations]]``.
-    GOVERNS: Key -> neighbouring keys that are removed when a higher layer sets this key (see `scenario.document`).
-    KEEPS: Governing key -> the value for which no keys are removed, if that value is not "none".
+    STATIONS: (str, str) or None. Names of the medium's two stations; None if the medium uses those of ``[[stations]]``.
+    GOVERNS: Governing key -> its neighbouring keys that are removed when a higher layer sets the governing key (see
+        `scenario.document`).
+    KEEPS: Governing key -> the value of this key for which the governed keys are not removed; by default that value is
+        "none".
     """
 
     NAME: ClassVar[str]
@@ -33,8 +37,7 @@ class MediumSection:
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """Keys of other sections that have no effect with this medium. `follows`: whether the medium follows a
-        constellation.
+        """Keys of other sections that have no effect with this medium.
 
         follows: Whether the medium's delays come from routes over a ``[constellation]`` in the same scenario.
         Returns: dict of str to (tuple of str or None). Section -> its keys without effect; None: the whole section.
@@ -47,22 +50,22 @@ class MediumSection:
         """Fill in keys that follow from others, and check all keys; every broken rule goes to `problems`.
 
         section: The medium's own decoded section; changed in place.
-        problems: Gathers the mistakes. This function raises nothing.
+        problems: Collects the mistakes. This function raises nothing.
         """
 
     @classmethod
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
-        """Section -> key -> default as a user would write it, for defaults of other sections that this medium changes.
+        """Defaults of other sections that differ with this medium: section -> key -> value as a user would write it.
 
-        sections: All sections in the text; that of this medium is already complete.
-        Returns: For example ``{"run": {"duration": "60 s"}}``. A key in the text keeps its value.
+        sections: All sections of the text; the medium's own section is already complete.
+        Returns: For example ``{"run": {"duration": "60 s"}}``. A key that the text gives is not changed.
         """
         return {}
 
     def places(self, stations: Sequence[Station]) -> Sequence[Station]:
-        """Places on the Earth for the ephemeris, from the plan's stations.
+        """Places on the Earth for which the ephemeris computes positions.
 
-        stations: The plan's stations. If the medium defines them, they have no coordinates.
+        stations: The plan's stations. Stations that the medium defines have no coordinates.
         Returns: Stations with latitude and longitude in degrees; by default the plan's own stations.
         """
         return stations

@@ -31,25 +31,14 @@ from leowarp.scenario.text.problems import Problems
 class Mobile(QueueKeys, FollowsConstellation):
     """A path from the host server over a satellite to the moving host mobile, whose last hop fades.
 
-    snr_db: Es/N0 at line of sight, dB; the table's fading is relative to it.
-    environment, elevation_deg, environments: Row of the table of environments; None: leowarp's own table
-        (`timeline/channel/environments.toml`).
     speed_m_per_s, carrier_hz: Speed v of the terminal and carrier frequency, which determine the half width v / lambda
-        of the Doppler spectrum. At 0 m/s, one sample holds for the whole run.
-    correlation_m, transition_m, frame_m: Lengths of the channel model; None: taken from the table.
-    samples_per_wavelength: Spacing of the power series.
+        of the Doppler spectrum. At 0 m/s, the fading does not change during the run.
     data_bits, codeword_bits: Bits of a codeword, which carries one IP packet; their quotient is the mother code's rate.
-    rate_bps: Data bits per second without retransmissions: one codeword per `data_bits` / `rate_bps` s.
-    retransmissions_take_capacity: Whether retransmissions take capacity from the link; if False, the link's rate is
-        `rate_bps` at all times.
     first_delay_ns, retransmission_delay_ns, retransmissions: A packet with n retransmissions takes `first_delay_ns` + n
         `retransmission_delay_ns`.
-    threshold_ratio, first_target_ratio, target_ratio: Mutual information per data bit that is enough to decode; success
-        probabilities for which transmissions are sized.
-    first_bits: Bits of the first transmission; with None, `rule` determines them.
-    forward_delay_ns, return_delay_ns, return_rate_bps: Delay between server and last satellite in both directions;
-        delay from terminal to satellite; rate from terminal to satellite (None: unshaped).
-    constellation: The constellation that `delays` follows.
+    threshold_ratio, first_target_ratio, target_ratio: Mutual information per data bit from which a packet decodes;
+        probability of success for which the first transmission and later ones are sized.
+    constellation: The constellation from which the delays follow with ``delays = "constellation"``, otherwise None.
     """
 
     NAME: ClassVar = "mobile"
@@ -57,17 +46,18 @@ class Mobile(QueueKeys, FollowsConstellation):
     FOLLOWS: ClassVar = ("delays", "tauran-study")
 
     fading: bool = flag(
-        "The last hop fades; without, it is in line of sight: every packet is decoded at once if `snr` allows it.",
+        "Whether the last hop fades. If false, it is in line of sight, and each packet is decoded at once if `snr` "
+        "allows it.",
         True,
     )
-    # The reference level of the fading, 0 dB, is line of sight. If your Es/N0 is per coded bit, add 3 dB (QPSK).
+    # Line of sight is the reference level of the fading, 0 dB. If your Es/N0 is per coded bit, add 3 dB (QPSK).
     snr_db: float = quantity(
         units.LEVEL, "Energy of a symbol over noise density (Es/N0) at line of sight.", "10 dB", low="-60 dB",
         high="60 dB",
     )  # fmt: skip
-    environment: str = text("What surrounds the terminal, a name in the table.", "intermediate-tree-shadowed")
+    environment: str = text("Surroundings of the terminal, by a name in the table.", "intermediate-tree-shadowed")
     elevation_deg: float = quantity(
-        units.ANGLE, "How high the satellite stands; the table has it for some angles only.", "40 deg", low="0 deg",
+        units.ANGLE, "Elevation of the satellite; the table has values for some angles only.", "40 deg", low="0 deg",
         high="90 deg",
     )  # fmt: skip
     environments: InputFile | None = file(  # noqa: RUF009
@@ -76,10 +66,11 @@ class Mobile(QueueKeys, FollowsConstellation):
     # Assumption: the terminal is a car on a road between trees. From 10 km/h on, losses hardly depend on speed. At
     # walking speed, all transmissions of a packet meet the same fade (design/lms-harq.md).
     speed_m_per_s: float = quantity(
-        units.SPEED, "Of the terminal; 0 m/s: a frozen channel, one draw for the whole run.", "60 km/h", low="0 m/s",
+        units.SPEED, "Speed of the terminal; 0 m/s: a frozen channel with one random value for the whole run.",
+        "60 km/h", low="0 m/s",
         high="1000 km/h",
     )  # fmt: skip
-    # The tables of environments were measured in this band.
+    # The tables of environments were measured in the band of this frequency.
     carrier_hz: float = quantity(units.FREQUENCY, "Of the radio link.", "2.2 GHz", low="100 MHz", high="1000 GHz")
     correlation_m: float | None = quantity(
         units.LENGTH, "Correlation distance of the direct signal.", "table", low="0.001 m", high="1000 km",
@@ -88,139 +79,167 @@ class Mobile(QueueKeys, FollowsConstellation):
     transition_m: float | None = quantity(
         units.LENGTH, "Length of the slope between two states.", "table", low="0 m", high="1000 km", none="table"
     )
-    # The published shares of the states are the stationary distribution of the chain, which implies steps of equal
-    # length. With a separate length per state, deep shadow would cover 19 % of the path instead of 25 %.
+    # The published shares of the states are those of the Markov chain, which agree with the path's shares only if all
+    # steps have the same length. With a separate length per state, deep shadow would cover 19 % of the path instead of
+    # 25 %.
     frames: str = word(
-        "Step of the chain of states: one length for all (common), or each state's shortest stay (by-state).",
+        "Step of the Markov chain of states: one length for all (common), or each state's shortest stay (by-state).",
         ("common", "by-state"),
         "common",
     )
     frame_m: float | None = quantity(
-        units.LENGTH, "A length of the common step in place of the mean of the table's shortest stays.", "table",
+        units.LENGTH, "Length of the common step; it replaces the mean of the table's shortest stays.", "table",
         low="0.001 m", high="1000 km", none="table",
     )  # fmt: skip
-    samples_per_wavelength: int = count("Samples of the fading in a wavelength.", 16, 4, 1000)
+    samples_per_wavelength: int = count("Samples of the fading per wavelength.", 16, 4, 1000)
 
     harq: str = word(
-        "What a retransmission sends: bits that were not sent before (incremental, type II), or the first ones again "
-        "(chase, type I with combining).",
+        "Bits that a retransmission sends: bits that were not sent before (incremental, type II), or the first bits "
+        "again (chase, type I with combining).",
         ("incremental", "chase"),
         "incremental",
     )
     modulation: str = word("Of the radio link.", ("bpsk", "qpsk", "8psk", "16qam"), "qpsk")
-    # The source is tauran2018: a CCSDS turbo code, 53,520 bits for 8,920 of data, 40 Mbit/s without errors, at most 3
-    # retransmissions.
-    data_bits: int = count("Data in a codeword, one IP packet: a multiple of 8.", 8920, 8, 1_000_000)
-    codeword_bits: int = count("Bits of a codeword that the mother code makes of the data.", 53520, 8, 10_000_000)
+    # The values are from tauran2018: a CCSDS turbo code, 53,520 bits for 8,920 of data, 40 Mbit/s without errors, at
+    # most 3 retransmissions.
+    data_bits: int = count("Data bits in a codeword, which is one IP packet: a multiple of 8.", 8920, 8, 1_000_000)
+    codeword_bits: int = count(
+        "Bits of the codeword that the mother code produces from the data.", 53520, 8, 10_000_000
+    )
     rate_bps: int = quantity(
-        units.RATE, "Data bits per second on the last hop when no codeword is sent again.", "40 Mbit/s",
+        units.RATE, "Data bits per second on the last hop while no codeword needs a retransmission.", "40 Mbit/s",
         low="10 kbit/s", high="10 Gbit/s",
     )  # fmt: skip
-    retransmissions: int = count("At most so many; then the packet is lost.", 3, 0, 255)
-    # tauran2018 does not mention this; its flows stay far below 40 Mbit/s.
+    retransmissions: int = count("Largest number of retransmissions of a codeword; then the packet is lost.", 3, 0, 255)
+    # tauran2018 does not say whether retransmissions take capacity; its flows stay far below 40 Mbit/s.
     retransmissions_take_capacity: bool = flag(
-        "The last hop carries less while codewords are sent again: `rate` times the share of first transmissions in "
+        "Whether retransmissions reduce the capacity of the last hop: `rate` times the share of first transmissions in "
         "all bits sent, in steps of 100 ms, as if every codeword were used.",
         False,
     )
-    # The source is tauran2018: 10 ms without a retransmission, 70 ms with three; even spacing is our interpretation.
+    # The delays are from tauran2018: 10 ms without a retransmission, 70 ms with three; that they grow evenly is our
+    # interpretation.
     first_delay_ns: int = quantity(
-        units.TIME, "From the beginning of a transmission to its decoding, propagation included.", "10 ms", low="0 s",
+        units.TIME, "Time from the start of a transmission to its decoding, propagation included.", "10 ms", low="0 s",
         high="10 s",
     )  # fmt: skip
     retransmission_delay_ns: int = quantity(
-        units.TIME, "From the beginning of a transmission to that of the next.", "20 ms", low="0 s", high="10 s"
+        units.TIME,
+        "Time from the start of a transmission to the start of the next one.",
+        "20 ms",
+        low="0 s",
+        high="10 s",
     )
     threshold_kind: str = word(
-        "What decodes: the same multiple of the data bits always, or by the rate of the code that was sent so far.",
+        "Condition for decoding: a fixed multiple of the data bits, or a multiple that depends on the code rate of the "
+        "bits sent so far.",
         ("constant", "by-rate"),
         "constant",
     )
-    # The value is from a Monte Carlo simulation of that code at low rates: half of the codewords decode at 1.13 to
-    # 1.14, and 90 % at 1.16 to 1.17.
+    # The value is from a Monte Carlo simulation of that turbo code at low rates. Half of the codewords decode at 1.13
+    # to 1.14 bits of mutual information per data bit, and 90 % at 1.16 to 1.17.
     threshold_ratio: float = quantity(
-        units.RATIO, "Mutual information that decodes, over the data bits.", "115 %", low="100 %", high="1000 %"
+        units.RATIO,
+        "Mutual information that decoding needs, divided by the data bits.",
+        "115 %",
+        low="100 %",
+        high="1000 %",
     )
-    # `received` follows the authors' abstracts (arXiv 1411.3625, 1501.01471). At 13 dB, the losses of the rules differ
-    # by a factor of ten (design/lms-harq.md).
+    # The rule `received` follows the authors' abstracts (arXiv 1411.3625, 1501.01471). At 13 dB, the number of losses
+    # differs between the rules by a factor of ten (design/lms-harq.md).
     rule: str = word(
-        "How many bits a retransmission sends: what is missing at the power just received, at the one that follows "
-        "such a power with probability `target` (predicted), or that there is at any time (statistics); or the "
-        "codeword in equal parts.",
+        "Number of bits of a retransmission: the bits that are missing at the power just received; at the power that "
+        "follows such a power with probability `target` (predicted); or at the power at any time (statistics); or "
+        "equal parts of the codeword.",
         ("received", "predicted", "statistics", "equal"),
         "received",
     )
-    # The first transmission is sized without knowledge of the channel; one half is neutral between delay and symbols.
+    # The sender does not know the channel when it sizes the first transmission; a probability of one half favours
+    # neither delay nor few symbols.
     first_target_ratio: float = quantity(
-        units.RATIO, "Probability of decoding that the first transmission is sized for.", "50 %", low="0.1 %",
+        units.RATIO, "Probability of decoding that determines the size of the first transmission.", "50 %", low="0.1 %",
         high="99.9 %",
     )  # fmt: skip
     target_ratio: float = quantity(
-        units.RATIO, "The same of a later transmission, by the rules predicted and statistics.", "50 %", low="0.1 %",
+        units.RATIO, "Probability of decoding that determines the size of later transmissions, with the rules "
+        "predicted and statistics.", "50 %", low="0.1 %",
         high="99.9 %",
     )  # fmt: skip
-    # A packet that is not complete after the last transmission is lost, so there is no reason to save bits.
-    last_sends_rest: bool = flag("The last transmission sends all that is left of the codeword.", True)
+    # A packet that cannot be decoded after the last transmission is lost, so that transmission need not save bits.
+    last_sends_rest: bool = flag("Whether the last transmission sends all remaining bits of the codeword.", True)
     first_bits: int | None = count(
-        "Bits of the first transmission; rule: by `first_target`, or a part.", "rule", 8, 10_000_000, none="rule"
+        "Bits of the first transmission; rule: by `first_target`, or an equal part.", "rule", 8, 10_000_000, none="rule"
     )
 
     resequencing: bool = flag(
-        "The link hands packets on in the order in which it sent them; one that is lost holds its followers until it "
-        "is given up.",
+        "Whether the link delivers packets in the order in which it sent them. A lost packet delays the packets behind "
+        "it until the link gives it up.",
         True,
     )
     return_delay_ns: int = quantity(
-        units.TIME, "One-way delay from the terminal to the satellite; nothing is lost there.", "10 ms", low="0 s",
+        units.TIME, "One-way delay from the terminal to the satellite; this direction loses no packets.",
+        "10 ms", low="0 s",
         high="10 s",
     )  # fmt: skip
     return_rate_bps: int | None = quantity(
-        units.RATE, "From the terminal to the satellite.", "none", low="10 kbit/s", high="10 Gbit/s", none="none"
+        units.RATE, "Rate from the terminal to the satellite.", "none", low="10 kbit/s", high="10 Gbit/s", none="none"
     )
     delays: str = word(
-        "Where the delay between server and last satellite comes from: `forward_delay`, or the routes over the "
-        "scenario's [constellation].",
+        "Source of the delay between server and last satellite: `forward_delay`, or the routes over the scenario's "
+        "[constellation].",
         ("constant", "constellation"),
         "constant",
     )
     forward_delay_ns: int = quantity(
-        units.TIME, 'delays = "constant": one way between server and last satellite, both ways.', "80 ms", low="0 s",
+        units.TIME, 'delays = "constant": one-way delay between server and last satellite, in each direction.',
+        "80 ms", low="0 s",
         high="10 s",
     )  # fmt: skip
     last_satellite: str = word(
-        'delays = "constellation": which of the satellites that the terminal sees is the last. The one that it has '
-        "until it sees that no more, then the highest (kept); always the highest; or that of the shortest route.",
+        'delays = "constellation": choice of the last satellite among those that the terminal sees. kept: the current '
+        "one until the terminal no longer sees it, then the highest; highest: always the highest; shortest: the one on "
+        "the shortest route.",
         ("kept", "highest", "shortest"),
         "kept",
     )
-    # The two places are Frankfurt and Lima. This pair is nearest to the study's 70 to 90 ms,
-    # among all pairs of the gazetteer's places from six cities.
+    # The two places are Frankfurt and Lima. Among all pairs of six cities of the gazetteer, this pair is nearest to the
+    # study's 70 to 90 ms.
     gateway_latitude_deg: float = quantity(
-        units.ANGLE, "The same: where the gateway is, beside the server.", "50.11 deg", low="-90 deg", high="90 deg"
+        units.ANGLE,
+        'delays = "constellation": position of the gateway, which is next to the server.',
+        "50.11 deg",
+        low="-90 deg",
+        high="90 deg",
     )
     gateway_longitude_deg: float = quantity(
         units.ANGLE, "The same: its longitude.", "8.68 deg", low="-180 deg", high="360 deg"
     )
     terminal_latitude_deg: float = quantity(
-        units.ANGLE, "The same: where the terminal is; the routes take it for at rest.", "-12.05 deg", low="-90 deg",
+        units.ANGLE, 'delays = "constellation": position of the terminal; routes treat it as fixed.',
+        "-12.05 deg", low="-90 deg",
         high="90 deg",
     )  # fmt: skip
     terminal_longitude_deg: float = quantity(
         units.ANGLE, "The same: its longitude.", "-77.04 deg", low="-180 deg", high="360 deg"
     )
-    queue_pkts: int | None = queue("Waiting packets that each direction of the last hop holds.", "500 pkts")
+    queue_pkts: int | None = queue("Largest number of packets that wait in each direction of the last hop.", "500 pkts")
     queue_bytes: int | None = None
     # A codeword carries one IP packet and nothing else.
     overhead_bytes: int = quantity(
-        units.BYTES, "Bytes on the last hop per packet on top of its IP length.", "0 B", low="0 B", high="1000 B"
+        units.BYTES,
+        "Bytes that each packet occupies on the last hop in addition to its IP length.",
+        "0 B",
+        low="0 B",
+        high="1000 B",
     )
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """The same keys as for every medium have no effect. For a channel over a constellation, only those link and
-        route keys have no effect that concern a path that is not built."""
-        # Routes over a constellation determine the channel's delays, but the constellation's links are not built. The
-        # channel always uses leolink, because only leolink supports tables of delays and capacities.
+        """Keys that have no effect: those that only a constellation uses, and some keys of `[network]`. For a channel
+        over a constellation, keys such as rate and queue of links have no effect either, because the constellation's
+        links are not built."""
+        # Routes over a constellation determine the channel's delays, but the network contains no links of the
+        # constellation. The channel always uses leolink, because only leolink supports tables of delays and capacities.
         routed: Idle = {
             "isl": ("rate", "overhead", "loss", *ACQUISITION_KEYS, *keys(QueueKeys)),
             "ground": ("rate", "overhead", "loss", *GAP_KEYS, *keys(QueueKeys)),
@@ -234,8 +253,9 @@ class Mobile(QueueKeys, FollowsConstellation):
         """Check keys against each other; every broken rule goes to `problems`.
 
         section: Section ``[mobile]``; nothing is added to it.
-        problems: Receives data bits that are not whole bytes or exceed the codeword, a first transmission outside both
-            limits, keys without effect, and an unlimited queue on a link that keeps no order.
+        problems: Receives data bits that are not whole bytes or exceed the codeword, and a first transmission that is
+            shorter than the data or longer than the codeword. It also receives keys without effect, and an unlimited
+            queue on a link that does not keep the order of packets.
         """
         data, code = (value_of(section, Mobile, name) for name in ("data_bits", "codeword_bits"))
         # A codeword carries one IP packet, which consists of whole bytes.
@@ -245,8 +265,8 @@ class Mobile(QueueKeys, FollowsConstellation):
             rule = f"{data} is more than the codeword has ({code})"
             problems.add(section.where("data_bits"), "mobile.data_bits", rule, "write codeword_bits too")
         first = value_of(section, Mobile, "first_bits")
-        # A first transmission with fewer bits than the data bits can never be decoded: mutual information is at most
-        # one bit per transmitted bit.
+        # A first transmission with fewer bits than the data can never be decoded: a transmitted bit carries at most one
+        # bit of information.
         if first is not None and not data <= first <= code:
             rule = f"{first} is not between data_bits ({data}) and codeword_bits ({code})"
             problems.add(section.where("first_bits"), "mobile.first_bits", rule, 'write first_bits = "rule"')
@@ -260,8 +280,8 @@ class Mobile(QueueKeys, FollowsConstellation):
             if value_of(section, Mobile, attribute) != getattr(Mobile, attribute):
                 rule = f'has no effect with delays = "{"constellation" if driven else "constant"}"'
                 problems.add(section.where(key), f"mobile.{key}", rule, "take it out")
-        # With overtaking, leolink has room for LEOLINK_WAITING_MAX = 65,536 waiting packets (guest/links/leolink.h), so
-        # it supports neither an unlimited queue nor one in bytes.
+        # If packets may overtake, leolink can hold at most LEOLINK_WAITING_MAX = 65,536 waiting packets
+        # (guest/links/leolink.h). A larger queue, an unlimited one, or one in bytes is therefore rejected.
         in_packets = section.values.get("queue_pkts", Mobile.queue_pkts)
         if not value_of(section, Mobile, "resequencing") and (
             in_packets is None or in_packets > _OVERTAKING_QUEUE_PKTS
@@ -272,27 +292,28 @@ class Mobile(QueueKeys, FollowsConstellation):
 
     @classmethod
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
-        """The default MTU, which fills a codeword. A channel over a constellation also gets the links and intervals of
-        `ROUTED_DEFAULTS`.
+        """Default MTU with which a packet fills a codeword. For a channel over a constellation, the result also
+        contains the links and intervals of `ROUTED_DEFAULTS`.
 
         Returns: ``{"network": {"mtu": "1115 B"}}`` for 8,920 data bits.
         """
-        # The packet that fills a codeword's data bits, within the limits of a packet's length.
+        # Length of the packet that fills a codeword's data bits, within the limits of the key `mtu`.
         packet_bytes = value_of(sections["mobile"], cls, "data_bits") // 8
         mtu_bytes = min(max(packet_bytes, SMALLEST_MTU_BYTES), LARGEST_MTU_BYTES)
         defaults: dict[str, Mapping[str, object]] = {"network": {"mtu": f"{mtu_bytes} B"}}
         sky = sections.get("constellation")
         if sky is None:
             return defaults
-        # A file of elements forms a grid only if its satellites are evenly spaced.
+        # Links between satellites are left out for a file of elements, because its satellites may be unevenly spaced
+        # and then form no grid.
         without = ("isl",) if sky.values.get("tle") is not None else ()
         return defaults | {name: texts for name, texts in ROUTED_DEFAULTS.items() if name not in without}
 
     def places(self, stations: Sequence[Station]) -> Sequence[Station]:
         """Terminal and gateway, in this order, under the names of the medium's stations.
 
-        Returns: tuple of two Station. ``mobile`` and ``server``, at height 0 m. For the routes the terminal does not
-            move, whatever `speed_m_per_s` is.
+        Returns: tuple of two Station. ``mobile`` and ``server``, at height 0 m. Routes are computed for a terminal that
+            does not move, whatever `speed_m_per_s` is.
         """
         terminal, gateway = self.STATIONS
         return (
@@ -316,11 +337,11 @@ ROUTED_DEFAULTS: Mapping[str, Mapping[str, object]] = {
     "ground": {"rule": "min-elevation", "min_elevation": "8.2 deg"},
     "routing": {"interval": "10 s", "link_interval": "1 s"},
 }
-"""Defaults of a channel whose delays come from routes. Links, mask and update interval are those of ns-2's model of
-Iridium (tcl/ex/sat-iridium.tcl), because `tauran2018` used ns-2. Between updates, delays follow the satellites in steps
-of some 30 us."""
+"""Defaults of other sections for a channel whose delays come from routes. Links, elevation mask and update interval are
+those of ns-2's model of Iridium (tcl/ex/sat-iridium.tcl), because `tauran2018` used ns-2. Between two route updates,
+delays follow the moving satellites in steps of some 30 us."""
 
 _GEOMETRY = ("last_satellite", "gateway_latitude", "gateway_longitude", "terminal_latitude", "terminal_longitude")
 
 _OVERTAKING_QUEUE_PKTS = 65_536
-"""Number of packets for which a link without ordering has room (design/interfaces.md, section 13)."""
+"""Number of waiting packets that a link can hold if it does not keep their order (design/interfaces.md, section 13)."""

@@ -2,16 +2,16 @@
 """Large cities with the population of their urban agglomerations in 2018, for traffic between them.
 
 Populations: United Nations, Department of Economic and Social Affairs, Population Division, World Urbanization
-Prospects: The 2018 Revision (estimates of 2018, licence CC BY 3.0 IGO), rounded to 100,000. This is a selection, mostly
-of the largest cities: not every city of a given size is included. Coordinates are city centres to 0.01 deg. If the
-gazetteer has a city, its coordinates are stored only there.
+Prospects: The 2018 Revision (estimates of 2018, licence CC BY 3.0 IGO), rounded to 100,000. The table has
+most of the largest cities, but not every city of a given size. Coordinates are city centres to 0.01 deg. Coordinates
+of a city that is in the gazetteer are stored only in the gazetteer.
 """
 
 from __future__ import annotations
 
 from leowarp.scenario.names.gazetteer import PLACES
 
-# Name, population in units of 100,000, latitude and longitude in deg where the gazetteer has none.
+# Name, population in units of 100,000, and latitude and longitude in deg (None: the gazetteer has them).
 _TABLE: tuple[tuple[str, int, float | None, float | None], ...] = (
     ("Tokyo", 375, None, None),
     ("Delhi", 285, 28.61, 77.21),

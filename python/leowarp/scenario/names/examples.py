@@ -12,13 +12,15 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.spelling import nearest
 
 _PACKAGE = Path(__file__).resolve().parents[2]
-# The wheel's copy comes first. The package of a checkout contains no examples, and an installed package must not use a
-# folder that happens to be two levels above it.
+# The wheel's copy comes first. A checkout has no copy inside its package; its examples are two levels above. An
+# installed package must not read a folder that happens to be there.
 _FOLDERS = (_PACKAGE / "examples", _PACKAGE.parents[1] / "examples")
 _ABOUT_EXTENT = 600
-"""Number of characters at the beginning of a file in which the first sentence of its comment is searched for."""
+"""The first sentence of an example's comment is looked for in this number of characters, from the beginning of the
+file."""
 _LEAST_ABOUT = 40
-"""Minimum length of the part before a colon. A shorter part is not used alone."""
+"""Least number of characters before a colon at which this part alone describes an example. If the part before the colon
+is shorter, the first sentence is used as a whole."""
 
 
 @dataclass(frozen=True)
@@ -49,19 +51,20 @@ def example_file(name: str) -> Path:
 
 
 def examples() -> list[Example]:
-    """All examples, by name; empty if the installation has none."""
+    """All examples, sorted by name; empty if the installation has none."""
     folder = next((folder for folder in _FOLDERS if folder.is_dir()), None)
     files = [] if folder is None else sorted(folder.glob("*.toml"))
     return [Example(file.stem, file, _about(file)) for file in files]
 
 
 def found(scenario: str | Path) -> Path:
-    """The file of a scenario. If there is no such file or directory, it is the example of that name.
+    """The path of a scenario file. If no such file or directory exists, the text may be an example's name; the path is
+    then that of the example.
 
-    Raises ScenarioError if the text is a name, and no example has this name.
+    Raises ScenarioError if the text has the form of a name, but neither a file nor an example is called so.
     """
     path = Path(scenario)
-    # A path with a folder or a file extension always refers to the disk.
+    # A text with a slash or a file extension is always a path.
     if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", str(scenario)) is None or path.exists():
         return path
     for example in examples():
@@ -71,17 +74,17 @@ def found(scenario: str | Path) -> Path:
 
 
 def instead_of(missing: Path) -> str:
-    """Hint about what to type instead of a scenario that does not exist."""
+    """Hint that proposes an example if the scenario file `missing` does not exist."""
     known = [example.name for example in examples()]
     near = nearest(missing.stem, known)
     return f"{f'did you mean the example {near}? ' if near else ''}`leowarp examples` lists all {len(known)} of them"
 
 
 def copies(example: Path, name: str) -> dict[str, str]:
-    """Files for a user's new scenario: their names and texts.
+    """Texts of the files for a user's new scenario, by file name.
 
-    They are the example under its new name, and the files that the example names: a file that it extends, a measured
-    table, a C
+    The files are the example under its new name, and the files beside it that the example names, such as a TOML file
+    that it extends, a table in CSV or a C
         file.
 
     example: The scenario's file.
@@ -108,7 +111,7 @@ def _about(file: Path) -> str:
         if not line.startswith("#") or line == "#":
             break
         comment.append(line.removeprefix("#").strip())
-    # A sentence ends before a capital letter, so "Frederiksen et al.," and "1.5 MB" do not end one.
+    # A full stop ends a sentence only before a capital letter: those in "Frederiksen et al.," and "1.5 MB" do not.
     sentence = re.split(r"(?<=[a-z0-9)])[.] (?=[A-Z])", " ".join(comment))[0].rstrip(".")
     lead = sentence.partition(": ")[0]
     return lead if len(lead) >= _LEAST_ABOUT else sentence

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples, above all the study's, have the values that they claim."""
+"""The examples, above all that of the study, have the values that their comments state."""
 
 from pathlib import Path
 
@@ -128,12 +128,12 @@ def test_the_jittered_examples_are_as_their_study_describes_them():
         assert (path.delay_ns, path.delay_up_ns, path.rate_bps, path.rate_up_bps) == (100_000_000, 0, 100_000_000, None)
         assert (path.queue_pkts, path.loss_ratio, plan.run.ends) == (5000, 0.0, "flows")
     (stream,) = probe.flows
-    # The packet has 1500 B of IP and 1518 B on the wire: 8235 packets per second are 100 Mbit/s.
+    # A packet of 1500 B at the IP layer takes 1518 B on the wire, so 8235 packets per second are 100 Mbit/s.
     assert (stream.kind, stream.packets, stream.packet_rate_pkts_per_s, stream.payload_bytes, stream.replies) == (
         "ping", 65535, 8235.0, 1472, False,
     )  # fmt: skip
     assert transfer.flows[0].size_bytes == 120_000_000
-    # Linux itself chooses 6 and 4 MiB on a machine with some GB (tcp_init, tcp.c).
+    # On a machine with some GB of memory, Linux itself chooses 6 MiB and 4 MiB (tcp_init, tcp.c).
     for host in transfer.hosts:
         assert host.sysctl["net.ipv4.tcp_rmem"].split()[2] == str(6 << 20)
         assert host.sysctl["net.ipv4.tcp_wmem"].split()[2] == str(4 << 20)

@@ -2,14 +2,14 @@
 """Places by name: latitude and longitude in degrees, north and east positive.
 
 Madrid, Tokyo, Aalborg and Cape Town are the ground stations of Frederiksen et al. (Madrid and Tokyo exactly as in the
-code of its emulator, rasmussibbern88/satellite_tcp_emulator at 34e333e). The others are city centres, to 0.01 deg
-(about a kilometre). This rounding changes a path's delay by under 4 us.
+code of its emulator, rasmussibbern88/satellite_tcp_emulator at 34e333e). The other places are city centres, to 0.01 deg
+(about a kilometre). The rounding to 0.01 deg changes a path's delay by less than 4 us.
 
 Values are texts with a unit, as a scenario would write them. To add a place, add a line here, in alphabetical order
 after the first four, and run `make docs`.
 """
 
-# Values are texts, so that they pass through the same parser and limits as coordinates from a user.
+# Coordinates are texts, so that the parser for a user's coordinates checks these coordinates as well.
 PLACES: dict[str, tuple[str, str]] = {
     "Madrid": ("40.228732 deg", "-4.010844 deg"),
     "Tokyo": ("35.678892 deg", "139.768596 deg"),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Constellations by name, each with the source of its numbers.
 
-Values are written as a scenario would write them. The reference page prints this table.
+Values are written as a scenario would write them. The reference page of the scenario keys prints the table of presets.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ Shell = Mapping[str, str | int]
 
 @dataclass(frozen=True)
 class Preset:
-    """Keys of a constellation or of an access link, under one name.
+    """Values for the keys of a constellation or of an access link, under one name.
 
-    keys: Keys of the section that the preset fills in, with values as in a scenario.
-    source: Source of the numbers, and idealisations; the reference page prints it.
+    keys: Keys of the section and the values that the preset gives them, written as in a scenario.
+    source: Source of the numbers, and their idealisations; printed on the reference page.
     """
 
     keys: Mapping[str, str | int | Sequence[Shell]]
@@ -35,7 +35,7 @@ class Preset:
 def _shell(
     pattern: str, planes: int, per_plane: int, altitude: str, inclination: str, phasing: int, node_offset: str = "0 deg"
 ) -> dict[str, str | int]:
-    """The numbers of a Walker pattern by key. This form makes `PRESETS` readable as a table.
+    """The numbers of a Walker pattern by key.
 
     altitude, inclination, node_offset: Values with units, as in a scenario.
     phasing: Walker's F, 0 to planes - 1.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rates of links, and the share that background traffic takes."""
+"""Rates of links, and the part of a rate that background traffic takes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,9 @@ from leowarp.scenario.text.problems import Problems
 class RateKeys(QueueKeys):
     """Keys of links with a constant rate that is equal in both directions.
 
-    Background traffic is modelled as a rate, without packets. The traffic takes its share of the serialiser steadily,
-    like a fluid, so a packet of length L takes L / (rate - background). The modelled traffic fills no queue, loses no
-    packets and never yields.
-
-    rate_bps: Rate in bit/s of IP packets plus overhead, per direction; None: unshaped, no serialisation time.
-    background_bps: Share of `rate_bps` that other traffic takes, per direction; below `rate_bps`.
+    Background traffic is modelled as a rate, without packets. It takes its share of the link's serialiser continuously,
+    like a fluid: a packet of length L takes L / (rate - background) to send. Background traffic fills no queue, loses
+    no packets and does not react to congestion.
     """
 
     rate_bps: int | None = quantity(
@@ -29,8 +26,8 @@ class RateKeys(QueueKeys):
         none="unshaped",
     )  # fmt: skip
     background_bps: int = quantity(
-        units.RATE, "What traffic that the run does not have takes of each link, each direction: a rate without "
-        "packets. The run's own packets are sent at what is left.",
+        units.RATE, "Capacity that traffic outside of the run takes from each link, in each direction. It is a rate "
+        "without packets; the run's packets are sent at the remaining rate.",
         "0 bit/s", low="0 bit/s", high="1000 Gbit/s",
     )  # fmt: skip
 
@@ -41,11 +38,11 @@ class RateKeys(QueueKeys):
 
 
 SMALLEST_LEFT_BPS = 8000
-"""The limit is the same as the smallest rate of a link."""
+"""Smallest rate that background traffic must leave; the smallest rate of a link is the same."""
 
 
 def check_background(section: Section, rate_bps: int | None, background_bps: int, problems: Problems) -> None:
-    """Check that a link can carry its background traffic with capacity left over; mistakes go to `problems`."""
+    """Check that background traffic leaves some of a link's rate; mistakes go to `problems`."""
     if background_bps == 0:
         return
     where, key = section.where("background"), f"{section.name}.background"

@@ -15,89 +15,85 @@ from leowarp.scenario.text.problems import Problems
 
 @dataclass(frozen=True, kw_only=True)
 class Cures:
-    """Actions of nodes when a route to a host moves from one link to another, so that packets arrive in order.
+    """Actions of nodes when a route to a host changes from one link to another, so that packets arrive in order.
 
-    move_queue: Treatment of packets that wait at the old link: ``off``, ``kept`` or ``lost``. With ``kept``, they go
-        over the new link; ``lost`` is the same, except for packets at a link that goes down.
-    hold, hold_buffer_bytes, hold_full: New packets are held until they would arrive after the last packet sent before
-        the change. The buffer counts frames with the link's overhead, per direction of a link. `end_marker` uses the
-        same buffer and the same rule for a full buffer.
-    end_marker, end_marker_wait_ns: The last packet on the old path is a marker. Where the two paths meet, packets on
-        the new path wait for the marker, at most this long.
-    duplicate_ns: Time after a change for which packets go over both links; None: only over the new link.
-    resequence, resequence_kind, resequence_delay_ns: ``off``, ``flow`` or ``aggregate``. Stations number packets and
-        restore their order, in streams that contain one flow or all flows between two hosts. A packet waits for earlier
-        packets during `resequence_delay_ns`: always (``basic``), or only if it arrived on the new path just after a
-        change (``advanced``).
-    notify, notify_delay_ns, notify_loss_ratio, notify_false_interval_ns: The node notifies the sending hosts. The first
-        value is the delay after the change (before the change if negative). The others are the share of lost notices (0
-        to 1), and the mean time between two false notices to a host (None: no false notices).
+    hold, hold_buffer_bytes, hold_full: With `hold`, packets for the new link are delayed until they would arrive after
+        the last packet that left by the old link. The buffer's size is in bytes of frames with the link's overhead, per
+        direction of a link. `end_marker` uses the buffer and the rule `hold_full` as well.
+    the sending hosts. `notify_delay_ns` is the delay of the notice after the change, or before it if negative.
+        `notify_loss_ratio` is the share of lost notices (0 to 1). `notify_false_interval_ns` is the mean time between
+        two false notices to a host (None: no false notices).
     """
 
     move_queue: str = word(
-        "At a route change what waits at the abandoned link stays there (off), or the node forwards it anew, before "
-        "anything newer: its queue is in the node's memory (kept), or lost with a link that goes down (lost).",
+        "Packets that wait at the abandoned link at a route change: they stay there (off), or the node forwards them "
+        "over the new link before newer packets. kept: the queue is in the node's memory; lost: the queue is lost with "
+        "a link that goes down.",
         ("off", "kept", "lost"),
         "off",
     )
     hold: bool = flag(
-        "At a route change a node holds new packets back until those that left before, by the old path, will have "
-        "arrived first: computed from the delays of both paths and its own queue.",
+        "At a route change a node delays new packets until the packets that it sent by the old path will have arrived. "
+        "The time is computed from the delays of both paths and from the node's queue.",
         False,
     )
     hold_buffer_bytes: int = quantity(
-        units.BYTES, "hold, end_marker: what may be held back at each direction of a link.", "2 MB", low="1600 B",
+        units.BYTES, "hold, end_marker: size of the hold buffer of each link direction.", "2 MB", low="1600 B",
         high="1 GB",
     )  # fmt: skip
     hold_full: str = word(
-        "hold, end_marker: a full buffer refuses the packet that comes (drop), or sends its oldest before their time "
-        "(send).",
+        "hold, end_marker: a full buffer drops the packet that arrives (drop), or sends its oldest one early (send).",
         ("drop", "send"),
         "drop",
     )
     end_marker: bool = flag(
-        "At a route change a node sends a marker as the last packet over the old link; the node where the paths meet "
-        "holds what comes by the new one until the marker arrives.",
+        "At a route change a node sends a marker as the last packet over the old link. The node where the paths meet "
+        "delays packets of the new path until the marker arrives.",
         False,
     )
     end_marker_wait_ns: int = quantity(
-        units.TIME, "end_marker: how long a packet waits for it, at most.", "100 ms", low="1 us", high="199 ms"
+        units.TIME, "end_marker: longest time that a packet waits for the marker.", "100 ms", low="1 us", high="199 ms"
     )
     duplicate_ns: int | None = quantity(
         units.TIME,
-        "For so long after a route change a node sends packets over the new link and copies over the old one; the "
-        "station that receives takes the first of each.",
+        "Time after a route change during which a node sends packets over the new link and copies of them over the old "
+        "one. The receiving station accepts the first of each two.",
         "off", low="1 ms", high="10 s", none="off",
     )  # fmt: skip
     resequence: str = word(
-        "The station that sends numbers packets, the one that receives puts them in order (RFC 9550): each flow by "
-        "itself, or all from host to host.",
+        "The sending station numbers packets, and the receiving one puts them in order (RFC 9550): each flow by "
+        "itself, or all packets between two hosts.",
         ("off", "flow", "aggregate"),
         "off",
     )
     resequence_kind: str = word(
-        "resequence: a packet before its turn waits, always (basic), or only if it came by the new path of a recent "
-        "route change (advanced).",
+        "resequence: whether an early packet always waits for its turn (basic), or only if it came by the new path of "
+        "a recent route change (advanced).",
         ("basic", "advanced"),
         "basic",
     )
-    # TCP_RTO_MIN is 200 ms (include/net/tcp.h). If a station waits this long for a lost packet, the sender times out.
+    # TCP_RTO_MIN is 200 ms (include/net/tcp.h), so the default must be shorter. If a station waited 200 ms for a lost
+    # packet, the sender would time out.
     resequence_delay_ns: int = quantity(
-        units.TIME, "resequence: how long a packet waits for those before it, at most.", "50 ms", low="1 us",
+        units.TIME, "resequence: longest time that a packet waits for earlier ones.", "50 ms", low="1 us",
         high="199 ms",
     )  # fmt: skip
     notify: bool = flag(
-        "At a route change the node sends a notice (ICMP) to each host whose packets it takes over another path: "
-        "delays of both paths, and for how long packets may be late.",
+        "At a route change the node sends a notice (ICMP) to each host whose packets now take another path. It "
+        "contains the delays of both paths and the time for which packets may arrive late.",
         False,
     )
     notify_delay_ns: int = quantity(
-        units.TIME, "notify: how long after the change notices leave the node; negative: before it, since changes are "
-        "computed from the constellation.",
+        units.TIME, "notify: delay from the change to the departure of notices. A negative delay sends them before the "
+        "change, which is known because the constellation's motion is computed.",
         "0 s", low="-10 s", high="10 s",
     )  # fmt: skip
     notify_loss_ratio: float = quantity(
-        units.RATIO, "notify: share of notices that are lost, besides what links lose.", "0 %", low="0 %", high="100 %"
+        units.RATIO,
+        "notify: share of notices that are lost, in addition to losses on links.",
+        "0 %",
+        low="0 %",
+        high="100 %",
     )
     notify_false_interval_ns: int | None = quantity(
         units.TIME, "notify: mean time between false notices to a host, at random instants.", "never", low="1 ms",
@@ -105,7 +101,8 @@ class Cures:
     )  # fmt: skip
 
     def on(self) -> dict[str, bool]:
-        """State of each cure, on or off, by its key. The cure with the most requirements comes first."""
+        """Whether each cure is on, by its key. The cure with the most requirements comes first, because a message names
+        the first cure that is on."""
         return {
             "hold": self.hold,
             "end_marker": self.end_marker,
@@ -116,22 +113,22 @@ class Cures:
         }
 
     def idle(self) -> tuple[str, ...]:
-        """Keys that have no effect with the present values of other keys."""
+        """Keys that have no effect with the values of the other keys."""
         on = self.on()
         return tuple(key for keys, cures in _NEEDS if not any(on[cure] for cure in cures) for key in keys)
 
 
 RTO_MIN = "net.ipv4.tcp_rto_min_us"
-"""The sysctl of a host's minimum retransmission timeout; 200 ms without it."""
+"""Sysctl of a host's minimum retransmission timeout, which is 200 ms if the sysctl is not set."""
 
-# Keys that have an effect only with one of these cures.
+# Keys that have an effect only if one of the cures in the second tuple is on.
 _NEEDS = (
     (("hold_buffer", "hold_full"), ("hold", "end_marker")),
     (("end_marker_wait",), ("end_marker",)),
     (("resequence_kind", "resequence_delay"), ("resequence",)),
     (("notify_delay", "notify_loss", "notify_false_interval"), ("notify",)),
 )
-# Hint about how to switch each cure on.
+# Text that switches each cure on, for hints.
 _WRITTEN = {
     "hold": "hold = true",
     "end_marker": "end_marker = true",
@@ -181,7 +178,7 @@ def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Prob
     _check_in_flight(tables, on, problems)
     if on["notify"]:
         _check_lead(tables, problems)
-    # For a small packet, the kernel uses two to twelve times as much memory.
+    # The kernel's memory for a small packet is two to twelve times as large as the packet.
     buffer_bytes = value_of(section, Cures, "hold_buffer_bytes")
     if (on["hold"] or on["end_marker"]) and buffer_bytes > memory_bytes // 4:
         rule = f"{units.BYTES.format(buffer_bytes)} is more than a quarter of the guest's memory"
@@ -190,16 +187,16 @@ def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Prob
 
 
 def check_waits(section: Section, hosts: Iterable[Section], problems: Problems) -> None:
-    """Check that no packet waits in the network as long as a sender's retransmission timeout, if that timeout was
-    shortened.
+    """Check that the network delays no packet as long as a host's minimum retransmission timeout, if a sysctl sets this
+    timeout.
 
     section: `[cures]`.
-    hosts: `[tcp]`, and the sections that replace it for single hosts.
+    hosts: `[tcp]`, and the sections of single hosts that override it.
     problems: Receives each broken rule.
     """
     on = Cures(**section.values).on()
     least_us = [str(host.values.get("sysctl", {}).get(RTO_MIN)) for host in hosts]
-    # Linux rejects a value that is not a number when the run begins, so it is ignored here.
+    # A value that is not a number is ignored here, because Linux rejects it when the run begins.
     least_ns = min((1000 * int(text) for text in least_us if text.isdecimal()), default=None)
     if least_ns is None:
         return
@@ -212,8 +209,8 @@ def check_waits(section: Section, hosts: Iterable[Section], problems: Problems) 
 
 
 def _check_in_flight(tables: Mapping[str, Section], on: Mapping[str, bool], problems: Problems) -> None:
-    """Check that nodes change their routes one by one and that the old path still leads to the host. Cures at a route
-    change need both."""
+    """Check that all nodes switch at once, that packets do not keep their old path (`source`), and that packets on the
+    old path are not dropped. Cures at a route change need this."""
     section = tables["cures"]
     in_flight = value_of(tables["routing"], Routing, "in_flight")
     lost = {
@@ -240,8 +237,7 @@ def _check_in_flight(tables: Mapping[str, Section], on: Mapping[str, bool], prob
 
 
 def _check_lead(tables: Mapping[str, Section], problems: Problems) -> None:
-    """Check that no other change can occur between an early notice and its change, because the notice leaves on the
-    path that the change ends."""
+    """Check that an early notice precedes its change by less than the route interval."""
     section = tables["cures"]
     lead_ns = -value_of(section, Cures, "notify_delay_ns")
     interval_ns = value_of(tables["routing"], Routing, "interval_ns")
@@ -254,7 +250,7 @@ def _check_lead(tables: Mapping[str, Section], problems: Problems) -> None:
 
 
 def _check_stations(tables: Mapping[str, Section], cure: str, problems: Problems) -> None:
-    """Check that links take time if stations number and order packets."""
+    """Check that ground links have a delay or a rate, if stations number packets and restore their order."""
     origin, key = tables["cures"].where(cure), f"cures.{cure}"
     if value_of(tables["network"], Network, "endpoints") == "satellites":
         rule = 'cannot be with network.endpoints = "satellites": ground links without delay and rate number nothing'
@@ -266,7 +262,7 @@ def _check_stations(tables: Mapping[str, Section], cure: str, problems: Problems
 
 
 def _check_links(tables: Mapping[str, Section], cure: str, problems: Problems) -> None:
-    """Check that queues can be read back. This needs FIFOs of leolink and known neighbours."""
+    """Check that waiting packets can be moved from a queue, which needs leolink, a FIFO and static neighbours."""
     origin, key = tables["cures"].where(cure), f"cures.{cure}"
     network = tables["network"]
     if value_of(network, Network, "link_model") != "leolink":

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requirements of the cures on the rest of a scenario. Every mistake has a hint about what to write."""
+"""Requirements of the cures on the rest of a scenario. The message about each mistake has a hint about what to
+write."""
 
 import pytest
 

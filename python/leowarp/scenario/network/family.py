@@ -12,9 +12,9 @@ from leowarp.scenario.text.draft import Draft
 from leowarp.scenario.text.problems import Problems
 
 KERNEL_WITH_IPV6 = "6.12+net"
-"""The kernel of the shelf that a run over IPv6 uses if the scenario names no kernel."""
+"""Kernel of a run over IPv6 if the scenario names no kernel: a name on the shelf."""
 SMALLEST_MTU_BYTES = 1280
-"""Linux has no IPv6 on an interface with a smaller MTU (RFC 8200, 5)."""
+"""Linux does not enable IPv6 on an interface with a smaller MTU (RFC 8200, 5)."""
 IPV4_HINT = 'or network.family = "ipv4"'
 
 

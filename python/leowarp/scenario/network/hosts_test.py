@@ -53,7 +53,7 @@ def test_losses_are_found_in_one_way_alone(tmp_path):
     assert (problem.key, "max_reordering" in problem.hint) == ("tcp.reordering", True)
     plan = resolve(load(chain(tmp_path), ["tcp.reordering=500", "tcp.max_reordering=500"]))
     assert plan.hosts[0].sysctl["net.ipv4.tcp_reordering"] == "500"
-    # [tcp] sets one of the two keys, and a host sets the other: the host's own key applies
+    # If [tcp] sets one of two conflicting keys and a host sets the other one, the host's key applies
     path = chain(tmp_path, "[tcp]\nrack = false\n[hosts.B.tcp]\nrecovery = 3\n")
     assert [host.sysctl["net.ipv4.tcp_recovery"] for host in resolve(load(path)).hosts] == ["0", "3"]
 

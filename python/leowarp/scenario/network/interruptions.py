@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules about gaps of ground links and the acquisition of lasers, in combination with the rest of a scenario."""
+"""Rules about gaps of ground links and acquisitions of links between satellites, in combination with the rest of a
+scenario."""
 
 from __future__ import annotations
 
@@ -12,12 +13,12 @@ from leowarp.scenario.text.problems import Problems
 
 
 def check_interruptions(tables: Mapping[str, Section], is_any_cure: bool, problems: Problems) -> None:
-    """Check gaps and acquisitions, alone and in combination with the routes.
+    """Check gaps and acquisitions, each by itself and together with the routing keys.
 
     tables: All sections, decoded and completed.
     is_any_cure: Whether ``[cures]`` switches any cure on.
-    problems: Receives keys without effect, interruptions longer than a route interval, and routing keys that take links
-        down.
+    problems: Receives keys without effect, interruptions as long as a route interval, and routing keys with which links
+        go down.
     """
     _check_classes(tables, problems)
     isl, ground = tables["isl"], tables["ground"]
@@ -53,8 +54,8 @@ def check_interruptions(tables: Mapping[str, Section], is_any_cure: bool, proble
 
 
 def _check_classes(tables: Mapping[str, Section], problems: Problems) -> None:
-    """Check that planes are known if links between them have a separate time. A separate time that equals the common
-    time is removed, and the plan is the same as without it."""
+    """Check that the planes can be found if links between planes have an acquisition time of their own. If this time
+    equals that of all links, the key is removed, so that the plan is the same as without the key."""
     isl = tables["isl"]
     key, attribute = "acquisition_between_planes", "acquisition_between_planes_ns"
     if value_of(isl, Isl, attribute) == value_of(isl, Isl, "acquisition_ns"):
@@ -72,7 +73,8 @@ def _check_classes(tables: Mapping[str, Section], problems: Problems) -> None:
 
 
 def _check_one(tables: Mapping[str, Section], name: str, key: str, longest_ns: int, problems: Problems) -> None:
-    """Check that an interruption ends before the next route update, and that no link goes down while it lasts."""
+    """Check that an interruption ends before the next route update, and that the other keys of network and routing
+    allow it."""
     section = tables[name]
     interval_ns = value_of(tables["routing"], Routing, "interval_ns")
     if longest_ns >= interval_ns:

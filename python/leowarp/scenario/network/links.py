@@ -10,35 +10,27 @@ from leowarp.scenario.network.background import RateKeys
 from leowarp.scenario.text.key import InputFile, count, file, flag, quantity, text, word
 
 IP_HEADER_BYTES = {"ipv4": 20, "ipv6": 40}
-"""The lengths are from RFC 791, 3.1, without options, and from RFC 8200, 3, without extension headers. They are indexed
-by `network.family`."""
+"""Length of the IP header by `network.family`: RFC 791, 3.1, without options, and RFC 8200, 3, without extension
+headers."""
 SMALLEST_MTU_BYTES, LARGEST_MTU_BYTES = 256, 1500
-"""Values of `network.mtu`."""
+"""Smallest and largest value of `network.mtu`."""
 UPDATE_KEYS = ("update_order", "update_delay", "update_spread")
 """Keys of `[routing]` that only `update = "staggered"` uses."""
 SKY_KEYS = ("geostationary_separation", "obstructions")
-"""Keys of a station that a plan contains only if they restrict the view."""
+"""Keys of a station that a plan contains only if they limit the directions that the station may use."""
 ACQUISITION_KEYS = ("acquisition", "acquisition_between_planes", "acquiring")
 GAP_KEYS = ("handover_gap", "handover_gap_spread", "in_gap")
-"""Keys of `[isl]` and of `[ground]` for links that become usable only after a delay. A plan contains them if that delay
-is not 0."""
+"""Keys of `[isl]` and of `[ground]` for links that are usable only some time after they come up. A plan contains these
+keys if that time is not 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Station:
-    """A place on the ground with a host behind it.
+    """A place on the ground with a host."""
 
-    name: The name of the station. The host's node is called ``host:<name>`` (`leowarp.base.nodes`).
-    latitude_deg, longitude_deg: Coordinates, north and east positive; None for stations that a medium implies.
-    height_m: Height above the sphere or the ellipsoid, depending on ``[constellation] earth``; None for stations that a
-        medium implies.
-    geostationary_separation_deg, obstructions: Limits on the directions that the station may use
-        (`leowarp.ephemeris.skies`); None: all directions are allowed.
-    shaped: Whether ground links are shaped. If False, they have no rate, queue or loss; their delay is as in
-        ``[ground]``.
-    """
-
-    name: str = text("A name of the gazetteer, or any other with latitude and longitude.", required=True)
+    name: str = text(
+        "Name of the station: a name of the gazetteer, or any other name with latitude and longitude.", required=True
+    )
     latitude_deg: float | None = quantity(
         units.ANGLE, "Geodetic latitude, north positive.", None, low="-90 deg", high="90 deg"
     )
@@ -46,45 +38,39 @@ class Station:
         units.ANGLE, "Longitude, east positive.", None, low="-180 deg", high="360 deg"
     )
     height_m: float | None = quantity(
-        units.LENGTH, "Height above the figure of the Earth.", "0 m", low="-1 km", high="100 km"
+        units.LENGTH,
+        "Height above the Earth's surface (the constellation's figure of the Earth).",
+        "0 m",
+        low="-1 km",
+        high="100 km",
     )
-    # The value 22 deg is from SpaceX to the FCC, SAT-MOD-20200417-00037.
+    # SpaceX's filing SAT-MOD-20200417-00037 with the FCC says 22 deg.
     geostationary_separation_deg: float | None = quantity(
-        units.ANGLE, "Satellites nearer than this to the geostationary arc, as the station sees it, are not used; 22 "
-        "deg is Starlink's, by its filings.", "none", low="0 deg", high="90 deg", none="none",
+        units.ANGLE, "The station uses no satellite nearer than this to the geostationary arc, as seen from the "
+        "station; 22 deg is Starlink's value in its filings.", "none", low="0 deg", high="90 deg", none="none",
     )  # fmt: skip
     obstructions: InputFile | None = file(  # noqa: RUF009
-        "Least elevation by azimuth: a CSV table with the columns `azimuth_deg, elevation_deg`; straight between two "
-        "rows, also over north. Satellites below it are not used."
+        "Smallest usable elevation by azimuth: a CSV table with the columns `azimuth_deg, elevation_deg`, interpolated "
+        "linearly between rows, also across north."
     )
-    # The study's emulator leaves the receiver's links unshaped, because it uses the wrong node of the path (main.go at
-    # 34e333e).
-    shaped: bool = flag("Rate, queue and loss of `[ground]` hold for its links; false: they have none of these.", True)
+    # The study's emulator does not shape the receiver's ground links, because it looks up the wrong node of the path
+    # (main.go at 34e333e).
+    shaped: bool = flag(
+        "Whether rate, queue and loss of `[ground]` apply to the station's links; false: its links have none of these.",
+        True,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Isl(RateKeys):
     """Links between satellites.
 
-    A rule determines them at each instant; `acquisition` is the time to point a laser.
-
-    rule: ``range``, ``plus-grid`` or ``none``.
-    max_range_m, grazing_height_m: For the rule ``range``. With `grazing_height_m` None, only the range limits a link,
-        even through the Earth.
-    terminals: Links per satellite, nearest first; None: no limit.
-    seam, polar_cutoff_deg: For ``plus-grid``: whether the first and the last plane of a star are linked; latitude above
-        which planes are not linked.
-    acquisition_ns, acquisition_between_planes_ns, acquiring: Time for which a link stays unusable after the
-        route update that first includes it; the same for links between two planes (None: no separate time). The third
-        is the treatment of packets meanwhile (``wait``, ``lost``, ``buffered``).
-    across_shells: For the rule ``range`` over several shells: whether satellites of different shells are linked.
-    overhead_bytes: Bytes added to the IP length.
-    loss_ratio: 0 to 1; packets are lost independently.
+    The key `rule` determines the links at each instant; `acquisition` is the time to point a laser.
     """
 
     rule: str = word(
-        "Which satellites are linked: any two within `max_range`; the four neighbours of a grid; none. The planes of a "
-        "grid over `constellation.tle` are found in its elements.",
+        "Rule for links between satellites: any two within `max_range`; the four neighbours in a grid; or none. The "
+        "planes of a grid over `constellation.tle` are found from its elements.",
         ("range", "plus-grid", "none"),
         "range",
     )
@@ -92,41 +78,44 @@ class Isl(RateKeys):
         units.LENGTH, "Longest link of the rule `range`.", "3000 km", low="1 km", high="100000 km"
     )
     grazing_height_m: float | None = quantity(
-        units.LENGTH, "Height above the sphere that the line of sight must clear.", "none", low="0 km", high="1000 km",
+        units.LENGTH, "Smallest height of the line of sight above the sphere.", "none", low="0 km", high="1000 km",
         none="none",
     )  # fmt: skip
-    terminals: int | None = count("Links per satellite at most, nearest first.", "unlimited", 1, 1000, none="unlimited")
-    # Across a star's seam, neighbouring planes move in opposite directions. Each satellite is linked to the partner
-    # with the smallest mean distance (docs/limitations.md, constellations).
-    seam: bool = flag("plus-grid: links across the seam of a star.", True)
+    terminals: int | None = count(
+        "Largest number of links per satellite, nearest first.", "unlimited", 1, 1000, none="unlimited"
+    )
+    # Neighbouring planes on the two sides of a star's seam move in opposite directions. Across the seam, a satellite is
+    # linked to the satellite with the smallest mean distance (docs/limitations.md, constellations).
+    seam: bool = flag("plus-grid: whether links cross the seam of a star constellation.", True)
     polar_cutoff_deg: float | None = quantity(
-        units.ANGLE, "plus-grid: no link between planes above this latitude.", "none", low="0 deg", high="90 deg",
+        units.ANGLE, "plus-grid: latitude above which no planes are linked.", "none", low="0 deg", high="90 deg",
         none="none",
     )  # fmt: skip
     across_shells: bool = flag(
-        "range, with `[[constellation.shells]]`: satellites of two shells are linked, too; else no link leads from one "
-        "shell to another.",
+        "range, with `[[constellation.shells]]`: whether satellites of two shells are linked; otherwise no link "
+        "connects two shells.",
         False,
     )
     acquisition_ns: int = quantity(
-        units.TIME, "How long it takes to point the lasers of a link that the rule gives anew.", "0 s", low="0 s",
+        units.TIME, "Time to point the lasers of a link that the rule has just added.", "0 s", low="0 s",
         high="1 h",
     )  # fmt: skip
-    # Temporary links are mostly those between crossing planes (Chaudhry and Yanikomeroglu, "Laser Intersatellite Links
-    # in a Starlink Constellation: A Classification and Analysis", 2021). No source was found for a separate time of
-    # each class of links.
+    # Links that exist only for some time are mostly those between crossing planes (Chaudhry and Yanikomeroglu, "Laser
+    # Intersatellite Links in a Starlink Constellation: A Classification and Analysis", 2021). We found no source that
+    # gives different times for different classes of links.
     acquisition_between_planes_ns: int | None = quantity(
-        units.TIME, "acquisition: how long it takes for a link between satellites of two orbital planes; `acquisition` "
-        "is then the time within a plane.", "the same", low="0 s", high="1 h", none="the same",
+        units.TIME, "acquisition: time to point the lasers between satellites of two orbital planes; `acquisition` is "
+        "then the time within a plane.", "the same", low="0 s", high="1 h", none="the same",
     )  # fmt: skip
     acquiring: str = word(
-        "acquisition: routes use a link when it is there (wait); or they use it at once, and packets are lost (lost) "
-        "or wait in the link's queue (buffered) until it is.",
+        "acquisition: routes use a new link only when it is ready (wait), or at once; until it is ready, its packets "
+        "are then lost (lost) or wait in its queue (buffered).",
         ("wait", "lost", "buffered"),
         "wait",
     )
     overhead_bytes: int = quantity(
-        units.BYTES, "Bytes on the link per packet on top of its IP length; 14 is what the kernel's qdiscs count.",
+        units.BYTES, "Bytes that each packet occupies on the link in addition to its IP length; the kernel's qdiscs "
+        "count 14.",
         "14 B", low="0 B", high="1000 B",
     )  # fmt: skip
     loss_ratio: float = quantity(
@@ -135,52 +124,50 @@ class Isl(RateKeys):
 
     @property
     def longest_acquisition_ns(self) -> int:
-        """Time to point the lasers of a link of the slowest class; 0: every link is available at once."""
+        """The longer one of the two acquisition times; 0: every link is usable at once."""
         return max(self.acquisition_ns, self.acquisition_between_planes_ns or 0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ground(RateKeys):
-    """Links between stations and satellites.
-
-    rule: ``ground-range`` or ``min-elevation``; each rule uses one of the next two values.
-    max_ground_range_m, min_elevation_deg: Distance on the sphere from the station to the sub-satellite point; elevation
-        above the station's horizon.
-    delay: ``slant-range``, which divides the distance by c = 299,792,458 m/s, or ``zero``.
-    handover_gap_ns, handover_gap_spread_ns, in_gap: Time for which a station's link to a new satellite stays unusable,
-        the spread of that time, and the treatment of packets meanwhile (``lost``, ``buffered``, ``old``).
-    overhead_bytes, loss_ratio: The same as in `Isl`.
-    """
+    """Links between stations and satellites."""
 
     rule: str = word(
-        "Which satellites a station reaches: by great-circle distance to the sub-satellite point, or by elevation.",
+        "Rule for the satellites that a station reaches: by great-circle distance to the sub-satellite point, or by "
+        "elevation.",
         ("ground-range", "min-elevation"),
         "ground-range",
     )
     max_ground_range_m: float = quantity(
-        units.LENGTH, "Longest distance on the ground of the rule `ground-range`.", "1500 km", low="1 km",
+        units.LENGTH, "Largest distance on the ground of the rule `ground-range`.", "1500 km", low="1 km",
         high="20040 km",
     )  # fmt: skip
     min_elevation_deg: float = quantity(
-        units.ANGLE, "Lowest elevation of the rule `min-elevation`.", "25 deg", low="0 deg", high="90 deg"
+        units.ANGLE, "Smallest elevation of the rule `min-elevation`.", "25 deg", low="0 deg", high="90 deg"
     )
-    delay: str = word("A ground link's delay: its slant range over c, or none.", ("slant-range", "zero"), "slant-range")
+    delay: str = word(
+        "Delay of a ground link: its slant range divided by c, or zero.", ("slant-range", "zero"), "slant-range"
+    )
     handover_gap_ns: int = quantity(
-        units.TIME, "How long a station's link to another satellite than before is not there.", "0 s", low="0 s",
+        units.TIME, "Time for which a station has no link when it changes to another satellite.", "0 s", low="0 s",
         high="1 h",
     )  # fmt: skip
     handover_gap_spread_ns: int = quantity(
-        units.TIME, "handover_gap: each is drawn evenly from this much less to this much more.", "0 s", low="0 s",
+        units.TIME, "handover_gap: each gap is uniform within this distance of it.", "0 s", low="0 s",
         high="1 h",
     )  # fmt: skip
     in_gap: str = word(
-        "handover_gap: packets for the link are lost (lost), wait in its queue (buffered), or take the path of before "
-        "until it is there (old: make before break).",
+        "handover_gap: during a gap, packets for the link are lost (lost), wait in its queue (buffered), or take the "
+        "previous path (old: make before break).",
         ("lost", "buffered", "old"),
         "lost",
     )
     overhead_bytes: int = quantity(
-        units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B", low="0 B", high="1000 B"
+        units.BYTES,
+        "Bytes that each packet occupies on the link in addition to its IP length.",
+        "14 B",
+        low="0 B",
+        high="1000 B",
     )
     loss_ratio: float = quantity(
         units.RATIO, "Share of packets that each link loses at random.", "0 %", low="0 %", high="100 %"
@@ -189,76 +176,68 @@ class Ground(RateKeys):
 
 @dataclass(frozen=True, kw_only=True)
 class Routing:
-    """The paths of packets, and what happens to packets in flight when paths change.
+    """Choice of the packets' paths, and treatment of packets in flight when paths change.
 
-    All nodes apply an update at the same instant or, with ``update = "staggered"``, one after another. There is no
-    routing protocol.
-
-    metric, ground_cost: Unit of a path's cost (metres, ns or hops), and for a ground link, metres of slant range or
-        along the ground.
-    interval_ns, link_interval_ns: Interval of route updates and of delay updates, both counted from the run's time 0. A
-        route update finds new paths; a delay update changes the delays of links in use.
-    in_flight, leaving_links: Treatment of packets in flight, and of links that violate their rule between two updates
-        (docs/concepts/in-flight-rules.md).
-    reverse: ``mirror`` or ``own``; with ``own`` the two directions may use different paths.
-    margin_ratio: Share of the least cost by which a new path must be better; None: a path stays until it breaks.
-    update, update_order, update_spread: ``atomic`` or ``staggered``, and the order and times of staggered switches
-        (`leowarp.media.constellation.switching`).
-    update_delay_ns: Mean time until a node of the new path switches, counted from the switch of the node before it.
+    All nodes apply a route update at the same instant or, with ``update = "staggered"``, one after another. No routing
+    protocol is simulated.
     """
 
     metric: str = word("What a path's cost adds up.", ("distance", "delay", "hops"), "distance")
     ground_cost: str = word(
-        "What a ground link weighs: its slant range, or the distance on the ground to the sub-satellite point.",
+        "Weight of a ground link in routes: its slant range, or the distance on the ground to the sub-satellite point.",
         ("slant-range", "ground-distance"),
         "slant-range",
     )
-    # The study's emulator (Frederiksen et al.) computes paths every 30 s and updates delays every 15 s.
+    # The values are those of the study's emulator (Frederiksen et al.), which computes paths every 30 s and delays
+    # every 15 s.
     interval_ns: int = quantity(
-        units.TIME, "How often routes are computed anew (the study's L3 interval).", "30 s", low="1 ms", high="1 d"
+        units.TIME, "Time between two route updates (the study's L3 interval).", "30 s", low="1 ms", high="1 d"
     )
     link_interval_ns: int = quantity(
-        units.TIME, "How often the links' delays follow the satellites (the study's L2 interval).", "15 s", low="1 ms",
+        units.TIME, "Time between two updates of the links' delays (the study's L2 interval).", "15 s", low="1 ms",
         high="1 d",
     )  # fmt: skip
     in_flight: str = word(
-        "At a route change, packets under way: old links live on and nodes forward by the new table (drain); they keep "
-        "the path they left with (source); a link that goes down loses what it holds (drop).",
+        "Packets in flight at a route change. drain: old links continue and nodes forward by the new table; source: "
+        "packets keep the path of their departure; drop: a link that goes down loses its packets.",
         ("drain", "source", "drop"),
         "drain",
     )
     leaving_links: str = word(
-        "A link in use that leaves its rule's range lives until the next route update (keep), or goes down (strict).",
+        "A link in use that leaves the range of its rule stays up until the next route update (keep), or goes down "
+        "(strict).",
         ("keep", "strict"),
         "keep",
     )
     reverse: str = word(
-        "The way back: the way there reversed, or a shortest path of its own.", ("mirror", "own"), "mirror"
+        "Path of the opposite direction: the same path reversed, or a shortest path of its own.",
+        ("mirror", "own"),
+        "mirror",
     )
     margin_ratio: float | None = quantity(
         units.RATIO,
-        "A path stays in force until it breaks, or costs more than the least by this share of it; 0 %: the shortest is "
-        "always taken; unlimited: until it breaks.",
+        "A path remains until it breaks, or until it costs more than the shortest by this share. 0 %: always the "
+        "shortest path; unlimited: until it breaks.",
         "0 %", low="0 %", high="1000 %", none="unlimited",
     )  # fmt: skip
     update: str = word(
-        "At a route update, nodes of a new path have their entries at its instant (atomic), or one node after another "
-        "(staggered): first those of the way there, then those of the way back.",
+        "Order of changes at a route update. atomic: all nodes of a new path change at once; staggered: one node after "
+        "another, first those of the forward path, then those of the reverse path.",
         ("atomic", "staggered"),
         "atomic",
     )
     # The study's emulator uses the order of a Go map, which is random (main.go at 34e333e).
     update_order: str = word(
-        "staggered: nodes in the order in which packets pass them, in the opposite order, or in a random one.",
+        "staggered: order of the nodes: as packets pass them, the reverse, or random.",
         ("source-first", "destination-first", "random"),
         "source-first",
     )
     update_delay_ns: int = quantity(
-        units.TIME, "staggered: how long a node takes on average, after the one before it.", "100 ms", low="0 ms",
+        units.TIME, "staggered: mean time that a node takes after the previous one.", "100 ms", low="0 ms",
         high="1 h",
     )  # fmt: skip
     update_spread: str = word(
-        "staggered: every node takes `update_delay`, or a random time with this mean: uniform from 0 to twice as much, "
+        "staggered: each node takes `update_delay`, or a random time with this mean: uniform from 0 to twice the mean, "
         "or exponential.",
         ("constant", "uniform", "exponential"),
         "constant",
@@ -267,59 +246,48 @@ class Routing:
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """Settings of the network in the guest kernel.
+    """Settings of the network in the guest kernel."""
 
-    instantiate: ``used`` or ``all``; with ``all``, every satellite costs a namespace, and every link that the rule
-        allows costs its events.
-    endpoints: ``stations`` or ``satellites``; ``satellites`` removes the ground links' delay and rate from the path.
-    link_model, queue_counts, delay_rounding: ``leolink`` and exact ns, or netem configured as in other emulators.
-    forwarding: ``direct`` or ``kernel``: whether the kernel's IP stack handles packets that a node only forwards.
-    mtu_bytes: MTU of the hosts' interfaces; all other interfaces have 1,500.
-    neighbours: ``static`` or ``arp``. With ``arp``, each new link first resolves its neighbour, which takes one round
-        trip over the link.
-    family: ``ipv4`` or ``ipv6``, for all addresses and packets.
-    """
-
-    # "all" with the rule `range` is costly: 18 x 36 satellites within 3000 km have 22,334 different links in 1000 s and
+    # With the rule `range`, "all" is costly: for 18 x 36 satellites and 3000 km, 1000 s have 22,334 different links and
     # 1.6 million events (design/routes-and-timeline.md).
-    instantiate: str = word(
-        "Satellites that become routers: those that some path uses, or all.", ("used", "all"), "used"
-    )
+    instantiate: str = word("Satellites that become routers: those on some path, or all.", ("used", "all"), "used")
     endpoints: str = word(
-        "Where a connection's network begins: at the stations, or at the first and last satellite "
-        "(ground links then have no delay and no rate).",
+        "First and last node of a connection's network: the stations, or the first and last satellite (ground links "
+        "then have no delay and no rate).",
         ("stations", "satellites"),
         "stations",
     )
-    # netem's limit includes its delay line: with a limit of 500 packets, 10 ms at 100 Mbit/s leave room for 417 waiting
-    # ones (docs/concepts/links.md).
+    # netem counts packets in its delay line: with a limit of 500 packets and 10 ms at 100 Mbit/s, only 417 packets can
+    # wait (docs/concepts/links.md).
     link_model: str = word(
-        "The queueing discipline of a link: ours (queue, serialiser and delay line apart), or Linux netem.",
+        "Model of a link: leolink (separate queue, serialiser and delay line), or Linux netem.",
         ("leolink", "netem"),
         "leolink",
     )
     forwarding: str = word(
-        "How a node passes a packet on from one link of `leolink` to another: straight into its queue, or through "
-        "the kernel's IP stack. Both give the same run to the byte, and `kernel` costs more. "
-        "The kernel always forwards if data of TCP or of a program may meet no rate at all.",
+        "Forwarding from one link of `leolink` to another: directly into its queue, or by the kernel's IP stack. Both "
+        "give the same bytes, and `kernel` costs more. The kernel always forwards if TCP or a program's data may pass "
+        "no rate limit at all.",
         ("direct", "kernel"),
         "direct",
     )
     delay_rounding: str = word("Delays as computed, or rounded up to whole milliseconds.", ("none", "ceil-ms"), "none")
     queue_counts: str = word(
-        "What `queue` limits: the waiting packets, or those in the delay line too (netem's own limit).",
+        "Packets that `queue` limits: the waiting ones, or also those in the delay line (as netem's own limit).",
         ("waiting", "waiting-and-flying"),
         "waiting",
     )
     mtu_bytes: int = quantity(
         units.BYTES,
-        "Longest IP packet of the hosts (MTU of their interfaces): a TCP segment carries 40 bytes less, 52 with "
-        "timestamps, and 20 less over IPv6. Delay lines and limits that are counted in full packets follow it.",
+        "Largest IP packet of the hosts (MTU of their interfaces). A TCP segment carries 40 bytes less, 52 with "
+        "timestamps, and 20 less over IPv6. Delay lines and limits in full packets follow from it.",
         "1500 B", low=f"{SMALLEST_MTU_BYTES} B", high=f"{LARGEST_MTU_BYTES} B",
     )  # fmt: skip
-    neighbours: str = word("Neighbours are set, or asked for by ARP on every new link.", ("static", "arp"), "static")
+    neighbours: str = word(
+        "Neighbour entries are set in advance, or resolved by ARP on each new link.", ("static", "arp"), "static"
+    )
     family: str = word(
-        "Addresses of hosts and all packets. ipv6: the run takes the kernel `6.12+net` unless guest.kernel names "
+        "Address family of hosts and packets. With ipv6 the run uses the kernel `6.12+net`, unless guest.kernel names "
         "another with IPv6, and nodes forward by the kernel's IP stack.",
         ("ipv4", "ipv6"),
         "ipv4",
@@ -327,5 +295,5 @@ class Network:
 
     @property
     def ip_header_bytes(self) -> int:
-        """Length of the IP header of packets of flows."""
+        """Length of the IP header of a flow's packets, bytes."""
         return IP_HEADER_BYTES[self.family]

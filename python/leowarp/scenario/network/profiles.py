@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TCP profiles as sysctls. Every value of a host is written out, so that no value depends on the free memory at boot.
+"""TCP profiles as sysctls. A plan contains every sysctl of a host, so that none depends on the free memory at boot.
 
-Linux computes tcp_mem, udp_mem and the largest buffers from free memory at boot, which varies. A plan without these
-values would not give the same run twice.
+Linux computes tcp_mem, udp_mem and the largest buffers from free memory at boot, which varies. Without these values in
+the plan, two runs of the same plan could differ.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ from leowarp.scenario.network.hosts import LOSS_DETECTIONS, OWN_SCOREBOARD, Tcp
 def host_sysctls(tcp: Tcp) -> dict[str, str]:
     """Every sysctl of a host (a network namespace), sorted by name.
 
-    The order of precedence, lowest first, is: the profile, keys of [tcp] that are switches or sizes, `tcp.sysctl`.
+    Three sources are combined, of which each overrides the ones before it: the profile, switches and sizes of [tcp],
+    `tcp.sysctl`.
 
-    tcp: The TCP keys of one host, already merged over the common ones.
-    Returns: Names and values as the agent writes them under /proc/sys.
+    tcp: The TCP keys of one host, already merged over those of ``[tcp]``.
+    Returns: Name -> value, as the agent writes them under /proc/sys.
 
     >>> host_sysctls(Tcp(profile="norack"))["net.ipv4.tcp_recovery"]
     '0'
     """
     own = {
-        # Minimum and initial sizes are Linux's own (tcp_init in net/ipv4/tcp.c); the scenario sets only the maximum.
+        # The minimum and initial sizes are those of Linux (tcp_init in net/ipv4/tcp.c); the scenario sets only the
+        # maximum.
         "net.ipv4.tcp_rmem": f"4096 131072 {tcp.buffer_max_bytes}",
         "net.ipv4.tcp_wmem": f"4096 16384 {tcp.buffer_max_bytes}",
         "net.ipv4.tcp_ecn": _ECN[tcp.ecn],
@@ -40,15 +42,15 @@ def host_sysctls(tcp: Tcp) -> dict[str, str]:
         "net.ipv4.tcp_reordering": tcp.reordering,
         "net.ipv4.tcp_max_reordering": tcp.max_reordering,
     }
-    # A key that is None is not written, so that the profile's value remains.
+    # For a key that is None, the profile's value applies.
     for name, value in [*switches.items(), *numbers.items()]:
         if value is not None:
             own[name] = str(int(value))
     sysctls = {**PROFILE_SYSCTLS[tcp.profile], **own}
     if tcp.loss_detection != "kernel":
         recovery = 1 if tcp.loss_detection in OWN_SCOREBOARD else int(sysctls["net.ipv4.tcp_recovery"])
-        # The kernel reads bits 0 to 2, and our module the higher bits (guest/tcp/loss_detection.h). Methods that
-        # replace RACK run at the point where the kernel would call RACK.
+        # The kernel reads bits 0 to 2, and our module the higher bits (guest/tcp/loss_detection.h). A method that
+        # replaces RACK runs where the kernel would call RACK, so bit 0, which enables RACK, must be set.
         recovery += LOSS_DETECTIONS.index(tcp.loss_detection) << _LOSS_DETECTION_SHIFT
         sysctls["net.ipv4.tcp_recovery"] = str(recovery)
     return dict(sorted({**sysctls, **tcp.sysctl}.items()))
@@ -57,21 +59,21 @@ def host_sysctls(tcp: Tcp) -> dict[str, str]:
 def guest_sysctls(buffer_max_bytes: int, memory_bytes: int, own: Mapping[str, str]) -> dict[str, str]:
     """Every sysctl of the guest as a whole, sorted by name.
 
-    buffer_max_bytes: The largest value of any host.
+    buffer_max_bytes: Largest `tcp.buffer_max_bytes` of all hosts.
     memory_bytes: The guest's memory, from which the thresholds of TCP and UDP memory follow.
-    own: ``[guest.sysctl]``, which overrides derived values.
+    own: ``[guest.sysctl]``, which overrides the derived values.
 
     >>> guest_sysctls(16 << 20, 1 << 30, {})["net.ipv4.tcp_mem"]
     '98304 131072 196608'
     """
     pages = memory_bytes // _PAGE_BYTES
-    # Three thresholds (low, pressure, high), computed as in the kernel's tcp_init_mem: 3/4, 1 and 3/2 of a share of
-    # memory. The kernel's share is a sixteenth of the free pages. A guest that is used only for networking can give
-    # half of its pages.
+    # tcp_mem has three thresholds (low, pressure, high); as in the kernel's tcp_init_mem, they are 3/4, 1 and 3/2 of a
+    # share of memory. The kernel's share is a sixteenth of the free pages. We take half of the guest's pages, because
+    # the guest does nothing but networking.
     thresholds = f"{pages // 8 * 3} {pages // 2} {pages // 4 * 3}"
     derived = {
-        # The backlog belongs to one processor, and all hosts and satellites share it. Linux's 1,000 is intended for the
-        # receive path of a single machine.
+        # There is one backlog per processor, and all hosts and satellites of the guest share it. Linux's default of
+        # 1,000 packets is meant for a single machine that receives.
         "net.core.netdev_max_backlog": "100000",
         "net.core.rmem_max": str(buffer_max_bytes),
         "net.core.wmem_max": str(buffer_max_bytes),
@@ -84,9 +86,9 @@ def guest_sysctls(buffer_max_bytes: int, memory_bytes: int, own: Mapping[str, st
 
 
 def is_per_host(name: str) -> bool:
-    """Whether Linux 6.12 keeps this sysctl per network namespace (net/core and net/ipv4's sysctl tables).
+    """Whether Linux 6.12 has this sysctl per network namespace (tables of net/core and of net/ipv4).
 
-    Every name under `net.` counts as per namespace, except those listed below. All other names are sysctls of the whole
+    Names under `net.` are per namespace, except those in the lists below. All other names are sysctls of the whole
     guest.
 
     >>> is_per_host("net.ipv4.tcp_sack"), is_per_host("net.ipv4.tcp_mem")
@@ -101,12 +103,12 @@ def is_per_host(name: str) -> bool:
 _PAGE_BYTES = 4096
 # LOSS_DETECTION_SHIFT of guest/tcp/loss_detection.h
 _LOSS_DETECTION_SHIFT = 4
-# Values of net.ipv4.tcp_ecn: 2 accepts ECN but does not request it, which is Linux's default
+# Values of net.ipv4.tcp_ecn; 2 is Linux's default, which accepts ECN but does not request it
 # (Documentation/networking/ip-sysctl.rst).
 _ECN = {"passive": "2", "on": "1", "off": "0"}
 
-# Linux 6.12's own values (tcp_sk_init in net/ipv4/tcp_ipv4.c), except tcp_no_metrics_save: a flow must not inherit
-# metrics of an earlier flow, or the order of flows would matter.
+# Defaults of Linux 6.12 (tcp_sk_init in net/ipv4/tcp_ipv4.c), except for tcp_no_metrics_save: if a flow used the
+# metrics of an earlier flow, the order of flows would matter.
 _LINUX = {
     "net.ipv4.tcp_adv_win_scale": "1",
     "net.ipv4.tcp_autocorking": "1",
@@ -132,23 +134,24 @@ _LINUX = {
     "net.ipv4.tcp_window_scaling": "1",
 }
 
-# RACK is off and the duplicate-ACK threshold is fixed at 3. tcp_recovery = 0 alone is not enough, because the threshold
-# grows up to tcp_max_reordering when reordering is seen.
+# RACK is off and the duplicate-ACK threshold is fixed at 3. tcp_recovery = 0 alone would not fix the threshold, which
+# Linux raises up to tcp_max_reordering when it sees reordering.
 _NORACK = _LINUX | {"net.ipv4.tcp_recovery": "0", "net.ipv4.tcp_max_reordering": "3"}
 
-# With timestamps (Eifel) and DSACK, the kernel undoes a spurious reduction at once; without them, it remains.
+# With timestamps (Eifel) or DSACK, the kernel undoes a spurious reduction of the window; this profile has neither, so
+# the reduction remains.
 _CLASSIC = _NORACK | {"net.ipv4.tcp_timestamps": "0", "net.ipv4.tcp_dsack": "0"}
 
 PROFILE_SYSCTLS = {
     "linux": _LINUX,
     "norack": _NORACK,
     "classic": _CLASSIC,
-    # Only RFC 6582 applies, as in NewReno of simulators.
+    # NewReno of RFC 6582, without SACK and F-RTO, as in simulators.
     "newreno": _CLASSIC | {"net.ipv4.tcp_sack": "0", "net.ipv4.tcp_frto": "0"},
 }
 
 _CORE_PER_NAMESPACE = ("net.core.somaxconn", "net.core.optmem_max", "net.core.txrehash")
-# Names under /proc/sys/net/ipv4 that only the first namespace has (ipv4_table in net/ipv4/sysctl_net_ipv4.c).
+# Sysctls under /proc/sys/net/ipv4 that exist only in the first namespace (ipv4_table in net/ipv4/sysctl_net_ipv4.c).
 _IPV4_GLOBAL = (
     "net.ipv4.tcp_mem",
     "net.ipv4.udp_mem",

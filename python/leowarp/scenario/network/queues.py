@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queues before a link's serialiser: keys of every link with a queue, and the parameters of each queueing discipline
-(Linux 6.12, net/sched)."""
+"""Queues before a link's serialiser: the keys of a section whose links have a queue, and the parameters of each
+queueing discipline (Linux 6.12, net/sched)."""
 
 from __future__ import annotations
 
@@ -17,40 +17,41 @@ from leowarp.scenario.text.problems import Problems
 
 
 def _time(doc: str, low: str = "1 us") -> Key:
-    """A parameter that is a time, stored in ns; the agent converts it to the us of the kernel's attributes."""
+    """Declaration of a parameter that is a time in ns; the agent converts it to us, as the kernel's attributes need."""
     return Key("quantity", doc, quantity=units.TIME, low=low, high="100 s")
 
 
 def _size(doc: str, low: str, high: str = "4 GB") -> Key:
-    """A parameter in bytes."""
+    """Declaration of a parameter in bytes."""
     return Key("quantity", doc, quantity=units.BYTES, low=low, high=high)
 
 
 def _number(doc: str, low: int, high: int) -> Key:
-    """A parameter without a unit."""
+    """Declaration of a parameter without a unit."""
     return Key("count", doc, low=low, high=high)
 
 
-# Defaults are the kernel's own: a parameter that is not given is not sent to the kernel (docs/concepts/links.md, other
-# queues).
-_TARGET = _time("Delay in the queue that it aims at.")
-# The names are those of tc(8), without units; `ce_threshold` marks by delay alone, independent of the control law.
+# A parameter that the scenario does not give is not sent to the kernel, so the kernel's default applies
+# (docs/concepts/links.md, other queues).
+_TARGET = _time("Target delay of the queue.")
+# Names are those of tc(8), without units; `ce_threshold` marks packets by their delay alone, whatever the control law
+# does.
 _CODEL = {
     "target": _TARGET,
-    "interval": _time("How long the delay must have been above `target` before it drops or marks."),
-    "ce_threshold": _time("Delay above which every packet that can be is marked.", "0 s"),
+    "interval": _time("Time for which the delay must exceed `target` before the queue drops or marks packets."),
+    "ce_threshold": _time("Delay above which the queue marks every packet that can be marked.", "0 s"),
 }
 _PIE = {
     "target": _TARGET,
-    "tupdate": _time("How often the drop probability is computed.", "1 ms"),
+    "tupdate": _time("Time between two computations of the drop probability.", "1 ms"),
     "alpha": _number("Weight of the delay's distance from `target`, in sixteenths.", 0, 32),
     "beta": _number("Weight of the delay's trend, in sixteenths.", 0, 32),
 }
 _FLOWS = {
     "flows": _number("Number of queues that flows are hashed into.", 1, 65536),
-    "quantum": _size("What a queue may send before it is the next one's turn.", "256 B", "1 MB"),
+    "quantum": _size("Bytes that one of these queues may send before the next one sends.", "256 B", "1 MB"),
 }
-_MEMORY = {"memory_limit": _size("Most memory that waiting packets may take.", "64 kB")}
+_MEMORY = {"memory_limit": _size("Largest memory that waiting packets may occupy.", "64 kB")}
 
 PARAMETERS: Mapping[str, Mapping[str, Key]] = {
     "fifo": {},
@@ -59,17 +60,17 @@ PARAMETERS: Mapping[str, Mapping[str, Key]] = {
     "pie": _PIE,
     "fq_pie": _PIE | _FLOWS,
     "cake": {
-        "rtt": _time("Round-trip time that target and interval are made for."),
+        "rtt": _time("Round-trip time from which target and interval are computed."),
         "flow_mode": Key("word", "How it tells flows apart.", words=(
             "flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate",
         )),
-        "ack_filter": Key("word", "Whether it drops ACKs that a later one makes needless.", words=(
+        "ack_filter": Key("word", "Whether the queue drops ACKs that a later ACK makes unnecessary.", words=(
             "no", "ack-filter", "ack-filter-aggressive",
         )),
     } | _MEMORY,
     "red": {
-        "min": _size("Mean queue below which nothing is dropped or marked.", "1 B", "1 GB"),
-        "max": _size("Mean queue from which on everything is.", "1 B", "1 GB"),
+        "min": _size("Mean queue length below which no packet is dropped or marked.", "1 B", "1 GB"),
+        "max": _size("Mean queue length from which all packets are dropped or marked.", "1 B", "1 GB"),
         "probability": Key("quantity", "Probability at `max`.", quantity=units.PROBABILITY, low="1 ppm", high="100 %"),
         "adaptive": Key("flag", "`probability` is adapted (Adaptive RED)."),
     },
@@ -79,47 +80,51 @@ PARAMETERS: Mapping[str, Mapping[str, Key]] = {
 DISCIPLINES = tuple(PARAMETERS)
 
 MARKS_ALWAYS = ("cake",)
-"""Disciplines without a switch for ECN: they mark every packet whose sender supports it."""
+"""Disciplines that have no switch for ECN and mark every ECN-capable packet."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueueKeys:
-    """The keys of everything that has a queue.
+    """Keys of every section whose links have a queue.
 
-    `queue_parameters` holds the given parameters, in the units of their names: ``{"target_ns": 5000000}``.
+    `queue_parameters` holds the parameters that the text gives; the suffix of a name is its unit: ``{"target_ns":
+    5000000}``.
 
-    queue_pkts, queue_bytes: The limit of each direction; at most one is not None. Both None: unlimited.
-    queue_discipline: A key of `PARAMETERS`.
-    ecn: Whether the discipline marks packets (CE) instead of dropping them, if their sender allows it (ECT).
-    queue_parameters: Integers: ns, bytes, ppm, indexes in lists of words, or 0 and 1 for flags. The kernel chooses
-        parameters that are not given.
+    queue_pkts, queue_bytes: The limit of each direction, in packets or in bytes; at least one of the two is None. If
+        both are None, the queue is unlimited.
+    queue_parameters: Integers: ns, bytes, ppm, an index in a list of words, or 0 and 1 for a flag. For parameters that
+        are missing, the kernel's defaults apply.
     """
 
     GOVERNS: ClassVar[Mapping[str, tuple[str, ...]]] = {"queue_discipline": ("queue_parameters",)}
 
-    queue_pkts: int | None = queue("Waiting packets that each direction of a link holds.", "500 pkts")
+    queue_pkts: int | None = queue(
+        "Largest number of packets or bytes that wait in each direction of a link.", "500 pkts"
+    )
     queue_bytes: int | None = None
     queue_discipline: str = word(
-        "What waits before the serialiser of each direction: a plain queue, or one of the kernel's active queue "
-        "managements.",
+        "Queue in front of the serialiser of each direction: a plain queue, or one of the kernel's active queue "
+        "management disciplines.",
         DISCIPLINES,
         "fifo",
     )
-    ecn: bool = flag("It marks packets that can be marked instead of dropping them (cake always does).", False)
+    ecn: bool = flag(
+        "Whether the queue marks packets instead of dropping them, if they can be marked (cake always does).", False
+    )
     queue_parameters: Mapping[str, int] = table(
-        "Parameters of the discipline, by name (see below); what is left out is the kernel's own or follows from "
-        "`queue`."
+        "Parameters of the discipline, by name (see below). A parameter that is not given has the kernel's default or "
+        "follows from `queue`."
     )
 
 
 def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, problems: Problems) -> None:
-    """Turn a section's queue parameters into numbers; every broken rule goes to `problems`.
+    """Convert the text of a section's queue parameters into numbers; every broken rule goes to `problems`.
 
-    section: Section of a link with a queue; its ``queue_parameters`` are replaced.
+    section: Section of a link with a queue, in which ``queue_parameters`` is replaced by numbers.
     schema: The class that declares the defaults of the section's queue keys.
-    netem: Whether links use netem, which allows no other queueing discipline before it.
+    netem: Whether links use netem, with which no other queueing discipline can be combined.
     """
-    # If the section could not be decoded, the default discipline is used, so that its parameters can still be checked.
+    # If the discipline in the text is wrong, the parameters are checked as those of the default discipline.
     kind = value_of(section, schema, "queue_discipline")
     if netem and kind != "fifo":
         rule = f"netem has a plain queue of its own, not {kind}"
@@ -127,7 +132,7 @@ def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, probl
         problems.add(section.where("queue_discipline"), f"{section.name}.queue_discipline", rule, hint)
     _complete_ecn(section, kind, problems)
     node = section.nodes.get("queue_parameters")
-    # The section has no parameters, or something else than a table, which has been reported already.
+    # If the parameters are not a table, this has been reported already.
     if node is None or "queue_parameters" not in section.values:
         return
     parameters = {}
@@ -153,10 +158,10 @@ def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, probl
 
 
 def parameters_as_written(kind: str, parameters: Mapping[str, int]) -> dict[str, str | int | bool]:
-    """A discipline's parameters as a scenario writes them.
+    """A discipline's parameters in the form in which a scenario contains them.
 
     kind: A key of `PARAMETERS`.
-    parameters: Parameters in the form that a plan has.
+    parameters: Parameters as a plan contains them, by name with unit suffix.
     Returns: Parameters sorted by name, ready for TOML.
 
     >>> parameters_as_written("fq_codel", {"target_ns": 5_000_000, "flows": 1024})
@@ -177,8 +182,8 @@ def parameters_as_written(kind: str, parameters: Mapping[str, int]) -> dict[str,
 
 
 def _complete_ecn(section: Section, kind: str, problems: Problems) -> None:
-    """Set whether the discipline marks packets: cake always does, a fifo never does, and for the others their key
-    decides."""
+    """Set whether the discipline marks packets: cake always does, a fifo never does, and for other disciplines the key
+    `ecn` decides."""
     marks = section.values.get("ecn")
     if kind in MARKS_ALWAYS:
         if marks is False:
@@ -193,8 +198,8 @@ def _complete_ecn(section: Section, kind: str, problems: Problems) -> None:
 
 
 def _parameter_hint(name: str, kind: str) -> str:
-    """Hint about a parameter that the discipline does not have: what to write instead, and which disciplines have the
-    parameter."""
+    """Hint about a parameter that the discipline does not have: the name that was probably meant, and the disciplines
+    that have the parameter."""
     known = PARAMETERS[kind]
     if not known:
         return 'write queue_discipline = "fq_codel" too, or take the parameters out'

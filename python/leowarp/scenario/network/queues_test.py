@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queue disciplines: parameters with units become numbers with names and are written back; every mistake says what to
-write."""
+"""Parameters of queueing disciplines become numbers, are written back with units, and every mistake has a hint about
+what to write."""
 
 import pytest
 

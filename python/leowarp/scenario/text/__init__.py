@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The step from TOML text to values: keys, places in the file, problems."""
+"""The step from TOML text to values: declarations of keys, line numbers, and mistakes."""

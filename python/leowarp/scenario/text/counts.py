@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits on stations and flows of a text. They are counted before the text is parsed, because parsing takes 0.2 ms per
-element."""
+"""Largest number of stations and flows in a text. The stations and flows are counted before the text is parsed, because
+parsing takes 0.2 ms per element."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from typing import Any
 from leowarp.base.errors import ScenarioError
 
 MOST_FLOWS = 20_000
-"""Flow n has the ports 10000 + n and 30000 + n (crates/agent/src/packets/frame.rs). With more flows, the two port
-ranges of a host would overlap. A plan spells out each flow and may have 8 MiB (`plainfiles`)."""
+"""Flow n has the ports 10000 + n and 30000 + n (crates/agent/src/packets/frame.rs). With more flows, a port of the
+first range would also be one of the second range. A plan lists every flow, and its text may have at most 8 MiB
+(`plainfiles`)."""
 
 MOST_STATIONS = 5_000
-"""A plan contains each host with its sysctls, 1.2 kB per host, and may have 8 MiB."""
+"""A plan lists every host with its sysctls, 1.2 kB each, and its text may have at most 8 MiB."""
 
 MOST_LISTED = {"flows": MOST_FLOWS, "stations": MOST_STATIONS}
 
@@ -30,8 +31,7 @@ _HEADER = re.compile(r"^[ \t]*+\[\[[ \t]*+(flows|stations)[ \t]*+\]\]", re.M)
 
 
 def check_headers(path: Path, text: str) -> None:
-    """Reject a text with too many ``[[flows]]`` or ``[[stations]]``. Only the headers are counted, which takes 20 ms
-    for 8 MiB.
+    """Reject a text with too many ``[[flows]]`` or ``[[stations]]``. Counting only the headers takes 20 ms for 8 MiB.
 
     Raises ScenarioError.
     """
@@ -43,7 +43,8 @@ def check_headers(path: Path, text: str) -> None:
 
 
 def check_lists(path: Path, values: Mapping[str, Any]) -> None:
-    """Count the elements of the parsed values too, because lists may also be written in one line.
+    """Reject parsed values with too many flows or stations, because such a list may be written in one line, without
+    headers.
 
     Raises ScenarioError.
     """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The step from a section's nodes to the values of its keys. Units, words and ranges are checked, but no rule that
-involves other sections.
+"""The step from a section's nodes to the values of its keys. Units, words and ranges are checked; rules between
+sections are checked later.
 
-A wrong value is noted and left out, so that one reading finds all mistakes. `Section.nodes` distinguishes a wrong value
-from a missing one.
+A wrong value is reported and left out of the result, so that one reading finds all mistakes. `Section.nodes` contains a
+key with a wrong value, but not a missing key.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from leowarp.scenario.text.problems import Origin, Problems, unknown_key_hint
 class Section:
     """The contents of one section of a scenario.
 
-    name: Dotted name of the section (``flows.0``).
-    origin: The place where the section begins.
-    values: Attribute -> value, for keys that were given with a valid value.
-    nodes: Key -> node, for all known keys that were given, including those with wrong values.
+    name: Dotted name of the section, such as ``flows.0``.
+    origin: File and line at which the section begins.
+    values: Attribute -> value, for the keys in the text that have a valid value.
+    nodes: Key -> node, for all known keys in the text, including those with a wrong value.
     """
 
     name: str
@@ -39,26 +39,26 @@ class Section:
     nodes: dict[str, Node] = field(default_factory=dict)
 
     def where(self, key: str) -> Origin:
-        """The origin of a key, or of the section if the key was not given.
+        """Where the text contains a key; if the key is missing, where its section begins.
 
-        key: As written in TOML, without the unit's suffix.
+        key: Name in TOML, without the unit's suffix.
         """
         return self.nodes[key].origin if key in self.nodes else self.origin
 
     def gave(self, key: str) -> bool:
         """Whether the text contains the key, with a valid or a wrong value.
 
-        key: As written in TOML, without the unit's suffix.
+        key: Name in TOML, without the unit's suffix.
         """
         return key in self.nodes
 
 
 def value_of(section: Section, schema: type, attribute: str) -> Any:
-    """A value from the text, or its default.
+    """A value from the text, or the default of its key.
 
     schema: The section's dataclass; its class attributes are the defaults.
-    attribute: Name with the suffix of its unit: ``duration_ns``. The key must have a default; for a required key, use
-        `values.get`.
+    attribute: Name with the suffix of its unit, such as ``duration_ns``. A key without a default must not be used here:
+        read it from `values` with `get`.
     """
     return section.values.get(attribute, getattr(schema, attribute))
 
@@ -70,16 +70,16 @@ def decode_section(
 
     name: Dotted name for messages; "" for keys at the top.
     schema: The dataclass whose fields declare the keys.
-    node: The table. Any other type is a mistake and gives an empty section.
-    elsewhere: Key -> section that has it, for hints about keys in the wrong section.
-    Returns: A value for every key that was given and is valid. Defaults are not filled in, because a preset may still
-        provide them.
+    node: The table of the section. If it is not a table, this is a mistake, and the section is empty.
+    elsewhere: Key -> another section that has it, for hints about a key in the wrong section.
+    Returns: A section with a value for every key that the text contains and that is valid. Defaults are filled in
+        later, because a preset may still give these values.
     """
     section = Section(name, node.origin)
     prefix = f"{name}." if name else ""
     known = keys(schema)
-    # A plan writes the hash of the content beside each file name. Every section that names files therefore has hash
-    # keys without declaring them.
+    # A plan writes the hash of the content beside each file name. For each key that names files, a section therefore
+    # has a hash key that it does not declare.
     hashes = {f"{key}_sha256": declared for key, (_, declared) in known.items() if declared.kind in ("file", "files")}
     if not isinstance(node.value, dict):
         problems.add(node.origin, name, f"{_shown(node.value)} is not a table", f"write [{name}] and its keys below")
@@ -102,17 +102,17 @@ def decode_section(
 
 
 def _decode_key(section: Section, key: str, attribute: str, declared: Key, node: Node, problems: Problems) -> None:
-    """Decode one key into the section, under its attribute's name. A queue fills two attributes."""
+    """Decode one key, and store the value under its attribute's name. A queue limit is stored in two attributes."""
     name = f"{section.name}.{key}".lstrip(".")
     if declared.kind == "queue":
         value = _checked(lambda raw: _queue(raw, declared), node, name, problems)
         if value is not None:
             section.values["queue_pkts"], section.values["queue_bytes"] = value
         return
-    # Some keys may have the value None, so a mistake is detected by a longer list of problems.
+    # For some keys None is a valid value, so we detect a mistake by the number of problems before and after.
     before = len(problems.found)
     if declared.kind == "tables":
-        # Tables are decoded from nodes, not from plain values, because a mistake in a table has its own line.
+        # Tables are decoded from nodes, which know their line, so that a message can name the line in the table.
         tables = _tables(name, declared, node, problems)
         if len(problems.found) == before:
             section.values[attribute] = tables
@@ -123,20 +123,21 @@ def _decode_key(section: Section, key: str, attribute: str, declared: Key, node:
 
 
 def decode(raw: Any, declared: Key, origin: Origin) -> Any:
-    """The value of a key as the plan keeps it.
+    """The value of a key, in the form in which a plan contains it.
 
-    raw: The value as given by the TOML parser.
+    raw: The value from the TOML parser.
     declared: The key's declaration.
-    origin: The place where the value was written, because sysctls in a ``--set`` may be bare integers.
-    Returns: A quantity in its unit in the plan (ns, bytes, bit/s, m, deg); None for the key's word for "no value"; a
-        tuple of names for files, of dataclasses for tables; a dict, sorted by name, for sysctls.
+    origin: Where the value was written: in a ``--set``, the value of a sysctl may be a bare integer.
+    Returns: A quantity in the plan's unit (ns, bytes, bit/s, m, deg), or None for the key's word for "no value". Lists
+        of files and tables become tuples; sysctls become a dict sorted by name.
     Raises ScenarioError: The message names the value and the rule that it breaks.
 
+    >>> from pathlib import Path
+    >>> from leowarp.scenario import schema
     >>> decode("1200 km", keys(schema.Constellation)["altitude"][1], Origin(Path("a.toml")))
     1200000.0
     """
-    # The word for "no value" is checked before the kind, so that it has the same meaning for quantities, counts, flags
-    # and instants.
+    # The word for "no value" is compared first, so that every kind of key accepts it.
     if declared.none is not None and raw == declared.none:
         return None
     match declared.kind:
@@ -182,7 +183,7 @@ def decode(raw: Any, declared: Key, origin: Origin) -> Any:
 
 
 def _tables(name: str, declared: Key, node: Node, problems: Problems) -> tuple[Any, ...]:
-    """A list of tables as instances of the key's dataclass. Tables with a mistake are noted and left out."""
+    """A list of tables as instances of the key's dataclass. A table with a mistake is reported and left out."""
     assert declared.section is not None
     if not isinstance(node.value, list):
         problems.add(node.origin, name, "is not a list of tables", f"write [[{name}]] above each")
@@ -197,7 +198,7 @@ def _tables(name: str, declared: Key, node: Node, problems: Problems) -> tuple[A
 
 
 def _checked(decoder: Callable[[Any], Any], node: Node, name: str, problems: Problems) -> Any:
-    """Result of `decoder` for a node; None if it raises, with the mistake noted."""
+    """Result of `decoder` for a node; None if it raises: the error is then added to `problems`."""
     try:
         return decoder(_plain(node))
     except ScenarioError as error:
@@ -206,7 +207,7 @@ def _checked(decoder: Callable[[Any], Any], node: Node, name: str, problems: Pro
 
 
 def _plain(node: Node) -> Any:
-    """The values of a node and of all below it, without their origins."""
+    """The value of a node without origins: nodes below it are replaced by their values."""
     if isinstance(node.value, dict):
         return {key: _plain(child) for key, child in node.value.items()}
     if isinstance(node.value, list):
@@ -215,7 +216,8 @@ def _plain(node: Node) -> Any:
 
 
 def _quantity(raw: Any, declared: Key) -> int | float:
-    """A number in the quantity's unit in the plan. The key's limits also have units, and are parsed in the same way."""
+    """A number, converted to the plan's unit of the quantity. The limits of the key are texts with units and are
+    converted in the same function."""
     assert declared.quantity is not None
     try:
         value = declared.quantity.parse(raw, like=declared.default)
@@ -224,16 +226,16 @@ def _quantity(raw: Any, declared: Key) -> int | float:
         if declared.none is not None:
             hint = f'{hint}; or the word "{declared.none}"' if hint else f'or the word "{declared.none}"'
         raise ScenarioError(error.message, hint) from None
-    # Values are compared after parsing, because "0.5 s" and "500 ms" are equal, and limits are declared in the most
-    # readable unit.
+    # Limits are compared after the conversion, because "0.5 s" and "500 ms" are equal.
     if not declared.quantity.parse(declared.low) <= value <= declared.quantity.parse(declared.high):
         raise ScenarioError(f'"{raw}" is out of range', f"allowed: {declared.low} to {declared.high}")
     return value
 
 
 def _queue(raw: Any, declared: Key) -> tuple[int | None, int | None]:
-    """The limit as (packets, bytes), of which one is None; both are None for an unlimited queue.
+    """A queue limit as (packets, bytes): one of the two is None; both are None for an unlimited queue.
 
+    >>> from leowarp.scenario import schema
     >>> _queue("64 kB", keys(schema.Chain)["queue"][1])
     (None, 64000)
     """
@@ -241,7 +243,7 @@ def _queue(raw: Any, declared: Key) -> tuple[int | None, int | None]:
         return None, None
     unit = re.search(r"[^\W\d_]+\s*$", raw) if isinstance(raw, str) else None
     try:
-        # The unit decides which of the two limits is meant, so it is read before the number is parsed.
+        # The unit decides whether the limit is in packets or in bytes, so it is read first.
         in_bytes = unit is not None and unit[0].strip() in BYTES.units
         limit = (BYTES if in_bytes else PACKETS).parse(raw)
     except ScenarioError as error:
@@ -253,7 +255,7 @@ def _queue(raw: Any, declared: Key) -> tuple[int | None, int | None]:
 
 
 def _count(raw: Any, declared: Key) -> int:
-    """A bare integer within the key's range. A count has no unit, and a float is rejected even if it is whole."""
+    """A bare integer within the key's range. A count has no unit; 3.0 is rejected because it is a float."""
     # In Python `True` is an int; in TOML it is not a number.
     if isinstance(raw, bool) or not isinstance(raw, int):
         also = f' or "{declared.none}"' if declared.none else ""
@@ -264,14 +266,14 @@ def _count(raw: Any, declared: Key) -> int:
 
 
 def _word(raw: Any, declared: Key) -> str:
-    """One of the allowed words, with exact spelling; the hint names the nearest word."""
+    """One of the allowed words, in exactly this spelling; the hint of the error names the nearest word."""
     if raw not in declared.words:
         raise ScenarioError(f"{_shown(raw)} is not allowed here", one_of(raw, declared.words, "allowed:"))
     return str(raw)
 
 
 def _text(raw: Any) -> str:
-    """A printable name of 1 to 200 characters without blanks at its ends, such as a path or a station's name."""
+    """A printable text of 1 to 200 characters, without blanks at its ends, such as a path or a station's name."""
     if not isinstance(raw, str):
         raise ScenarioError(f"{_shown(raw)} is not a string", "write it in quotes")
     if not raw or raw != raw.strip() or not raw.isprintable() or len(raw) > _LONGEST_TEXT:
@@ -281,8 +283,8 @@ def _text(raw: Any) -> str:
 
 
 def _command(raw: Any) -> str:
-    """A command line, split into words as a shell would do it. Quotes have a shell's meaning, and
-    nothing else does."""
+    """A command line, split into words as a shell would do it. Quotes and backslashes mean the same as in a shell;
+    other special characters are ordinary characters."""
     if not isinstance(raw, str):
         raise ScenarioError(f"{_shown(raw)} is not a string", "write it in quotes, as on a command line")
     if not raw.isprintable() or len(raw) > _LONGEST_COMMAND:
@@ -298,7 +300,7 @@ def _command(raw: Any) -> str:
 
 
 def _variables(raw: Any) -> dict[str, str]:
-    """Environment variables, sorted by name, so that the order in the text does not matter."""
+    """Environment variables, sorted by name: the order in the text has no effect on the plan."""
     if not isinstance(raw, dict):
         raise ScenarioError(f"{_shown(raw)} is not a table", 'write { "SSLKEYLOGFILE" = "{run_dir}/keys" }')
     for name, value in raw.items():
@@ -310,7 +312,8 @@ def _variables(raw: Any) -> dict[str, str]:
 
 
 def _instant(raw: Any) -> str:
-    """An instant as ISO 8601 in UTC, ending in Z. The spelling is unique, so equal instants give equal plans."""
+    """An instant as ISO 8601 in UTC, ending in Z. Equal instants are always spelled equally, so they give equal
+    plans."""
     hint = 'an instant of UTC is like "2022-09-14T00:00:00Z"'
     try:
         instant = raw if isinstance(raw, datetime.datetime) else datetime.datetime.fromisoformat(raw)
@@ -322,14 +325,16 @@ def _instant(raw: Any) -> str:
         utc = instant.astimezone(datetime.UTC)
     except OverflowError:
         raise ScenarioError(f'"{raw}" is out of range', hint) from None
-    # The first satellite was launched in 1957. The two-digit years of TLE epochs mean 1957 to 2056.
+    # The limits follow from the first satellite, launched in 1957, and from two-digit years in TLE, which mean 1957 to
+    # 2056.
     if not 1957 <= utc.year <= 2200:
         raise ScenarioError(f'"{raw}" is out of range', "allowed: the years 1957 to 2200")
     return utc.isoformat().replace("+00:00", "Z")
 
 
 def _sysctl(raw: Any, lenient: bool) -> dict[str, str]:
-    """Sysctls by name. Only their form is checked: which ones exist is known only once the kernel boots.
+    """Sysctls by name. Only the form of the names and values is checked, because whether a sysctl exists is known only
+    once the kernel boots.
 
     lenient: Whether a bare integer is accepted as text, as in a ``--set``.
     """
@@ -337,11 +342,12 @@ def _sysctl(raw: Any, lenient: bool) -> dict[str, str]:
         raise ScenarioError(f"{_shown(raw)} is not a table", 'write { "net.ipv4.tcp_ecn" = "1" }')
     values: dict[str, str] = {}
     for name, value in raw.items():
-        # A shell removes the quotes of --set tcp.sysctl.net.ipv4.tcp_ecn=1, so there a bare integer counts as text.
+        # A shell removes the quotes in --set tcp.sysctl.net.ipv4.tcp_ecn="1", so in a --set a bare integer is accepted
+        # as text.
         if lenient and isinstance(value, int) and not isinstance(value, bool):
             value = str(value)
-        # A scenario may come from somebody else and is treated as data: code that a file names runs only if the user
-        # allows it (guest/building/trust.py).
+        # The sysctls in `_SYSCTLS_THAT_START` would start a program. A scenario may come from somebody else, and code
+        # that a file names runs only if the user allows it (guest/building/trust.py).
         if name in _SYSCTLS_THAT_START:
             raise ScenarioError(f"{name} would have the guest's kernel start a program", "leave it out")
         if _SYSCTL_NAME.fullmatch(name) is None:
@@ -362,7 +368,7 @@ def _hash(raw: Any) -> str:
 
 
 def _hashes(raw: Any) -> tuple[str, ...]:
-    """One hash for each file of a list, in its order."""
+    """One hash for each file of a list, in the order of the files."""
     if not isinstance(raw, list):
         raise ScenarioError(f"{_shown(raw)} is not a list of sha256", "leave it out to accept any content")
     return tuple(_hash(one) for one in raw)
@@ -374,7 +380,7 @@ def _example(key: str, declared: Key) -> str:
 
 
 def _shown(raw: Any) -> str:
-    """A value in the form in which a message repeats it: always printable and short."""
+    """A wrong value as a message repeats it: printable and short."""
     if isinstance(raw, str):
         text = f'"{raw}"' if raw.isprintable() else repr(raw)
     elif isinstance(raw, bool):
@@ -391,11 +397,12 @@ def _shown(raw: Any) -> str:
 
 
 _LARGEST_QUEUE = 10**9
-"""Limits in packets or bytes; the limit of `access.queue_up` is the same."""
+"""Largest limit of a queue, in packets or bytes; `access.queue_up` has the same limit."""
 _LONGEST_TEXT = 200
 _LONGEST_COMMAND = 4000
 _LONGEST_SHOWN = 60
-"""Number of characters of a wrong value that a message repeats. The value in the file may have megabytes."""
-# The names are from Linux 6.12: fs/coredump.c, kernel/module/kmod.c, lib/kobject_uevent.c, kernel/reboot.c.
+"""Number of characters of a wrong value that a message repeats. In the file, the value may have megabytes."""
+# Sysctls that contain the name of a program that the kernel starts (Linux 6.12: fs/coredump.c, kernel/module/kmod.c,
+# lib/kobject_uevent.c, kernel/reboot.c).
 _SYSCTLS_THAT_START = ("kernel.core_pattern", "kernel.modprobe", "kernel.hotplug", "kernel.poweroff_cmd")
 _SYSCTL_NAME = re.compile(r"[a-z][a-z0-9_]*(?:\.[A-Za-z0-9_*-]+)+")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scenario while it is read: the content of each section so far, completed and checked in place."""
+"""A scenario under construction: sections that are decoded, then completed and checked in place."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ from leowarp.scenario.text.decoding import Section
 
 @dataclass(kw_only=True)
 class Draft:
-    """The mutable predecessor of a `Scenario`, whose docstring explains the attributes.
+    """The mutable predecessor of a `Scenario`; the docstring of `Scenario` explains the attributes.
 
-    Presets, defaults of a medium and implied stations are added to it after all sections are decoded.
+    After all sections are decoded, presets, a medium's defaults and the medium's stations are added.
 
-    name: The run's name; "" if it is missing or wrong. A missing or wrong name is noted as a problem.
-    sections: The tables of `loading.TABLES`. It contains only the media that are given.
-    stations, flows: Sections in the order of the file. `completion` replaces the stations by those that a medium
-        implies.
-    modules: Kernel module -> its parameters, as texts.
-    hosts, pinned: Station name -> content of ``[hosts.NAME]``.
+    name: The run's name; "" if it is missing or wrong. If it is "", the mistake has been reported.
+    sections: Content of the tables of `loading.TABLES`. Only media that the text mentions are present.
+    stations, flows: Sections in the order of the file. If the medium defines the stations, `completion` replaces the
+        list.
+    modules: Kernel module -> its parameters; the values are texts.
+    hosts, pinned: Station name -> content of ``[hosts.NAME.tcp]`` and of ``[hosts.NAME.sysctl]``.
     dishes: Index of a station -> its ``[stations.access]``.
     """
 
-    # A draft is mutable, unlike `Scenario`: completion changes it in place, and a Scenario is made from it only if
-    # there is no mistake.
+    # Unlike a `Scenario`, a draft is changed in place; a `Scenario` is made from it only if there is no mistake.
     name: str
     sections: dict[str, Section]
     stations: list[Section]

@@ -17,11 +17,12 @@ from leowarp.base.units import PACKETS, Quantity
 
 @dataclass(frozen=True)
 class InputFile:
-    """A file that a plan names. Two files are equal if their contents are equal, wherever the files are.
+    """A file that a plan names. Files are equal if names and contents are equal; `path` and `named_in` are not
+    compared.
 
     name: Name without folders; the run directory contains the file as ``00-inputs/<name>``.
     sha256: Hash of its content, hexadecimal.
-    path: The place where the file was found on this machine.
+    path: Where the file was found on this machine.
     named_in: The file that names this file; None: the user named it, on the command line or in a call.
     """
 
@@ -37,13 +38,13 @@ class Key:
 
     kind: quantity, queue, word, text, names, command, count, flag, instant, file, files, sysctl, variables, table or
         tables.
-    default: The default as a user would write it; None: a preset, the gazetteer or the user provides the value.
-    required: Whether leaving the key out is an error.
-    quantity: The measure, for kind quantity.
-    words: All allowed words, for kind word.
+    default: The default as a user would write it; None: the value comes from a preset, the gazetteer or the user.
+    required: Whether a section without the key is a mistake.
+    quantity: The measure (such as time) of a key of kind quantity.
+    words: All allowed words of a key of kind word.
     low, high: Smallest and largest value allowed, as a user would write them.
-    none: The word that means "no value" (None in the plan).
-    section: The dataclass of each table, for kind tables.
+    none: The word in a text for which the plan's value is None.
+    section: Dataclass of the tables of a key of kind tables.
     """
 
     kind: str
@@ -59,9 +60,10 @@ class Key:
 
     @property
     def suffix(self) -> str:
-        """Suffix that the attribute's name has and the key lacks: ``_ns`` for a time; "" for values without a unit."""
+        """Suffix that an attribute's name has in addition to the key: ``_ns`` for a time; "" for values without a
+        unit."""
         if self.kind == "queue":
-            # A queue limit has two attributes: the decoder fills in `queue_bytes`, which has no key of its own.
+            # A queue limit has two attributes; the decoder sets `queue_bytes`, for which no separate key exists.
             return "_pkts"
         return self.quantity.suffix if self.quantity is not None else ""
 
@@ -76,15 +78,16 @@ def quantity(
     none: str | None = None,
     required: bool = False,
 ) -> Any:
-    """A quantity between `low` and `high`, or the word `none`.
+    """A key whose value is a quantity between `low` and `high`, or the word `none`.
 
-    measure: One of the measures in `leowarp.base.units`; its suffix ends the attribute's name.
+    measure: One of the measures in `leowarp.base.units`; the attribute's name ends in its suffix.
     doc: The meaning of the key, for the reference page.
-    default, low, high: Values with units, as a user would write them. A default of None means that the preset, the
-        gazetteer or the user provides the value.
-    none: The word for "no value".
-    required: Whether omitting the key is an error; there is then no default.
-    Returns: The return type is Any, so that a class body may annotate the field with the type of its values.
+    default, low, high: Values with units, as a user would write them. If the default is None, the value comes from a
+        preset, the gazetteer or the user.
+    none: The word for which the plan's value is None.
+    required: Whether a section without the key is a mistake; a required key has no default.
+    Returns: A dataclass field. The type is Any, so that a class body may annotate the field with the type of its
+        values.
     """
     value = None if default is None or default == none else measure.parse(default)
     key = Key("quantity", doc, default, required=required, quantity=measure, low=low, high=high, none=none)
@@ -92,29 +95,30 @@ def quantity(
 
 
 def queue(doc: str, default: str) -> Any:
-    """A limit in packets or bytes. It fills two attributes, `queue_pkts` and `queue_bytes`, one of which is None."""
+    """A key whose value is a queue limit in packets or bytes. The key sets two attributes, `queue_pkts` and
+    `queue_bytes`, at least one of which is None."""
     doc += ' In packets, in bytes ("64 kB"), or "unlimited".'
     return _field(Key("queue", doc, default, low="1 pkts", none="unlimited"), PACKETS.parse(default))
 
 
 def word(doc: str, words: tuple[str, ...], default: str | None) -> Any:
-    """One of a fixed set of words.
+    """A key whose value is one of a fixed set of words.
 
     words: All allowed words; messages and the reference page list them in this order.
-    default: One of the words; None: a preset provides the value.
+    default: One of the words; None: a preset gives the value.
     """
     return _field(Key("word", doc, default, words=words), default)
 
 
 def text(doc: str, default: str | None = None, *, required: bool = False) -> Any:
-    """A name or a path. The word "none" means no value."""
+    """A name or a path. If the default is "none", the word "none" is accepted and means no value."""
     none = "none" if default == "none" else None
     key = Key("text", doc, default, required=required, none=none)
     return _field(key, None if default == none else default, required)
 
 
 def command(doc: str, *, none: str | None = None) -> Any:
-    """A program and its arguments, as words of a shell; the plan contains the text unchanged."""
+    """A command line; the plan contains the text unchanged, and it is split into words as in a shell."""
     return _field(Key("command", doc, none, none=none), None)
 
 
@@ -131,29 +135,31 @@ def names(doc: str) -> Any:
 def count(
     doc: str, default: int | str | None, low: int, high: int, *, none: str | None = None, required: bool = False
 ) -> Any:
-    """A bare integer between `low` and `high`, or the word `none`. If `required`, omitting it is an error."""
+    """A key whose value is a bare integer between `low` and `high`, or the word `none`. If `required`, a section
+    without the key is a mistake."""
     key = Key("count", doc, default, required=required, low=low, high=high, none=none)
     return _field(key, None if isinstance(default, str) else default, required)
 
 
 def flag(doc: str, default: bool | str, *, none: str | None = None) -> Any:
-    """True or false, or the word `none`."""
+    """A key whose value is true, false, or the word `none`."""
     return _field(Key("flag", doc, default, none=none), None if isinstance(default, str) else default)
 
 
 def instant(doc: str, default: str, *, none: str | None = None) -> Any:
-    """An instant of UTC, or the word `none`."""
+    """A key whose value is an instant of UTC, or the word `none`."""
     return _field(Key("instant", doc, default, none=none), None if default == none else default)
 
 
 def file(doc: str, *, required: bool = False) -> Any:
-    """A file, given relative to the scenario; the plan adds a key with its sha256."""
+    """A file; its name is relative to the scenario, and the plan contains an additional key with its sha256."""
     key = Key("file", doc, None if required else "none", required=required, none=None if required else "none")
     return _field(key, None, required)
 
 
 def files(doc: str) -> Any:
-    """A list of files, given relative to the scenario; the plan adds a key with the sha256 of each."""
+    """A list of files; their names are relative to the scenario, and the plan contains an additional key with each
+    sha256."""
     return _field(Key("files", doc, []), ())
 
 
@@ -163,33 +169,35 @@ def sysctl(doc: str) -> Any:
 
 
 def table(doc: str) -> Any:
-    """A table with keys that are checked by separate rules."""
+    """A table whose keys are checked elsewhere, by rules of the section."""
     return _field(Key("table", doc, {}), _EMPTY)
 
 
 def tables(doc: str, section: type) -> Any:
-    """A list of tables, each with the keys of the dataclass `section`; a plan writes ``[[name]]`` above each."""
+    """A list of tables, each with the keys of the dataclass `section`; in a plan, each has the header ``[[name]]``."""
     return _field(Key("tables", doc, [], section=section), ())
 
 
-# The result is cached: declarations never change while a program runs, and a study decodes each section once per
-# combination.
+# The result is cached, because declarations do not change, and a study decodes each section once per combination.
 @cache
 def keys(section: type) -> Mapping[str, tuple[str, Key]]:
-    """The keys of a section as written in TOML, each with its attribute's name. Keys of base classes come last.
+    """Declarations of a section's keys: name in TOML -> name of the attribute, and declaration. Keys of base classes
+    come last.
 
-    section: A dataclass whose fields were made by the functions above. Fields without a declaration are not keys.
-    Returns: mapping of str to (str, Key). The result is read-only and cached, one per class.
+    section: A dataclass whose fields were made by the functions of this module. Fields without a declaration are not
+        keys.
+    Returns: mapping of str to (str, Key). There is one result per class, which is cached and must not be changed.
 
+    >>> from leowarp.scenario import schema
     >>> keys(schema.Chain)["delay"][0]
     'delay_ns'
     """
     declared = {}
-    # This is the portable way to a class's annotations, which are not in its __dict__ from Python 3.14 on.
+    # From Python 3.14 on, a class's __dict__ does not contain its annotations, so `get_annotations` is needed.
     own = list(inspect.get_annotations(section))
     place = {name: number for number, name in enumerate(own)}
-    # `fields` lists the fields of base classes first. A plan is read from top to bottom, so the section's own keys come
-    # first.
+    # `fields` lists the fields of base classes first. A plan lists the section's own keys first, because a user reads
+    # it from top to bottom.
     for field in sorted(dataclasses.fields(section), key=lambda field: place.get(field.name, len(own))):
         key = field.metadata.get("key")
         if key is not None:
@@ -198,7 +206,7 @@ def keys(section: type) -> Mapping[str, tuple[str, Key]]:
 
 
 def _field(key: Key, value: object, required: bool = False) -> Any:
-    """A dataclass field with its key's declaration, for `keys`."""
+    """A dataclass field that carries the declaration of its key, which `keys` reads."""
     if required:
         return dataclasses.field(metadata={"key": key})
     # A dataclass rejects a mutable default.
@@ -207,5 +215,5 @@ def _field(key: Key, value: object, required: bool = False) -> Any:
     return dataclasses.field(default=value, metadata={"key": key})
 
 
-# The mapping is read-only, because every section's class shares this default.
+# All sections share this empty default, so it is read-only.
 _EMPTY: Mapping[str, Any] = MappingProxyType({})

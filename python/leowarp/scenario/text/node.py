@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A value of a scenario text together with its origin.
 
-Nodes are the values of `tomllib`, each with an `Origin`. A mistake found much later can therefore still name its line.
+The values that `tomllib` returns are wrapped in nodes, each with an `Origin`. A later check can therefore name the line
+of a mistake.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ class Node:
     origin: Origin
 
     def get(self, *path: str) -> Node | None:
-        """The node at a path of keys, or None.
+        """The node at a path of keys; None if there is none.
 
         *path: Keys of nested tables; the path cannot go through lists.
-        Returns: Also None if the path meets a list or a scalar instead of a table: the decoder reports the wrong type.
+        Returns: None if a key is missing, or if the path meets a list or a scalar instead of a table: the decoder
+            reports that wrong type.
         """
         node: Node | None = self
         for part in path:

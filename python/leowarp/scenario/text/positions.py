@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Line number of each key of a TOML text. ``tomllib`` returns values without positions.
+"""Line number of each key of a TOML text. leowarp finds these lines itself, because ``tomllib`` returns values without
+positions.
 
-The text must already have passed ``tomllib``. This reader only finds where elements begin and end; it does not validate
+The text must already have passed ``tomllib``. This module only finds where elements begin and end; it does not validate
 the text.
-This keeps it short: a value that is not a string, array or table ends at the next comma, bracket, comment or line end.
+A value that is not a string, array or table is not parsed; it ends at the next comma, bracket,
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ KeyPath = tuple[str | int, ...]
 def key_lines(text: str) -> dict[KeyPath, int]:
     """The first line (from 1) of each key, table and array element, by its path (``("flows", 0, "kind")``).
 
-    text: Valid TOML 1.0. For an invalid text the behaviour is undefined: some result, or an IndexError or ValueError.
+    text: Valid TOML 1.0. For an invalid text, the result is undefined, or IndexError or ValueError is raised.
     Returns: Paths of str (keys) and int (list indexes).
 
     >>> key_lines("a.b = 1")
@@ -28,19 +29,19 @@ def key_lines(text: str) -> dict[KeyPath, int]:
 
 
 class _Reader:
-    """A pass over a valid TOML text that notes where each path begins.
+    """Reads a valid TOML text once, and records the line at which each path begins.
 
-    `lengths` is the number of elements of each array of tables so far: a later `[a.b]` belongs to the last element of
+    `lengths` counts the elements of each array of tables that were read so far: `[a.b]` belongs to the last element of
     `a` (TOML 1.0, array of tables).
     """
 
     def __init__(self, text: str) -> None:
-        # Line ends are those of tomllib, for which a lone CR is an error.
+        # Lines end where tomllib lets them end; a lone CR is an error there.
         self.text = text.replace("\r\n", "\n")
         self.at = 0
         self.newlines = [match.start() for match in re.finditer("\n", self.text)]
         self.lines: dict[KeyPath, int] = {}
-        self.lengths: dict[KeyPath, int] = {}  # The arrays are those made by [[headers]].
+        self.lengths: dict[KeyPath, int] = {}  # only arrays that ``[[headers]]`` make
         self._document()
 
     def _document(self) -> None:
@@ -60,8 +61,8 @@ class _Reader:
                 self._pair(table)
 
     def _header(self, parts: list[str], start: int, double: bool) -> KeyPath:
-        """Note a table and the tables around it. Return its path, with the list index if it is an element of an
-        array."""
+        """Record a table and the tables around it. Returns the table's path, with the list index if it is an element of
+        an array."""
         path: KeyPath = ()
         for part in parts[:-1]:
             path = self._note((*path, part), start)
@@ -75,7 +76,7 @@ class _Reader:
         return path
 
     def _pair(self, table: KeyPath) -> None:
-        """Note ``a`` and ``a.b`` for ``a.b = value``, then the paths within the value."""
+        """For ``a.b = value``, record ``a`` and ``a.b``, then the paths within the value."""
         start, path = self.at, table
         for part in self._key():
             path = self._note((*path, part), start)
@@ -84,7 +85,7 @@ class _Reader:
         self._value(path)
 
     def _value(self, path: KeyPath) -> None:
-        """Skip a value, depending on its first character. Arrays and inline tables note their parts."""
+        """Skip a value; its first character shows what it is. For arrays and inline tables, record their parts."""
         opening = self.text[self.at]
         if opening in "\"'":
             self._string()
@@ -96,7 +97,7 @@ class _Reader:
             self._skip(_SCALAR)
 
     def _array(self, path: KeyPath) -> None:
-        """Note each element's line. Commas and comments may be anywhere between elements."""
+        """Record the line of each element. Commas and comments may be anywhere between elements."""
         self.at += 1
         index = 0
         while True:
@@ -112,7 +113,7 @@ class _Reader:
             index += 1
 
     def _inline_table(self, path: KeyPath) -> None:
-        """Read pairs until the closing brace, at any depth of nesting."""
+        """Read the pairs of an inline table until its closing brace; a value may contain further tables."""
         self.at += 1
         while True:
             self._skip(_BLANK_LINES)
@@ -132,7 +133,7 @@ class _Reader:
             if self.text[self.at] in "\"'":
                 start = self.at
                 self._string()
-                # tomllib decodes escapes (\u0041).
+                # tomllib decodes escapes such as \u0041.
                 parts.append(tomllib.loads(f"key = {self.text[start : self.at]}")["key"])
             else:
                 start = self.at
@@ -144,7 +145,7 @@ class _Reader:
             self.at += 1
 
     def _string(self) -> None:
-        """Skip a string with either quote, single or triple."""
+        """Skip a string with single or double quotes, in one or in three."""
         quote = self.text[self.at]
         if self.text.startswith(quote * 3, self.at):
             # Only triple-quoted strings may contain line ends.
@@ -154,14 +155,14 @@ class _Reader:
         self._skip(end)
 
     def _skip(self, pattern: re.Pattern[str]) -> None:
-        """Skip a match of `pattern` at this place, if there is one."""
+        """Skip the text at the current position that matches `pattern`, if any."""
         match = pattern.match(self.text, self.at)
         if match is not None:
             self.at = match.end()
 
     def _note(self, path: KeyPath, start: int) -> KeyPath:
-        """Note the line where a path first appears. If dotted keys reopen a table, it keeps its first line."""
-        # Lines are found by binary search among line ends, so that the time for long texts is not quadratic.
+        """Record the line where a path first appears. A table that dotted keys extend later keeps its first line."""
+        # A binary search among line ends finds the line; counting lines would take quadratic time.
         self.lines.setdefault(path, bisect.bisect_left(self.newlines, start) + 1)
         return path
 
@@ -170,8 +171,8 @@ _BLANKS = re.compile(r"[ \t]*")
 _BLANK_LINES = re.compile(r"(?:[ \t\n]++|#[^\n]*+)*+")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _SCALAR = re.compile(r"[^,\]}#\n]*")
-# The patterns are possessive and match runs of characters: each backtracking position would take 130 bytes, one for
-# each character.
+# The patterns are possessive: otherwise the regular expression engine would store 130 bytes for each character of a
+# string, in case it must backtrack.
 _UP_TO_SINGLE = {'"': r'"(?:[^"\\]++|\\.)*+"', "'": r"'[^']*'"}
-# A string may end in one or two quotes before the closing three.
+# Before the closing three quotes, a string may contain one or two quotes.
 _UP_TO_TRIPLE = {'"': r'"""(?:[^"\\]++|\\.|"(?!""))*+"""(?:""|"(?!"))?', "'": r"'''.*?'''(?:''|'(?!'))?"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Line numbers of TOML keys, compared with documents whose lines are known."""
+"""Line numbers of TOML keys are compared with those of generated documents whose lines are known."""
 
 import json
 import tomllib
@@ -85,7 +85,7 @@ def test_counts_windows_line_ends_as_one():
     assert key_lines("a = 1\r\n\r\n[t]\r\nb = 2\r\n") == {("a",): 1, ("t",): 3, ("t", "b"): 4}
 
 
-# JSON writes characters beyond the basic plane as two surrogates, which TOML rejects.
+# json.dumps writes characters beyond the basic plane as two surrogates, which TOML rejects.
 BASIC_PLANE = st.characters(max_codepoint=0xFFFF, exclude_categories=["Cs"])
 KEY = st.text(BASIC_PLANE, min_size=1, max_size=6)
 SCALAR = st.one_of(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mistakes of a scenario, gathered so that one message reports all of them."""
+"""Mistakes of a scenario, collected so that one message reports all of them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from leowarp.base.spelling import nearest
 
 @dataclass(frozen=True)
 class Origin:
-    """The place where a value was written: a line of a file, a ``--set``, a line of a study file (which counts as
-    both), or a call.
+    """Where a value was written: a line of a file, a ``--set``, a call, or a line of a study file (with file, line and
+    override).
 
     file: The scenario, the plan or the study file.
     line: Line number from 1; None if the value has no line.
@@ -30,8 +30,8 @@ class Origin:
 
     @property
     def folder(self) -> Path:
-        """Base of a relative file name in this value: the working directory for typed values, otherwise the folder of
-        the file.
+        """Folder to which a relative file name in this value refers: the working directory for a typed value, otherwise
+        the folder of the file.
         """
         return Path() if self._is_typed else self.file.parent
 
@@ -42,7 +42,8 @@ class Origin:
 
     @property
     def is_of_a_run(self) -> bool:
-        """Whether the value is from the plan of a run directory, which may only name files inside that directory."""
+        """Whether the value is from the plan in a run directory; such a plan may only name files inside this
+        directory."""
         return not self._is_typed and self.file.name == PLAN
 
     @property
@@ -57,9 +58,9 @@ class Origin:
 
 @dataclass(frozen=True)
 class Problem:
-    """One mistake.
+    """One mistake in a scenario.
 
-    origin: The place of the mistake.
+    origin: File and line, or ``--set``, of the mistake.
     key: The dotted key, as for ``--set``; "" if the mistake concerns the whole text.
     rule: The value and the rule that it breaks.
     hint: What to write instead.
@@ -82,7 +83,7 @@ class Problem:
 class ScenarioProblems(ScenarioError):
     """All mistakes of a scenario, in the order of the file.
 
-    problems: Mistakes in the order of the message.
+    problems: All mistakes, in the order in which the message lists them.
     """
 
     def __init__(self, problems: Iterable[Problem]) -> None:
@@ -94,38 +95,39 @@ class ScenarioProblems(ScenarioError):
 
 @dataclass
 class Problems:
-    """Gathers mistakes. `raise_any` raises an error if there was one.
+    """Collects mistakes. `raise_any` raises an error if there are any.
 
-    found: Mistakes in the order in which they were noted, possibly with duplicates.
+    found: Mistakes in the order in which they were found, possibly with duplicates.
     """
 
     found: list[Problem] = field(default_factory=list)
 
     def add(self, origin: Origin, key: str, rule: str, hint: str | None = None) -> None:
-        """Note a mistake and continue; the parameters are the attributes of `Problem`."""
+        """Add a mistake without raising an error; the parameters are the attributes of `Problem`."""
         self.found.append(Problem(origin, key, rule, hint))
 
     def raise_any(self) -> None:
-        """Raise `ScenarioProblems` if anything was noted.
+        """Raise `ScenarioProblems` if any mistake was added.
 
-        Raises ScenarioProblems: Each mistake once. Mistakes in files come first, line by line, then those in typed
-            values.
+        Raises ScenarioProblems: Lists each mistake once. Mistakes in files come first, line by line, then those in
+            typed values.
         """
         if self.found:
-            # Two checks may find the same mistake, for instance in a key of [tcp] that applies to every host.
+            # Two checks may find the same mistake: for each host, for instance, a wrong key of [tcp] that applies to
+            # all hosts.
             unique = dict.fromkeys(self.found)
             raise ScenarioProblems(sorted(unique, key=_place))
 
 
 def _place(problem: Problem) -> tuple[bool, str, int]:
-    """Order of messages: first files, line by line, then typed values."""
+    """Sort key of messages: mistakes in files come first, line by line, then those in typed values."""
     origin = problem.origin
     return origin.override is not None, str(origin.file), origin.line or 0
 
 
 def unknown_key_hint(key: str, known: Iterable[str], elsewhere: Mapping[str, str]) -> str:
-    """Hint about what to write instead of a key that is not known here. `elsewhere` maps keys of other sections to
-    their section.
+    """Hint about an unknown key of a section: the key that was probably meant. `elsewhere` maps each key of other
+    sections to the name of its section.
 
     >>> unknown_key_hint("altitud", ["rate", "size"], {"altitude": "constellation"})
     'did you mean "altitude" in [constellation]?'

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The flows of ``[traffic]``. The flows are sampled once, when a plan is made, from streams of the run's seed.
+"""The flows that ``[traffic]`` describes. They are sampled once, when a plan is made, from random streams that follow
+from the run's seed.
 
 Arrivals, pairs, sizes and congestion controls have separate streams. A different mix of congestion controls therefore
-leaves arrivals, pairs and sizes unchanged. All sampling uses uniform numbers and closed forms, which give the same
+leaves arrivals, pairs and sizes unchanged. Uniform numbers are converted with closed formulas, which give the same
 values in every version of numpy.
 """
 
@@ -29,15 +30,15 @@ if TYPE_CHECKING:
     from leowarp.scenario.sections import Run
 
 _TCP_HEADER_BYTES = 32
-"""The headers are those of IPv4 (20 bytes), TCP (20) and its timestamps (12), for a segment as long as the MTU."""
+"""Length of the headers of IPv4 (20 bytes), TCP (20) and TCP's timestamps (12) in a segment as long as the MTU."""
 
 
 def arrivals(
     traffic: Traffic, stations: Sequence[Station], run: Run, ground: Ground, network: Network
 ) -> tuple[Flow, ...]:
-    """The arriving flows, sorted by start.
+    """The arriving flows, sorted by start time.
 
-    stations: Stations with coordinates, which include all cities.
+    stations: Stations with coordinates; every city is among them.
     run, ground, network: Sections of the same plan.
     Returns: TCP flows with a size, which last until all bytes are sent or the run ends.
     Raises ScenarioError if more flows than `MOST_FLOWS` or none arrive, if a city's share of the load exceeds its
@@ -74,7 +75,8 @@ def arrivals(
     weights = np.array(list(mix.values()), dtype=np.float64)
     controls = _weighted(weights / weights.sum(), stream(run.seed, "traffic.congestion_controls").random(number))
     names = list(mix)
-    # The limit is the same as for a flow in a text. Otherwise a plan would not give the same plan when loaded.
+    # Keys that belong to other kinds of flow are None, as for a flow in a text. A plan with other values would not be
+    # equal to the plan that is loaded from its text.
     without: dict[str, Any] = dict.fromkeys(fields_of_other_kinds("tcp"))
     return tuple(
         Flow(
@@ -95,8 +97,8 @@ def _gravity(traffic: Traffic, stations: Sequence[Station]) -> tuple[list[tuple[
         for attribute in ("longitude_deg", "latitude_deg")
     )
     unit = np.stack([np.cos(lat_rad) * np.cos(lon_rad), np.cos(lat_rad) * np.sin(lon_rad), np.sin(lat_rad)], axis=1)
-    # The angle at the Earth's centre. It is computed from the chord, which, unlike the cosine, is also exact for near
-    # places.
+    # The angle at the Earth's centre. The chord between two cities gives this angle, because the cosine is inexact for
+    # places close together.
     chord = np.linalg.norm(unit[:, None, :] - unit[None, :, :], axis=-1)
     angle_rad = 2.0 * np.arcsin(np.minimum(chord / 2.0, 1.0))
     people = np.array([CITIES[name] for name in traffic.cities], dtype=np.float64)
@@ -120,9 +122,10 @@ def _check_load(
     ground: Ground,
     network: Network,
 ) -> None:
-    """Check that a city's average load, sent or received, fits its access link, with headers and overhead.
+    """Check that each city's average load, sent or received, fits its access link, including headers and the link's
+    overhead.
 
-    Without this check, queues would only grow, whatever the congestion control does.
+    With a higher load, queues would only grow, whatever the congestion controls do.
     """
     if ground.left_bps is None or network.endpoints == "satellites":
         return
@@ -147,34 +150,35 @@ def _check_load(
 
 
 def _poisson_ns(traffic: Traffic, stop_ns: int, seed: int) -> NDArray[np.int64]:
-    """Arrivals of a Poisson process between start and stop, ns, ascending; at most `MOST_FLOWS` + 1."""
+    """Arrival times of a Poisson process between start and stop, ns, ascending; at most `MOST_FLOWS` + 1."""
     draws = stream(seed, "traffic.arrivals").random(MOST_FLOWS + 1)
-    # Exponential gaps by inversion: -ln(1 - u) / rate, where u is below 1.
+    # Exponential gaps between arrivals, by inversion: -ln(1 - u) / rate, where u is below 1.
     gap_s = -np.log1p(-draws) / traffic.arrival_rate_flows_per_s
     at_ns = traffic.start_ns + np.rint(np.cumsum(gap_s) * 1e9)
     return np.asarray(at_ns[at_ns < stop_ns].astype(np.int64))
 
 
 def _weighted(shares: NDArray[np.float64], draws: NDArray[np.float64]) -> NDArray[np.intp]:
-    """For each uniform number, the index of the share that contains it; the shares sum to 1."""
+    """Shares are intervals that together cover 0 to 1. The result is, for each uniform number, the index of the
+    interval that contains it."""
     return np.minimum(np.searchsorted(np.cumsum(shares), draws, side="right"), len(shares) - 1)
 
 
 def _sizes_bytes(traffic: Traffic, listed_bytes: NDArray[np.int64], draws: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Sizes of flows from uniform numbers, whole bytes from 1 up."""
+    """Sizes of flows in whole bytes, at least 1, computed from uniform numbers."""
     mean_bytes = traffic.mean_size_bytes
     if traffic.sizes == "file":
         return listed_bytes[(draws * len(listed_bytes)).astype(np.intp)]
     if traffic.sizes == "fixed":
         return np.full(len(draws), mean_bytes, dtype=np.int64)
     if traffic.sizes == "pareto":
-        # F(x) = 1 - (m/x)^a with mean = m a / (a - 1)
+        # Distribution F(x) = 1 - (m/x)^a, whose mean is m a / (a - 1)
         exponent = mean_bytes / (mean_bytes - traffic.smallest_size_bytes)
         size_bytes = traffic.smallest_size_bytes * (1.0 - draws) ** (-1.0 / exponent)
     else:
         from scipy.special import ndtri
 
-        # ln x is normal with mean ln(median); mean = median exp(sigma^2 / 2)
+        # ln x has the mean ln(median), and the mean of x is median exp(sigma^2 / 2)
         sigma = math.sqrt(2.0 * math.log(mean_bytes / traffic.median_size_bytes))
         size_bytes = traffic.median_size_bytes * np.exp(sigma * ndtri(draws))
     return np.maximum(np.rint(size_bytes), 1.0).astype(np.int64)

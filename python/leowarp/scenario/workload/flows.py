@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of `[[flows]]`: the keys of each kind, keys that exclude each other, and the times at which a flow runs.
+"""The rules of `[[flows]]`: which keys each kind of flow has, which keys exclude each other, and when a flow may run.
 
-Keys that a kind does not have become None in the plan, so that no later code mistakes a default for a requested value.
+Keys that a kind of flow does not have are None in the plan, so that no later code takes their default for a user's
+value.
 """
 
 from __future__ import annotations
@@ -37,32 +38,32 @@ FLOW_KEYS = {
         "expect_exit",
     ),
 }
-"""Keys that only some kinds of flow have, by kind."""
+"""Keys that only some kinds of flow have: kind -> keys."""
 
 PACE_KEYS = {"ping": "interval", "udp": "rate"}
-"""The key that `packet_rate` replaces, by kind."""
+"""Kind of flow -> the key that `packet_rate` replaces."""
 
 FILLED_IN = ("server", "port", "run_dir", "applications")
 """Names in braces that are replaced by values in a program's command line and environment."""
 
-# A shell's ${name} and curl's %{name} are left to the program.
+# A shell's ${name} and curl's %{name} are passed to the program unchanged.
 _BRACES = re.compile(r"(?<![$%])\{([a-z_]+)\}")
 
 FLOOD_INTERVAL_NS = 10_000_000
-"""The interval is the same as in iputils' `ping -f`: at least 100 probes per second."""
+"""Interval of a flood's probes without replies, as in iputils' `ping -f`: at least 100 probes per second."""
 
 PROBE_HEADER_BYTES = 8
-"""The length of an ICMP or UDP header."""
+"""Length of an ICMP or UDP header."""
 
 UDP_PAYLOAD_BYTES = 1200
-"""RFC 9000, 14, lets QUIC assume this packet size; it is the default of udp flows."""
+"""Default payload of udp flows: RFC 9000, 14, lets QUIC assume that a path carries packets of this size."""
 
-# `str.isalnum` also accepts ü and ², which take two bytes each in a setsockopt. 15: TCP_CA_NAME_MAX minus the closing
-# 0.
+# `str.isalnum` would accept ü and ², which take two bytes each in a setsockopt. The length 15 is TCP_CA_NAME_MAX minus
+# the closing 0.
 _CC_NAME = re.compile(r"[A-Za-z0-9_-]{1,15}")
 
-# A name begins with a letter, because digits alone are a flow's number. A name has no comma and no brackets, because
-# flows' names in other places contain them.
+# A name begins with a letter, because a text of digits is the number of a flow. A name has no comma and no bracket,
+# because these characters surround it in labels such as "A to B, cubic (flow 3)".
 _FLOW_NAME = re.compile(r"[^\W\d_][\w .-]{0,39}")
 _NAME_OF_NUMBER = re.compile(r"flow ?\d+", re.IGNORECASE)
 
@@ -71,7 +72,7 @@ def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
     """Fill in keys that follow from a flow's kind and from the run; every broken rule goes to `problems`.
 
     draft: The scenario; its stations must be complete, because ends of flows are looked up among them.
-    document: The whole text; it gives the line for messages about missing flows.
+    document: The root table of the text, whose line is used in messages about missing flows.
     """
     traffic = draft.sections.get("traffic")
     if not draft.flows and traffic is None:
@@ -100,21 +101,21 @@ def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
         for name in traffic.values.get("congestion_controls", {}):
             mixed = Section("traffic", traffic.where("congestion_controls"), {"congestion_control": name})
             _check_congestion_control(mixed, draft, problems)
-    # This is done after the single flows, because these checks concern all flows together.
+    # Names are checked last, because two flows must not have the same name.
     _check_names(draft, problems)
     _check_replies(draft, problems)
     _check_ends_of_run(draft, problems)
 
 
 def fields_of_other_kinds(kind: str) -> dict[str, str]:
-    """Fields of `Flow` that are None for a flow of this kind, each with its key."""
+    """Fields of `Flow` that are None for a flow of this kind, because they belong to other kinds: field -> key."""
     known = keys(sections.Flow)
     others = dict.fromkeys(key for only in FLOW_KEYS.values() for key in only if key not in FLOW_KEYS[kind])
     return {known[key][0]: key for key in others}
 
 
 def station_names(draft: Draft) -> list[str]:
-    """Names of the stations, in order; stations with a wrong name are left out."""
+    """Names of the stations, in the order of the text; stations with a wrong name are left out."""
     return [str(section.values["name"]) for section in draft.stations if "name" in section.values]
 
 
@@ -123,8 +124,8 @@ def _check_ends(section: Section, draft: Draft, problems: Problems) -> None:
     stations = station_names(draft)
     for key in ("source", "destination"):
         name = section.values.get(key)
-        # If a station's own name was wrong, an unknown end of a flow is probably that station. The mistake is then
-        # reported only once.
+        # If a station's name was wrong, an end of a flow with an unknown name is probably that station. The unknown end
+        # is then not reported as a second mistake.
         all_named = len(stations) == len(draft.stations)
         if name is not None and name not in stations and all_named:
             hint = one_of(name, stations, "stations:")
@@ -136,7 +137,7 @@ def _check_ends(section: Section, draft: Draft, problems: Problems) -> None:
 
 
 def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
-    """Check that a flow has its kind's keys and no others, and only one key for the pace of probes."""
+    """Check that a flow has no keys of other kinds, and only one key for the pace of probes."""
     known = keys(sections.Flow)
     for field, key in fields_of_other_kinds(kind).items():
         if section.gave(key):
@@ -156,7 +157,7 @@ def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
     if kind == "ping":
         _complete_flood(section, paced, problems)
     if kind == "udp":
-        # The decoder has already reported a wrong rate, so it is not also reported as missing.
+        # A wrong rate has been reported already, so it is not reported as missing.
         wrong = any(section.gave(key) and known[key][0] not in section.values for key in ("rate", "packet_rate"))
         if section.values.get("rate_bps") is None and not paced and not wrong:
             rule = "is missing: udp sends at a constant rate"
@@ -165,8 +166,9 @@ def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
 
 
 def _check_program(section: Section, draft: Draft, problems: Problems) -> None:
-    """Check a program's flow. It needs a client, absolute paths for its places, and only known names in braces. Packets
-    must carry no tag of their path, because only the agent's own sockets could set it."""
+    """Check a program's flow: it needs a client, its directories are absolute paths, and a name in braces must not be a
+    misspelt one. ``in_flight = "source"`` is rejected, because only sockets of the agent can put the path's tag into
+    packets."""
     if not section.gave("client"):
         hint = 'write client = "iperf3 -c {server} -p {port}"'
         problems.add(section.origin, f"{section.name}.client", "is missing: a program flow runs one", hint)
@@ -183,7 +185,7 @@ def _check_program(section: Section, draft: Draft, problems: Problems) -> None:
     for key in ("client", "server"):
         command = section.values.get(key) or ""
         for name in _BRACES.findall(command):
-            # Other words in braces are passed to the program unchanged.
+            # Words in braces that resemble none of the names are passed to the program unchanged.
             near = nearest(name, FILLED_IN) if name not in FILLED_IN else None
             if near is not None:
                 hint = f"did you mean {{{near}}}? filled in are {', '.join(f'{{{known}}}' for known in FILLED_IN)}"
@@ -194,7 +196,6 @@ def _check_program(section: Section, draft: Draft, problems: Problems) -> None:
 
 
 def _check_client_start(section: Section, problems: Problems) -> None:
-    """Check that the client starts before the flow stops."""
     start_ns = value_of(section, sections.Flow, "start_ns")
     after_ns, stop_ns = value_of(section, sections.Flow, "client_after_ns"), section.values["stop_ns"]
     if start_ns < stop_ns <= start_ns + after_ns:
@@ -204,9 +205,9 @@ def _check_client_start(section: Section, problems: Problems) -> None:
 
 
 def _complete_payload(section: Section, kind: str, mtu_bytes: int, ip_header_bytes: int, problems: Problems) -> None:
-    """Check that a probe fits into one packet of the network's MTU, with the headers of IP and of ICMP or UDP."""
+    """Check that a probe with its IP header and its ICMP or UDP header fits into one packet of the network's MTU."""
     most_bytes = mtu_bytes - ip_header_bytes - PROBE_HEADER_BYTES
-    # If the MTU is smaller, the payload is the largest that fits, because a default must not cause an error.
+    # With a smaller MTU, the default payload is reduced to what fits, so that the default causes no error.
     if kind == "udp" and not section.gave("payload"):
         section.values["payload_bytes"] = min(UDP_PAYLOAD_BYTES, most_bytes)
     if value_of(section, sections.Flow, "payload_bytes") > most_bytes:
@@ -215,8 +216,8 @@ def _complete_payload(section: Section, kind: str, mtu_bytes: int, ip_header_byt
 
 
 def _complete_flood(section: Section, paced: bool, problems: Problems) -> None:
-    """Set the pace of a flood: it follows the replies, and `interval` is the longest time between two probes (iputils:
-    10 ms)."""
+    """Set the longest time between two probes of a flood (iputils: 10 ms); a flood otherwise sends as fast as replies
+    come."""
     flood = value_of(section, sections.Flow, "flood")
     if flood and paced:
         rule = "is given too, and a flood is paced by its replies"
@@ -237,7 +238,7 @@ def _complete_flood(section: Section, paced: bool, problems: Problems) -> None:
 
 
 def _check_names(draft: Draft, problems: Problems) -> None:
-    """Check that a name has the right form and belongs to one flow only."""
+    """Check that each name has the right form and belongs to only one flow."""
     first: dict[str, str] = {}
     named = [(section, section.values["name"]) for section in draft.flows if section.values.get("name") is not None]
     every = {name for _, name in named}
@@ -257,8 +258,8 @@ def _check_names(draft: Draft, problems: Problems) -> None:
 
 
 def _check_replies(draft: Draft, problems: Problems) -> None:
-    """Check that the pings to one destination are either all answered or all unanswered."""
-    # The destination's kernel answers all echo requests or none (icmp_echo_ignore_all).
+    """Check that pings to the same destination are either all answered or all unanswered."""
+    # In a destination's kernel, icmp_echo_ignore_all applies to all echo requests.
     first: dict[str, tuple[str, bool]] = {}
     for section in draft.flows:
         destination = section.values.get("destination")
@@ -273,7 +274,7 @@ def _check_replies(draft: Draft, problems: Problems) -> None:
 
 
 def _check_ends_of_run(draft: Draft, problems: Problems) -> None:
-    """Check that a run that ends with its flows has at least one flow that ends by itself."""
+    """Check that there is a flow that ends by itself, if the run is to end with its flows."""
     run = draft.sections["run"]
     ends = [s for s in draft.flows if s.values.get("size_bytes") is not None or s.values.get("packets") is not None]
     ends += [s for s in draft.flows if s.values.get("client") and s.values.get("expect_exit", 0) is not None]
@@ -284,15 +285,15 @@ def _check_ends_of_run(draft: Draft, problems: Problems) -> None:
 
 
 def _check_congestion_control(section: Section, draft: Draft, problems: Problems) -> None:
-    """Check that the guest kernel has the congestion control. If the user has added code, check only that the name is
-    valid.
+    """Check that the guest kernel has the congestion control. With a user's own kernel or modules, check only that the
+    name is valid.
 
     The kernel looks up names of at most TCP_CA_NAME_MAX = 16 bytes, including the closing 0 (include/net/tcp.h).
     """
     name = value_of(section, sections.Flow, "congestion_control")
     kernel = value_of(draft.sections["guest"], sections.Guest, "kernel")
     own = draft.sections["guest"].gave("cc_modules")
-    # Congestion controls in a user's own kernel or module are known only once the guest boots.
+    # Congestion controls of a user's own kernel or module are known only once the guest boots.
     if kernel == "default" and not own and name not in sections.CONGESTION_CONTROLS:
         hint = one_of(name, sections.CONGESTION_CONTROLS, "it has:")
         hint += "; a module of your own (guest.cc_modules) or a kernel of your own (guest.kernel) may have others"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tcp.loss_detection`: its meaning for the guest's kernel, and its requirements on the rest of a scenario."""
+"""`tcp.loss_detection`: the sysctls and module parameters that follow from it, and its requirements on the rest of a
+scenario."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from leowarp.scenario.text.draft import Draft
 from leowarp.scenario.text.problems import Problems
 
 _RECOVERY, _SACK = "net.ipv4.tcp_recovery", "net.ipv4.tcp_sack"
-# Attribute of [tcp], the module's parameter, and the factor between their units.
+# Attribute of [tcp] -> parameter of the module, and the factor that converts the attribute's unit.
 _PARAMETERS = {
     "door_freeze_ns": ("door_freeze_ns", 1),
     "door_undo_ns": ("door_undo_ns", 1),
@@ -24,7 +25,8 @@ _PARAMETERS = {
 
 
 def check_loss_detection(draft: Draft, problems: Problems) -> None:
-    """Check that no other key selects the loss detection, and that both ends have SACK if the detection needs it.
+    """Check that no other key selects the loss detection, and that both ends of a flow have SACK if the method needs
+    it.
 
     draft: The scenario; its flows and stations must be complete.
     """
@@ -44,7 +46,8 @@ def check_loss_detection(draft: Draft, problems: Problems) -> None:
 
 
 def complete_loss_detection(draft: Draft, problems: Problems) -> None:
-    """Fill in the parameters of the kernel's module from the hosts that use it. The kernel has only one such module.
+    """Fill in the parameters of the module from the hosts that use it. The guest has one kernel, so these hosts must
+    have the same parameters.
 
     draft: The scenario; its modules are changed in place.
     problems: Receives parameters that differ between hosts.
@@ -71,7 +74,7 @@ def complete_loss_detection(draft: Draft, problems: Problems) -> None:
 
 
 def _check_one_voice(section: Section, common: Section, problems: Problems) -> None:
-    """Check that keys of the kernel's own loss detection are not given together with a method that replaces it."""
+    """Check that keys of the kernel's own loss detection are not combined with a method that replaces it."""
     detection = section.values.get("loss_detection", value_of(common, sections.Tcp, "loss_detection"))
     if detection == "kernel":
         return
@@ -86,7 +89,7 @@ def _check_one_voice(section: Section, common: Section, problems: Problems) -> N
 
 
 def _senders(draft: Draft) -> Iterator[tuple[str, str, Section]]:
-    """Each station with its host's loss detection, and the section that selects it."""
+    """For each station: its name, its host's loss detection, and the section that selects this method."""
     for station in draft.stations:
         name = str(station.values.get("name"))
         own = draft.hosts.get(name)
@@ -95,7 +98,8 @@ def _senders(draft: Draft) -> Iterator[tuple[str, str, Section]]:
 
 
 def _has_sack(draft: Draft, name: str) -> bool:
-    """Whether a host has selective acknowledgements. Its sysctls decide first, then its switch, then its profile."""
+    """Whether a host has selective acknowledgements. The host's sysctl has precedence, then the key `sack`, then the
+    profile."""
     sysctls = [section.values.get("sysctl", {}).get(_SACK) for section in (draft.hosts.get(name), draft.sections["tcp"])
                if section is not None]  # fmt: skip
     switch = _value(draft, name, "sack")
@@ -105,14 +109,14 @@ def _has_sack(draft: Draft, name: str) -> bool:
 
 
 def _value(draft: Draft, name: str, attribute: str):
-    """A key of a host: the host's own value, otherwise that of [tcp], otherwise the default."""
+    """A key's value for a host: from the host's section, otherwise from [tcp], otherwise the default."""
     common = value_of(draft.sections["tcp"], sections.Tcp, attribute)
     own = draft.hosts.get(name)
     return common if own is None else own.values.get(attribute, common)
 
 
 def _text(value: object, scale: int) -> str:
-    """A parameter in the form that the module reads: a whole number; 0 means one round trip."""
+    """A parameter as the module reads it: a whole number, in which 0 means one round trip."""
     return "0" if value is None else str(round(value * scale))  # type: ignore[operator]
 
 

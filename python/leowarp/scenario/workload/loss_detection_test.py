@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tcp.loss_detection` as sysctl and module parameters, and the keys that exclude it."""
+"""The sysctl and module parameters that follow from `tcp.loss_detection`, and keys that cannot be combined with it."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def test_each_is_a_number_above_the_bits_that_the_kernel_reads(tmp_path, detecti
     path = write(tmp_path, plan.to_toml(), "plan.toml")
     assert "[modules" not in path.read_text()
     assert resolve(load(path)) == plan
-    # A plan spells out its sysctls, but setting the key on the plan still changes them
+    # A plan contains the sysctls, but if the user sets the key on the plan, they are derived again
     again = resolve(load(path, ["tcp.loss_detection=kernel"]))
     assert {host.sysctl["net.ipv4.tcp_recovery"] for host in again.hosts} == {"0"}
 

@@ -19,8 +19,8 @@ from leowarp.scenario.text.node import Node
 from leowarp.scenario.text.problems import Problems
 
 HANDOVER_AWARE = ("bbr_handover", "cubic_handover")
-"""leowarp's congestion controls that know when the path changes. Each is a module with the name of the congestion
-control."""
+"""Congestion controls of leowarp that receive the schedule of path changes. Each is a kernel module of the same
+name."""
 
 KERNELS_MODULES = (
     "tcp_bic", "tcp_cdg", "tcp_cubic", "tcp_dctcp", "tcp_htcp", "tcp_hybla", "tcp_illinois", "tcp_nv", "tcp_vegas",
@@ -28,11 +28,11 @@ KERNELS_MODULES = (
 """Congestion controls of the default guest kernel whose modules have parameters (Linux 6.12, net/ipv4)."""
 
 SET_BY_THE_GUEST = "origin_ns"
-"""The parameter that the guest itself writes: the time at which the run's clock was 0."""
+"""Parameter that the guest itself writes: the time at which the run's clock was 0."""
 
 
 def decode_modules(node: Node | None, problems: Problems) -> dict[str, Section]:
-    """The parameters of each module, as texts; times (names that end in ``_ns``) in whole nanoseconds.
+    """The parameters of each module; values are texts, and times (names that end in ``_ns``) are whole nanoseconds.
 
     node: The table ``[modules]``; None if the text has no such table.
     Returns: Module -> a section whose values are its parameters, sorted by name.
@@ -56,12 +56,12 @@ def decode_modules(node: Node | None, problems: Problems) -> dict[str, Section]:
 
 
 def _parameters(module: str, table: Node, problems: Problems) -> dict[str, Any]:
-    """One module's parameters. Only the form of the parameters is checked, because only the module knows which ones
-    exist."""
+    """One module's parameters. Only the form of names and values is checked, because only the module knows which
+    parameters exist."""
     parameters: dict[str, Any] = {}
     for name, node in table.value.items():
         key = f"modules.{module}.{name}"
-        # A shell removes the quotes of --set, so there a bare integer counts as text, as for sysctls.
+        # A shell removes the quotes in a --set, so in a --set a bare integer is accepted as text, as for sysctls.
         lenient = node.origin.override is not None and isinstance(node.value, int) and not isinstance(node.value, bool)
         value = str(node.value) if lenient else node.value
         if _NAME.fullmatch(name) is None:
@@ -74,7 +74,7 @@ def _parameters(module: str, table: Node, problems: Problems) -> dict[str, Any]:
             except ScenarioError as error:
                 problems.add(node.origin, key, error.message, error.hint)
                 continue
-            # The kernel's time parameters are s64 or u64. Only values that fit both are accepted.
+            # The kernel's parameters for times are s64 or u64. A value must fit both types.
             if not 0 <= value_ns < 2**63:
                 problems.add(node.origin, key, f'"{node.value}" is out of range', "allowed: 0 s to 292 years")
             parameters[name] = str(value_ns)
@@ -87,7 +87,7 @@ def _parameters(module: str, table: Node, problems: Problems) -> dict[str, Any]:
 
 
 def parameter_as_written(name: str, value: str) -> str:
-    """A parameter as a scenario writes it: times with their unit.
+    """A parameter's value as a scenario contains it: times have a unit.
 
     >>> parameter_as_written("phase_ns", "12000000000"), parameter_as_written("beta", "717")
     ('12 s', '717')
@@ -98,8 +98,8 @@ def parameter_as_written(name: str, value: str) -> str:
 def complete_modules(draft: Draft, problems: Problems) -> None:
     """Check the modules' names, and fill in parameters that follow from the flows and an access link.
 
-    Every module of the user, and every handover-aware control that a flow uses, gets an entry, even if it is empty: the
-    agent writes `origin_ns` for modules in this table.
+    Every module of the user, and every handover-aware congestion control that a flow uses, gets an entry, even without
+    parameters. The agent writes `origin_ns` for each module in this table.
 
     draft: The scenario. Its flows, stations and media must be complete; its modules are changed in place.
     """
@@ -121,7 +121,7 @@ def complete_modules(draft: Draft, problems: Problems) -> None:
             parameters = draft.modules.setdefault(name, Section(f"modules.{name}", section.origin)).values
             if "access" in draft.sections:
                 for parameter, value_ns in _schedule(draft.sections["access"]).items():
-                    # Values that the scenario gives for the module are kept.
+                    # A value that the scenario gives is not replaced.
                     parameters.setdefault(parameter, str(value_ns))
 
     traffic = draft.sections.get("traffic")
@@ -131,14 +131,14 @@ def complete_modules(draft: Draft, problems: Problems) -> None:
 
 
 def _complete_delack(draft: Draft, problems: Problems) -> None:
-    """Set the timer for delayed acknowledgements, which all hosts that use it share."""
+    """Set the timer for delayed acknowledgements; all hosts that delay them must have the same timer."""
     given = draft.modules.get(DELACK_MODULE)
     if given is not None:
         rule = "has its parameters from [tcp]"
         hint = 'write [tcp] delayed_ack = "on" and delayed_ack_timer = "40 ms"'
         problems.add(given.origin, given.name, rule, hint)
         return
-    # The module (guest/ulp/delack.c) has one parameter for the whole kernel.
+    # The module (guest/ulp/delack.c) has one parameter, which applies to the whole kernel.
     timer: int | None = None
     for station in draft.stations:
         host = draft.hosts.get(str(station.values.get("name")), draft.sections["tcp"])
@@ -160,7 +160,7 @@ def _complete_delack(draft: Draft, problems: Problems) -> None:
 
 
 def _schedule(access: Section) -> dict[str, int]:
-    """An access link's period, and its first reconfiguration on the run's clock.
+    """An access link's period, and the time of its first reconfiguration on the run's clock.
 
         phase = (phase after midnight - time of day at the run's 0) mod period
 
@@ -168,7 +168,8 @@ def _schedule(access: Section) -> dict[str, int]:
     """
     clock = datetime.datetime.fromisoformat(value_of(access, sections.Access, "clock"))
     period_ns = value_of(access, sections.Access, "period_ns")
-    # The phase of an access link counts from 0:00 on the wall clock, but the module's phase counts from the run's 0.
+    # An access link's key `phase` is relative to 0:00 wall-clock time, but the module's phase is relative to the run's
+    # time 0.
     midnight = clock.replace(hour=0, minute=0, second=0, microsecond=0)
     shown_ns = (clock - midnight) // datetime.timedelta(microseconds=1) * 1000
     return {
@@ -178,9 +179,9 @@ def _schedule(access: Section) -> dict[str, int]:
 
 
 def _check_files(guest: Section, problems: Problems) -> list[str]:
-    """Names of the user's own modules.
+    """Names of the user's own modules: the files' names without extension.
 
-    Returns: The files' stems, including invalid ones. A congestion control of such a name is then not reported as a
+    Returns: All names, including invalid ones. A congestion control with an invalid name is then not reported as a
         second mistake.
     """
     names: list[str] = []
@@ -202,8 +203,8 @@ def _check_files(guest: Section, problems: Problems) -> list[str]:
 
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-# MODULE_NAME_LEN is 56 on 64-bit machines (MAX_PARAM_PREFIX_LEN, include/linux/moduleparam.h).
+# The kernel's MODULE_NAME_LEN is 56 on 64-bit machines (MAX_PARAM_PREFIX_LEN, include/linux/moduleparam.h).
 _LONGEST_NAME = 50
 _LONGEST_VALUE = 200
-# One tick of the guest's kernel, which has HZ = 1000 (guest/Kconfig.top). Timers expire on a tick.
+# One tick of the guest's kernel, whose HZ is 1000 (guest/Kconfig.top). Timers expire at a tick.
 _TICK_NS = 1_000_000

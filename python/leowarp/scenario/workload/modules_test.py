@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The user's own modules, and parameters of modules: how they are checked, resolved, and filled in from an access
+"""The user's own modules and parameters of modules: checks, values in the plan, and values that follow from an access
 link's schedule."""
 
 import hashlib
@@ -120,7 +120,7 @@ def test_modules_is_a_table(tmp_path):
 
 def test_what_knows_of_handovers_is_told_an_access_links_schedule(tmp_path):
     plan = resolve(load(write(tmp_path, ACCESS)))
-    # The wall clock shows 12:00:05.5 at 0; the first reconfiguration is at 12:00:12.
+    # At the run's time 0 it is 12:00:05.5; the first reconfiguration is at 12:00:12.
     assert plan.modules == {"bbr_handover": {"period_ns": str(15 * 10**9), "phase_ns": str(6_500_000_000)}}
     path = write(tmp_path, plan.to_toml(), "plan.toml")
     assert resolve(load(path)) == plan

@@ -2,8 +2,8 @@
 """`protocol = "mptcp"` and `subflow_of`: connections of Multipath TCP (RFC 8684) over several stations.
 
 A flow with this protocol is a connection and its first subflow. A flow with `subflow_of` is a further subflow of such a
-connection, from another source or to another destination. The station at this end has no separate host: it is a further
-interface of the connection's host. The kernel's path manager opens the subflow.
+connection: it has another source or another destination. The station at that other end has no host of its own: it is a
+further interface of the connection's host. The kernel's path manager opens the further subflows.
 """
 
 from __future__ import annotations
@@ -20,19 +20,18 @@ from leowarp.scenario.text.draft import Draft
 from leowarp.scenario.text.problems import Problems
 
 KERNEL_WITH_MPTCP = KERNEL_WITH_IPV6
-"""The kernel of the shelf that a run over Multipath TCP uses if the scenario names no kernel."""
+"""Kernel of a run over Multipath TCP if the scenario names no kernel: a name on the shelf."""
 SUBFLOWS_MOST = 8
-"""Maximum number of further subflows of a connection that the kernel opens (MPTCP_PM_ADDR_MAX,
-net/mptcp/protocol.h)."""
+"""Largest number of further subflows of a connection (MPTCP_PM_ADDR_MAX, net/mptcp/protocol.h)."""
 KEYS_OF_CONNECTION = {
     "start": "start_ns", "stop": "stop_ns", "size": "size_bytes", "rate": "rate_bps",
     "congestion_control": "congestion_control",
 }  # fmt: skip
-"""Keys that a subflow takes from its connection, and the attributes of each."""
+"""Keys whose value a subflow takes from its connection -> their attributes."""
 
 
 def further_interfaces(flows: Iterable[Flow]) -> dict[str, str]:
-    """Station that is a further interface of a host -> station of that host.
+    """Station that is a further interface of a host -> station of this host.
 
     flows: Flows of a plan.
 
@@ -52,8 +51,8 @@ def further_interfaces(flows: Iterable[Flow]) -> dict[str, str]:
 
 
 def complete_mptcp(draft: Draft, problems: Problems) -> None:
-    """Fill in the keys that subflows take from their connections, choose the kernel, and report combinations that are
-    not supported."""
+    """Copy keys from connections to their subflows, choose the kernel, and report combinations that are not
+    supported."""
     tcp = [section for section in draft.flows if value_of(section, Flow, "kind") == "tcp"]
     named = {section.values["name"]: section for section in draft.flows if section.values.get("name") is not None}
     subflows = [section for section in tcp if section.values.get("subflow_of") is not None]
@@ -77,7 +76,7 @@ def _is_mptcp(section: Section) -> bool:
 
 
 def _whole(section: Section, named: dict[str, Section], problems: Problems) -> Section | None:
-    """The connection of a subflow; None, with a report, if there is no such connection."""
+    """The connection to which a subflow belongs; None if there is no such connection, which is reported."""
     name = section.values["subflow_of"]
     whole, where, key = named.get(name), section.where("subflow_of"), f"{section.name}.subflow_of"
     if whole is None:
@@ -98,7 +97,7 @@ def _whole(section: Section, named: dict[str, Section], problems: Problems) -> S
 
 
 def _take_keys(subflow: Section, whole: Section, problems: Problems) -> None:
-    """Give a subflow the start, stop and sending keys of its connection."""
+    """Copy the connection's keys for start, stop and sending to a subflow."""
     for key, attribute in KEYS_OF_CONNECTION.items():
         given, theirs = (value_of(section, Flow, attribute) for section in (subflow, whole))
         if subflow.gave(key) and given != theirs:
@@ -110,12 +109,12 @@ def _take_keys(subflow: Section, whole: Section, problems: Problems) -> None:
 
 
 def _joined(pairs: list[tuple[Section, Section]], problems: Problems) -> dict[str, tuple[str, Section]]:
-    """Station of a further interface -> the station of its host, and the subflow that joins the two."""
+    """Station that is a further interface -> the station of its host, and the subflow from which this follows."""
     joined: dict[str, tuple[str, Section]] = {}
     for subflow, whole in pairs:
         ends = ("source", "destination")
         if any(key not in section.values for key in ends for section in (subflow, whole)):
-            continue  # The mistake is reported where ends are looked up.
+            continue  # An unknown end is reported elsewhere.
         pairs_of_stations = [(key, str(subflow.values[key]), str(whole.values[key])) for key in ends]
         other = [(key, mine, theirs) for key, mine, theirs in pairs_of_stations if mine != theirs]
         if len(other) != 1:
@@ -135,7 +134,7 @@ def _joined(pairs: list[tuple[Section, Section]], problems: Problems) -> dict[st
 def _check_joined(
     draft: Draft, wholes: list[Section], joined: dict[str, tuple[str, Section]], problems: Problems
 ) -> None:
-    """Check that a further interface is no host: it must have no TCP settings, no connection and no program."""
+    """Check that a further interface is not used as a host: it has no TCP settings, no connection and no program."""
     for station, (host, subflow) in joined.items():
         if host in joined:
             rule = f'"{host}" is a further interface of "{joined[host][0]}"'
@@ -155,8 +154,8 @@ def _check_joined(
 
 
 def _check_sets(wholes: list[Section], pairs: list[tuple[Section, Section]], problems: Problems) -> None:
-    """Check that connections of one host have the same further interfaces: the kernel's path manager knows the
-    interfaces of a host, not of a connection."""
+    """Check that all connections of a host have the same further interfaces, because the kernel's path manager has one
+    list of interfaces per host."""
     roles: dict[str, dict[str, tuple[Section, frozenset[str]]]] = defaultdict(dict)
     for whole in wholes:
         mine = [subflow for subflow, theirs in pairs if theirs is whole]

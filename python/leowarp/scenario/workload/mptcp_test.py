@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections of Multipath TCP over several stations: the values that follow from them, and the combinations that are
-rejected."""
+"""Connections of Multipath TCP over several stations: keys that are filled in, and combinations that are rejected."""
 
 import pytest
 

@@ -68,7 +68,7 @@ def test_who_names_a_program_is_known_and_no_part_of_the_plan(tmp_path):
     assert plan.flows[0].named_in == tmp_path / "scenario.toml"
     assert plan.named_by_caller().flows[0].named_in is None
     assert plan.named_by_caller() == plan
-    # If the file names one part, the whole flow counts as named by the file.
+    # If a file names the client or the server, the whole flow is treated as named by that file.
     changed = plan_of(tmp_path, CLIENT + '\nserver = "a"', overrides=['flows.0.client="ls"'])
     assert changed.flows[0].named_in == tmp_path / "scenario.toml"
     assert plan_of(tmp_path, CLIENT, overrides=['flows.0.client="ls"']).flows[0].named_in is None

@@ -22,59 +22,58 @@ _ONLY_OF = {
     "smallest_size": ("pareto",),
     "size_file": ("file",),
 }
-"""Keys that belong to only one size distribution."""
+"""Size distribution -> keys of `[traffic]` that only this distribution has."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Traffic:
-    """TCP flows that arrive at random between cities. The plan contains them as ordinary flows, one by one.
+    """TCP flows that arrive at random between cities. The plan lists each of them as an ordinary flow.
 
-    They follow the flows of ``[[flows]]``. A plan no longer contains ``[traffic]``, so changing the seed or one of its
-    keys requires the scenario. A city becomes a station, unless a station of its name exists.
+    Flows of ``[traffic]`` follow the flows of ``[[flows]]``. A plan does not contain ``[traffic]``: to change the seed
+    or a key of ``[traffic]``, use the scenario. Each city becomes a station, unless the text has a station of this
+    name.
 
-    cities: Names of `cities.CITIES`; empty if `largest` is given.
-    distance_exponent: The probability of flows from i to j is proportional to P_i P_j / d_ij^exponent.
-    arrival_rate_flows_per_s: Rate of the Poisson process of all pairs together.
-    start_ns, stop_ns: The time in which flows arrive; None: until the end of the run.
-    sizes: Distribution of sizes, ``lognormal``, ``pareto``, ``fixed`` or ``file``.
-    mean_size_bytes, median_size_bytes, smallest_size_bytes: Parameters of the distribution.
-    congestion_controls: Congestion controls with their weights.
+    distance_exponent: The number of flows from city i to j is proportional to P_i P_j / d_ij^exponent, with populations
+        P and distance d.
     """
 
-    cities: tuple[str, ...] = names("Cities between which flows go, by name.")
+    cities: tuple[str, ...] = names("Names of the cities between which flows run.")
     largest: int | None = count(
-        "So many of the most populous cities, in place of `cities`.", "none", 2, len(CITIES), none="none"
+        "Number of most populous cities; replaces `cities`.", "none", 2, len(CITIES), none="none"
     )
     distance_exponent: int = count(
-        "Gravity: a pair's share is the product of its populations over the distance to this power.", 0, 0, 4
+        "Gravity model: the share of a pair is the product of its populations divided by the distance to this power.",
+        0,
+        0,
+        4,
     )
     arrival_rate_flows_per_s: float = quantity(
-        units.FLOW_RATE, "Flows that arrive a second, of all pairs together (Poisson).", low="0.001 flows/s",
+        units.FLOW_RATE, "Flows that arrive per second, over all pairs together (Poisson).", low="0.001 flows/s",
         high="1000000 flows/s", required=True,
     )  # fmt: skip
     start_ns: int = quantity(units.TIME, "When the first may arrive.", "0 s", low="0 s", high="30 d")
     stop_ns: int | None = quantity(units.TIME, "When no more arrive.", "end", low="1 ms", high="30 d", none="end")
     sizes: str = word(
-        "Distribution of the flows' sizes; `file`: each is drawn from a list.",
+        "Distribution of the flows' sizes; `file`: each size is sampled from a list.",
         ("lognormal", "pareto", "fixed", "file"),
         "lognormal",
     )
     mean_size_bytes: int = quantity(units.BYTES, "Mean size.", "100 kB", low="1 B", high="1000 GB")
-    # mean = median exp(sigma^2 / 2)
+    # mean size = median exp(sigma^2 / 2), with sigma the standard deviation of the logarithm
     median_size_bytes: int = quantity(
-        units.BYTES, "lognormal: the median, below the mean; sigma follows from both.", "20 kB", low="1 B",
+        units.BYTES, "lognormal: median, below the mean; sigma follows from both.", "20 kB", low="1 B",
         high="1000 GB",
     )  # fmt: skip
-    # mean = smallest a / (a - 1)
+    # mean size = smallest a / (a - 1), with the exponent a
     smallest_size_bytes: int = quantity(
-        units.BYTES, "pareto: the smallest size, below the mean; the exponent follows from both.", "20 kB", low="1 B",
+        units.BYTES, "pareto: smallest size, below the mean; the exponent follows from both.", "20 kB", low="1 B",
         high="1000 GB",
     )  # fmt: skip
     size_file: InputFile | None = file(  # noqa: RUF009
-        "file: a text of sizes in bytes, a whole number a line."
+        "file: a text file of sizes in bytes, one whole number per line."
     )
     congestion_controls: Mapping[str, int] = table(
-        "Congestion controls with their weights; none: cubic alone. For instance `{ cubic = 3, bbr = 1 }`."
+        "Congestion controls with their weights, for instance `{ cubic = 3, bbr = 1 }`; none: only cubic."
     )
 
 
@@ -90,7 +89,7 @@ def complete_traffic(draft: Draft, problems: Problems) -> None:
     there = {station.values.get("name") for station in draft.stations}
     for name in section.values.get("cities", ()):
         if name in COORDINATES and name not in there:
-            # Cities are added as if the text contained them, so that they pass the same checks as every other station.
+            # Cities are added as if the text contained them: they are then checked like every other station.
             written = dict(zip(("latitude", "longitude"), COORDINATES[name], strict=True))
             nodes = {key: Node(text, section.origin) for key, text in {"name": name, **written}.items()}
             place = f"stations.{len(draft.stations)}"
@@ -98,7 +97,7 @@ def complete_traffic(draft: Draft, problems: Problems) -> None:
 
 
 def _complete_cities(section: Section, problems: Problems) -> None:
-    """Check that there are at least two known cities: the named ones, or the most populous."""
+    """Check that there are at least two known cities: those that the text names, or the `largest` ones."""
     cities, largest = section.values.get("cities", ()), section.values.get("largest")
     if section.gave("cities") == (largest is not None):
         rule = "are given, and largest too" if largest is not None else "are missing"
@@ -118,7 +117,7 @@ def _complete_cities(section: Section, problems: Problems) -> None:
 
 
 def _check_sizes(section: Section, problems: Problems) -> None:
-    """Check that only keys of the chosen distribution are given, and that its mean is mathematically possible."""
+    """Check that no keys of other distributions are given, and that the distribution can have the given mean."""
     sizes = value_of(section, Traffic, "sizes")
     for key, kinds in _ONLY_OF.items():
         if section.gave(key) and sizes not in kinds and section.values.get(keys(Traffic)[key][0]) is not None:

@@ -51,7 +51,7 @@ def test_arrivals_are_poisson_pairs_by_gravity_sizes_and_controls_by_their_share
     flows = made(tmp_path).flows
     starts = [flow.start_ns for flow in flows]
     assert starts == sorted(starts)
-    # 5000 flows are expected; 5 standard deviations are 354
+    # 5000 flows are expected, with a standard deviation of 71; the limit is five standard deviations, 354
     assert abs(len(flows) - 5000) < 354
     gaps_s = [(b - a) / 1e9 for a, b in pairwise(starts)]
     # the standard deviation of an exponential distribution equals its mean; with 5000 samples its error is 2 %
@@ -73,7 +73,8 @@ def test_distance_takes_flows_from_far_pairs(tmp_path: Path) -> None:
         flows = made(tmp_path, TRAFFIC, f"traffic.distance_exponent={exponent}").flows
         pairs = Counter((flow.source, flow.destination) for flow in flows)
         shares.append(pairs[far] / pairs[near])
-    # Tokyo to Madrid is 10,770 km, to Delhi 5,840: with exponent 2, the share falls to 0.29 of its value.
+    # Tokyo to Madrid is 10,770 km, Tokyo to Delhi 5,840: with exponent 2, the ratio of their flows is 0.29 times that
+    # with exponent 0.
     assert shares[1] / shares[0] == pytest.approx((5840 / 10770) ** 2, rel=0.25)
 
 
@@ -92,7 +93,7 @@ def test_pareto_has_its_smallest_size_and_its_exponent(tmp_path: Path) -> None:
     plan = made(tmp_path, TRAFFIC, "traffic.sizes=pareto", "traffic.smallest_size=50 kB")
     sizes = [flow.size_bytes or 0 for flow in plan.flows]
     assert min(sizes) >= 50_000
-    # a = 100 / (100 - 50) = 2: the median is 50 kB x 2^(1/2)
+    # a = 100 / (100 - 50) = 2, so the median is 50 kB x 2^(1/2)
     assert statistics.median(sizes) == pytest.approx(50e3 * 2**0.5, rel=0.05)
 
 
@@ -143,7 +144,7 @@ def test_own_stations_and_flows_stay_beside_it(tmp_path: Path) -> None:
 def test_what_cannot_be_is_refused_before_anything_is_built(tmp_path: Path, overrides: list[str], message: str) -> None:
     said = refusal(tmp_path, *overrides)
     assert message in said
-    # The cities of [traffic] are the stations, so a mistake in it must not ask the user to write stations.
+    # The cities of [traffic] are the stations, so a message about [traffic] must not ask the user to write stations.
     assert "stations" not in said
 
 

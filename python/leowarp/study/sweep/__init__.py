@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many runs from one file: all combinations of parameters and seeds. The runs are made in parallel, can be continued
-after an interruption, and result in one data set.
+"""A study: many runs from one file, with all combinations of parameters and seeds. The runs are made in parallel and
+give one data set. An interrupted study can be continued.
 
 The steps of a study and their modules, each of which imports only those before it:
 
     file (text) -> expand (checked plans) -> plans (identities, `plans.parquet`) -> session (batches for workers) ->
     rows (a run as a row) -> store (`results/`, one Parquet data set) -> page (`index.html`)
 
-`engine.run_study` makes all steps in one call. `status`, `again` and `estimate` look at a study without continuing it.
+`engine.run_study` makes all steps in one call. `status`, `again` and `estimate` examine a study without continuing it.
 The user's guide is docs/guides/studies.md.
 """
 
@@ -15,5 +15,3 @@ from leowarp.study.sweep.display import StudyProgress
 from leowarp.study.sweep.engine import StudyResult, run_study
 from leowarp.study.sweep.parameters.file import StudyFile
 from leowarp.study.sweep.plans import StudyRun
-
-__all__ = ["StudyFile", "StudyProgress", "StudyResult", "StudyRun", "run_study"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make one run of a study again, alone and as a whole run directory, and compare it with the stored row."""
+"""Repeat one run of a study as a complete run directory, and compare its scalars with the stored row."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from leowarp.study.sweep.status import row_of_run
 
 @dataclass(frozen=True)
 class MadeAgain:
-    """A repeated run, and how it differs from the stored row.
+    """A repeated run, and its differences from the stored row.
 
     scalars: dict of str to (stored, now). All scalars except the costs.
-    origin: dict of str to (stored, now). Checksums and versions that have changed in the meantime: kernel, agent,
-        leowarp. If this is empty, scalars must agree to the last bit.
+    origin: dict of str to (stored, now). Checksums and versions that have changed since the stored run: kernel, agent,
+        leowarp. If none has changed, scalars must agree to the last bit.
     """
 
     path: Path
@@ -42,15 +42,15 @@ def run_again(
     folder: Path | str, run_id: str, out: Path | str, *, force: bool = False, report: bool = True,
     progress: bool | OnProgress = True, trust: bool = False,
 ) -> MadeAgain:  # fmt: skip
-    """Make one run of a study again.
+    """Repeat one run of a study.
 
     The parameters `report` and `progress` are those of `leowarp.run`.
 
     folder: Directory of the study.
     run_id: A value of the column `run_id` of the results.
-    out: Run directory to be written. With `force`, a complete run there is replaced.
+    out: Run directory to be written. With `force`, a complete run in this directory is replaced.
     trust: See `leowarp.run`.
-    Raises ScenarioError if there is no such run, or if it failed.
+    Raises ScenarioError if the study has no such run, or if the stored run failed.
     Raises TraceError if the directory is not that of a study, or if it is damaged.
     Raises GuestError, HostError: See `leowarp.run`.
     """
@@ -62,8 +62,8 @@ def run_again(
             f"the run {run_id} failed, so there is nothing to compare with: {row['error']}",
             hint=f"leowarp study {folder} --retry-failed makes failed runs again",
         )
-    # The plans of all runs that the study ever had are searched, because the row may belong to an earlier version of
-    # the study file.
+    # The search covers the plans of all runs that the study ever had, because the row may belong to an earlier version
+    # of the study file.
     run = next(iter(read_plans(folder, run_id)), None)
     if run is None:
         raise TraceError(
@@ -72,13 +72,13 @@ def run_again(
         )
     with tempfile.TemporaryDirectory(prefix="leowarp-") as scratch:
         inputs = {name: input_of(folder, name) for name in run.inputs}
-        # The stored plan is used, because the study file may have changed in the meantime.
+        # The stored plan is used, because the study file may have changed since.
         write_plan(Path(scratch), run.plan, inputs)
         plan = Path(scratch) / layout.PLAN
         made = leowarp.run(plan, (), out, force=force, report=report, progress=progress, trust=trust)
-    # The cost is different each time a run is made.
+    # Costs are left out, because they differ at each execution.
     now = {name: value for name, value in flat(made.summary).items() if name not in COSTS}
-    # If a scalar has the name of another column (`seed`, for example), its own column is called `summary_...`.
+    # If a scalar has the same name as a column of the study (such as `seed`), its column is called `summary_...`.
     stored = {name: row.get(f"summary_{name}", row.get(name)) for name in now}
     manifest = made.manifest
     origin = {
@@ -94,7 +94,7 @@ def run_again(
 
 
 def _same(stored: Any, now: Any) -> bool:
-    """Whether two values of a scalar are equal to the last bit. nan counts as equal to nan."""
+    """Whether two values of a scalar are equal to the last bit. Two nan count as equal."""
     if isinstance(stored, float) and isinstance(now, float) and math.isnan(stored):
         return math.isnan(now)
     return bool(stored == now)

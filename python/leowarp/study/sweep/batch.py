@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A batch: runs that are sent to a worker, and the results that the worker returns. A batch does not need shared
-memory."""
+"""A batch: runs that are sent to a worker, and the results that the worker returns. A batch contains everything that
+its worker needs, so worker and study need not share a file system or memory."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from leowarp.study.sweep.maker import Maker
 from leowarp.version import VERSION
 
 CHECK_S = 30.0
-"""Time after which a worker checks again that kernel and agent are those of the study, in s. One check takes 0.15 s.
-Checks are repeated because sources may change while a study runs, if leowarp is a checkout."""
+"""Time in s after which a worker checks again that its kernel and agent are those of the study. One check takes 0.15 s.
+In a checkout, the sources may change while a study runs, so one check is not enough."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Order:
     """One run of a batch.
 
     plan: Text of the run's plan.
-    inputs: Names of the files that the plan names; the batch contains these files.
-    out: Directory in which the run is kept. None: only its row is kept.
+    inputs: Names of the files that the plan uses; the batch contains their content.
+    out: Directory for the whole run; None if only the run's row is stored.
     """
 
     plan: str
@@ -46,8 +46,8 @@ class Batch:
 
     inputs: Content (base64) of the files that plans name, by name.
     kernel: `guest.kernel` of all runs in the batch.
-    image: Checksums of kernel and agent, which must be those of the worker.
-    version: Version of leowarp, which must be that of the worker.
+    image: Checksums of kernel and agent, which the worker's own must equal.
+    version: Version of leowarp, which the worker's own must equal.
     """
 
     number: int
@@ -59,19 +59,19 @@ class Batch:
     maker: Maker
 
     def work(self, scratch: Path, tell: Tell) -> None:
-        """Make the runs in the process of a worker (`leowarp.running.workers.Task`).
+        """Make the runs in a worker process (`leowarp.running.workers.Task`).
 
-        scratch: Directory that only this worker uses; deleted afterwards.
-        tell: Function that is called with `place` and `result` as soon as a run has been made.
-        Raises HostError in the cases of `results_of`.
+        scratch: Directory that only this worker uses; it is deleted afterwards.
+        tell: Called with `place` and `result` of each run as soon as the run is made.
+        Raises HostError for the same reasons as `results_of`.
         """
         for place, result in results_of(self, scratch):
             tell(place=place, result=result)
 
     def encode(self) -> dict[str, Any]:
         """The batch as JSON, for `DaskWorkers`; `decode` is the inverse."""
-        # A maker can be an object of any class, so it is pickled. Pickling is safe, because a batch goes only from the
-        # process of the study to its own workers, and never through a file.
+        # A maker can be an object of any class, so it is pickled. Pickling is safe here: a batch goes only from the
+        # study's process to its own workers, and never through a file.
         return {
             "number": self.number,
             "orders": [asdict(order) for order in self.orders],
@@ -86,8 +86,7 @@ class Batch:
     def decode(cls, encoded: Mapping[str, Any]) -> Batch:
         """Make a batch from its JSON form.
 
-        Unpickling the maker may execute code. Therefore decode only what `encode` produced in one of leowarp's own
-        processes.
+        Unpickling the maker may execute code. Decode only what `encode` produced in one of leowarp's own processes.
         """
         orders = tuple(Order(**{**order, "inputs": tuple(order["inputs"])}) for order in encoded["orders"])
         maker = pickle.loads(base64.b64decode(encoded["maker"]))
@@ -104,19 +103,19 @@ def encode_file(content: bytes) -> str:
 
 
 def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Make the runs of a batch. Yield the result of each as soon as it is known.
+    """Make the runs of a batch. Yield each run's result as soon as it is known.
 
     scratch: Directory, which is created if missing and always removed at the end.
-    Yields place: Position of the run in the batch. Each position occurs at most once; the order may differ.
+    Yields place: Position of the run in the batch. Each position occurs at most once, in any order.
     Yields result: `summary` (as in `summary.json`, or None), `costs`, `warnings`, `error` (from `errors.encode_error`,
         or None).
-    Raises HostError if leowarp, the kernel or the agent of this machine is not that of the study.
+    Raises HostError if this machine's leowarp, kernel or agent differs from that of the study.
     """
     _check(batch)
     scratch.mkdir(parents=True, exist_ok=True)
     try:
-        # All plans are loaded before the first run. If a file cannot be written or a plan is wrong, the whole batch
-        # then fails at once.
+        # All plans are loaded before the first run. If a file cannot be written or a plan is wrong, the batch then
+        # fails as a whole, before any run.
         plans = [_plan(batch, order, scratch / "plans" / f"{place:04d}") for place, order in enumerate(batch.orders)]
         out = [None if order.out is None else Path(order.out) for order in batch.orders]
         for made in batch.maker.make(plans, scratch / "work", out=out):
@@ -137,20 +136,20 @@ def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any
 
 
 def _plan(batch: Batch, order: Order, folder: Path) -> scenario.Plan:
-    """Load the plan of an order. The plan's input files are placed beside it in a separate folder, as in a run
+    """Load the plan of an order. The plan's input files are placed beside the plan in a separate folder, as in a run
     directory."""
     folder.mkdir(parents=True)
     inputs = {name: base64.b64decode(batch.inputs[name]) for name in order.inputs}
     write_plan(folder, order.plan, inputs)
-    # When the study was started, `engine` asked the user which code may be executed.
+    # The user has already been asked which code may be executed, when `engine` started the study.
     return scenario.resolve(scenario.load(folder / layout.PLAN)).named_by_caller()
 
 
 def _check(batch: Batch) -> None:
-    """Raises HostError if leowarp, the kernel or the agent of this worker is not that of the study. The check is made
-    at most once per `CHECK_S`.
+    """Raises HostError if this worker's leowarp, kernel or agent differs from that of the study. At most one check is
+    made per `CHECK_S`.
     """
-    # The run id includes the version, so a row of another version would get a wrong id.
+    # The run id includes the version, so a row made by another version would have a wrong id.
     if batch.version != VERSION:
         raise HostError(
             f"this worker has leowarp {VERSION}, and the study was started with {batch.version}",
@@ -161,7 +160,7 @@ def _check(batch: Batch) -> None:
     now = time.monotonic()
     if now - _CHECKED.get((batch.maker, batch.kernel, batch.image), -CHECK_S) < CHECK_S:
         return
-    # Kernel and agent are checked as well as the version, because their sources may change in a checkout.
+    # Equal versions are not enough, because the sources of kernel and agent may change in a checkout.
     mine = batch.maker.image_sha256(batch.kernel)
     for what, here, wanted in zip(("kernel", "agent"), mine, batch.image, strict=True):
         if here != wanted:
@@ -173,4 +172,4 @@ def _check(batch: Batch) -> None:
 
 
 _CHECKED: dict[tuple[Maker, str, tuple[str, str]], float] = {}
-"""Makers, kernels and checksums that this process has checked, with the time of each check."""
+"""Time of the last check of each maker, kernel and image checksums in this process."""

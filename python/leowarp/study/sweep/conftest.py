@@ -20,7 +20,7 @@ def fake(tmp_path, monkeypatch):
 
 @pytest.fixture
 def study_file(tmp_path):
-    """Write the study file `STUDY` with some replacements."""
+    """Writes the study file `STUDY` with some replacements."""
 
     def write(*replaced, text=STUDY, name="study.toml"):
         for old, new in replaced:
@@ -35,7 +35,7 @@ def study_file(tmp_path):
 
 @pytest.fixture
 def make(tmp_path, fake):
-    """Run a study in `tmp_path/out`, with the fake maker in worker processes."""
+    """Runs a study in `tmp_path/out`, with the fake maker in worker processes."""
 
     def run(study, out=tmp_path / "out", **options):
         return run_study(study, out, **{"maker": FakeMaker(fake), "at_once": 1, "progress": False, **options})
@@ -45,7 +45,7 @@ def make(tmp_path, fake):
 
 @pytest.fixture
 def quick(tmp_path, fake, make, monkeypatch):
-    """Run a study with the fake maker in this process. `quick.workers` are the workers of the last start."""
+    """Runs a study with the fake maker in this process. `quick.workers` are the workers of the last start."""
 
     def workers(*given):
         run.workers = InThisProcess(tmp_path / "scratch")
@@ -54,7 +54,7 @@ def quick(tmp_path, fake, make, monkeypatch):
     def run(study, out=tmp_path / "out", **options):
         return make(study, out, maker=FakeMaker(fake, lose_worker), **options)
 
-    # Syncs are skipped: on a real disk each takes milliseconds, and even a small study makes dozens.
+    # fsync is skipped: on a real disk each call takes milliseconds, and even a small study makes dozens.
     monkeypatch.setattr(disk, "os", Unsynced())
     monkeypatch.setattr(engine, "_workers", workers)
     return run

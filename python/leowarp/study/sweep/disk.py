@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write files so that a kill or a power cut leaves either the old content or the new, and never a mixture. If the disk
-is full, there is one clear error.
+"""Writes files so that a kill or a power cut leaves either the old content or the new, and never a mixture. If the disk
+is full, the caller gets one clear error.
 
-POSIX only guarantees that the name never disappears during a rename(2). To survive a power cut, the file needs an
-fsync(2) before the rename, and the directory one after it. The tests of the sweep kill a study at every disk call.
+For rename(2), POSIX only guarantees that the name never disappears. To survive a power cut, the file needs an fsync(2)
+before the rename, and the directory needs an fsync(2) after the rename. The tests of the sweep kill a study at every
+disk call.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ from leowarp.base import plainfiles
 from leowarp.base.errors import HostError
 
 TEMPORARY = ".partial"
-"""End of the names of temporary files. These names also begin with a dot, so that readers of a data set ignore them."""
+"""End of the names of temporary files. Names of temporary files also begin with a dot, so that readers of a data set
+ignore them."""
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# Errors if names cannot be exchanged: by the kernel (ENOSYS), or by the file system (EINVAL, for instance NFS; see
+# Errors of an exchange of names: ENOSYS if the kernel lacks it, EINVAL if the file system does (for instance NFS; see
 # rename(2)).
 _NO_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)
-# Constants of linux/fcntl.h and linux/fs.h: names are relative to the working directory; two names are exchanged.
+# Constants of linux/fcntl.h and linux/fs.h: AT_FDCWD makes names relative to the working directory; RENAME_EXCHANGE
+# exchanges two names.
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 
@@ -34,18 +37,17 @@ def write_file(path: Path, content: bytes) -> None:
     """Write a file that appears completely or not at all, and that survives a power cut.
 
     path: Path of the file. An existing file is replaced; the directory must exist.
-    Raises OSError if the file cannot be written. An older file then remains, and no partial file is left.
+    Raises OSError if the file cannot be written. An older file then remains unchanged, and no partial file is left.
     """
     # The temporary file is in the same directory, because rename(2) cannot move a file to another file system.
     partial = path.with_name(f".{path.name}{TEMPORARY}")
     try:
-        # O_NOFOLLOW is needed because somebody else may have made the directory. A symbolic link with this name would
-        # redirect the write.
+        # O_NOFOLLOW, because another user may have made the directory and could redirect the write by a symbolic link.
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         try:
             _write_all(descriptor, content)
-            # The file is synced before the rename. Otherwise, after a power cut, the new name may have incomplete
-            # content.
+            # The file is synced before the rename. Without this sync, a power cut could leave the new name with
+            # incomplete content.
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
@@ -59,7 +61,7 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Make the names in a directory survive a power cut, with fsync(2) of the directory itself."""
+    """Make the names in a directory survive a power cut, with fsync(2) on the directory itself."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -70,12 +72,13 @@ def sync_directory(path: Path) -> None:
 def exchange(new: Path, old: Path) -> None:
     """Exchange the directories `new` and `old`, in one step if the file system can do it.
 
-    On other file systems (NFS), `old` does not exist for a moment. If the process is killed then, `recover` repairs it.
+    On other file systems (NFS), `old` does not exist for a moment. If the process is killed at that moment, `recover`
+    completes the exchange.
 
     new, old: Directories on the same file system; `old` may be missing.
     Raises OSError if the names cannot be changed.
     """
-    # The study has no data set yet, so nothing has to be replaced.
+    # Without an old data set there is nothing to replace.
     if not old.exists():
         os.rename(new, old)
     elif not _exchanged(new, old):
@@ -98,7 +101,7 @@ def recover(old: Path) -> None:
 
 
 def remove_partial(folder: Path) -> None:
-    """Remove temporary files that `write_file` left in a directory, or one level below, when it was killed."""
+    """Remove temporary files that a killed `write_file` left in a directory, or one level below."""
     for pattern in (f".*{TEMPORARY}", f"*/.*{TEMPORARY}"):
         for path in folder.glob(pattern):
             path.unlink()
@@ -107,39 +110,40 @@ def remove_partial(folder: Path) -> None:
 class AppendedFile:
     """A file to which complete pieces are appended. Each piece is on disk when `append` returns.
 
-    path: Path of the file, which is created if missing. New pieces follow its present end.
+    path: Path of the file, which is created if missing. New pieces follow the file's present end.
     Raises OSError if the file cannot be opened, or if it is a symbolic link (O_NOFOLLOW).
     """
 
     def __init__(self, path: Path) -> None:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
-        # The size is recorded here, and O_APPEND is not used. After a failed write, the next piece then follows the
+        # The size is recorded here, instead of using O_APPEND, so that after a failed write the next piece follows the
         # last complete one.
         self._end = os.fstat(self._descriptor).st_size
         sync_directory(path.parent)
 
     def append(self, content: bytes) -> None:
-        """Append `content`. If this fails, restore the file and raise OSError.
+        """Append `content`. If the write fails, restore the file and raise OSError.
 
         Ctrl-C may leave partial content, which the next piece overwrites.
         """
         try:
             if os.fstat(self._descriptor).st_size > self._end:
-                # If a longer piece was interrupted, its rest must not follow the new one.
+                # An interrupted longer piece must not leave its rest behind the new piece.
                 os.ftruncate(self._descriptor, self._end)
             os.lseek(self._descriptor, self._end, os.SEEK_SET)
             _write_all(self._descriptor, content)
             # fdatasync is used instead of fsync: it syncs the size, which readers need, but not the modification time.
             os.fdatasync(self._descriptor)
         except OSError:
-            # A full disk may have accepted half of the piece. Half a row must not precede the next row.
+            # A full disk may have accepted half of the piece. Half a row must not come before the next row.
             os.ftruncate(self._descriptor, self._end)
             raise
         self._end += len(content)
 
     def empty(self) -> None:
         """Remove all content."""
-        # The truncation is not synced. Rows that reappear after a power cut are also in Parquet files, and count once.
+        # The truncation is not synced. Rows that reappear after a power cut are also in Parquet files, and readers
+        # count them only once.
         os.ftruncate(self._descriptor, 0)
         self._end = 0
 
@@ -153,8 +157,8 @@ def writing(folder: Path) -> Iterator[None]:
     """Convert an OSError into an error that says which data are safe and what to do.
 
     folder: Directory of the study, which the message names.
-    Raises HostError instead of an OSError in the block. The message says so if a full disk, a quota or a limit of file
-    sizes is the cause.
+    Raises HostError instead of an OSError from the block. The message names a full disk, a quota or a limit of file
+    sizes if that is the cause.
     """
     try:
         yield
@@ -179,10 +183,10 @@ def _exchanged(new: Path, old: Path) -> bool:
     """Exchange two names in one step (renameat2(2) with RENAME_EXCHANGE). False if the kernel or the file system cannot
     do it.
 
-    Raises OSError for any other reason.
+    Raises OSError if the exchange fails for any other reason.
     """
     libc = ctypes.CDLL(None, use_errno=True)
-    # Python itself has no function for Linux's renameat2(2).
+    # Python has no function for Linux's renameat2(2).
     if not hasattr(libc, "renameat2"):
         return False
     if libc.renameat2(_AT_FDCWD, os.fsencode(new), _AT_FDCWD, os.fsencode(old), _RENAME_EXCHANGE) == 0:

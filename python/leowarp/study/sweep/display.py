@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Show the progress of a study: as a bar on a terminal, as one text in a notebook, and elsewhere as a plain line every
+"""Shows the progress of a study: as a bar on a terminal, as one text in a notebook, and elsewhere as a plain line every
 few seconds."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from leowarp.base.printable import one_line
 from leowarp.base.progress import PLAIN_INTERVAL_S, Showing, clock
 
 WINDOW_S = 300.0
-"""The rate is that of the last minutes only, because earlier runs may have been cheaper."""
+"""The rate covers only this time up to now, because earlier runs may have been cheaper."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class StudyProgress:
 
     done, total: Numbers of runs. `done` counts runs with a result, including those of earlier starts and failed ones.
     failed: Number of failed runs, which are included in `done`.
-    workers: Number of workers. On a cluster, this is the present number.
+    workers: Number of workers. On a cluster, this is the current number.
     rate_per_s: Number of runs made per second of real time; None while it is unknown.
-    cpu_s_per_run: Mean processor time of the runs that were made since this start.
+    cpu_s_per_run: Mean processor time of the runs that were made since this start of the study.
     """
 
     study: str
@@ -40,9 +40,9 @@ class StudyProgress:
 
     @property
     def left_s(self) -> float | None:
-        """Real time in seconds until the study is done, if the rate stays the same; None while it is unknown.
+        """Real time in seconds until the study is done; None while it is unknown.
 
-        This assumes that the remaining runs cost as much as those of the last `WINDOW_S`.
+        The estimate assumes that the remaining runs take as long as those of the last `WINDOW_S`.
         """
         return (self.total - self.done) / self.rate_per_s if self.rate_per_s else None
 
@@ -64,7 +64,7 @@ class StudyProgress:
         return line
 
     def _rate(self) -> str:
-        """Text of the rate per second or per minute, so that its value is at least about 1."""
+        """Text of the rate, per second or per minute, whichever gives a value of at least about 1."""
         assert self.rate_per_s is not None
         return f"{self.rate_per_s:.1f} a second" if self.rate_per_s >= 1 else f"{self.rate_per_s * 60:.1f} a minute"
 
@@ -73,7 +73,8 @@ OnStudyProgress = Callable[[StudyProgress], None]
 
 
 class Pace:
-    """Rate and cost of recent runs. Runs of earlier starts do not count, because these may have had other workers."""
+    """Rate and cost of recent runs. Runs of earlier starts do not count, because those starts may have had other
+    workers."""
 
     def __init__(self) -> None:
         self._marks: deque[tuple[float, int]] = deque([(time.monotonic(), 0)])
@@ -90,7 +91,7 @@ class Pace:
         self._with_cost += len(cpu_s)
         now = time.monotonic()
         self._marks.append((now, self._runs))
-        # The last two marks are kept whatever their age: a rate needs two marks, and long runs leave few.
+        # The last two marks are kept whatever their age: a rate needs two marks, and long runs set few.
         while len(self._marks) > 2 and self._marks[0][0] < now - WINDOW_S:
             self._marks.popleft()
 
@@ -98,7 +99,7 @@ class Pace:
     def rate_per_s(self) -> float | None:
         """Runs per second of real time over the last `WINDOW_S`; None while it is unknown.
 
-        The time ends with the last completed run, not now. The rate therefore does not fall during a long batch.
+        The time ends with the last completed run, not now, so that the rate does not fall during a long batch.
         """
         began, before = self._marks[0]
         elapsed = self._marks[-1][0] - began
@@ -113,8 +114,8 @@ class Pace:
 class StudyDisplay(Showing):
     """Shows `StudyProgress`: `with StudyDisplay() as show: show(progress)`.
 
-    A terminal gets a bar, and a notebook a text that is replaced. Other outputs get a line at most every
-    `PLAIN_INTERVAL_S` seconds, and the last line, so that logs of batch systems stay short.
+    A terminal gets a bar, and a notebook a text that is replaced at each call. Other outputs get a line at most every
+    `PLAIN_INTERVAL_S` seconds, and the last line. Logs of batch systems thus stay short.
     """
 
     def __init__(self) -> None:

@@ -46,7 +46,7 @@ from leowarp.study.sweep.store import Layout, Store
 from leowarp.version import VERSION
 
 STUDY = "study.toml"
-"""Copy of the study file of the last start, which is kept beside the results."""
+"""Copy of the study file as of the last start, beside the results."""
 SCRATCH = ".scratch"
 """Folder in which local workers make their runs; it is deleted at the end."""
 MOST_PARTITIONS = 64
@@ -68,7 +68,7 @@ class StudyResult:
     failures : dict of run id to LeowarpError
         Errors of the runs that could not be made.
     removed : int
-        Number of runs that an earlier study file had and the present one does not. Their rows stay in the results.
+        Number of runs that only an earlier version of the study file had. Rows of removed runs remain in the results.
     """
 
     path: Path
@@ -130,22 +130,23 @@ def run_study(
     scheduler : str, optional
         Address of a Dask scheduler (`tcp://host:8786`), whose workers then make the runs.
     progress : bool or callable
-        True: show a display on stderr. A function: it is called with each `StudyProgress`.
+        True shows a display on stderr. A function is called with each `StudyProgress`.
     only : callable, optional
-        Function that selects the requested runs (a `StudyRun` has `values` and `seed`). The others are left for later.
+        Function that selects the runs to make now (a `StudyRun` has `values` and `seed`). The other runs are left for a
+        later start.
     retry_failed : bool
-        True to make runs again that failed at earlier starts.
+        True to repeat runs that failed at earlier starts.
     maker : Maker
-        Object that makes the runs. It is pickled to be sent to the workers.
+        Object that makes the runs. The maker is pickled to be sent to the workers.
     trust : bool
-        True to allow kernels and modules that the file names, even if the user never accepted them.
+        True to allow kernels and modules that the file names, even if the user has never accepted them.
 
     Raises
     ------
     ScenarioError
         If the study file or the directory is wrong, or if another process is using the directory.
     HostError
-        If the machine lacks something. Completed runs are kept, and the next start continues from there.
+        If the machine lacks something. Completed runs are kept, and the next start continues after them.
 
     Returns
     -------
@@ -155,13 +156,13 @@ def run_study(
     Notes
     -----
     A run is made if the directory has no row with its id. The id is derived from the plan, the kernel, the agent and
-    leowarp's version. An interrupted study therefore continues where it stopped, and a changed study file adds runs and
+    leowarp's version. An interrupted study therefore continues where it stopped. A changed study file adds runs and
     keeps the others. With another kernel, all runs are repeated.
 
     >>> done = run_study("queue-sweep.toml", only=lambda run: run.seed == 1)            # doctest: +SKIP
     >>> done.table(["cc", "seed", "flow0_goodput_mean_bps"]).to_pandas()                # doctest: +SKIP
     """
-    # Setting both options is an error, because only one of them could have an effect.
+    # Both options together are an error, because only one of them could have an effect.
     if at_once is not None and scheduler is not None:
         raise ScenarioError("--jobs counts workers of this machine, and --scheduler has others", "leave one away")
     options = Options(at_once, scheduler, progress, only, retry_failed, maker, trust)
@@ -179,19 +180,12 @@ def run_study(
 
 
 def run_plans(name: str, label: str, plans: Mapping[str, Plan], out: Path, options: Options) -> StudyResult:
-    """Make runs that have nothing in common except their study, in the same way as `run_study`.
+    """Make runs of unrelated plans as one study, in the same way as `run_study`.
 
-    Parameters
-    ----------
-    name : str
-        Name of the study.
-    label : str
-        Column of the results with the names of the runs.
-    plans : mapping of str to Plan
-        Plans by name; no two of them may be equal.
-    out : path
-        Directory of the study. It also keeps all run directories.
-    options : Options
+    name: Name of the study.
+    label: Column of the results with the names of the runs.
+    plans: Plans by name; no two of them may be equal.
+    out: Directory of the study. The directory also contains all run directories.
     """
     planned = [
         PlannedRun(number, Combination({label: key}, {label: key}, plan), plan.run.seed)
@@ -202,10 +196,10 @@ def run_plans(name: str, label: str, plans: Mapping[str, Plan], out: Path, optio
 
 
 def layout_of(file: StudyFile) -> Layout:
-    """Columns of a study's parameters, and the column by which its results are partitioned.
+    """Columns of a study's parameters, and the column that partitions its results.
 
-    The partition column is the first parameter that has few values and whose values are words or counts. If there is
-    none, it is the status of a run.
+    The partition column is the first parameter with few values that are words or counts. If there is no such parameter,
+    the partition column is the status of a run.
 
     Raises ScenarioError if a label equals the name of another column.
     """
@@ -220,18 +214,19 @@ def layout_of(file: StudyFile) -> Layout:
         key = plan_key(parameter.parts)
         is_word = key is None or key.declared.kind in ("word", "text", "count", "file")
         if partition == "status" and is_word and len(parameter.values) <= MOST_PARTITIONS:
-            # Words and counts are valid folder names. A quantity has one column of numbers and one of texts.
+            # Words and counts are valid folder names. A quantity is no partition, because it has one column of numbers
+            # and one of texts.
             partition = column_name(parameter.parts, parameter.label)
     return Layout(types, partition)
 
 
 def _gone_on(folder: Path, options: Options) -> StudyResult:
-    """`run_study` for a directory: the study continues as it was last started, even if its file was changed or
+    """`run_study` for a directory: continue the study as it was last started, even if its file was changed or
     deleted."""
     # This check comes first, so that a directory without a study gets no lock file.
     read_facts(folder)
     with Holding(folder):
-        # The settings are read while the lock is held, because its previous holder may have been started with another
+        # The settings are read under the lock, because the previous holder of the lock may have started with another
         # study file.
         facts, runs = read_facts(folder), read_plans(folder)
         trust.demand_code(_code_of(folder, runs, options.trust))
@@ -243,7 +238,7 @@ def _started(
 ) -> StudyResult:
     """Start a study whose runs are known, with or without a study file.
 
-    The user is asked about code before anything is written, so that a rejected study leaves nothing behind.
+    The user is asked about code before anything is written, so that a rejected study leaves no files.
     """
     # All checks that may reject the study come before anything is written.
     _refuse_what_is_not_ours(folder, facts.name)
@@ -266,13 +261,13 @@ def _held(
     # The origin is computed once per kernel, not once per run: it hashes the image and builds missing parts, which may
     # take minutes.
     origins = {kernel: _origin(kernel, options) for kernel in dict.fromkeys(run.kernel for run in runs)}
-    # Runs that are read from the directory get a new identity, too. If the kernel or leowarp has changed, they are
+    # Runs that are read from the directory get a new id, too. With another kernel or version of leowarp they are
     # different runs.
     known = [identified(run, origins[run.kernel]) for run in runs]
     with disk.writing(folder):
         remove_manifest(folder)
         keep_inputs(folder, [path for run in runs if isinstance(run, PlannedRun) for path in run.inputs])
-        # Plans are written before results. Whenever the study is killed, a row therefore has its plan.
+        # Plans are written before results, so that every row has its plan whenever the study is killed.
         removed = write_plans(folder, facts, known)
         if file is not None:
             disk.write_file(folder / STUDY, file.text.encode())
@@ -282,7 +277,7 @@ def _held(
 def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool) -> list[trust.Code]:
     """Code that the plans would execute, without repetition. With `trust`, all of this code is treated as if the user
     had named it."""
-    # Runs of a combination differ only in their seed, so one of them is examined.
+    # Runs of a combination differ only in their seed, so one run of each combination is examined.
     alike = {id(run.combination) if isinstance(run, PlannedRun) else run.around_seed: run for run in runs}
     distinct: dict[trust.Code, None] = {}
     for run in alike.values():
@@ -292,9 +287,9 @@ def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool)
 
 
 def _refuse_parameters(name: str, planned: Sequence[PlannedRun], options: Options) -> None:
-    """Raises ScenarioError if a run sets a parameter that its module does not have or does not accept.
+    """Raise ScenarioError if a run sets a parameter that its module lacks, or a value that the module does not accept.
 
-    Only compiled modules show which parameters they have. This check therefore comes after compiling, not when plans
+    Only compiled modules show which parameters they have. The check therefore comes after compiling, and not when plans
     are loaded.
     """
     declared: dict[str, Declared] = {}
@@ -302,7 +297,7 @@ def _refuse_parameters(name: str, planned: Sequence[PlannedRun], options: Option
     with building(options.progress is True) as built:
         for combination in {id(run.combination): run.combination for run in planned}.values():
             plan = combination.plan
-            # In a study of thousands of values, many runs have the same guest, which is checked once.
+            # In a study of thousands of values, many runs have the same guest, so each guest is checked only once.
             guest = repr(plan.guest)
             if plan.modules and guest not in declared:
                 declared[guest] = options.maker.declared(plan, built.message, built.steps)
@@ -318,14 +313,14 @@ def _refuse_parameters(name: str, planned: Sequence[PlannedRun], options: Option
 def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: int, options: Options) -> StudyResult:
     """Make the missing runs among the requested ones. Return the rows of all requested runs.
 
-    Workers and their scratch directory are always removed, also after Ctrl-C. The page is made from the data set, so it
-    includes runs of earlier starts.
+    Workers and their scratch directory are always removed, even after Ctrl-C. The page is made from the whole data set,
+    so it includes runs of earlier starts.
     """
-    # The plans of all runs have been written. Runs that were not requested are left to a later start.
+    # The plans of all runs are already written. Runs that were not requested are left to a later start.
     asked = [run for run in runs if options.only is None or options.only(run)]
     store = Store(folder, facts.layout)
     try:
-        # Rows are aligned before any run is made, because the study file may have changed since they were written.
+        # Stored rows are aligned with the study before any run is made, because the study file may have changed since.
         store.align({run.run_id: (run.number, run.columns) for run in runs})
         if options.retry_failed:
             store.drop([run.run_id for run in asked if store.status.get(run.run_id) == FAILED])
@@ -341,15 +336,15 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
                     # write into it.
                     workers.end()
                     plainfiles.remove(folder / SCRATCH)
-        # Files are merged now, not at the next start, so that readers of the data set have to open only few.
+        # Files are merged now and not at the next start, so that readers of the data set open only a few files.
         store.compact()
         table = store.table()
     finally:
         store.close()
     mine = table.filter(table["in_study"])
     with disk.writing(folder):
-        # The page shows the whole study, not only the requested runs. A smaller page after a partial start would
-        # mislead.
+        # The page shows the whole study, not only the requested runs. After a partial start, a page of the requested
+        # runs alone would mislead.
         write_page(folder, facts.name, runs, mine, len(table) - len(mine))
         failed = pc.sum(pc.equal(mine["status"], FAILED)).as_py() or 0
         counts = {"planned": len(runs), "made": len(mine), "failed": failed}
@@ -360,11 +355,11 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
 
 
 def _workers(folder: Path, missing: int, options: Options) -> Workers:
-    """The workers of the named scheduler. Without a scheduler, there is one local process per core, but there are no
-    more processes than runs.
+    """The workers of the named scheduler. Without a scheduler, there is one local process per core, but at most one per
+    run.
 
-    folder: Directory of the study. Local workers use `.scratch` in it, which is on the disk that needs the space
-        anyway.
+    folder: Directory of the study. Local workers use `.scratch` in it, so that their space comes from the disk that
+        needs it anyway.
     missing: Number of runs to make, at least 1.
     """
     if options.scheduler is not None:
@@ -374,7 +369,7 @@ def _workers(folder: Path, missing: int, options: Options) -> Workers:
         return DaskWorkers(options.scheduler)
     scratch = folder / SCRATCH
     with disk.writing(folder):
-        # This deletes what workers left behind when they were killed.
+        # An earlier process may have left files of killed workers.
         plainfiles.remove(scratch)
         scratch.mkdir()
     return LocalWorkers(
@@ -387,15 +382,15 @@ def _workers(folder: Path, missing: int, options: Options) -> Workers:
 
 
 def _origin(kernel: str, options: Options) -> Origin:
-    """Facts on which the runs with a kernel depend: checksums, and leowarp's version. Missing parts of the kernel are
-    built."""
+    """Facts on which the runs with a kernel depend: checksums of kernel and agent, and leowarp's version. If kernel or
+    agent is missing, it is built."""
     with building(options.progress is True) as built:
         kernel_sha256, agent_sha256 = options.maker.image_sha256(kernel, built.message, built.steps)
     return Origin(kernel_sha256, agent_sha256, VERSION)
 
 
 def _failures(table: pa.Table) -> dict[str, LeowarpError]:
-    """Errors of failed runs by run id. Each error has its original kind."""
+    """Errors of failed runs by run id. Each error has the class of the original one."""
     failed = table.filter(pc.equal(table["status"], FAILED))
     columns = {"run_id": "run_id", "error_kind": "kind", "error": "message", "error_hint": "hint"}
     rows = failed.select(list(columns)).rename_columns(list(columns.values())).to_pylist()
@@ -403,7 +398,7 @@ def _failures(table: pa.Table) -> dict[str, LeowarpError]:
 
 
 def _refuse_what_is_not_ours(folder: Path, name: str) -> None:
-    """Raises ScenarioError if the directory contains another study, or something that is not a study.
+    """Raise ScenarioError if the directory contains another study, or something that is not a study.
 
     A directory with only a lock belongs to a study that ended before its plans were written.
     """

@@ -2,9 +2,9 @@
 """Forecast of a study: number of runs, and their likely cost.
 
 Every combination is loaded and checked as in a real start, so a dry run finds the same mistakes. Only parameters of
-modules are not checked, because a dry run compiles nothing. The cost is the mean of those runs of the study that exist
-already. If there are none, the cost is guessed from packets and hops. This rough cost is enough to distinguish minutes
-from days.
+modules are not checked, because a dry run compiles nothing. The cost is the mean of those runs of the study that have
+already been made. If there are none, the cost is estimated from packets and hops. Such a rough estimate is enough to
+distinguish minutes from days.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from leowarp.study.sweep.parameters.ranges import seeds_in_words
 from leowarp.study.sweep.store import read_results
 
 SHOWN_RUNS = 5
-"""Number of runs that a dry run prints, from the first on."""
+"""Number of runs that a dry run lists, from the first on."""
 SHOWN_VALUES = 6
 """If a parameter has more values, the first values, dots and the last value are printed."""
 
@@ -36,7 +36,7 @@ SEGMENT_BYTES = 1448
 def dry_run(path: Path | str, out: Path | str | None = None) -> dict[str, Any]:
     """Describe what `run_study` would do, for `leowarp study --dry-run`.
 
-    out: Directory that the study would use. Results that are there are counted. Default: `studies/<name>`.
+    out: Directory that the study would use. Results in this directory are counted. The default is `studies/<name>`.
     Returns: `study`, `out`; `runs` (number of all runs), `made` (number of runs with a row); `cpu_s_per_run`,
         `cpu_s_is_measured`, `left_s` (on all cores of this machine), `results_bytes`; `parameters` and `costs` (rows of
         tables), `first_runs` (texts).
@@ -51,8 +51,8 @@ def dry_run(path: Path | str, out: Path | str | None = None) -> dict[str, Any]:
     made = sum(run.plan_sha256 in costs_s for run in runs)
     left = len(runs) - made
     cpu_s, measured = _cpu_s(costs_s, runs)
-    # A guest keeps one core busy (its virtual time needs one processor). The number of runs at the same time is
-    # therefore the number of cores.
+    # A guest keeps one core busy (its virtual time needs one processor). As many runs as there are cores are therefore
+    # made at a time.
     cores = usable_cores()
     how = "as measured so far" if measured else "a rough guess"
     return {
@@ -78,16 +78,16 @@ def dry_run(path: Path | str, out: Path | str | None = None) -> dict[str, Any]:
 
 
 def guessed_cpu_s(plan: Plan) -> float:
-    """CPU seconds of a run, guessed from packets and hops: RUN_CPU_S + packets (PACKET_CPU_S + hops HOP_CPU_S)."""
+    """CPU seconds of a run, estimated from packets and hops: RUN_CPU_S + packets (PACKET_CPU_S + hops HOP_CPU_S)."""
     packets = sum(_packets(plan, place) for place in range(len(plan.flows)))
     return RUN_CPU_S + packets * (PACKET_CPU_S + planned(plan).likely_hops() * HOP_CPU_S)
 
 
 def _costs_s(folder: Path, plans: Collection[str]) -> dict[str, float | None]:
-    """CPU seconds of each stored plan, by the hash of the plan; None if unknown.
+    """CPU seconds of each stored run, by the hash of the run's plan; None if unknown.
 
-    Rows that are only in the journal count, because a study may be running there. Rows of runs that are no longer in
-    the study do not count.
+    Rows that are only in the journal count too, because a study may be running in the directory. Rows of runs that are
+    no longer in the study do not count.
     """
     table, journal = read_results(folder)
     columns = ("plan_sha256", "cpu_s")
@@ -96,12 +96,12 @@ def _costs_s(folder: Path, plans: Collection[str]) -> dict[str, float | None]:
 
 
 def _cpu_s(costs_s: Mapping[str, float | None], runs: Sequence[PlannedRun]) -> tuple[float, bool]:
-    """CPU seconds per run, and whether the value was measured. The value is the mean of existing results, or else of
-    the guesses."""
+    """CPU seconds per run, and whether the value was measured. The value is the mean over existing results; without
+    results, the mean of the estimates."""
     known_s = [cost_s for cost_s in costs_s.values() if cost_s is not None]
     if known_s:
         return math.fsum(known_s) / len(known_s), True
-    # One guess per combination is enough, because the seed does not change it.
+    # One estimate per combination is enough, because the seed does not change it.
     plans = {id(run.combination): run.combination.plan for run in runs}
     return math.fsum(map(guessed_cpu_s, plans.values())) / len(plans), False
 
@@ -113,17 +113,17 @@ def _packets(plan: Plan, place: int) -> float:
     configured rate, with one reply per packet.
     """
     flow = plan.flows[place]
-    # This is an upper bound: retransmissions and slow start are ignored.
+    # Retransmissions and slow start are ignored, so the result is an upper bound.
     lasts_s = (flow.stop_ns - flow.start_ns) / 1e9
     rates = [rate for rate in (planned(plan).likely_rate_bps(), flow.rate_bps) if rate is not None]
-    # The rate of a program is unknown, so that of TCP is assumed.
+    # The rate of a program is unknown, so the rate of TCP is assumed.
     if flow.kind in ("tcp", "program"):
         by_rate = min(rates, default=UNSHAPED_BPS) * lasts_s / 8 / SEGMENT_BYTES
         by_size = math.inf if flow.size_bytes is None else flow.size_bytes / SEGMENT_BYTES
         # One ACK is assumed for every second segment.
         return 1.5 * min(by_rate, by_size)
     most = math.inf if flow.packets is None else flow.packets
-    # The factor of 2 counts requests and replies.
+    # The factor 2 counts each request and its reply.
     return 2 * min(most, flow.paced_pkts_per_s * lasts_s)
 
 
@@ -160,7 +160,6 @@ def _left_to_the_start(runs: Sequence[PlannedRun]) -> list[dict[str, str]]:
 
 
 def _size(count_bytes: float) -> str:
-    """A number of bytes as text, with three digits and a decimal prefix, such as `1.23 MB`."""
     for unit in ("B", "kB", "MB", "GB"):
         if count_bytes < 1000:
             return f"{count_bytes:.3g} {unit}"
@@ -168,8 +167,8 @@ def _size(count_bytes: float) -> str:
     return f"{count_bytes:.3g} TB"
 
 
-# The guesses below are used before the first run. docs/performance.md measures the cost of packets and hops. An empty
-# run costs a boot, the setup of the network, and the metrics.
+# These estimates are used before the first run. docs/performance.md measures the cost of packets and hops. An empty run
+# costs a boot, the setup of the network, and the metrics.
 RUN_CPU_S = 0.1
 """CPU time of a run that sends nothing."""
 PACKET_CPU_S = 1.2e-6
@@ -177,7 +176,7 @@ PACKET_CPU_S = 1.2e-6
 HOP_CPU_S = 0.55e-6
 """CPU time of a packet on each link of its path."""
 UNSHAPED_BPS = 1e9
-"""Rate that is assumed for a flow without a limit."""
+"""Rate assumed for a flow that no rate limits."""
 ROW_BYTES = 600
 """Size of a row in the compressed data set."""
 RUN_DIRECTORY_BYTES = 500_000

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A lock that allows only one process to work in the directory of a study. The kernel releases it when its holder ends,
-for whatever reason.
+"""A lock that allows only one process to work in the directory of a study. The kernel releases the lock when its holder
+ends, for whatever reason.
 
-The lock is a flock(2) on `study.lock`. If the existence of a file were the lock, it would remain after a kill. A flock
-ends with its process. On NFS, Linux turns a flock into a lock on the server, so it also works between machines
-(flock(2), NOTES).
+The lock is a flock(2) on `study.lock`. The mere existence of a file would be no good lock, because the file would
+remain after a kill. A flock ends with its process. On NFS, Linux turns a flock into a lock on the server, so it also
+works between machines (flock(2), NOTES).
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.layout import STUDY_LOCK
 
 LOCK = STUDY_LOCK
-"""The file that is locked. The text in it names the holder of the lock, for messages only."""
+"""The file that is locked. The file's text names the holder of the lock, for messages only."""
 TRIES, PAUSE_S = 4, 0.05
-"""`holder` takes the lock for a short time to see whether it is free. A process that starts at that moment tries
+"""`holder` briefly takes the lock to see whether it is free. A process that wants the lock at that moment tries
 again."""
 
 
 class Holding:
-    """`with Holding(folder):` makes this process the only one that works in the directory.
+    """`with Holding(folder):` makes this process the only one that may work in the directory.
 
-    Raises ScenarioError if another process holds the lock. The error names that other process.
+    Raises ScenarioError if another process holds the lock. The error names that process.
 
     >>> with Holding(folder):                                                          # doctest: +SKIP
     ...     write_plans(folder, facts, runs)
@@ -51,7 +51,7 @@ class Holding:
                 hint=f"wait for it (leowarp study status {self._folder}), or choose another directory with --out",
             )
         text = f"process {os.getpid()} on {socket.gethostname()} since {time.strftime('%Y-%m-%d %H:%M:%S')}\n".encode()
-        # The text is written only while the lock is held, so that the text of another holder is not overwritten.
+        # The text is written only under the lock, so that the text of another holder is not overwritten.
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, text, 0)
         return self
@@ -84,7 +84,8 @@ def holder(folder: Path) -> str | None:
         return None
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        # The lock is shared, so that several processes may look at the same time. Closing the descriptor releases it.
+        # A shared lock, so that several processes may test it at the same time. Closing the descriptor releases the
+        # lock.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return os.pread(descriptor, 1000, 0).decode(errors="replace").strip() or "another process"

@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 
 class Maker(Protocol):
-    """Makes runs of a study in the process of a worker.
+    """Makes runs of a study in a worker process.
 
     A maker is sent to a worker as a pickle: through a pipe on this machine, or through Dask to other machines. The
-    worker must therefore be able to import its class, and it must not contain anything that exists in only one process.
-    A maker is hashable, because a worker remembers the makers whose checksums it has compared.
+    worker must therefore be able to import the maker's class, and the maker must not contain anything that exists in
+    only one process. A maker is hashable, because a worker remembers the makers whose checksums it has compared.
     """
 
     def make(self, plans: Sequence[Plan], scratch: Path, *, out: Sequence[Path | None]) -> Iterator[Made]:
-        """Make runs. Yield each run as soon as it is made: its position in `plans`, and its result. The directory of
-        the run is in `out`, unless that is None.
+        """Make runs. Yield each run as soon as it is made: its position in `plans`, and its result. If the run's entry
+        in `out` is not None, the run's directory is stored there.
 
-        plans: Plans with the same kernel. The files that they name are beside them.
+        plans: Plans with the same kernel. The files that these plans name are beside the plans.
         scratch: Directory for temporary files.
-        out: For each plan, the directory in which the run is kept, or None.
-        Yields: A failed run is yielded with its error; the error is not raised.
+        out: For each plan, the directory for its run; None if the directory is not kept.
+        Yields: A failed run has its error in the result; the error is not raised.
         """
 
     def image_sha256(
@@ -53,7 +53,7 @@ class Maker(Protocol):
         on_message: Callable[[str], None] = lambda text: None,
         on_progress: Callable[[BuildProgress], None] = silent,
     ) -> Declared:
-        """Parameters of all modules of a plan's guest. Missing modules are built and compiled.
+        """Parameters of all modules of a plan's guest. Modules that are missing are built or compiled.
 
         Raises ScenarioError if a module does not compile.
         """
@@ -75,10 +75,10 @@ class GuestMaker:
         on_message: Callable[[str], None] = lambda text: None,
         on_progress: Callable[[BuildProgress], None] = silent,
     ) -> tuple[str, str]:
-        """See the interface `Maker`. Building the kernel takes minutes, and the build reports its steps."""
+        """See the interface `Maker`. Building a kernel takes minutes; `on_progress` receives the steps of the build."""
         image = guest_image(kernel, on_message=on_message, on_progress=on_progress)
-        # The content is hashed, because two builds of one version may differ, and the run id must identify what was
-        # executed.
+        # The checksums cover the content, because two builds of one version may differ, and the run id must identify
+        # the executed code.
         return image.kernel_facts["linux_sha256"], image.agent_facts["agent_sha256"]
 
     def declared(

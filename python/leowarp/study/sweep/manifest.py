@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`manifest.json` of a study or a reproduction. The manifest is written at the end, and does not exist while the study
-is running.
+"""`manifest.json` of a study or a reproduction. The manifest is written at the end, so it does not exist while the
+study is running.
 
-The manifest has the sha256 of every file. If a directory has its own manifest (a whole run or a group of runs), it is
-listed by the sha256 of that manifest.
+The manifest has the sha256 of every file. A directory with its own manifest (a whole run or a group of runs) is listed
+by the sha256 of that manifest.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MANIFEST_VERSION = 1
 
 
 def write_manifest(folder: Path, kind: str, facts: Mapping[str, Any], directories: Iterable[Path] = ()) -> None:
-    """Write the manifest as the last file of all: a study without it was interrupted.
+    """Write the manifest, which is the last file: a study without a manifest was interrupted.
 
     kind: `STUDY` or `REPRODUCTION`.
     facts: Further content: the name, and numbers of runs.
@@ -46,5 +46,5 @@ def write_manifest(folder: Path, kind: str, facts: Mapping[str, Any], directorie
 
 
 def remove_manifest(folder: Path) -> None:
-    """Delete an old manifest before anything else is written, because its content will be wrong for a while."""
+    """Delete an old manifest before anything else is written, because it no longer matches the files."""
     (folder / MANIFEST).unlink(missing_ok=True)

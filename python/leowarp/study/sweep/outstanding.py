@@ -15,14 +15,14 @@ FIRST_BATCH = 4
 LARGEST_BATCH = 60
 """Largest number of runs in a batch, however short the runs are."""
 BATCH_S = 20.0
-"""Time that a batch should take, in s. If a worker dies, no more work than this is lost."""
+"""Time that a batch should take, in s. If a worker dies, at most this much work is lost."""
 
 
 class Outstanding:
     """The remaining runs, in the order of the study. All runs of a batch have the same kernel and origin.
 
-    Runs with the same kernel and origin wait in one queue. Runs that were returned to be made alone wait in another
-    queue.
+    Runs with the same kernel and origin wait in one queue. A separate queue holds runs that were returned to be made
+    alone.
     """
 
     def __init__(self, runs: Iterable[StudyRun]) -> None:
@@ -32,24 +32,22 @@ class Outstanding:
             self._queue(run).append(run)
 
     def __len__(self) -> int:
-        """Number of runs that have not been taken."""
         return len(self._alone) + sum(len(queue) for queue in self._others.values())
 
     def take(self, most: int) -> list[StudyRun]:
-        """Take the next run and further runs of its queue, at most `most`.
+        """Take at most `most` runs from one queue, starting with the next run of the study.
 
-        most: At least 1; see `batch_size`.
-        Returns: The runs. A run that must be made alone is returned alone. The caller must check that at least one run
-            is left.
+        most: At least 1; usually the result of `batch_size`.
+        Returns: The runs. A run that must be made alone is the only one. The caller must check that a run is left.
         """
         # The order of runs applies to all queues together. If a study is stopped early, the first seeds of all
-        # combinations are therefore done.
+        # combinations are therefore complete.
         queue = min((queue for queue in (self._alone, *self._others.values()) if queue), key=lambda q: q[0].number)
         return [queue.popleft() for _ in range(1 if queue is self._alone else min(most, len(queue)))]
 
     def give_back(self, runs: Iterable[StudyRun]) -> None:
-        """Put back runs that were taken but not made. They come first again."""
-        # Each run is put at the front, so the runs are put back in reverse order.
+        """Put back runs that were taken but not made, at the front."""
+        # Each run is put at the front of its queue, so the last run must be put back first.
         for run in sorted(runs, key=lambda run: run.number, reverse=True):
             self._queue(run).appendleft(run)
 
@@ -58,14 +56,13 @@ class Outstanding:
         self._alone.appendleft(run)
 
     def _queue(self, run: StudyRun) -> deque[StudyRun]:
-        """The queue in which a run waits."""
         return self._others.setdefault((run.kernel, run.origin), deque())
 
 
 def batch_size(left: int, workers: int, run_s: float | None) -> int:
     """Number of runs in the next batch.
 
-    left: Number of runs that have not been taken.
+    left: Number of runs that no batch contains yet.
     workers: Number of workers.
     run_s: Real time of a run in s; None if unknown.
     Returns: 1 to `LARGEST_BATCH`.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from leowarp import scalars
 from leowarp.study.statistics import HOW, Middle, middle
 from leowarp.study.sweep import disk
-from leowarp.study.sweep.chart import Chart
+from leowarp.study.sweep.chart import chart
 from leowarp.study.sweep.parameters.keys import plan_key
 from leowarp.study.sweep.parameters.ranges import is_in_order, seeds_in_words
 from leowarp.study.sweep.plans import StudyRun
@@ -27,10 +27,11 @@ PAGE = "index.html"
 METRICS = (
     "flow0_goodput_mean_bps", "flow0_mean_displacement_pkts", "flow0_probes_lost_pkts",
 )  # fmt: skip
-"""Scalars that the page may show, the preferred ones first. The page shows the first one that any run has."""
+"""Scalars that the page may show, the preferred ones first. The page shows the first scalar of this list that any run
+has."""
 
 MOST_LINES, MOST_COLUMNS, MOST_FAILURES = 200, 24, 50
-"""Largest numbers of rows on the page. The data set has all rows."""
+"""Maximum numbers of rows, columns and failures on the page. The data set has all rows."""
 
 
 def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Table, removed: int) -> None:
@@ -42,7 +43,7 @@ def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Tabl
     runs: All runs of the study.
     table: Rows of the runs that have a result.
     removed: Number of runs in the results that are no longer in the study.
-    Raises OSError if the page cannot be written. An older page then remains.
+    Raises OSError if the page cannot be written. An older page then remains unchanged.
     """
     from leowarp.report import html
 
@@ -71,7 +72,6 @@ def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Tabl
 
 
 def _parameters(runs: Sequence[StudyRun]) -> list[tuple[str, int, str]]:
-    """Rows of a table: key, number of values, and the values. The seed comes last."""
     rows = []
     for key in runs[0].values:
         values = list(dict.fromkeys(str(run.values[key]) for run in runs))
@@ -90,7 +90,7 @@ def _shortened(values: list[str]) -> str:
 
 
 def _costs(frame: pd.DataFrame, runs: int) -> list[tuple[str, Any]]:
-    """Rows of a table: the number of runs, and the cost of those that have a result."""
+    """Rows of a table: the number of runs, and the cost of the runs that have a result."""
     cpu_s = frame["cpu_s"].dropna()
     lines: list[tuple[str, Any]] = [
         ("runs of the study", runs),
@@ -104,8 +104,8 @@ def _costs(frame: pd.DataFrame, runs: int) -> list[tuple[str, Any]]:
 
 
 def _warnings(frame: pd.DataFrame, runs: int, removed: int) -> list[str]:
-    """Points to check before the numbers are trusted. Missing, failed and removed runs come first, followed by the
-    warnings of the runs, the most frequent first.
+    """Points that a reader must check before trusting the numbers. Missing, failed and removed runs come first,
+    followed by the warnings of the runs, the most frequent first.
     """
     sentences = []
     if len(frame) < runs:
@@ -117,24 +117,23 @@ def _warnings(frame: pd.DataFrame, runs: int, removed: int) -> list[str]:
             f"{removed:,} runs are in results/ (in_study is false) and no longer in the study; not counted here"
         )
     counts = frame["warnings"].explode().dropna().value_counts()
-    # Only the ten most frequent warnings are shown. A warning of thousands of runs takes one line.
+    # Only the ten most frequent warnings are shown. The same warning of thousands of runs takes one line.
     return [*sentences, *(f"{count:,} runs: {text}" for text, count in counts.head(10).items())]
 
 
 def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metric: str) -> str:
-    """Medians over seeds with their intervals. The parameter with the most values determines the rows, and the others
-    the columns.
+    """Medians over seeds with their intervals. The parameter with the most values determines the rows; the other
+    parameters determine the columns.
 
     frame: Rows of runs that have the metric.
-    values: For each run id, the values by dotted key, as the study file has them.
+    values: For each run id, the parameters' values by dotted key, as written in the study file.
     metric: A column of `frame`.
     """
     from leowarp.report import html
 
     scalar = scalars.by_name(scalars.TCP, scalars.PROBE, scalars.RUN).get(re.sub(r"^flow[0-9]+_", "", metric))
     unit, size = (scalar.unit.shown, scalar.unit.size) if scalar is not None else ("", 1.0)
-    # Values are shown as the study file has them: "25 pkts" is clearer than the three columns in which a queue is
-    # stored.
+    # Values are shown as written in the study file: "25 pkts" is clearer than the three columns that store a queue.
     values_of_runs = [values[run_id] for run_id in frame["run_id"]]
     keys = list(values_of_runs[0])
     down = max(keys, key=lambda key: len({str(one[key]) for one in values_of_runs}), default=None)
@@ -154,13 +153,12 @@ def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metri
     caption = f"{what}{f', by {others}' if others else ''}: {HOW}. n: runs with a value."
     body = [[row, *(_cell(middles.get((row, head), nothing)) for head in heads)] for row in rows]
     meaning = f"<p>{html.text(scalar.definition)}.</p>" if scalar is not None else ""
-    # Each value is listed once, as in `rows`. If a part of the key is quoted, as in a sysctl, it is not a key of the
-    # plan.
+    # Each value is listed once, as in `rows`. A key with a quoted part, such as a sysctl, is not a key of the plan.
     given = [] if down is None else list({str(one[down]): one[down] for one in values_of_runs}.values())
     joined = down is not None and is_in_order(given, plan_key(down.split(".")))
     of_heads = {head: [middles.get((row, head), nothing) for row in rows] for head in heads}
-    chart = Chart(rows, of_heads, down or "", what, joined=joined).svg()
-    shown = f"<figure>{chart}<figcaption>{html.text(what)}; bars: intervals.</figcaption></figure>" if chart else ""
+    svg = chart(rows, of_heads, down or "", what, joined=joined)
+    shown = f"<figure>{svg}<figcaption>{html.text(what)}; bars: intervals.</figcaption></figure>" if svg else ""
     return meaning + shown + html.table(caption, [down or "", *heads], body, left=frozenset((0,)))
 
 
@@ -174,5 +172,5 @@ def _cell(of_seeds: Middle) -> str | None:
 
 
 def _told(values: Mapping[str, Any], seed: int) -> str:
-    """A run as text with its values and seed, as in `StudyRun.__str__`."""
+    """Values and seed of a run as text, like `StudyRun.__str__`."""
     return ", ".join([*(f"{key} = {value}" for key, value in values.items()), f"seed {seed}"])

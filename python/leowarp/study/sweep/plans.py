@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`plans.parquet`: every run that a study has or had, with the text of its plan, so that any of them can be
-repeated."""
+"""`plans.parquet`: every run that a study has or had, with the text of its plan, so that each run can be repeated."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ from leowarp.study.sweep.rows import Origin
 from leowarp.study.sweep.store import Layout
 
 PLANS = "plans.parquet"
-"""A directory with this file is that of a study."""
+"""Name of the file; a directory with this file is the directory of a study."""
 
 
 @dataclass(frozen=True)
@@ -36,16 +35,16 @@ class StudyRun:
     """A run of a study with its identity.
 
     The run id is the sha256 of `plan_sha256, kernel_sha256, agent_sha256, leowarp_version`, joined by newlines, and
-    shortened to 64 bits. Among a million runs, two ids are equal with a probability of 3e-8.
+    shortened to 64 bits. Among a million runs, the probability of two equal ids is 3e-8.
 
-    run_id: 16 hexadecimal digits that are derived from everything on which the results depend: the plan, the kernel,
-        the agent and leowarp's version.
+    run_id: 16 hexadecimal digits derived from everything on which the results depend: the plan, the kernel, the agent
+        and leowarp's version.
     number: Position in the study.
-    around_seed: Text of its plan before and after the seed. It is the same for all runs of a combination.
-    inputs: Names of the files that the plan names. Copies are in `00-inputs/` of the study.
+    around_seed: Text of the run's plan before and after the seed. All runs of a combination have the same two texts.
+    inputs: Names of the files that the plan names. `00-inputs/` of the study contains copies of these files.
     kernel: The value of `guest.kernel` in the plan.
     values: Values of the parameters as written, by dotted key.
-    columns: Values of the result columns that its parameters fill.
+    columns: Values of the result columns that belong to the run's parameters.
     origin: Checksums of the kernel and agent that make the run, and leowarp's version.
     """
 
@@ -66,22 +65,21 @@ class StudyRun:
         return str(self.seed).join(self.around_seed)
 
     def __str__(self) -> str:
-        """Values and seed of the run, for messages: `isl.loss = 0.01 %, seed 7`."""
         return ", ".join([*(f"{key} = {value}" for key, value in self.values.items()), f"seed {self.seed}"])
 
 
 def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
-    """A run with the identity that follows from `origin`.
+    """The run with the id that follows from `origin`.
 
-    run: A run from a study file, or one read from `plans.parquet`. In the latter case, kernel, agent or version may
-        have changed since, and it then becomes another run.
-    origin: The present kernel, agent and version.
+    run: A run from a study file, or one read from `plans.parquet`. If kernel, agent or version have changed since a run
+        was written to `plans.parquet`, it becomes another run.
+    origin: The current kernel, agent and version.
     """
     parts = (run.plan_sha256, origin.kernel_sha256, origin.agent_sha256, origin.leowarp_version)
     # The plan alone does not identify a run, because another kernel, agent or version may give another result
     # (docs/changes/0.2.0.md, "Results change").
     run_id = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
-    # The run was read from an earlier start. With a newer kernel, agent or version, it is another run.
+    # The run comes from an earlier start. With a newer kernel, agent or version, its id changes.
     if isinstance(run, StudyRun):
         return replace(run, run_id=run_id, origin=origin)
     return StudyRun(
@@ -100,7 +98,7 @@ def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
 
 @dataclass(frozen=True)
 class StudyFacts:
-    """Other settings of a study's start, which are stored in the metadata of `plans.parquet`.
+    """Settings of one start of a study, which are stored in the metadata of `plans.parquet`.
 
     name, keep: Values from the study file.
     layout: Layout of the results.
@@ -112,12 +110,13 @@ class StudyFacts:
 
 
 def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> int:
-    """Write `plans.parquet` with the runs of the study and with earlier ones, so that any stored row can be repeated.
+    """Write `plans.parquet` with the current runs of the study and with earlier runs, so that any stored row can be
+    repeated.
 
     facts: Settings of this start.
     runs: All runs of the study, in order.
     Returns: Number of runs of earlier starts that are no longer in the study (`in_study` is false).
-    Raises OSError if the file cannot be written. The old file then remains.
+    Raises OSError if the file cannot be written. The old file then remains unchanged.
     Raises TraceError if the old file is damaged.
     """
     table = _table(runs, facts)
@@ -126,16 +125,16 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
     if path.exists():
         old = parquetfiles.read_table(path, hint=_HINT)
         known = set(table["run_id"].to_pylist())
-        # If a run left the study, its plan is kept because its row is kept: `run-again` must work for every row.
+        # A run that left the study keeps its plan, because its row remains: `run-again` must work for every row.
         kept = old.filter(pa.array([run_id not in known for run_id in old["run_id"].to_pylist()], pa.bool_()))
         # Columns that only older versions wrote are dropped.
         kept, gone = kept.select(table.column_names), len(kept)
         false = pa.array([False] * gone, pa.bool_())
-        # If a run returns with a later study file, it has the same id, so it is already in `known`.
+        # A run that returns with a later study file has its old id, so it is already in `known`.
         kept = kept.set_column(kept.schema.get_field_index("in_study"), "in_study", false)
         table = pa.concat_tables([table, kept.cast(table.schema)])
-        # If nothing changed, the file is not written again. Leaving it unchanged saves a sync, and the time of the file
-        # says when the study last changed.
+        # If nothing changed, the file is not written again. An unchanged file needs no sync, and its modification time
+        # shows when the study last changed.
         if table.equals(old, check_metadata=True):
             return gone
     content = io.BytesIO()
@@ -147,30 +146,30 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
 def keep_inputs(folder: Path, paths: Iterable[Path]) -> None:
     """Copy the files that plans name into `00-inputs/`, so that the directory alone is enough to reproduce its runs.
 
-    A file name has only one content (`expand` rejects two). An identical copy is not written again.
+    Each file name has only one content; `expand` rejects a second one. An identical copy is not written again.
     """
     for path in sorted(set(paths)):
         copy = folder / layout.INPUTS / path.name
         content = path.read_bytes()
         if not copy.exists() or copy.read_bytes() != content:
             copy.parent.mkdir(exist_ok=True)
-            # A different copy is replaced, because the study file may name another version of the file. The sha256 of
-            # the file is in the plans.
+            # A copy with other content is replaced, because the study file may now name another version of the file.
+            # The plans contain the sha256 of the file.
             disk.write_file(copy, content)
 
 
 def read_facts(folder: Path) -> StudyFacts:
     """Settings of the last start in a directory.
 
-    The settings are checked like all input from files. Names must be plain, because the partition becomes names of
-    folders.
+    The settings are checked, like all input from files. Names must be plain names, because the partition column becomes
+    names of folders.
 
     Raises TraceError if the directory is not that of a study.
     """
     path = _path(folder)
     try:
-        # The settings are in the table's own metadata. Settings and plans are then replaced in one step, and always
-        # belong to the same start.
+        # The settings are in the table's own metadata. Settings and plans are therefore replaced in one step, and
+        # always belong to the same start.
         stored = json.loads((parquetfiles.read_schema(path, hint=_HINT).metadata or {})[b"leowarp.study"])
         parameters = {name: pa.type_for_alias(kind) for name, kind in stored["parameters"].items()}
         texts = name, keep, partition = stored["name"], stored["keep"], stored["partition"]
@@ -182,13 +181,14 @@ def read_facts(folder: Path) -> StudyFacts:
 
 
 def read_plans(folder: Path, run_id: str | None = None) -> list[StudyRun]:
-    """The runs of the study as it was last started. With `run_id`, only that run is read, even if it left the study.
+    """The runs of the study as of its last start. With `run_id`, only the run with this id, even if it is no longer in
+    the study.
 
-    run_id: Id of the only run to read, whether or not it is still in the study.
-    Returns: Runs in the order of the study. If `run_id` is set, one run or none.
+    run_id: Id of the only run to read.
+    Returns: Runs in the order of the study. With `run_id`, one run or none.
     Raises TraceError if the directory is not that of a study, or if the file is damaged.
     """
-    # Rows are selected while reading, because often one plan of many thousands is needed.
+    # Rows are selected while reading, because often only one plan of many thousands is needed.
     chosen = [("in_study", "==", True)] if run_id is None else [("run_id", "==", run_id)]
     path = _path(folder)
     table = parquetfiles.read_table(path, filters=chosen, hint=_HINT)
@@ -211,18 +211,19 @@ def input_of(folder: Path, name: str) -> bytes:
 
 
 def code_of(folder: Path, run: StudyRun) -> list[Code]:
-    """Code besides leowarp's own kernel that is executed if a run is made from the directory of the study alone.
+    """Code, besides leowarp's own kernel, that a run of the study's directory would execute.
 
     Raises TraceError if the text of its plan is not a valid plan.
-    Returns: The user's kernel, if any, followed by modules. Empty if the plan needs only leowarp's own kernel. The
-        source of this code is given as `plans.parquet`, so that `trust` asks before it is executed.
+    Returns: The user's kernel, if any, followed by modules. The list is empty if the plan needs only leowarp's own
+        kernel. `plans.parquet` counts as the file that names the code, so that `trust` asks before the code is
+        executed.
     """
     path = _path(folder)
     try:
         guest = tomltext.loads(run.plan)["guest"]
         kernel, modules = guest["kernel"], guest.get("cc_modules", [])
-        # The study shows and groups runs by the column, but the text decides what is executed. The two differ only if
-        # somebody manipulated the file.
+        # The study displays the column `kernel` and groups runs by it, but the plan's text decides what is executed.
+        # The column and the text differ only if somebody manipulated the file.
         if kernel != run.kernel or not all(plainfiles.is_plain_name(name) for name in modules):
             raise ValueError(f"the plan of the run {run.run_id} names other code than its row")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -235,8 +236,8 @@ def code_of(folder: Path, run: StudyRun) -> list[Code]:
 def refuse_strange(folder: Path) -> None:
     """Raises TraceError if the directory of a study contains anything except files and directories.
 
-    A study never makes links, pipes or devices. A directory from somebody else may contain them in order to redirect
-    writes or to block reads (docs/security.md).
+    A study never makes links, pipes or devices. A directory from another person may contain them to redirect writes or
+    to block reads (docs/security.md).
     """
     if (why := plainfiles.why_not_plain(folder)) is not None:
         raise TraceError(
@@ -245,7 +246,7 @@ def refuse_strange(folder: Path) -> None:
 
 
 def _path(folder: Path) -> Path:
-    """Path of the file with plans. A directory without this file is not that of a study."""
+    """Path of `plans.parquet` in `folder`. A directory without this file is not the directory of a study."""
     path = folder / PLANS
     if not path.exists():
         raise TraceError(f"cannot open {folder} as a study: it has no {PLANS}", hint="name the directory of a study")
@@ -253,8 +254,8 @@ def _path(folder: Path) -> Path:
 
 
 def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
-    """The plans as a table. The text of a plan is stored in two parts, before and after its seed. Both parts are the
-    same for all seeds of a combination, so they compress well.
+    """The plans as a table. The text of a plan is stored in two parts, before and after its seed. All seeds of a
+    combination have the same two parts, so the table compresses well.
     """
     columns: dict[str, list[Any]] = {
         "run_id": [run.run_id for run in runs],
@@ -282,17 +283,16 @@ def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
 
 
 def _damaged(path: Path, error: Exception) -> TraceError:
-    """The error for a file of plans that no study can have written."""
     return TraceError(f"cannot read {path}: {type(error).__name__}: {error}", hint=_HINT)
 
 
 def _run(row: Mapping[str, Any]) -> StudyRun:
     """A row of `plans.parquet` as a run.
 
-    Raises ValueError, KeyError, TypeError or AttributeError if the content is invalid. `read_plans` converts these to a
-        TraceError.
+    Raises ValueError, KeyError, TypeError or AttributeError if the content is invalid. `read_plans` converts these
+        errors to a TraceError.
     """
-    # Run id and input names become file names, so they must not lead out of the directory of the study.
+    # The run id and the input names become file names, so they must not lead out of the directory of the study.
     if re.fullmatch(r"[0-9a-f]{16}", row["run_id"]) is None:
         raise ValueError(f"{row['run_id']!r:.80} is not the id of a run")
     for name in row["inputs"]:

@@ -12,26 +12,26 @@ from typing import Any
 import pyarrow as pa
 
 FIRST = {"run_id": pa.string(), "number": pa.int64(), "in_study": pa.bool_(), "status": pa.string(), "seed": pa.int64()}
-"""Columns of every row that come before the parameters."""
+"""Columns that every row has before its parameters."""
 LAST = {
     "warnings": pa.list_(pa.string()), "error": pa.string(), "error_hint": pa.string(), "error_kind": pa.string(),
     "plan_sha256": pa.string(), "kernel_sha256": pa.string(), "agent_sha256": pa.string(),
     "leowarp_version": pa.string(),
 }  # fmt: skip
-"""Columns at the end of every row: errors, and the origin of the run."""
+"""Columns that every row has at its end: error, and origin of the run."""
 COSTS = ("cpu_s", "wall_s", "guest_cpu_s", "host_cpu_s", "guest_peak_memory_bytes")
 """Columns with the cost of a run, in seconds and bytes."""
 RESERVED = frozenset({*FIRST, *LAST, *COSTS})
-"""Names that no column of a parameter may have."""
+"""Names that are forbidden for a column of a parameter."""
 
 OK, FAILED = "ok", "failed"
 """The two values of the column `status`."""
 _LEFT_OUT = ("name", "flow")
-"""Keys of a summary that do not become columns: names, and the number of the flow, which is in the prefix."""
+"""Keys of a summary that become no columns: the name of a flow, and its number, which is in the column's prefix."""
 
 _BY = re.compile(r"(?P<what>\w+)_by_[a-z]+(?P<unit>_[a-z]+)")
 """Names of counts per category. In `drops_by_cause_pkts`, `what` is "drops" and `unit` is "_pkts"; the causes are the
-keys below it."""
+keys of its value."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ def row_of(
 ) -> dict[str, Any]:  # fmt: skip
     """The row of a run.
 
-    run_id, number, seed, plan_sha256: As in `StudyRun`.
-    columns: Columns of its parameters (`keys.columns_of`).
+    run_id, number, seed, plan_sha256: Fields of `StudyRun`.
+    columns: Columns of the run's parameters (`keys.columns_of`).
     origin: Origin of the run.
     result: `summary` (as in `summary.json`, or None), `costs`, `warnings`, `error` (None, or kind, message and hint).
     Returns: Values by column, in the order `FIRST`, parameters, scalars, `COSTS`, `LAST`. Missing values are None.
@@ -64,9 +64,9 @@ def row_of(
         "run_id": run_id, "number": number, "in_study": True, "status": FAILED if error else OK, "seed": seed, **columns
     }  # fmt: skip
     costs = result.get("costs") or {}
-    # Costs come from the worker, because the summary has only two of them.
+    # The worker reports all costs, but the summary has only two of them.
     scalars = flat(result.get("summary") or {}) | {name: costs.get(name) for name in COSTS}
-    # If a parameter and a scalar have the same name, the parameter keeps it and the scalar is renamed.
+    # If a parameter and a scalar have the same name, the scalar is renamed.
     row |= {name if name not in row else f"summary_{name}": value for name, value in scalars.items()}
     return row | {
         "warnings": list(result.get("warnings") or []),
@@ -79,7 +79,7 @@ def row_of(
 
 
 def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """The scalars of a summary. Those of flow 0 are called `flow0_...`.
+    """Scalars of a summary as one flat dict. The prefix of flow 0 is `flow0_`.
 
     `drops_by_cause_pkts` becomes `drops_queue_pkts` and so on. Lists are left out, and nan becomes None.
 
@@ -93,7 +93,7 @@ def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _scalars(section: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    """The scalars of a section. Nested objects are flattened: `{"fairness": {"jain_index": 1}}` becomes
+    """Scalars of a section, flattened. Nested objects become prefixes: `{"fairness": {"jain_index": 1}}` becomes
     `fairness_jain_index`.
     """
     columns: dict[str, Any] = {}
@@ -119,7 +119,7 @@ def _scalar(value: Any) -> Any:
 def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
     """The rows as a table.
 
-    rows: Rows from `row_of`. If a row lacks a column, it is null there.
+    rows: Rows from `row_of`. A column that a row lacks is null in that row.
     schema: Schema from `schema_of`. In a column of floats, whole numbers become floats. In a column of text, any value
         becomes text.
     """
@@ -128,7 +128,7 @@ def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
     for field in schema:
         values = [row.get(field.name) for row in rows]
         if pa.types.is_float64(field.type):
-            # pa.array rejects integers above 2^53 in a float64 column, so float() rounds them first.
+            # pa.array rejects integers above 2^53 in a float64 column, so float() rounds all values first.
             values = [None if value is None else float(value) for value in values]
         elif pa.types.is_string(field.type):
             values = [None if value is None else str(value) for value in values]
@@ -139,16 +139,16 @@ def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
 def schema_of(
     rows: Iterable[Mapping[str, Any]], known: pa.Schema | None, parameters: Mapping[str, pa.DataType]
 ) -> pa.Schema:
-    """A schema with the columns of `known` and of further rows. The order of the columns and their types are fixed, so
-    that all files are alike.
+    """Schema with the columns of `known` and those of new rows. The order and types of columns follow fixed rules, so
+    that all files have the same schema.
 
     A number is int64 if it is whole in every run, and float64 otherwise. A column that is null in every run so far is
-    float64. Types therefore do not depend on how runs are distributed over files.
+    float64. Types therefore do not depend on the distribution of the runs over files.
 
     rows: New rows; there may be none.
-    known: Schema of the data set so far. Types of its columns never become narrower.
+    known: Schema of the data set so far. The type of an existing column never becomes narrower.
     parameters: Columns of the parameters with the types that the study file determines (`keys.column_types`).
-    Returns: `FIRST`, parameters, scalars in the order of first appearance, those of `COSTS` that occur, `LAST`. Units
+    Returns: `FIRST`, parameters, scalars in the order of first appearance, columns of `COSTS` that occur, `LAST`. Units
         are in the metadata.
     """
     types: dict[str, pa.DataType | None] = {name: None for name in (known.names if known is not None else ())}
@@ -157,7 +157,7 @@ def schema_of(
     for row in rows:
         for name, value in row.items():
             types[name] = _wider(types.get(name), _type_of(value))
-    # The declaration of a parameter determines its type: a rate is a float even if all values so far are whole.
+    # A parameter's declaration determines its type: a rate is a float even if all values so far are whole numbers.
     fixed = {**FIRST, **parameters, **LAST}
     inner = [name for name in types if name not in fixed]
     names = [*FIRST, *parameters, *(n for n in inner if n not in COSTS), *(n for n in COSTS if n in types), *LAST]
@@ -165,15 +165,15 @@ def schema_of(
 
 
 def _type_of(value: Any) -> pa.DataType | None:
-    """The narrowest type of a value. None for None, which suits any type. Whole numbers beyond 64 bits become
-    floats."""
+    """The narrowest type of a value. None for None, because a missing value suits any type. Whole numbers beyond 64
+    bits become floats."""
     match value:
         case None:
             return None
         case bool():
             return pa.bool_()
         case int():
-            # Integers in JSON have no limit. pyarrow would raise OverflowError for the whole file.
+            # JSON does not limit integers. A larger one would make pyarrow raise OverflowError for the whole file.
             return pa.int64() if -(2**63) <= value < 2**63 else pa.float64()
         case float():
             return pa.float64()
@@ -183,7 +183,7 @@ def _type_of(value: Any) -> pa.DataType | None:
 
 
 def _wider(one: pa.DataType | None, other: pa.DataType | None) -> pa.DataType | None:
-    """The type that can hold both: float for an integer and a float, and text for any other difference.
+    """The type that can hold values of both types: float for an integer and a float, and text for any other pair.
 
     >>> _wider(pa.int64(), pa.float64()), _wider(None, pa.bool_())
     (DataType(double), DataType(bool))
@@ -195,15 +195,15 @@ def _wider(one: pa.DataType | None, other: pa.DataType | None) -> pa.DataType | 
 
 
 def _field(name: str, kind: pa.DataType | None) -> pa.Field:
-    """A column, with its unit in the metadata. The end of its name determines the unit."""
+    """Field of a column, with its unit in the metadata. The end of the column's name determines the unit."""
     unit = next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")
     metadata = {"unit": unit} if unit else {}
-    # If the column is null in every run so far, it counts as a number until a run has another value.
+    # A column that is null in every run so far is a float, and "open" allows a later run to change its type.
     return pa.field(name, kind or pa.float64(), metadata=metadata | ({"open": "yes"} if kind is None else {}))
 
 
 def _is_open(field: pa.Field) -> bool:
-    """Whether a column is null in every run so far, so that its type is still open."""
+    """Whether a column is null in every run so far, so that its type may still change."""
     return (field.metadata or {}).get(b"open") == b"yes"
 
 
@@ -211,4 +211,4 @@ _UNITS = {
     "_pkts": "pkts", "_bps": "bit/s", "_ns": "ns", "_us": "us", "_bytes": "bytes", "_ratio": "1", "_deg": "deg",
     "_m": "m", "_nats": "nats", "_s": "s",
 }  # fmt: skip
-"""Unit of a column, by the end of its name."""
+"""Unit for each ending of a column name."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workers of a Dask scheduler: on other machines, under Slurm, or anywhere else that `dask worker` runs.
+"""Workers of a Dask scheduler: on other machines, under Slurm, or on any machine that runs `dask worker`.
 
-Each batch is a Dask task. If a worker is lost, Dask gives its task to another one. Dask gives up after
+Each batch is a Dask task. If a worker is lost, Dask gives its batch to another worker. Dask gives up after
 `allowed-failures` losses (default 3). Batches and results are sent as plain dictionaries of text.
 """
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 CONNECT_S = 30
-"""Time to wait for an answer from a scheduler, or from a worker that has a result, in s."""
+"""Maximum time in s to wait for an answer from a scheduler, or from a worker that has a result."""
 COUNT_S = 2.0
-"""Interval at which workers are counted, in s. On a cluster they come and go."""
+"""Interval at which workers are counted, in s. On a cluster, workers come and go."""
 
 
 class DaskWorkers:
     """The workers of a scheduler, with the interface `session.Workers`.
 
     address: Address of the scheduler, such as `tcp://host:8786`.
-    size: Number of worker processes when they were last counted. While it is 0, the study waits.
+    size: Number of worker processes when they were last counted. While there are no workers, the study waits.
     Raises HostError if the package `distributed` is missing, or if nothing answers at the address.
     """
 
@@ -46,32 +46,34 @@ class DaskWorkers:
 
     @property
     def free(self) -> int:
-        """One more batch is queued for each worker, so that workers do not wait for the study."""
-        # Nothing is sent while there is no worker, because the size of a batch depends on their number.
+        """Number of batches to submit now, so that each worker has one more queued batch and never waits for the
+        study."""
+        # The number is 0 without workers, because the size of a batch depends on the number of workers.
         return max(0, 2 * self.size - len(self._under_way))
 
     def give(self, batch: Batch) -> None:
-        """Let some worker make a batch."""
-        # pure=False is needed so that Dask does not treat two batches as the same computation.
+        """Submit a batch; Dask chooses the worker."""
+        # pure=False, because Dask would otherwise treat two equal batches as one computation.
         self._under_way[self._client.submit(_results, batch.encode(), pure=False)] = batch.number
 
     def wait(self, timeout_s: float) -> list[Event]:
         """Results of the batches that are complete.
 
-        timeout_s: Real time in seconds to wait for the first of them.
-        Returns: For each complete batch, its runs and then its end. Empty if no batch is complete.
+        timeout_s: Maximum real time in seconds to wait for the first such batch.
+        Returns: For each complete batch, an event per run and then one for the end of the batch. Empty if no batch is
+            complete.
         Raises HostError if the scheduler is gone.
         """
         from distributed import wait
 
         self._count()
         if not self._under_way:
-            # If there is nothing to wait for, this pause keeps the session from looping while there is no worker.
+            # There is nothing to wait for. The pause keeps the session from looping while there is no worker.
             time.sleep(timeout_s)
             return []
         try:
-            # `wait` uses the current client. This client is made current only here, so that it does not replace that of
-            # the caller.
+            # `wait` uses the current client of Dask. leowarp's client is the current one only here, so that it does not
+            # replace the caller's client.
             with self._client.as_current():
                 done = wait(list(self._under_way), timeout=timeout_s, return_when="FIRST_COMPLETED").done
         except TimeoutError:
@@ -79,9 +81,9 @@ class DaskWorkers:
         return [event for future in list(self._under_way) if future in done for event in self._events_of(future)]
 
     def end(self) -> list[Event]:
-        """Cancel the batches that are not complete. A worker continues a batch that it has begun, but no longer reports
+        """Cancel the batches that are not complete. A worker completes a batch that it has begun, but no longer reports
         it."""
-        # If a client has lost its scheduler, it would wait for an answer to its request to cancel.
+        # A client that has lost its scheduler would wait for an answer to its request to cancel.
         if self._client.status == "running":
             self._client.cancel(list(self._under_way), force=True)
         self._under_way = {}
@@ -98,23 +100,23 @@ class DaskWorkers:
             self._counted_at = time.monotonic()
 
     def _events_of(self, future: Future) -> list[Event]:
-        """Events of a batch. The result is empty if the batch's worker was lost, because Dask then repeats the
-        batch."""
+        """Events of a batch whose future is done. The list is empty if the batch's worker was lost, because Dask then
+        repeats the batch."""
         from distributed import KilledWorker
 
         if future.status in ("cancelled", "lost"):
             raise self._gone()
         try:
-            # A result stays at the worker that made it until it is fetched.
+            # A result stays in the memory of its worker until it is fetched.
             answer = future.result(timeout=CONNECT_S)
         except TimeoutError:
-            # The worker with the result is lost, and another worker makes the batch again.
+            # The worker with the result is lost, and Dask lets another worker repeat the batch.
             return []
         except KilledWorker as error:
-            # Dask gives up after one failure more than allowed. In each of these failures, a worker died.
+            # Dask gives up after one loss more than `allowed-failures`. In each of these losses, a worker died.
             return [BatchEnded(self._under_way.pop(future), lost=error.allowed_failures + 1)]
         except Exception as error:
-            # Other failures occur outside `_results`: leowarp is missing there, or has another version.
+            # Other failures occur before `_results` runs: the worker lacks leowarp, or has another version.
             message = f"a worker of {self._address} could not begin: {error!r}"
             hint = "install the same leowarp on every machine; the worker's log says more"
             fault = encode_error(HostError(message, hint))
@@ -124,12 +126,12 @@ class DaskWorkers:
         return [*made, BatchEnded(number, answer["fault"])]
 
     def _gone(self) -> HostError:
-        """The error for a scheduler that no longer answers. Results so far are stored."""
+        """The error for a scheduler that no longer answers. Results that were received before are stored."""
         return HostError(f"the scheduler {self._address} went away", "start it and then the study again")
 
 
 def _connected(address: str) -> Client:
-    """A client of the scheduler. HostError if Dask is missing, or if nothing answers within `CONNECT_S`."""
+    """A client of the scheduler. Raises HostError if Dask is missing, or if nothing answers within `CONNECT_S`."""
     try:
         from distributed import Client
     except ImportError as error:
@@ -145,17 +147,18 @@ def _connected(address: str) -> Client:
 
 
 def _results(encoded: Mapping[str, Any]) -> dict[str, Any]:
-    """Task for Dask: make a batch. Return the result of each run, and the fault if one ended the batch early.
+    """Task for Dask: make a batch, and return the result of each run and the error that ended the batch early, if any.
 
-    Nothing is raised. The client would have to unpickle leowarp's exception, and earlier results would be lost.
+    No exception is raised. To receive an exception, the client would have to unpickle it, and earlier results of the
+    batch would be lost.
 
     Returns: `results`, a list of (place, result) as in `batch.results_of`; and `fault`, which is None or the error
         (`errors.encode_error`).
     """
     results: list[tuple[int, Mapping[str, Any]]] = []
     fault = None
-    # Even a process with several threads makes one batch at a time, because the CPU time of a run is measured for the
-    # whole process.
+    # Even a worker process with several threads makes one batch at a time, because the CPU time of a run is measured
+    # for the whole process.
     with _AT_WORK, tempfile.TemporaryDirectory(prefix="leowarp-") as scratch:
         try:
             results += results_of(Batch.decode(encoded), Path(scratch) / "batch")
@@ -165,4 +168,4 @@ def _results(encoded: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _AT_WORK = threading.Lock()
-"""This lock is held while a batch is made."""
+"""Held while a batch is made."""

@@ -16,14 +16,14 @@ MANY = (("count = 3", "count = 10"), ('"1.5 ms"]', '"1.5 ms", "2 ms"]'))
 """This study has 60 runs."""
 
 
-# By default, Dask drops workers that are silent or cannot be reached for some time. Tests would then depend on the load
+# By default, Dask drops workers that are silent or unreachable for some time. The tests would then depend on the load
 # of the machine.
 PATIENT = {"comm.timeouts.connect": "1 day", "comm.timeouts.tcp": "1 day", "scheduler.worker-ttl": "1 day"}
 
 
 @pytest.fixture
 def cluster(tmp_path, fake, spawn, monkeypatch):
-    """A scheduler with two workers: the address of the scheduler, and the processes of the workers."""
+    """A scheduler with two workers: the address of the scheduler, and the worker processes."""
     import dask
     import distributed
 
@@ -64,7 +64,7 @@ def test_a_killed_worker_costs_nothing(cluster, make, study_file, fake):
     assert made_so_far(fake) > 60
     assert (seen[0].done, seen[-1].done) == (0, 60)
     assert {told.workers for told in seen} >= {2}
-    # Completed runs are not repeated, so no cluster is needed.
+    # All runs are complete, so the second start needs no cluster.
     assert len(make(file, scheduler="tcp://127.0.0.1:1", at_once=None).table()) == 60
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One start of a study from beginning to end: give batches to workers, check the results, and store each row."""
+"""One start of a study, from beginning to end: it gives batches to workers, checks the results, and stores each row."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ MOST_LOST_WORKERS = 3
 """A run counts as failed if this number of workers died while making it."""
 
 MOST_HOST_ERRORS = 3
-"""The study ends if this number of runs in succession lacked something on the machine: the cause is then the machine,
-not the runs."""
+"""The study ends if this number of runs in succession fail because the machine lacks something. The cause is then the
+machine, not the runs."""
 
 WAIT_S = 1.0
 """Time for which the session waits for workers before it updates the progress, in s."""
 RUNS = "runs"
-"""Folder for the run directories that are kept, by run id."""
+"""Folder for run directories that are kept; a directory is named by its run id."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class _UnderWay:
     """A batch that a worker has.
 
     runs: All runs of the batch.
-    unfinished: Runs that have not been reported yet, by their position in the batch.
+    unfinished: Runs without a result so far, by their position in the batch.
     """
 
     runs: list[StudyRun]
@@ -62,15 +62,15 @@ class _UnderWay:
 
     @property
     def is_alone(self) -> bool:
-        """Whether the batch has only one run. If its worker then dies, no other run can be the cause."""
+        """Whether the batch has only one run. If the batch's worker dies, no other run can be the cause."""
         return len(self.runs) == 1
 
 
 class Workers(Protocol):
     """The workers that make runs, on this machine (`LocalWorkers`) or on others (`DaskWorkers`).
 
-    The session reads `free`, gives batches, and waits. For each batch it receives every run (`RunMade`), and then the
-    end (`BatchEnded`). Workers never write results.
+    The session reads `free`, gives batches, and waits. For each batch, `wait` returns an event for every run
+    (`RunMade`), and then one for the end (`BatchEnded`). Workers never write results.
     """
 
     @property
@@ -84,25 +84,26 @@ class Workers(Protocol):
     def give(self, batch: Batch) -> None:
         """Start a batch.
 
-        This is called only while `free` is above 0, and returns immediately.
+        `give` is called only while `free` is above 0, and returns immediately.
         """
 
     def wait(self, timeout_s: float) -> list[Event]:
-        """The events since the last call. Waits for at least one event, but not longer than the timeout."""
+        """The events since the last call. `wait` returns when there is at least one event, or when the timeout has
+        passed."""
 
     def end(self) -> list[Event]:
-        """Stop all workers and their batches. Return results that had not been reported yet."""
+        """Stop all workers and their batches. Return the events that `wait` has not returned yet."""
 
 
 class Session:
     """Lets workers make the runs of a task that are not in the store yet.
 
-    If a run has an error, it has failed. If the directories of failed runs are to be kept (`keep = "failed"`), a failed
-    run is repeated for this purpose. If a worker dies, the cause is unknown at first. The runs of its batch are tried
-    again together, and then each alone. If three workers died while making a run, the run counts as failed. If the
-    machine lacks something (`HostError`), this counts against a run only if other runs succeed.
+    A run with an error has failed. If the directories of failed runs are to be kept (`keep = "failed"`), a failed run
+    is repeated to write its directory. If a worker dies, the run that caused it is unknown at first. The runs of the
+    worker's batch are tried again together, and then each alone. A run counts as failed if three workers died while
+    making it. An error of the machine (`HostError`) counts against a run only if other runs succeed.
 
-    store: Open store. Its `status` says which runs have rows.
+    store: Open store. The store's `status` says which runs have rows.
     show: Function that is called with a `StudyProgress` after each look at the workers.
     """
 
@@ -122,33 +123,33 @@ class Session:
         self._pace = Pace()
 
     def run(self) -> None:
-        """Make all runs.
+        """Make all missing runs.
 
         Raises HostError if the machine lacks something that every run needs, or if the results cannot be written.
-        Raises KeyboardInterrupt after Ctrl-C. Runs that were complete by then are in the store.
+        Raises KeyboardInterrupt after Ctrl-C. Runs that are complete by then are in the store.
         """
         self._show_progress()
         try:
-            # Both conditions are needed, because runs may return to `_outstanding` while others are being made.
+            # Both conditions are needed, because a run that is being made may return to `_outstanding`.
             while self._outstanding or self._under_way:
                 self._give()
                 self._write(self._rows(self._workers.wait(WAIT_S)))
                 self._show_progress()
-            # Only now is it certain whether this machine can make any run.
+            # Only when all other runs are done is it certain whether this machine can make any run.
             self._write(self._aside_at_the_end())
             self._show_progress()
         except KeyboardInterrupt:
-            # These results include runs that were made but not reported yet. Runs that a worker has written into its
-            # pipe are kept, and the run that it was making is lost.
+            # `end` returns runs that were made but not reported yet. A run that a worker has written into its pipe is
+            # stored; the run that it was making is lost.
             self._write(self._rows(self._workers.end()))
             raise
 
     def _give(self) -> None:
-        """Give batches to free workers. The size of batches depends on the rate so far."""
+        """Give batches to free workers. The rate so far determines the size of a batch."""
         # The size is computed for each batch, because batches become smaller towards the end.
         while self._outstanding and self._workers.free > 0:
             rate = self._pace.rate_per_s
-            # The rate is that of all workers together, so a run takes `workers / rate` on its worker.
+            # The rate counts the runs of all workers, so a run takes `workers / rate` on one worker.
             run_s = self._workers.size / rate if rate else None
             runs = self._outstanding.take(batch_size(len(self._outstanding), self._workers.size, run_s))
             self._given += 1
@@ -156,16 +157,17 @@ class Session:
             self._workers.give(self._batch(self._given, runs))
 
     def _batch(self, number: int, runs: list[StudyRun]) -> Batch:
-        """A batch of runs with the same kernel and origin (`Outstanding` separates others).
+        """A batch of runs with the same kernel and origin (`Outstanding` keeps other runs apart).
 
-        With `keep = "failed"`, only a run that is alone in its batch has a directory. If a run fails in a larger batch,
-        it is repeated alone.
+        With `keep = "failed"`, only a run that is alone in its batch writes its directory. If a run fails in a larger
+        batch, it is repeated alone.
 
         Files that plans name are sent in the batch, as base64, because workers on other machines cannot read the
         directory of the study.
         """
         first = runs[0]
-        # Writing a directory takes longer than computing the summary, and few runs fail.
+        # With "failed", larger batches write no directories, because writing one takes longer than computing the
+        # summary, and few runs fail.
         is_kept = self._task.keep == "all" or (self._task.keep == "failed" and len(runs) == 1)
         orders = tuple(
             Order(
@@ -183,25 +185,24 @@ class Session:
         return Batch(number, orders, inputs, first.kernel, image, origin.leowarp_version, self._task.maker)
 
     def _fresh_directory(self, run: StudyRun) -> Path:
-        """Path for the directory of a run. Anything that a killed start left there is removed."""
+        """Path for the directory of a run. Files of a killed start are removed first."""
         path = (self._task.folder / RUNS / run.run_id).resolve()
-        # The path may have content of a start that was killed before the row of the run was written.
+        # An earlier start may have been killed before it wrote the row of this run.
         with disk.writing(self._task.folder):
             plainfiles.remove(path)
             path.parent.mkdir(exist_ok=True)
         return path
 
     def _rows(self, events: Iterable[Event]) -> list[dict[str, Any]]:
-        """Rows that follow from the events of workers."""
         rows = []
         for event in events:
             rows += self._after_run(event) if isinstance(event, RunMade) else self._after_batch(event)
         return rows
 
     def _after_run(self, event: RunMade) -> list[dict[str, Any]]:
-        """Rows after a run. There are no rows if the run failed and is repeated to keep its directory.
+        """Rows to store after a run. The list is empty if the run failed and is repeated to keep its directory.
 
-        event: Its `result` is one of `batch.results_of`: `summary`, `costs`, `warnings`, `error`.
+        event: Its `result` is as in `batch.results_of`: `summary`, `costs`, `warnings`, `error`.
         """
         batch = self._under_way[event.batch]
         run = batch.unfinished.pop(event.place)
@@ -213,9 +214,10 @@ class Session:
         return []
 
     def _after_batch(self, event: BatchEnded) -> list[dict[str, Any]]:
-        """Rows at the end of a batch. Missing runs are repeated, each alone, unless the batch had only one run.
+        """Rows to store at the end of a batch. Missing runs are repeated, each alone, unless the batch had only one
+        run.
 
-        If runs are missing and neither a fault nor a loss is reported, this itself is a fault.
+        Runs that are missing without a reported fault or loss indicate a fault themselves.
         """
         batch = self._under_way.pop(event.batch)
         unfinished = list(batch.unfinished.values())
@@ -226,20 +228,20 @@ class Session:
         error = event.fault or {"kind": "GuestError", "message": "its batch ended without a word of it", "hint": None}
         if batch.is_alone:
             return self._bad(unfinished[0], {"error": error})
-        # Each run is put at the front. The reverse order therefore restores that of the study.
+        # Each run is put at the front. The reverse order restores the order of the study.
         for run in reversed(unfinished):
             self._outstanding.give_back_alone(run)
         return []
 
     def _after_loss(self, batch: _UnderWay, unfinished: list[StudyRun], lost: int) -> list[dict[str, Any]]:
-        """Handle the runs whose worker died. They are tried again, once together and then each alone, until
+        """Handle the runs of a worker that died. The runs are tried again together once, and then each alone, until
         `MOST_LOST_WORKERS` workers have died."""
-        # It is unknown which run made the worker die, so the runs are tried again together, and then each alone.
+        # It is unknown which of the runs made the worker die.
         rows, together = [], []
         for run in reversed(unfinished):
-            # `lost` may exceed 1, because Dask itself gives a lost batch to other workers (`KilledWorker`).
+            # `lost` may exceed 1, because Dask gives a lost batch to further workers by itself (`KilledWorker`).
             count = self._lost[run.run_id] = self._lost.get(run.run_id, 0) + lost
-            # Only a run that was alone can be blamed. Otherwise another run of the batch may be the cause.
+            # Only a run that was alone in its batch can be blamed. In a larger batch, another run may be the cause.
             if batch.is_alone and count >= MOST_LOST_WORKERS:
                 message = f"its worker was killed {count} times while it was made"
                 hint = "does it need more memory than there is? look for 'out of memory' in the kernel's log (dmesg)"
@@ -252,30 +254,30 @@ class Session:
         return rows
 
     def _good(self, run: StudyRun, result: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Rows of a completed run and of the runs that were set aside. The machine can evidently make runs, so those
-        that were set aside failed for reasons of their own.
+        """Rows of a completed run and of the runs that were set aside. The machine can evidently make runs, so the runs
+        set aside failed for reasons of their own.
         """
         self._any_good, self._host_errors_in_a_row = True, 0
-        # Rows are in the order of completion. The store sorts them by number when it is read.
+        # Rows are in the order of completion. The store sorts them by number when they are read.
         rows = [self._row(run, result), *(self._row(*one) for one in self._put_aside)]
         self._put_aside = []
-        # A run that was made alone has a directory. The run succeeded here, so its directory is deleted.
+        # A run that was made alone has a directory. The run succeeded, so its directory is deleted.
         if self._task.keep == "failed":
             plainfiles.remove(self._task.folder / RUNS / run.run_id)
         return rows
 
     def _bad(self, run: StudyRun, result: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Row of a failed run. If the machine lacked something, the run is set aside until another run succeeds.
+        """Row of a failed run. After a `HostError`, the run is set aside until another run succeeds.
 
-        Raises HostError after `MOST_HOST_ERRORS` such runs in succession.
+        Raises HostError after `MOST_HOST_ERRORS` runs with such an error in succession.
         """
         if result["error"]["kind"] != HostError.__name__:
-            # The machine can make runs, because this run failed for a reason of its own.
+            # The run failed for a reason of its own, so the machine can make runs.
             self._host_errors_in_a_row = 0
             return [self._row(run, result)]
-        # Either the machine lacks something, or this run needs more than the machine has. The next runs decide. No row
-        # is written yet. With a row, the run would count as failed, and a later start with more memory or disk space
-        # would skip it.
+        # Either the machine lacks something for any run, or this run needs more than the machine has. The next runs
+        # show which of the two it is. No row is written yet. With a row, the run would count as failed: a later start
+        # with more memory or disk space would skip it.
         self._put_aside.append((run, result))
         self._host_errors_in_a_row += 1
         if self._host_errors_in_a_row >= MOST_HOST_ERRORS:
@@ -283,8 +285,8 @@ class Session:
         return []
 
     def _aside_at_the_end(self) -> list[dict[str, Any]]:
-        """Rows of the runs for which the machine lacked something, provided that it made at least one run. Otherwise
-        `HostError`."""
+        """Rows of the runs that are still set aside, provided that the machine made at least one run. Raises HostError
+        if it made none."""
         if self._put_aside and not self._any_good:
             raise self._stopped()
         return [self._row(*one) for one in self._put_aside]
@@ -297,12 +299,10 @@ class Session:
         return HostError(f"the study stopped at the run {run.run_id} ({run}): {error.message}", hint=hint)
 
     def _row(self, run: StudyRun, result: Mapping[str, Any]) -> dict[str, Any]:
-        """The row of a run, from the report of its worker."""
         return row_of(run.run_id, run.number, run.seed, run.plan_sha256, run.columns, run.origin, result)
 
     def _write(self, rows: list[dict[str, Any]]) -> None:
-        """Store rows. Runs are counted once their rows are on disk."""
-        # Rows are on disk before they are counted. Runs that the display shows as done therefore survive a kill.
+        # Because rows are on disk before they are counted, runs that the display shows as done survive a kill.
         self._store.add(rows)
         if rows:
             self._done += len(rows)

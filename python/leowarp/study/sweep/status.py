@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Status of the directory of a study. The status can also be read while the study is running."""
+"""Status of the directory of a study. The status can be read even while the study is running."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from leowarp.study.sweep.rows import FAILED
 from leowarp.study.sweep.store import read_results
 
 _TOLD = ("run_id", "number", "status", "error", "error_kind", "error_hint", "cpu_s", "wall_s")
-"""Columns that the status needs, because the data set may have hundreds."""
+"""Columns that the status reads; the data set may have hundreds of columns."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class StudyStatus:
     """Progress of a study.
 
     total, done, failed: Numbers of runs of the study as it was last started; `done` includes failed runs.
-    removed: Number of rows of runs that are no longer in the study.
+    removed: Number of rows whose runs are no longer in the study.
     cpu_s: Processor time of the runs that are done.
     holder: Process that is working on the study.
     failures: `run_id, run, error, hint` for each failed run.
@@ -46,10 +46,10 @@ def study_status(folder: Path | str) -> StudyStatus:
     """Read the status of a study.
 
     Raises TraceError if the directory is not that of a study.
-    folder: Directory of the study. Nothing in it is locked or changed.
+    folder: Directory of the study. The function locks and changes nothing in it.
     """
     folder = Path(folder)
-    # The directory is checked before a file is opened. If plans.parquet were a pipe, opening it would wait for ever.
+    # The directory is checked before a file is opened. Opening a pipe called plans.parquet would wait for ever.
     refuse_strange(folder)
     runs = {run.run_id: run for run in read_plans(folder)}
     # A running study may be writing these files. The files are read without locks and without changes.
@@ -57,8 +57,8 @@ def study_status(folder: Path | str) -> StudyStatus:
     stored = [] if table is None else table.select([c for c in _TOLD if c in table.column_names]).to_pylist()
     # `read_results` returns each run once, from the files or from the journal.
     rows = [*stored, *journal]
-    # Rows of the journal have not been aligned with the study. Whether a run belongs to it is therefore decided by
-    # `plans`, not by `in_study`.
+    # Rows of the journal have not been aligned with the study. A run therefore belongs to the study if its plan does,
+    # whatever the row's `in_study` says.
     mine = sorted((row for row in rows if row["run_id"] in runs), key=lambda row: row["number"])
     failed = [row for row in mine if row["status"] == FAILED]
     return StudyStatus(
@@ -86,8 +86,8 @@ def row_of_run(folder: Path, run_id: str) -> dict[str, Any]:
     """The stored row of a run.
 
     Raises ScenarioError if the run has no row.
-    Returns: Values by column, as in `rows.row_of`. If a row is only in the journal, its values do not have the types of
-        the data set.
+    Returns: Values by column, as in `rows.row_of`. If the row is only in the journal, its values do not have the types
+        of the data set.
     """
     table, journal = read_results(folder)
     rows = [row for row in journal if row["run_id"] == run_id]

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Results of a study on disk: one partitioned Parquet data set, which grows while the study runs.
 
-A row is safe when `add` returns, because it is then in `journal.jsonl`. From there, rows move into Parquet files in
-`results/`, each of which appears complete or not at all. If a kill leaves a row both in the journal and in a Parquet
-file, it counts once. All files have the same columns and types. If a row adds a column, a new data set is written
-beside the old one, and replaces it in one step. Only the process that holds the lock of the study writes.
+A row is safe when `add` returns, because the row is then in `journal.jsonl`. Later, rows move from the journal into
+Parquet files in `results/`, each of which appears complete or not at all. If a kill leaves a row both in the journal
+and in a Parquet file, the row counts once. All files have the same columns and types. If a row adds a column, a
+complete new data set is written beside the old one, and replaces the old one in one step. Only the process that holds
+the lock of the study writes.
 """
 
 from __future__ import annotations
@@ -31,22 +32,23 @@ from leowarp.study.sweep.rows import schema_of, table_of
 RESULTS = "results"
 """Folder of the data set in the directory of the study."""
 JOURNAL = "journal.jsonl"
-"""File with the rows that are not in a Parquet file yet, one JSON object per line."""
+"""File with the rows that are in no Parquet file yet, one JSON object per line."""
 FLUSH_ROWS = 1000
 FLUSH_S = 30.0
-"""Rows move into a Parquet file when there are this many, or when this time has passed since the last move. Rows do not
-move more often, because each Parquet file needs a sync. Rows do not move less often, because status commands read the
-whole journal each time."""
+"""Rows move into a Parquet file when there are `FLUSH_ROWS` of them, or when `FLUSH_S` has passed since the last move.
+More frequent moves would cost more, because each Parquet file needs a sync. Less frequent moves would make status
+commands slower, because they read the whole journal each time."""
 
 MOST_FILES = 200
-"""If the data set has more files, they are merged while the study runs. At its end they are always merged."""
+"""If the data set has more files than this, they are merged while the study runs. At the end of the study they are
+always merged."""
 
 LOOKS = 20
-"""Number of attempts of a reading process if files change while it reads."""
+"""Number of attempts to read the results if files change meanwhile."""
 
 _HINT = "it is damaged, or no leowarp wrote it: take it out, and start the study again"
 _NULL = "__HIVE_DEFAULT_PARTITION__"
-"""Name of the folder for a missing value in Hive, pyarrow, Spark and DuckDB."""
+"""Name of the folder for a missing value; Hive, pyarrow, Spark and DuckDB use the same name."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Layout:
     """Structure of the results on disk.
 
     parameters: Columns of the parameters, in order.
-    partition: Column that is not in the files but in the names of folders, such as `results/cc=bic/`.
+    partition: Column whose values are not in the files but in the names of folders, such as `results/cc=bic/`.
 
     >>> Layout({"cc": pa.string(), "isl_rate_bps": pa.int64()}, partition="cc").partition
     'cc'
@@ -68,49 +70,51 @@ class Store:
     """Writes the rows of a study.
 
     folder: Directory of the study. The caller holds its lock.
-    layout: Columns and partition of the present study file. Those on disk may be different (see `align`).
-    status: "ok" or "failed" by run id, for every stored row, even if its run left the study.
+    layout: Columns and partition of the current study file. The data on disk may have other columns or another
+        partition (see `align`).
+    status: "ok" or "failed" by run id, for every stored row, even if its run is no longer in the study.
     Raises HostError if the directory cannot be written.
     Raises TraceError if the stored data are damaged.
     """
 
     def __init__(self, folder: Path, layout: Layout) -> None:
-        """Open existing results. Repair what a kill may have left: an unfinished replacement, partial files, a torn
-        line of the journal.
+        """Open existing results. Repair the traces of a kill: an unfinished replacement, partial files, a torn line of
+        the journal.
         """
         self._folder, self._layout = folder, layout
         self._results = folder / RESULTS
-        # `_waiting` has the rows of the journal that are not in a Parquet file, in the order of arrival.
+        # `_waiting` has the rows that are in the journal but in no Parquet file, in the order of arrival.
         self._waiting: list[dict[str, Any]] = []
         self._is_flushing = False
         self._flushed_at = time.monotonic()
         with disk.writing(folder):
-            # This comes first: an interrupted exchange may have left the study without `results/`.
+            # First, because an interrupted exchange may have left the study without `results/`.
             disk.recover(self._results)
             plainfiles.remove(self._beside())
             self._results.mkdir(exist_ok=True)
             disk.remove_partial(folder)
             disk.remove_partial(self._results)
             stored, schema, self._files = _read(self._results)
-            # The parameters are those of the present study file. A parameter that was added since is null in old rows.
+            # The parameters are those of the current study file. A parameter that the study gained later is null in old
+            # rows.
             self._schema = None if schema is None else schema_of((), schema, layout.parameters)
             self.status: dict[str, str] = {} if stored is None else _statuses(stored)
             journal = _read_journal(folder / JOURNAL)
             self._journal = disk.AppendedFile(folder / JOURNAL)
             for row in journal:
-                # A kill between writing a Parquet file and emptying the journal leaves a row in both. The row in the
-                # file then counts.
+                # A kill between writing a Parquet file and emptying the journal leaves a row in both places. The row in
+                # the Parquet file then counts.
                 if row["run_id"] not in self.status:
                     self._waiting.append(row)
                     self.status[row["run_id"]] = row["status"]
-            # `flush` also empties the journal. Emptying the journal must be done before anything is appended: a line
-            # torn by a power cut would corrupt the next one.
+            # `flush` also empties the journal. The journal must be empty before a line is appended: a line torn by a
+            # power cut would corrupt the next line.
             self.flush()
 
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Add rows. When this returns, they survive a kill and a power cut.
+        """Add rows. When `add` returns, the rows survive a kill and a power cut.
 
-        rows: Rows from `rows.row_of`. Each run occurs once, and none is in `status`.
+        rows: Rows from `rows.row_of`. Each run occurs once, and no run is in `status` yet.
         Raises HostError if the rows cannot be written. Rows that were added earlier remain.
         """
         if not rows:
@@ -121,8 +125,8 @@ class Store:
         # The journal has one line per row, so that a torn write damages only the last line (`_read_journal`).
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         with disk.writing(self._folder):
-            # Rows are on disk before memory records them. A lost run would be repeated, but a duplicate would not be
-            # noticed.
+            # Rows are written to disk before memory records them. A lost run would be repeated, but a duplicate row
+            # would not be noticed.
             self._journal.append(lines.encode())
         self._waiting += rows
         self.status |= {row["run_id"]: row["status"] for row in rows}
@@ -134,10 +138,10 @@ class Store:
     def flush(self) -> None:
         """Move the rows of the journal into Parquet files.
 
-        Normally this adds a file to each partition that has new rows. All files are written again if columns or types
-        have changed, or if there are more than `MOST_FILES`.
+        Normally this adds a file to each partition that has new rows. If columns or types have changed, or if there are
+        more than `MOST_FILES` files, all files are written again.
 
-        Raises HostError if they cannot be written. The rows are then still in the journal.
+        Raises HostError if the files cannot be written. The rows are then still in the journal.
         """
         self._is_flushing = True
         with disk.writing(self._folder):
@@ -151,12 +155,12 @@ class Store:
                     old, _, _ = _read(self._results)
                     self._write_anew(new if old is None else _joined([old, new], schema))
                 else:
-                    # Normally, existing files are not touched, because a reader may have opened them.
+                    # Existing files are not touched here, because a reader may have opened them.
                     self._files += self._write_parts(new, self._results, "part")
                 self._schema = schema
                 self._waiting = []
-            # Emptying the journal is the last step. If a kill leaves a row both in the journal and in a file, it counts
-            # once, by its run id.
+            # Emptying the journal is the last step. If a kill leaves a row both in the journal and in a file, the run
+            # id shows that both are the same row.
             self._journal.empty()
         self._flushed_at = time.monotonic()
         self._is_flushing = False
@@ -164,21 +168,21 @@ class Store:
     def compact(self) -> None:
         """Merge the files of each partition, if any partition has more than one.
 
-        Readers open every file of a data set, so a completed study should have few.
+        Readers open every file of a data set, so a completed study should have few files.
         """
         self.flush()
         with disk.writing(self._folder):
             table, _, files = _read(self._results)
-            # If each partition has only one file, nothing can be merged, and the data set stays as it is.
+            # If each partition has only one file, there is nothing to merge.
             if table is not None and files > len(set(_partitions(table, self._layout.partition))):
                 self._write_anew(table)
 
     def align(self, runs: Mapping[str, tuple[int, Mapping[str, Any]]]) -> None:
-        """Update the rows to the present numbers and parameters of the study. If a run left the study, the row gets
-        `in_study` false.
+        """Update the stored rows to the current numbers and parameters of the study. Rows whose run is no longer in the
+        study get `in_study` false.
 
-        The study file may have changed since: an additional value shifts all later numbers, and a new label renames a
-        column.
+        The study file may have changed since the rows were written: an additional value shifts all later numbers, and a
+        new label renames a column.
 
         runs: For each run id, its number and the columns of its parameters.
         """
@@ -187,7 +191,7 @@ class Store:
             if table is None or schema is None:
                 return
             aligned = _aligned(table, schema_of((), schema, self._layout.parameters), runs)
-            # If an unchanged study is continued, nothing is written again.
+            # If an unchanged study is continued, no file is written again.
             if not aligned.equals(table) or _written_partition(self._results) != self._layout.partition:
                 self._write_anew(aligned)
             self._schema = aligned.schema
@@ -201,14 +205,14 @@ class Store:
             table, _, _ = _read(self._results)
             if table is None or not run_ids:
                 return
-            # Rows are removed before their runs are repeated. After a kill in between, the next start then knows that
-            # they are missing.
+            # Rows are removed before their runs are repeated. If the process is killed in between, the next start knows
+            # that these runs are missing.
             self._write_anew(table.filter(pc.invert(pc.is_in(table["run_id"], pa.array(run_ids, pa.string())))))
             for run_id in run_ids:
                 del self.status[run_id]
 
     def table(self) -> pa.Table:
-        """All rows, sorted by `number`. Rows of runs that left the study come last.
+        """All rows, sorted by `number`; rows of runs that are no longer in the study come last.
 
         Returns: Columns in the order of `rows.schema_of`: identity, parameters, scalars, costs, origin of the run.
             Without rows, the table has the columns that are known in advance.
@@ -220,16 +224,16 @@ class Store:
         return _sorted(table.select(schema_of((), table.schema, self._layout.parameters).names))
 
     def close(self) -> None:
-        """Stop writing. Rows that are only in the journal stay there."""
+        """Stop writing. Rows that are only in the journal remain there."""
         self._journal.close()
 
     def _beside(self) -> Path:
-        """Path at which a new data set is written before it replaces the old one. The path is hidden, so that readers
+        """Temporary path of a new data set, until it replaces the old one. The name begins with a dot, so that readers
         ignore it."""
         return self._folder / f".{RESULTS}.new"
 
     def _write_anew(self, table: pa.Table) -> None:
-        """Replace the whole data set in one step, so that a reader sees either the old files or the new ones."""
+        """Replace the whole data set in one step, so that a reader sees either the old files or the new files."""
         beside = self._beside()
         plainfiles.remove(beside)
         beside.mkdir()
@@ -243,17 +247,17 @@ class Store:
         self._files = files
 
     def _write_parts(self, table: pa.Table, target: Path, kind: str) -> int:
-        """Write a table as one file per partition. Return the number of files. The partition column is only in the
-        names of folders.
+        """Write a table as one file per partition. Return the number of files written. The values of the partition
+        column are only in the names of folders.
 
-        File names are random, because two starts of a study must not use the same name. The metadata of the files have
-        the column and the type of the partition, because the name of a folder is always text.
+        File names are random, because two starts of a study must not use the same name. Each file's metadata contain
+        the name and the type of the partition column, because the name of a folder is always text.
         """
         key = self._layout.partition
         values = _partitions(table, key)
         distinct = sorted(set(values))
         for value in distinct:
-            # Values are compared as text, like the names of folders, because null and nan must equal themselves.
+            # Values are compared as text, like the names of folders, because null and nan are not equal to themselves.
             part = table.filter(pa.array([mine == value for mine in values], pa.bool_()))
             folder = target / f"{key}={quote(value, safe='')}"
             folder.mkdir(exist_ok=True)
@@ -263,19 +267,19 @@ class Store:
             inner = part.drop_columns([key]).replace_schema_metadata(
                 {"leowarp.partition": key, "leowarp.partition_type": str(table.schema.field(key).type)}
             )
-            # The table is first written into memory, because `write_file` writes a file completely or not at all.
+            # The table is first written into memory: `write_file` needs its whole content.
             pq.write_table(inner, content, compression="zstd")
             disk.write_file(folder / f"{kind}-{secrets.token_hex(8)}.parquet", content.getvalue())
         return len(distinct)
 
 
 def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
-    """Rows in Parquet files, and rows that are only in the journal. The function is for readers, which do not hold the
+    """Rows in Parquet files, and rows that are only in the journal. This function is for readers, which do not hold the
     lock.
 
-    folder: Directory of the study. Another process may be writing in it.
+    folder: Directory of the study. Another process may be writing into it.
     Returns table: The rows in files; None if no file has been written yet.
-    Returns journal: The rows that are in no file. Each run is either in the table or in the journal.
+    Returns journal: The rows that are in no file. Each run is either in the table or in the journal, never in both.
     Raises TraceError if a file is damaged, or if the data set was replaced during each of `LOOKS` attempts.
     """
     for _ in range(LOOKS):
@@ -284,7 +288,7 @@ def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
         try:
             table, _, _ = _read(folder / RESULTS)
         except FileNotFoundError:
-            # The data set was replaced after its files had been listed.
+            # The data set was replaced after its files were listed.
             continue
         known = set() if table is None else set(table["run_id"].to_pylist())
         return table, [row for row in journal if row["run_id"] not in known]
@@ -294,11 +298,11 @@ def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
 def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
     """All rows without duplicates, their schema (including the column of the partition), and the number of files.
 
-    If the folder is empty, the result is (None, None, 0). The value of the partition is that of the folder's name, and
-    its type is in the metadata of the files: `cc=1` may be a number or a word.
+    If the folder is empty, the result is (None, None, 0). A folder's name contains the value of the partition, but its
+    type is in the metadata of the files: `cc=1` may be a number or a word.
     """
     tables = []
-    # Names are sorted, because the order of entries in a directory varies, and the order of rows must not depend on it.
+    # Names are sorted, so that the order of rows does not depend on the order of entries in a directory.
     for path in sorted(results.glob("*/*.parquet")):
         table = _whole(path)
         key, _, text = path.parent.name.partition("=")
@@ -309,8 +313,8 @@ def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
             )
         try:
             kind = pa.type_for_alias(metadata[b"leowarp.partition_type"].decode())
-            # `_write_parts` quotes characters that names of folders cannot have. Hive readers decode them in the same
-            # way.
+            # `_write_parts` quotes characters that names of folders cannot have. Other readers of Hive partitions
+            # decode these characters in the same way.
             value = pa.scalar(None, pa.string()) if text == _NULL else pa.scalar(unquote(text))
             column = pa.repeat(value, len(table)).cast(kind)
         except (KeyError, ValueError) as error:
@@ -319,7 +323,7 @@ def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
     if not tables:
         return None, None, 0
     try:
-        # The files of a data set should have the same types. If they do not, the widest type is used.
+        # The files of a data set should have the same types. If they differ, the widest type is used.
         schema = schema_of((), pa.unify_schemas([table.schema for table in tables], promote_options="permissive"), {})
         joined = _joined(tables, schema)
     except (pa.ArrowException, KeyError) as error:
@@ -332,7 +336,7 @@ def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
 
 
 def _whole(path: Path) -> pa.Table:
-    """Read a file of results. FileNotFoundError if it no longer exists."""
+    """Read a file of results. Raises FileNotFoundError if the file no longer exists."""
     try:
         return parquetfiles.read_table(path, hint=_HINT)
     except TraceError as error:
@@ -343,18 +347,17 @@ def _whole(path: Path) -> pa.Table:
 
 
 def _damaged(path: Path, why: object) -> TraceError:
-    """The error for a file or a data set that no study can have written."""
     return TraceError(f"cannot read {path}: {why}", hint=_HINT)
 
 
 def _read_journal(path: Path) -> list[dict[str, Any]]:
-    """The complete rows of the journal."""
     rows = []
     for line in path.read_bytes().split(b"\n") if path.exists() else ():
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
-            # A power cut or a full disk tore the last line. `add` had not returned then, so its run counts as not made.
+            # A power cut or a full disk tore this line, which is the last one. `add` had not returned, so the run of
+            # the line counts as not made.
             continue
         # A line may be valid JSON without being a row, for instance the rest of a torn number.
         if isinstance(row, dict) and isinstance(row.get("run_id"), str) and isinstance(row.get("status"), str):
@@ -363,13 +366,12 @@ def _read_journal(path: Path) -> list[dict[str, Any]]:
 
 
 def _joined(tables: Iterable[pa.Table], schema: pa.Schema) -> pa.Table:
-    """Join tables, with the columns and types of a schema."""
     whole = [pa.table([_cast(table, field) for field in schema], schema=schema) for table in tables]
     return pa.concat_tables(whole).combine_chunks()
 
 
 def _cast(table: pa.Table, field: pa.Field) -> pa.ChunkedArray:
-    """A column converted to the type of a field. If the table lacks the column, it is null."""
+    """A column converted to the type of a field. If the table lacks the column, all its values are null."""
     column = table[field.name] if field.name in table.schema.names else None
     if column is None or column.null_count == len(column):
         return pa.chunked_array([pa.nulls(len(table), field.type)])
@@ -377,11 +379,12 @@ def _cast(table: pa.Table, field: pa.Field) -> pa.ChunkedArray:
 
 
 def _aligned(table: pa.Table, schema: pa.Schema, runs: Mapping[str, tuple[int, Mapping[str, Any]]]) -> pa.Table:
-    """See `Store.align`. If the run of a row left the study, the row keeps its number and parameters."""
+    """The table with current numbers and parameters, as in `Store.align`. A row whose run is no longer in the study
+    keeps its number and parameters."""
     table = _joined([table], schema)
     ids = table["run_id"].to_pylist()
     present = [run_id in runs for run_id in ids]
-    # Rows of runs that left the study are kept: making them took time, and the study file may include them again.
+    # Rows of runs that left the study are kept: making the runs took time, and the study file may include them again.
     columns: dict[str, list[Any]] = {"in_study": present}
     for name in {name for _, parameters in runs.values() for name in parameters}:
         old = table[name].to_pylist()
@@ -395,20 +398,18 @@ def _aligned(table: pa.Table, schema: pa.Schema, runs: Mapping[str, tuple[int, M
 
 
 def _partitions(table: pa.Table, key: str) -> list[str]:
-    """Value of the partition in each row, as text for the name of a folder."""
+    """Value of the partition in each row, as text for a folder's name."""
     return [_NULL if value is None else str(value) for value in table[key].to_pylist()]
 
 
 def _written_partition(results: Path) -> str | None:
-    """Partition column of the files on disk, which may differ from that of the present study file."""
+    """Partition column of the files on disk, which may differ from that of the current study file."""
     return next((path.name.partition("=")[0] for path in results.iterdir() if path.is_dir()), None)
 
 
 def _statuses(table: pa.Table) -> dict[str, str]:
-    """Status by run id, for the rows of a table."""
     return dict(zip(table["run_id"].to_pylist(), table["status"].to_pylist(), strict=True))
 
 
 def _sorted(table: pa.Table) -> pa.Table:
-    """Rows of the study by number, followed by rows of runs that left it."""
     return table.sort_by([("in_study", "descending"), ("number", "ascending"), ("run_id", "ascending")])

@@ -26,14 +26,14 @@ run_study(sys.argv[1], sys.argv[2], at_once=2, maker=FakeMaker(Path(sys.argv[3])
 
 @pytest.fixture
 def start(spawn, fake, study_file, tmp_path):
-    """Start a study of 36 runs in a separate process."""
+    """Starts a study of 36 runs in a separate process."""
     file = study_file(("count = 3", "count = 9"))
     command = [sys.executable, "-c", STARTER, file, tmp_path / "out", fake]
     return lambda: spawn(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
 
 
 def rows_on_disk(out):
-    """Run ids on disk, read by another process than the one that writes."""
+    """Run ids on disk, read by a process that does not write."""
     table, journal = read_results(out)
     return {row["run_id"] for row in journal} | (set() if table is None else set(table["run_id"].to_pylist()))
 
@@ -56,7 +56,7 @@ def test_kills_of_the_parent_and_of_workers_lose_nothing_and_repeat_nothing(star
     out = tmp_path / "out"
     for target in (8, 16, 24):
         before, made = rows_on_disk(out), made_so_far(fake)
-        # After this number of runs, each worker waits in the middle of a run.
+        # When this number of runs is made, each worker waits in the middle of a further run.
         most = made + target - len(before)
         (fake / "most").write_text(str(most))
         process = start()
@@ -69,10 +69,10 @@ def test_kills_of_the_parent_and_of_workers_lose_nothing_and_repeat_nothing(star
             wait_until(lambda workers=workers, process=process: set(workers_of(process.pid)) - set(workers), process)
         process.kill()
         process.communicate()
-        # The workers end together with their parent.
+        # The workers end when their parent ends.
         wait_until_gone(lambda process=process: workers_of(process.pid))
         assert before < rows_on_disk(out)
-        # Each worker was making at most one run, and there was one more for the killed worker.
+        # Each worker had begun at most one further run, and so had the killed worker.
         assert made_so_far(fake) <= most + 3
     (fake / "most").unlink()
     process = start()

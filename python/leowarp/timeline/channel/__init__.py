@@ -4,26 +4,10 @@
     power = power_series(LandMobile(), duration_ns=600_000_000_000, seed=1)
     codewords = outcomes(power, 7.0, Harq(), starts_ns)
 
-This package knows neither scenarios nor guests: parameters in, numpy arrays out.
+This package depends on neither scenarios nor guests: its functions take parameters and return numpy arrays.
 """
 
-from leowarp.timeline.channel.environments import Environment, environment, environments
+from leowarp.timeline.channel.environments import environment, environments
 from leowarp.timeline.channel.harq import Harq, Outcomes, outcomes
 from leowarp.timeline.channel.lms import LandMobile, PowerSeries, power_series
 from leowarp.timeline.channel.realisation import ChannelRows, Realisation, channel_rows, realisation
-
-__all__ = [
-    "ChannelRows",
-    "Environment",
-    "Harq",
-    "LandMobile",
-    "Outcomes",
-    "PowerSeries",
-    "Realisation",
-    "channel_rows",
-    "environment",
-    "environments",
-    "outcomes",
-    "power_series",
-    "realisation",
-]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameter sets of the land-mobile-satellite model: leowarp's (environments.toml, with sources beside the numbers) and
-the user's, from a TOML or JSON file of the same form."""
+"""Parameter sets of the land-mobile-satellite model: leowarp's own sets (environments.toml, which names the source of
+each number), and the user's sets from a TOML or JSON file of the same form."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ OURS = Path(__file__).with_name("environments.toml")
 
 ROW_SUM_TOLERANCE = 5e-4
 """Published probabilities have four digits, so the sum of three of them is off by at most 1.5e-4. The tolerance is
-larger, because some rows have two probabilities with three digits. A smaller error is removed by dividing the row by
-its sum."""
+larger than 1.5e-4, because in some rows two probabilities have only three digits. If the sum's error is within the
+tolerance, the row is divided by its sum."""
 
 STATES_MAX = 127
-"""A power series keeps the state of each sample in one byte."""
+"""Largest number of states: a power series stores the state of each sample in one signed byte."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,13 @@ class Environment:
     """A Markov chain over states, each with its own Loo distribution.
 
     name, elevation_deg: Name of the environment, and elevation of the satellite.
-    states: n of them.
-    transitions: tuple of n tuples of n floats. From row to column, one step per frame; each row sums to 1.
+    states: The n states.
+    transitions: tuple of n tuples of n floats. Probability of a step from the row's state to the column's state, one
+        step per frame; each row sums to 1.
     correlation_m, transition_m, state_lengths_m: float, float, tuple of n floats; or None if they are unknown.
         Correlation distance of the direct signal, length of the slope between two states, shortest length of each
         state.
-    source, note: Source of the numbers, and doubts about them.
+    source, note: Publication from which the numbers are, and doubts about them.
     """
 
     name: str
@@ -62,25 +63,27 @@ class Environment:
     def state_shares(self) -> NDArray[np.float64]:
         """The chain's stationary distribution, shape (n,): the share of frames in each state."""
         n = len(self.states)
-        # w P = w and sum w = 1: one equation more than unknowns, solved by least squares; exact except for rounding.
+        # w P = w and sum w = 1 is one equation more than there are unknowns. Least squares gives the exact solution,
+        # except for rounding.
         equations = np.vstack([self.chain.T - np.eye(n), np.ones(n)])
         return np.linalg.lstsq(equations, np.append(np.zeros(n), 1.0), rcond=None)[0]
 
 
 def environments(path: Path | None = None) -> tuple[Environment, ...]:
-    """Every set in a file, or leowarp's own sets if `path` is None.
+    """Every parameter set in a file, or leowarp's own sets if `path` is None.
 
     Raises ScenarioError if the file cannot be read, has unknown or missing keys, or has rows that do not sum to 1; also
-    if a chain
-        does not reach every state.
+        if a chain does not reach every state.
     """
     return _ours() if path is None else _read(path)
 
 
 def environment(name: str, elevation_deg: float, path: Path | None = None) -> Environment:
-    """One set, at exactly this elevation. Nothing is interpolated between two elevations, so no set exists there.
+    """The parameter set of an environment at exactly this elevation. Parameters are not interpolated between two
+    elevations.
 
-    Raises ScenarioError: As `environments`; also if there is no such set, with a list of the existing ones.
+    Raises ScenarioError: For the same reasons as `environments`; also if there is no such set, with a list of the
+        existing sets.
 
     >>> environment("intermediate-tree-shadowed", 40).state_lengths_m is not None
     True
@@ -94,8 +97,8 @@ def environment(name: str, elevation_deg: float, path: Path | None = None) -> En
             f"environment {name!r} is not in {where}",
             (f'did you mean "{near}"? ' if near else "") + f"there is: {_listed(known)}",
         )
-    # Elevations are compared for exact equality: the published angles are whole degrees, and a set between two of them
-    # would be invented.
+    # Elevations are compared for exact equality: the published angles are whole degrees, and no measurement exists for
+    # an angle between two of them.
     for entry in named:
         if entry.elevation_deg == elevation_deg:
             return entry
@@ -126,7 +129,7 @@ def _read(path: Path) -> tuple[Environment, ...]:
         document = json.loads(text) if path.suffix == ".json" else tomltext.loads(text)
     except OSError as error:
         raise ScenarioError(f"reading environments: {path}: {error.strerror}", _HINT) from error
-    except (ValueError, RecursionError) as error:  # The text is not valid JSON or TOML, or it is nested too deep.
+    except (ValueError, RecursionError) as error:  # The text is not valid JSON or TOML, or its nesting is too deep.
         raise ScenarioError(f"reading environments: {path}: {error}", _HINT) from error
     entries = document.get("environments") if isinstance(document, dict) else None
     if not isinstance(entries, list) or not entries:
@@ -141,7 +144,7 @@ def _read(path: Path) -> tuple[Environment, ...]:
 
 
 class _Entry:
-    """One table of the file, key by key."""
+    """One table of the file; each key is checked."""
 
     def __init__(self, entry: Any, where: str) -> None:
         if not isinstance(entry, dict):
@@ -150,7 +153,7 @@ class _Entry:
         self._only(entry, _KEYS, where)
 
     def environment(self) -> Environment:
-        """The set; errors name the file, and the set's number and name."""
+        """The parameter set of this table; errors name the file, and the set's number and name."""
         name = self._text("name")
         self.where = f"{self.where} ({name})"
         states = self._states()
@@ -182,7 +185,7 @@ class _Entry:
                 raise ScenarioError(f"{self.where}: the name of state {number} is not a text", _HINT)
             states.append(
                 Loo(
-                    # Plausible levels of a radio link: a value beyond them is a typing error.
+                    # Bounds for levels of a radio link: a value outside of them is a typing error.
                     mean_db=self._number(row, "mean_db", -200, 30),
                     deviation_db=self._number(row, "deviation_db", 0, 30),
                     multipath_db=self._number(row, "multipath_db", -200, 30),
@@ -192,11 +195,10 @@ class _Entry:
         return tuple(states)
 
     def _transitions(self, n: int) -> tuple[tuple[float, ...], ...]:
-        """The chain, with each row divided by its sum.
+        """The transition probabilities, with each row divided by its sum.
 
         Raises ScenarioError if it is not n rows of n, a row's sum differs from 1 by more than `ROW_SUM_TOLERANCE`, or a
-        state is
-            never reached.
+            state is never reached.
         """
         rows = self.entry.get("transitions")
         if not isinstance(rows, list) or len(rows) != n or any(not isinstance(r, list) or len(r) != n for r in rows):
@@ -204,7 +206,7 @@ class _Entry:
                 f"{self.where}: `transitions` is not {n} rows of {n} numbers, one for each state", _HINT
             )
         # Each row is divided by its sum below. The stationary distribution is defined only for rows that sum to 1, and
-        # printed digits do not.
+        # the sum of a row of printed digits may differ slightly from 1.
         shares = []
         for number, row in enumerate(rows, 1):
             values = [self._value(value, f"transitions, row {number}", 0, 1) for value in row]
@@ -215,7 +217,8 @@ class _Entry:
                     "each row holds the probabilities of every next state, its own among them",
                 )
             shares.append(tuple(value / total for value in values))
-        # (1 + P)^n has a positive entry where the chain can get from row to column in at most n steps.
+        # (1 + P)^n has a positive entry if the chain can get from the row's state to the column's state in at most n
+        # steps.
         reached = np.linalg.matrix_power(np.eye(n) + np.array(shares), n) > 0
         if not reached.all():
             here, there = (int(i) + 1 for i in np.argwhere(~reached)[0])
@@ -244,13 +247,13 @@ class _Entry:
         return value
 
     def _number(self, table: dict[str, Any], key: str, low: float, high: float) -> float:
-        """A required number of a table, within bounds that only a typing error exceeds."""
+        """A required number of a table; it must be within bounds that only a typing error exceeds."""
         if key not in table:
             raise ScenarioError(f"{self.where}: `{key}` is missing", _HINT)
         return self._value(table[key], key, low, high)
 
     def _value(self, value: Any, what: str, low: float, high: float) -> float:
-        # Rejects nan, and integers too large for a float: only plausible values are converted.
+        # nan, and integers too large for a float, are rejected as well.
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < math.inf:
             raise ScenarioError(f"{self.where}: {what}: {value!r} is not a number", _HINT)
         if not low <= value <= high:
@@ -259,7 +262,7 @@ class _Entry:
 
     @staticmethod
     def _only(table: dict[str, Any], keys: tuple[str, ...], where: str) -> None:
-        """Reject an unknown key: otherwise a misspelt key would count as a missing value."""
+        """Reject an unknown key: otherwise a misspelt key would be ignored, and its value would seem to be missing."""
         for key in table:
             if key not in keys:
                 raise ScenarioError(f"{where}: unknown key {key!r}", one_of(key, keys, "the keys are"))

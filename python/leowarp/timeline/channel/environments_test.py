@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables, and the user's own files."""
+"""Tests of leowarp's parameter sets and of the user's own files."""
 
 import json
 
@@ -30,7 +30,7 @@ def written(tmp_path, text, name="mine.toml"):
     return path
 
 
-# Shares of the states as published, where they are known (the sources are named in environments.toml).
+# Published shares of the states, for the sets whose publication gives them (environments.toml names the publications).
 PUBLISHED_SHARES = {
     ("intermediate-tree-shadowed", 40): (0.3929, 0.3571, 0.25),
     ("open", 40): (0.5, 0.375, 0.125),

@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hybrid ARQ over a fading channel: the number of retransmissions of each packet, and its arrival time or its loss.
 
-A packet fills one codeword. The starts of its transmissions are `retransmission_delay_ns` apart. Each transmission
-sends some bits of the codeword. It delivers the mutual information of its symbols at the power during the transmission.
-The receiver keeps the information of all transmissions. It decodes when the sum reaches the threshold,
-`threshold_ratio` times the data bits. Otherwise it asks for more, at most `retransmissions` times; after that, the
-packet is lost.
+A packet fills one codeword. The first transmission of a codeword and its retransmissions start at intervals of
+`retransmission_delay_ns`. Each transmission sends some bits of the codeword. A transmission delivers the mutual
+information of its symbols, at the received power during the transmission. The receiver stores the information of all
+transmissions of a codeword. The receiver decodes the codeword when the sum of the information reaches the threshold,
+which is `threshold_ratio` times the number of data bits. If the sum is below the threshold, the receiver requests
+another transmission, at most `retransmissions` times; if the sum is still below after the last one, the packet is lost.
 
-- `incremental` (type II): every transmission sends new bits; their information adds up. The receiver determines the
-  number of these bits: see `Harq.rule`. Once the whole codeword is sent, no bits are left to ask for.
+- `incremental` (type II): every transmission sends new bits; their information adds up. `Harq.rule` says how the
+  receiver determines the number of these bits. After the whole codeword has been sent, there are no new bits, so the
+  receiver gives up.
 - `chase` (type I with combining): every transmission repeats the bits of the first one; their signal-to-noise ratios
   add up (maximum ratio combining).
 
-The first transmission determines the symbol rate. Without failures, `rate_bps` of data bits means one codeword per
-`codeword_period_ns`, and its first transmission takes exactly that time. Retransmissions take additional symbols;
-`Outcomes.sent_bits` counts them.
+The first transmission determines the symbol rate. Without failures, `rate_bps` data bits per second are one codeword
+per `codeword_period_ns`, and the first transmission of a codeword takes exactly this period. Retransmissions need
+additional symbols, which `Outcomes.sent_bits` counts.
 """
 
 from __future__ import annotations
@@ -40,10 +42,10 @@ RATIOS_BY_RATE = (1.143, 1.138, 1.132, 1.115, 1.081, 1.024, 1.009)
 """Accumulated information per data bit at which half of the codewords decode, by code rate (data bits per sent bit).
 The values are from a Monte Carlo simulation of the CCSDS 131.0-B turbo code, 8,920 bits, 16 states, 10 log-MAP
 iterations, parity bits in random order. The simulation used QPSK and white noise, with 80 to 250 codewords per point.
-For a failure rate of 1 in 10, add 0.01 to 0.03."""
+For a failure rate of 1 in 10 instead of one half, add 0.01 to 0.03."""
 
 CHUNK_CODEWORDS = 1 << 19
-"""Number of codewords computed at once, which bounds the memory."""
+"""Number of codewords computed at once, which limits the memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,23 +54,27 @@ class Harq:
 
     kind: "incremental" or "chase"
     modulation: "qpsk", "bpsk", "8psk" or "16qam"
-    data_bits, codeword_bits: One IP packet of at most data_bits / 8 bytes, and its length after the mother code.
+    data_bits, codeword_bits: Number of data bits of a codeword, which carry one IP packet of at most data_bits / 8
+        bytes; and number of bits of the codeword after encoding with the mother code.
     rate_bps: Data bits per second without retransmissions. The default of 40 Mbit/s is the rate of the study's link
         without failures.
     retransmissions: Maximum number of retransmissions of a codeword.
-    first_delay_ns, retransmission_delay_ns: From the start of a transmission to its decoding, and from one transmission
-        to the next.
-    threshold_kind: "constant" or "by-rate". Required information per data bit: `threshold_ratio`, or RATIOS_BY_RATE at
-        the rate of the sent bits.
-    rule: "received", "predicted", "statistics" or "equal". Number of bits of a transmission: the missing information
-        divided by the information per bit. The rule chooses the power for this. `received` uses the power just
-        received. `predicted` uses the power that the channel exceeds with the target probability
-        `retransmission_delay_ns` after the power just received; `statistics` uses the power that it exceeds with this
-        probability at any time. For the first transmission, before anything is received, all three
-        use the power at any time. `equal`: the codeword is divided into equal parts.
-    first_target_ratio, target_ratio: Target probability of decoding after the first, and after each later transmission.
-    last_sends_rest: The last transmission sends all remaining bits, because a packet that is still not complete after
-        it is lost.
+    first_delay_ns, retransmission_delay_ns: Time from the start of the first transmission to its decoding, and from the
+        start of a transmission to the start of the next.
+    threshold_kind: "constant" or "by-rate". Required information per data bit: `threshold_ratio` for "constant"; for
+        "by-rate", the value of RATIOS_BY_RATE at the code rate of the bits sent so far.
+    rule: "received", "predicted", "statistics" or "equal". Rule by which the receiver determines the number of bits of
+        the next transmission: the missing information divided by the information that one bit is expected to deliver.
+        The expected information per bit depends on the expected power. `received` expects the power of the transmission
+        that was just received. `predicted` expects the power that the channel exceeds with the target probability
+        `retransmission_delay_ns` later, given the power just received. `statistics` expects the power that the channel
+        exceeds with the target probability at any time. Before the first transmission, nothing has been received, so
+        all three rules expect the same power as `statistics`. `equal`: the codeword is divided into equal parts, one
+        per transmission.
+    first_target_ratio, target_ratio: Target probability that a codeword can be decoded after the first transmission,
+        and after each later transmission.
+    last_sends_rest: The last transmission sends all remaining bits, because a packet is lost if it is not complete
+        after the last transmission.
     first_bits: Bits of the first transmission; with None, `rule` determines them.
     """
 
@@ -105,7 +111,8 @@ class Harq:
             raise ScenarioError(f"{self.data_bits} data bits are no whole number of bytes", "a multiple of 8")
         if self.rate_bps <= 0:
             raise ScenarioError(f"a rate of {self.rate_bps} bit/s", "a rate above 0")
-        # `Outcomes.retransmissions` has one byte per codeword: a run of 1000 s at 40 Mbit/s has 4.5 million of them.
+        # `Outcomes.retransmissions` has one byte per codeword, because a run of 1000 s at 40 Mbit/s has 4.5 million
+        # codewords.
         if not 0 <= self.retransmissions <= 255:
             raise ScenarioError(f"{self.retransmissions} retransmissions", "from 0 to 255")
         if self.first_delay_ns < 0 or self.retransmission_delay_ns < 0:
@@ -130,18 +137,18 @@ class Harq:
 
     @property
     def packet_bytes(self) -> int:
-        """The largest IP packet."""
+        """Length in bytes of the largest IP packet that fits into a codeword."""
         return self.data_bits // 8
 
     @property
     def longest_ns(self) -> int:
-        """How long a power series must continue after the start of the last codeword."""
+        """Time by which a power series must extend beyond the start of the last codeword."""
         return self.retransmissions * self.retransmission_delay_ns + self._longest_transmission_ns
 
     @property
     def _longest_transmission_ns(self) -> int:
-        # The first transmission takes one period and has at least data_bits bits; no transmission has more bits than
-        # the codeword.
+        # The first transmission takes one period and has at least data_bits bits. No transmission has more than
+        # codeword_bits bits, so none takes longer than this.
         return self.codeword_period_ns * math.ceil(self.codeword_bits / self.data_bits)
 
     @property
@@ -155,8 +162,9 @@ class Harq:
             return self._whole_symbols(self.first_bits)
         if self.rule == "equal" and self.kind == "incremental":
             return self._whole_symbols(self.codeword_bits / (self.retransmissions + 1))
-        # The power that the channel exceeds with the target probability. By default this is one half: nothing is known
-        # of the channel yet, and one half is neutral between delay and symbols (design/lms-harq.md).
+        # The expected power is the power that the channel exceeds with the target probability. By default, this
+        # probability is one half: nothing is known about the channel before the first transmission, and one half is a
+        # compromise between delay and number of symbols (design/lms-harq.md).
         information = float(self.bit_information(snr_db + levels.first_db))
         return self._whole_symbols(self.needed_ratio * self.data_bits / information)
 
@@ -175,11 +183,11 @@ class Harq:
 class Outcomes:
     """Outcomes of n codewords.
 
-    retransmissions: uint8 array of shape (n,). Number of retransmissions of each, 0 to `Harq.retransmissions`.
-    delay_ns: int64 array of shape (n,). From the start of the codeword's first transmission until it is decoded or
-        given up.
+    retransmissions: uint8 array of shape (n,). Number of retransmissions of each codeword, 0 to `Harq.retransmissions`.
+    delay_ns: int64 array of shape (n,). Time from the start of the codeword's first transmission until the codeword is
+        decoded or given up.
     lost: bool array of shape (n,)
-    sent_bits: int32 array of shape (n,). first_bits: Bits of the first transmission.
+    sent_bits: int32 array of shape (n,). Number of bits sent in all transmissions of each codeword.
     first_bits: Number of bits in the first transmission.
     """
 
@@ -215,14 +223,14 @@ class Outcomes:
 def outcomes(
     power: PowerSeries, snr_db: float, parameters: Harq, starts_ns: NDArray[np.int64], levels: Levels | None = None
 ) -> Outcomes:
-    """Outcomes of codewords whose first transmissions begin at `starts_ns`.
+    """Outcomes of codewords; `starts_ns` has the start of each codeword's first transmission.
 
     power: The series must extend `parameters.longest_ns` beyond the last start.
     snr_db: Es/N0 at line of sight.
     starts_ns: int64 array of shape (n,), ascending
-    levels: The receiver's knowledge of its channel; by default that of `power` itself.
+    levels: Power levels that the receiver expects; by default the levels of `power` itself.
     Raises ScenarioError if `snr_db` is not a finite number.
-    Raises ValueError if the series may end before the last transmission of the last codeword.
+    Raises ValueError if the series might end before the last transmission of the last codeword.
     """
     if not math.isfinite(snr_db):
         raise ScenarioError(f"a signal-to-noise ratio of {snr_db} dB", "a number, as in 7 dB")
@@ -237,14 +245,15 @@ def outcomes(
         chunk = starts[begin : begin + CHUNK_CODEWORDS]
         parts.append(run(_Looks(power, snr_db, parameters, first_bits, chunk), known))
     sent_again, lost, sent = (np.concatenate(column) for column in zip(*parts, strict=True)) if parts else _NOTHING
-    # 10, 30, 50 or 70 ms by default (the study lists the first and the last of these). For a lost codeword, the delay
-    # after which it is given up.
+    # The delay is 10, 30, 50 or 70 ms by default (the study lists 10 and 70 ms). For a lost codeword, the delay is the
+    # time after which the link gives up.
     delay = parameters.first_delay_ns + parameters.retransmission_delay_ns * sent_again.astype(np.int64)
     return Outcomes(sent_again, delay, lost, sent, first_bits)
 
 
 def levels_known(channel: LandMobile, parameters: Harq) -> Levels:
-    """Knowledge of a receiver that knows the model of its channel, but not the random numbers of this run."""
+    """Power levels expected by a receiver that knows the model of its channel, but not the random numbers of this
+    run."""
     return levels_of_model(
         channel, parameters.first_target_ratio, parameters.target_ratio, parameters.retransmission_delay_ns
     )
@@ -263,8 +272,8 @@ class _Looks:
         self, power: PowerSeries, snr_db: float, harq: Harq, first_bits: int, starts_ns: NDArray[np.int64]
     ) -> None:
         self.harq, self.first_bits, self.snr_db, self.count = harq, first_bits, snr_db, len(starts_ns)
-        # The part of the series that this chunk uses. Without this, each chunk would convert the whole series of a run
-        # of 1000 s to ratios.
+        # Only the part of the series that this chunk needs is converted to ratios, and not the series of the whole run
+        # for each chunk.
         begin = int(starts_ns[0]) // power.spacing_ns
         end = (int(starts_ns[-1]) + harq.longest_ns) // power.spacing_ns + 2
         # Ratio of symbol energy to noise at each sample.
@@ -274,27 +283,28 @@ class _Looks:
         self._symbol_bits = BITS_PER_SYMBOL[harq.modulation]
 
     def information(self) -> _Mean:
-        """Mutual information of a bit over time."""
+        """Mutual information of one bit as a function of time."""
         return _Mean(mutual_information(self.harq.modulation, self._ratio) / self._symbol_bits)
 
     def energy(self) -> _Mean:
-        """Ratio of symbol energy to noise over time, as a receiver measures it."""
+        """Ratio of symbol energy to noise as a function of time, as a receiver measures it."""
         return _Mean(self._ratio)
 
     def mean(self, what: _Mean, who: NDArray[np.intp], attempt: int, bits: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Mean over an attempt of these codewords that sends this number of bits at the symbol rate of first
-        transmissions."""
-        # The positions are in samples, as floats: a transmission of 223 us begins and ends between samples.
+        """Mean of the function `what` over one transmission of each codeword in `who`; the transmission has `bits` bits
+        at the symbol rate of first transmissions."""
+        # Positions are floats in units of samples, because a transmission of 223 us begins and ends between samples.
         begin = self._starts[who] + attempt * self.harq.retransmission_delay_ns / self._spacing_ns
         return what.over(begin, bits / self.first_bits * self.harq.codeword_period_ns / self._spacing_ns)
 
 
 class _Mean:
-    """Means over intervals of a function that is linear between the samples; positions in samples."""
+    """Means over intervals of a function that is linear between the samples; positions are in units of samples."""
 
     def __init__(self, values: NDArray[np.float64]) -> None:
         self._values = values
-        # The running integral: a mean over any interval is two look-ups instead of a sum over its samples.
+        # With the running integral, a mean over any interval needs two look-ups instead of a sum over all samples in
+        # the interval.
         self._integral = np.concatenate(([0.0], np.cumsum((values[1:] + values[:-1]) / 2)))
 
     def over(self, begin: NDArray[np.float64], length: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -325,8 +335,7 @@ def _incremental(looks: _Looks, levels: Levels) -> _Columns:
         got[pending] += bits * looks.mean(information, pending, attempt, bits)
         sent[pending] += bits
         failed = got[pending] < _threshold_bits(harq, sent[pending]) * (1 - _ROUNDING)
-        # Codewords without remaining bits are given up. After the whole codeword, incremental redundancy has no new
-        # bits.
+        # Codewords without remaining bits are given up, because incremental redundancy sends only new bits.
         asking = failed & (sent[pending] < harq.codeword_bits)
         if attempt == harq.retransmissions or not asking.any():
             break
@@ -345,14 +354,15 @@ def _asked(
     left: NDArray[np.float64],
     seen: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Number of bits that the receiver asks for: whole symbols, and no more than the remaining bits. `seen` is the
-    ratio of energy to noise just received."""
+    """Number of bits that the receiver requests: whole symbols, and at most the remaining bits. `seen` is the ratio of
+    energy to noise of the last transmission."""
     harq = looks.harq
-    # A packet that is not complete after the last transmission is lost, so saving bits there has no use. Without this
-    # exception from the rule, 9.19 % instead of 8.11 % are lost at 7 dB (design/lms-harq.md).
+    # A packet that is not decoded after the last transmission is lost, so it is useless to save bits there. If the size
+    # of the last transmission followed the rule, 9.19 % instead of 8.11 % of the packets would be lost at 7 dB
+    # (design/lms-harq.md).
     if harq.last_sends_rest and attempt == harq.retransmissions:
-        # Send all remaining bits, although they may take far more symbols than first transmissions (1.7 to 1.9 times,
-        # in total).
+        # Send all remaining bits, although the transmissions of a codeword may then take far more symbols (1.7 to 1.9
+        # times those of first transmissions, in total).
         return left
     size = BITS_PER_SYMBOL[harq.modulation]
     if harq.rule == "equal":
@@ -364,7 +374,7 @@ def _asked(
 
 
 def _expected_db(looks: _Looks, levels: Levels, seen: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Es/N0 for which the next transmission is sized."""
+    """Es/N0 that the receiver expects for the next transmission, and from which it computes the number of bits."""
     seen_db = power_db(seen)
     match looks.harq.rule:
         case "predicted":
@@ -375,13 +385,14 @@ def _expected_db(looks: _Looks, levels: Levels, seen: NDArray[np.float64]) -> ND
 
 
 def _chase(looks: _Looks, levels: Levels) -> _Columns:
-    """Each transmission repeats the bits of the first one; energies add up before decoding (maximum ratio combining).
+    """Each transmission repeats the bits of the first one, and the energies of all transmissions are added before
+    decoding (maximum ratio combining).
 
-    Returns: As `_incremental`.
+    Returns: The same three arrays as `_incremental`.
     """
     harq, energy = looks.harq, looks.energy()
     size = BITS_PER_SYMBOL[harq.modulation]
-    # Repetition does not change the code of the first transmission, so all transmissions have one threshold.
+    # Every transmission repeats the same bits, so the code rate and with it the threshold stay the same.
     needed = _threshold_bits(harq, np.array([float(looks.first_bits)])) * (1 - _ROUNDING)
     got = np.zeros(looks.count)
     again = np.zeros(looks.count, dtype=np.uint8)
@@ -397,7 +408,7 @@ def _chase(looks: _Looks, levels: Levels) -> _Columns:
 
 
 def _threshold_bits(harq: Harq, sent: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Information required to decode what was sent."""
+    """Information in bits that is required to decode a codeword after `sent` bits were sent."""
     if harq.threshold_kind == "constant":
         return np.full(len(sent), harq.threshold_ratio * harq.data_bits)
     # Outside the measured rates, np.interp uses the value at the nearest measured rate.
@@ -405,8 +416,9 @@ def _threshold_bits(harq: Harq, sent: NDArray[np.float64]) -> NDArray[np.float64
 
 
 _Columns = tuple[NDArray[np.uint8], NDArray[np.bool_], NDArray[np.int32]]
-"""Retransmissions, whether lost, and bits sent: the results of both kinds for each codeword."""
+"""Results for each codeword: number of retransmissions, whether it is lost, and number of bits sent."""
 _NOTHING = (np.zeros(0, np.uint8), np.zeros(0, bool), np.zeros(0, np.int32))
 
 _ROUNDING = 1e-9
-"""Relative error of sums of floats. The tolerance lets a codeword with exactly enough information decode."""
+"""Tolerance for rounding of sums of floats, relative to the threshold. With this tolerance, a codeword with exactly the
+required information is decoded."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """HARQ compared with closed forms on steady channels, with a slow and simple implementation on fading channels, and
-with the bounds from two extreme models of fading."""
+with bounds from two extreme cases of fading."""
 
 import math
 
@@ -64,8 +64,8 @@ def test_without_fading_the_first_transmission_has_just_the_bits_that_decode():
 @pytest.mark.parametrize(("level_db", "again", "lost"), [(0, 0, False), (-5, 1, False), (-7, 2, False), (-20, 3, True)])
 def test_on_a_steady_channel_equal_parts_add_up(level_db, again, lost):
     harq = Harq(rule="equal")
-    # Each of four parts delivers 13,380 bits times the information per bit. A total of 1.15 x 8,920 is enough to
-    # decode.
+    # Each of four parts delivers 13,380 bits times the information per bit. The codeword can be decoded when the sum
+    # reaches 1.15 x 8,920.
     part = 13_380 * float(quadrature("qpsk", 10 ** ((4.0 + level_db) / 10))) / 2
     assert min(4, math.ceil(1.15 * 8920 / part)) - 1 == again
     codewords = outcomes(steady(level_db), 4.0, harq, starts(10, harq))
@@ -100,7 +100,7 @@ def test_at_minus_40_db_everything_is_lost():
 
 
 def one_by_one(power, snr_db, harq, start_ns, levels):
-    """The protocol step by step, for one codeword: (retransmissions, lost, bits sent)."""
+    """The protocol step by step for one codeword; the result is (retransmissions, lost, bits sent)."""
     symbol_ns = harq.codeword_period_ns / (harq.first_transmission_bits(snr_db, levels) / 2)
     got = sent = 0.0
     energies = []
@@ -168,16 +168,18 @@ def test_many_codewords_at_once_are_as_one_by_one(kind, rule, threshold, last_se
     for index, begin in enumerate(begins.tolist()):
         again, lost, sent = one_by_one(power, snr_db, harq, begin, levels)
         same = (again, lost) == (codewords.retransmissions[index], codewords.lost[index])
-        # Integrals and tables are off by 1e-4, so one codeword in thousands has another outcome.
+        # The interpolated integrals and tables have errors of up to 1e-4, so about one codeword in thousands has
+        # another outcome.
         differ += not (same and sent == pytest.approx(int(codewords.sent_bits[index]), rel=2e-3))
     assert differ <= 1
 
 
 BANDS = {7.0: (0.025, 0.157), 10.0: (0.083**2, 0.083), 13.0: (0.0018, 0.042)}
-"""Bounds of the loss at intermediate tree shadowing and 40 degrees. Upper: the whole codeword meets one fade for all
-its transmissions. Lower, the square: the codeword is sent twice as a whole through two independent fades. The values
-are from an independent Monte Carlo simulation of Loo's mixture, with QPSK and the threshold 1.15. The real fading over
-60 ms lies between the two."""
+"""Bounds on the loss ratio by Es/N0 in dB, in the environment "intermediate tree shadowing" at 40 degrees. For the
+upper bound, the whole codeword with all its transmissions is in one fade. For the lower bound, the codeword is sent
+twice as a whole in two independent fades, so the lower bound is the square of the upper one. The values are from an
+independent Monte Carlo simulation of Loo's mixture, with QPSK and the threshold 1.15. Real fading over the 60 ms of a
+codeword lies between these two cases."""
 
 
 def test_the_upper_band_is_the_share_of_time_in_which_a_whole_codeword_is_too_little():
@@ -191,7 +193,7 @@ def test_the_upper_band_is_the_share_of_time_in_which_a_whole_codeword_is_too_li
 
 @pytest.fixture(scope="module")
 def found_by_snr():
-    """Outcomes of every 50th codeword over two times 600 s."""
+    """Outcomes of every 50th codeword in two series of 600 s each."""
     harq = Harq()
     levels = levels_known(LandMobile(), harq)
     by_snr = {}
@@ -214,8 +216,8 @@ def test_shares_of_retransmissions_and_losses_are_everything(found_by_snr):
             shares = codewords.decoded_shares(3)
             assert sum(shares) + codewords.loss_ratio == pytest.approx(1)
             assert min(shares) > 0
-            # The target determines the size of the first transmission. Only slopes and the random numbers of one run
-            # cause a difference.
+            # The first transmission has as many bits as the target probability requires. The share differs from the
+            # target only because of slopes between states and the random numbers of one run.
             assert shares[0] == pytest.approx(0.5, abs=0.06)
             assert codewords.symbols_ratio > 1
     losses = [np.mean([codewords.loss_ratio for codewords in found_by_snr[snr_db]]) for snr_db in sorted(BANDS)]
@@ -225,7 +227,7 @@ def test_shares_of_retransmissions_and_losses_are_everything(found_by_snr):
 @pytest.mark.slow
 @pytest.mark.parametrize("target", [0.4, 0.6])
 def test_a_prediction_meets_its_target_where_bits_are_left(target):
-    # A fast terminal: it passes through the same number of stays in a fifth of the time.
+    # The terminal is fast, so that the 400 s contain many stays.
     harq = Harq(rule="predicted", target_ratio=target)
     channel = LandMobile(speed_m_per_s=50.0, samples_per_wavelength=8)
     power = power_series(channel, 400 * SECOND, 1)
@@ -240,7 +242,7 @@ def test_a_slower_terminal_loses_more_because_its_transmissions_meet_the_same_fa
     for speed in (0.3, 20.0):
         harq = Harq()
         channel = LandMobile(speed_m_per_s=speed, samples_per_wavelength=8)
-        # Both cases cover the same distance, so that both see the same states.
+        # Both series cover the same distance, so that both contain the same states.
         duration = round(4000 / speed * SECOND)
         count = 40_000
         begins = np.linspace(0, duration, count).astype(np.int64)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A receiver's knowledge of its channel: the distribution of its power at any time, and some time after a given
-level."""
+"""Power levels that a receiver expects from its channel: at any time, and one delay after a level that it has
+received."""
 
 from __future__ import annotations
 
@@ -15,24 +15,27 @@ from leowarp.timeline.channel.lms import LandMobile, PowerSeries, power_series, 
 from leowarp.timeline.channel.loo import mixture_quantile_db
 
 LEARNING_WAY_M, LEARNING_SAMPLES = 10_000.0, 2_000_000
-"""A receiver that knows the model has learned over 10 km which levels follow each other. This distance contains some
-hundreds of stays in each state. Short waves need more samples for this, so the distance is shorter."""
+"""A receiver that knows the model has observed the channel over a distance of 10 km, and has learned which levels
+follow each other. This distance contains some hundreds of stays in each state. For short waves, 10 km would need too
+many samples, so the number of samples limits the distance."""
 
 LEARNING_SEED = 0
-"""This seed differs from the run's seed, because a receiver does not know future fading. The receiver requests bits in
-the same way in every run."""
+"""The seed of the observed channel differs from the run's seed, because a receiver does not know the run's future
+fading. The seed is the same in every run, so the receiver always requests the same number of bits in the same
+situation."""
 
 GROUPS = 64
-"""Samples are grouped by received level, with equal numbers in each group."""
+"""Number of groups into which samples are sorted by received level, with equal numbers of samples."""
 
 
 @dataclass(frozen=True)
 class Levels:
-    """Power levels, dB relative to line of sight, exceeded with the target probability.
+    """Power levels that the channel exceeds with the target probability, in dB relative to line of sight.
 
-    first_db, again_db: Level at any time, for the target of the first and of later transmissions.
-    seen_db, next_db: float64 arrays of shape (k,), the first ascending. One delay after `seen_db` was received, the
-        level exceeds `next_db` with the target probability of later transmissions.
+    first_db, again_db: Levels at any time, for the target probability of the first transmission and for that of later
+        transmissions.
+    seen_db, next_db: float64 arrays of shape (k,), with `seen_db` ascending. If the level is now `seen_db`, then one
+        delay later it exceeds `next_db` with the target probability of later transmissions.
     """
 
     first_db: float
@@ -42,7 +45,7 @@ class Levels:
 
 
 def levels_of_series(power: PowerSeries, first_target_ratio: float, target_ratio: float, delay_ns: int) -> Levels:
-    """The knowledge of a receiver that has seen a whole power series.
+    """Levels expected by a receiver that has observed a whole power series.
 
     first_target_ratio, target_ratio: Probabilities that the level is exceeded, for the first and for later
         transmissions.
@@ -54,19 +57,21 @@ def levels_of_series(power: PowerSeries, first_target_ratio: float, target_ratio
 
 @lru_cache(maxsize=16)
 def levels_of_model(channel: LandMobile, first_target_ratio: float, target_ratio: float, delay_ns: int) -> Levels:
-    """Knowledge from the model: the level at any time from its closed form (without slopes between states), the rest
-    from a separate series."""
+    """Levels expected from the model: the levels at any time come from the model's closed form (without slopes between
+    states), and the levels after a received level come from a separate power series."""
     model = channel.model()
     first_db, again_db = (
         mixture_quantile_db(model.environment.states, model.way_shares, 1 - target)
         for target in (first_target_ratio, target_ratio)
     )
-    # The series of a terminal at rest contains nothing to learn from.
+    # A terminal at rest has a constant power series, from which nothing can be learned.
     if channel.speed_m_per_s == 0:
-        # Identity over all possible levels: the receiver expects that a channel at rest stays at its level.
+        # The receiver expects that the level stays as it is, so the expected level equals the received level, over all
+        # possible levels.
         same = np.array([-100.0, 100.0])
         return Levels(first_db, again_db, same, same)
-    # The limit is a distance, not a time, so that the number of states and fades does not depend on speed.
+    # The observed distance is limited, not the observed time, so that the number of states and fades does not depend on
+    # speed.
     way_ns = math.ceil(1e9 * LEARNING_WAY_M / channel.speed_m_per_s)
     step_ns = spacing_ns(channel, model.correlation_m, way_ns)
     power = power_series(channel, min(way_ns, LEARNING_SAMPLES * step_ns), LEARNING_SEED)
@@ -81,15 +86,16 @@ def _followers(
     later = np.arange(len(level)) + delay_ns / power.spacing_ns
     count = int(np.searchsorted(later, len(level) - 1, side="right"))
     if count < GROUPS or power.frozen:
-        # A series that is too short to learn from, or constant: the receiver expects the level just seen again.
+        # If the series is too short to learn from, or constant, the receiver expects the received level again.
         ends = np.array([level.min() - 1, level.max() + 1])
         return ends, ends
     now, then = level[:count], np.interp(later[:count], np.arange(len(level)), level)
-    # Groups of equal size, not of equal width: deep fades are rare, and each group needs enough samples.
+    # Groups have equal numbers of samples and not equal widths in dB, because deep fades are rare and each group needs
+    # enough samples.
     groups = np.array_split(np.argsort(now, kind="stable"), GROUPS)
     seen_db = np.array([now[group].mean() for group in groups])
-    # The level that the target share of samples exceeds. Transmissions sized for this level succeed with the target
-    # probability.
+    # In each group, the expected level is the level that the target share of the later samples exceeds. Transmissions
+    # sized for this level succeed with the target probability.
     next_db = np.array([np.quantile(then[group], 1 - target_ratio) for group in groups])
     # Neighbouring groups with equal levels are merged.
     kept = np.concatenate(([True], np.diff(seen_db) > 0))

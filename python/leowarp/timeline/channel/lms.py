@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The land-mobile-satellite channel after Perez-Fontan: a Markov chain of shadowing states, Loo fading within each.
+"""The land-mobile-satellite channel of Perez-Fontan: a Markov chain of shadowing states, with Loo fading within each
+state.
 
 A terminal moves through an environment at a steady speed. Every random value is a function of the distance travelled,
 not of time:
 
-- the state: the chain of the environment steps once a frame (see `LandMobile.frames`);
+- the state: the environment's Markov chain makes one step per frame (see `LandMobile.frames`);
 - the direct signal: `mean_db + deviation_db n` with a Gaussian n whose correlation distance is `correlation_m`;
 - the diffuse signal: complex Gaussian of power `multipath_db`, Clarke's Doppler spectrum of width speed / wavelength;
 - between states, the three levels change along a slope of `transition_m`.
 
 Power relative to line of sight: |10^(direct_db / 20) + 10^(multipath_db / 20) w|^2. The direct signal has phase 0,
-because a receiver tracks its phase. The satellite's movement changes only that phase.
+because a receiver tracks its phase. The satellite's movement changes only the phase of the direct signal.
 
-A terminal at rest keeps a single sample of state, direct and diffuse signal: the channel is frozen (another seed
-corresponds to another place). A frozen channel is not an error, but its level says nothing about the environment;
+A terminal at rest receives the same power during the whole run: its channel is frozen, and another seed corresponds to
+another place. A frozen channel is not an error, but its level says nothing about the environment, so
 `power_series(...).frozen` is true.
 """
 
@@ -37,28 +38,31 @@ from leowarp.timeline.channel.processes import Blend, Multipath, Shadowing, plac
 SPEED_OF_LIGHT_M_PER_S = 299_792_458.0
 
 BLOCK_SAMPLES = 1 << 18
-"""Number of samples computed at once. Intermediate arrays then take some 20 MB, for any length of a run."""
+"""Number of samples computed at once. Intermediate arrays then take some 20 MB, whatever the length of the run."""
 
 SAMPLES_MAX = 500_000_000
-"""This number of samples takes 2.5 GB for level and state. A larger number means a typing error in speed or carrier."""
+"""500 million samples take 2.5 GB for level and state. If a series would be longer, the speed or the carrier frequency
+is probably a typing error."""
 
 FRAMES = ("common", "by-state")
 
 
 @dataclass(frozen=True, kw_only=True)
 class LandMobile:
-    """Keys of a scenario for the channel. A key that is None takes its value from the environment's table.
+    """Keys of a scenario that describe the channel. If a key is None, its value comes from the environment's parameter
+    set.
 
     environment, elevation_deg, environments_path: The parameter set, and the user's file if the set is not one of
         leowarp's.
     speed_m_per_s: Speed of the terminal; 0: a frozen channel. Default 60 km/h: a car on a road between trees.
     carrier_hz: Default 2.2 GHz, the band in which the tables were measured.
     correlation_m, transition_m: Correlation distance of the direct signal, and length of the slope between states.
-    frames: "common" or "by-state". Length of a step of the chain. `common`: the same for every state, the mean of the
-        shortest lengths weighted by the states' shares. The states' shares of the distance then equal the chain's
-        stationary distribution, as the published shares do. `by-state`: each state has its own shortest length, which
-        changes the shares of the distance.
-    frame_m: A length for `common` that replaces this mean.
+    frames: "common" or "by-state". Length of a step of the Markov chain. `common`: the step has the same length in
+        every state, which is the mean of the states' shortest lengths, weighted by the states' shares. The states'
+        shares of the distance then equal the chain's stationary distribution, and the published shares are that
+        distribution as well. `by-state`: the step in each state is the state's own shortest length, which changes the
+        states' shares of the distance.
+    frame_m: Length of a step; for `common`, this value replaces the weighted mean.
     samples_per_wavelength: Samples of the series per wavelength, or per correlation distance if that is shorter. 16:
         linear interpolation of the diffuse power is off by at most 2 % of its mean.
     """
@@ -79,7 +83,8 @@ class LandMobile:
             raise ScenarioError(
                 f"a terminal's speed of {self.speed_m_per_s} m/s", "0 m/s (a frozen channel) or more, as in 60 km/h"
             )
-        # The wavelength determines the spacing of the series. Values outside this range are typing errors.
+        # The wavelength determines the spacing of the samples. A carrier frequency outside this range is a typing
+        # error.
         if not 1e8 <= self.carrier_hz <= 1e12:
             raise ScenarioError(f"a carrier of {self.carrier_hz} Hz", "from 100 MHz to 1 THz, as in 2.2 GHz")
         for name in ("correlation_m", "frame_m"):
@@ -99,27 +104,29 @@ class LandMobile:
 
     @property
     def wavelength_m(self) -> float:
-        """c / carrier."""
+        """Wavelength in m: speed of light / carrier frequency."""
         return SPEED_OF_LIGHT_M_PER_S / self.carrier_hz
 
     @property
     def doppler_hz(self) -> float:
-        """Half the width of the diffuse signal's spectrum: speed / wavelength."""
+        """Largest Doppler shift of the diffuse signal, in Hz: speed / wavelength. The spectrum is twice as wide."""
         return self.speed_m_per_s / self.wavelength_m
 
     def model(self) -> Model:
-        """The parameters, completed from the environment's table.
+        """The parameters, completed with the lengths of the environment's parameter set.
 
-        Lengths that the user sets override the table's. No length is taken from another environment.
+        Lengths that the user sets override the lengths of the parameter set. No length is taken from another
+        environment.
 
-        Raises ScenarioError if there is no such environment, or its table lacks a length that was not given.
+        Raises ScenarioError if there is no such environment, or if its parameter set lacks a length that the user did
+        not set.
         """
         surroundings = environment(self.environment, self.elevation_deg, self.environments_path)
         if self.correlation_m is not None:
             surroundings = dataclasses.replace(surroundings, correlation_m=self.correlation_m)
         if self.transition_m is not None:
             surroundings = dataclasses.replace(surroundings, transition_m=self.transition_m)
-        # The lengths are scaled so that their weighted mean over all states is exactly this length.
+        # The lengths are scaled so that their weighted mean over all states is exactly `frame_m`.
         if self.frame_m is not None:
             surroundings = dataclasses.replace(surroundings, state_lengths_m=(self.frame_m,) * len(surroundings.states))
         lacking = [
@@ -143,15 +150,15 @@ class LandMobile:
         assert surroundings.transition_m is not None
         lengths = np.array(surroundings.state_lengths_m)
         if self.frames == "common":
-            # The mean is 5.85 m for intermediate tree shadowing. With a separate length per state, deep shadow would
-            # cover 19 % of the distance instead of the published 25 % (design/lms-harq.md).
+            # The mean is 5.85 m for intermediate tree shadowing. With one length per state, deep shadow would cover 19
+            # % of the distance instead of the published 25 % (design/lms-harq.md).
             lengths = np.full(len(lengths), float(surroundings.state_shares @ lengths))
         return Model(surroundings, lengths, surroundings.correlation_m, surroundings.transition_m)
 
 
 @dataclass(frozen=True)
 class Model:
-    """An environment with all lengths known.
+    """An environment in which all lengths have values.
 
     frames_m: float64 array of shape (states,). Length of a step of the chain in each state.
     """
@@ -163,7 +170,7 @@ class Model:
 
     @property
     def way_shares(self) -> NDArray[np.float64]:
-        """Share of the distance (and so of time) in each state, shape (states,)."""
+        """Share of the distance that the terminal spends in each state, shape (states,); the share of time is equal."""
         weighted = self.environment.state_shares * self.frames_m
         return weighted / weighted.sum()
 
@@ -180,8 +187,8 @@ class PowerSeries:
 
     spacing_ns: Sample k is at k * spacing_ns; between two samples the power is interpolated.
     level_db: float32 array of shape (n,)
-    states: int8 array of shape (n,). Index of the environment's state.
-    frozen: The terminal is at rest.
+    states: int8 array of shape (n,). Index of the environment's state at each sample.
+    frozen: Whether the terminal is at rest.
     """
 
     spacing_ns: int
@@ -196,18 +203,19 @@ class PowerSeries:
         return (len(self.level_db) - 1) * self.spacing_ns
 
     def until(self, t_ns: int) -> PowerSeries:
-        """The samples up to this time, at least two."""
+        """The samples up to `t_ns`, but at least two samples."""
         count = max(2, t_ns // self.spacing_ns + 1)
         return dataclasses.replace(self, level_db=self.level_db[:count], states=self.states[:count])
 
 
 def unfaded(duration_ns: int) -> PowerSeries:
-    """Line of sight only: 0 dB throughout."""
+    """A series without fading: 0 dB throughout, as at line of sight."""
     return PowerSeries(max(1, duration_ns), np.zeros(2, np.float32), np.zeros(2, np.int8), ("line of sight",), True)
 
 
 def spacing_ns(parameters: LandMobile, correlation_m: float, duration_ns: int) -> int:
-    """Sample spacing that resolves both processes; for a terminal at rest, the whole duration.
+    """Sample spacing in ns that resolves both the direct and the diffuse signal; for a terminal at rest, the whole
+    duration.
 
     correlation_m: Correlation distance of the direct signal.
     duration_ns: Upper limit of the spacing.
@@ -223,8 +231,8 @@ def spacing_ns(parameters: LandMobile, correlation_m: float, duration_ns: int) -
 def power_series(parameters: LandMobile, duration_ns: int, seed: int) -> PowerSeries:
     """The power over at least `duration_ns`; equal parameters and seed give equal series.
 
-    States, direct and diffuse signal use separate random streams: with another frame or carrier, the other components
-    keep their random numbers.
+    States, direct signal and diffuse signal use separate random streams: a parameter of one of them, such as the frame
+    length, does not change the random numbers of the others.
 
     Raises ScenarioError: For the same reasons as `LandMobile.model`; also if the series would have more than
         `SAMPLES_MAX` samples.
@@ -233,7 +241,7 @@ def power_series(parameters: LandMobile, duration_ns: int, seed: int) -> PowerSe
         raise ValueError(f"a power series of {duration_ns} ns")
     model = parameters.model()
     step_ns = spacing_ns(parameters, model.correlation_m, duration_ns)
-    # One sample more, so that interpolation has a sample at or after the end.
+    # The series has one sample more, so that interpolation has a sample at or after the end.
     count = -(-duration_ns // step_ns) + 1
     if count > SAMPLES_MAX:
         raise ScenarioError(
@@ -257,7 +265,7 @@ def _blocks(
     """Levels (dB, float64) and states (int8) of the grid, in blocks, so that memory does not grow with the run."""
     states = model.environment.states
     step_m = parameters.speed_m_per_s * step_ns * 1e-9
-    # The slope at the last border reaches half a transition beyond the last sample.
+    # The slope at the last change of state may extend half a transition beyond the last sample.
     until_m = step_m * count + model.transition_m
     way = visits(
         model.environment.chain, model.environment.state_shares, model.frames_m, until_m, stream(seed, "lms.states")
@@ -266,8 +274,8 @@ def _blocks(
         Blend(np.array([getattr(states[s], name) for s in way.states]), way.starts_m, model.transition_m)
         for name in ("mean_db", "deviation_db", "multipath_db")
     )
-    # At rest all samples are at one place and therefore equal. A spacing of 0 gives this result without a special case,
-    # except in the filters.
+    # At rest, all samples are at one place and are therefore equal. A spacing of 0 gives equal samples without further
+    # code, except in the filters of the two signals.
     moving = parameters.speed_m_per_s > 0
     shadowing = Shadowing(step_m if moving else 1.0, model.correlation_m, stream(seed, "lms.direct"))
     multipath = Multipath(
@@ -276,8 +284,8 @@ def _blocks(
     )
     for begin in range(0, count, BLOCK_SAMPLES):
         n = min(BLOCK_SAMPLES, count - begin)
-        # Distances are computed from the start of the run: accumulated steps would drift by rounding over 500 million
-        # samples.
+        # Each distance is computed from the start of the run, because rounding errors of accumulated steps would grow
+        # over 500 million samples.
         x_m = (begin + np.arange(n, dtype=np.float64)) * step_m
         direct, diffuse = shadowing.block(n), multipath.block(n)
         if not moving:

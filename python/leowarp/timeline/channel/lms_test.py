@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The power series compared with the model's closed forms. Tolerances are a few standard errors. A stay of 20 m counts
-as one independent sample; the series contains a few thousand stays."""
+"""The power series compared with the model's closed forms. Tolerances are a few standard errors. Stays have a mean
+length of 20 m and count as independent samples; the series contains a few thousand stays."""
 
 import dataclasses
 
@@ -32,7 +32,7 @@ def test_shares_of_the_way_and_stays_are_those_of_the_chain(frames):
         own = lengths[stretches.states == state]
         assert own.mean() == pytest.approx(model.dwells_m[state], rel=0.06)
         assert own.sum() / lengths.sum() == pytest.approx(model.way_shares[state], abs=0.02)
-        # Lengths of stays are geometric: whole frames, at least one, with standard deviation sqrt(Pii) / (1 - Pii)
+        # The length of a stay in frames is geometric, at least one, with standard deviation sqrt(Pii) / (1 - Pii)
         # frames.
         stays = model.environment.chain[state, state]
         frames_stayed = own / model.frames_m[state]

@@ -2,7 +2,7 @@
 """Loo's distribution: a direct signal whose level is Gaussian in dB (log-normal), plus a diffuse, Rayleigh one.
 
 C. Loo, "A statistical model for a land mobile satellite link", IEEE Trans. Vehicular Technology 34(3), 1985. With z the
-direct signal's amplitude and w a complex Gaussian of mean power 10^(multipath_db / 10):
+amplitude of the direct signal, and w a complex Gaussian of mean power 10^(multipath_db / 10):
 
     r = |z + w|,   20 log10 z ~ Normal(mean_db, deviation_db)
 
@@ -27,7 +27,7 @@ class Loo:
 
     mean_db, deviation_db: Level of the direct signal.
     multipath_db: Mean power of the diffuse signal.
-    name: Name of a state with these parameters.
+    name: Name of the state that has these parameters.
     """
 
     mean_db: float
@@ -37,7 +37,8 @@ class Loo:
 
     @property
     def mean_power(self) -> float:
-        """E r^2 = E z^2 + E |w|^2; for the log-normal part exp(2 m + 2 s^2) with m, s of ln z."""
+        """Mean power E r^2 = E z^2 + E |w|^2; for the log-normal part, E z^2 = exp(2 m + 2 s^2), where ln z has mean m
+        and standard deviation s."""
         m, s = _NEPERS_PER_DB * self.mean_db, _NEPERS_PER_DB * self.deviation_db
         return math.exp(2 * m + 2 * s * s) + float(power_ratio(self.multipath_db))
 
@@ -51,14 +52,14 @@ class Loo:
         direct = power_ratio(self.mean_db + self.deviation_db * _NODES) / variance
         scaled = np.asarray(power_ratio(level_db)) / variance
         # scipy.stats takes 0.9 s of CPU time to import. The import is local, so that programs that only read a run do
-        # not pay for it.
+        # not need this time.
         from scipy.special import ndtr
         from scipy.stats import ncx2
 
         share = ncx2.cdf(scaled[..., None], 2, direct)
-        # Far above the diffuse signal, scipy's series gives nan. There, the amplitude is z plus the in-phase part of
-        # the diffuse signal, a Gaussian with deviation sqrt(variance). The neglected part of r = |z + w| is 1 / (2
-        # sqrt(direct)) deviations, 5e-5 at 80 dB.
+        # Far above the diffuse signal, scipy's series gives nan. In this case, the amplitude is approximated by z plus
+        # the in-phase part of the diffuse signal, which is a Gaussian with deviation sqrt(variance). The neglected part
+        # of r = |z + w| is 1 / (2 sqrt(direct)) deviations, 5e-5 at 80 dB.
         gaussian = ndtr(np.sqrt(scaled)[..., None] - np.sqrt(direct))
         return np.where(np.isnan(share), gaussian, share) @ _WEIGHTS
 
@@ -80,17 +81,18 @@ def mixture_quantile_db(states: Sequence[Loo], shares: ArrayLike, share: float) 
 
     if not 0 < share < 1:
         raise ValueError(f"a quantile of share {share} is no level")
-    # brentq needs an interval that contains the level; a wide interval costs only a few more steps.
+    # brentq needs an interval that contains the level; a wide interval costs only a few steps more than a narrow one.
     reach = [8 * state.deviation_db + 40 for state in states]
     low = min(min(s.mean_db, s.multipath_db) - r for s, r in zip(states, reach, strict=True)) - 60
     high = max(max(s.mean_db, s.multipath_db) + r for s, r in zip(states, reach, strict=True))
     return float(brentq(lambda x: float(mixture_share_below(states, shares, x)) - share, low, high, xtol=1e-6))
 
 
-# ln of an amplitude ratio, of a level in dB: 20 log10 z = x, ln z = x ln(10) / 20
+# Factor from a level in dB to the natural logarithm of an amplitude ratio: 20 log10 z = x, ln z = x ln(10) / 20
 _NEPERS_PER_DB = math.log(10) / 20
 
-# The tails of a Gaussian beyond 8 deviations are 1.2e-15.
+# Integration covers 8 deviations on each side, because the tails of a Gaussian beyond 8 deviations have a probability
+# of 1.2e-15.
 _NODES = np.linspace(-8.0, 8.0, 321)
 _WEIGHTS = np.exp(-_NODES * _NODES / 2)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loo's distribution compared with its density, a Monte Carlo of its definition, and independent numbers."""
+"""Loo's distribution compared with its density, with a Monte Carlo simulation of its definition, and with quantiles
+computed by other code."""
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ def test_decibels_of_an_amplitude_are_twice_those_of_a_power():
 
 
 def amplitude_density(state, r):
-    """Loo's equation 6, with the same nodes.
+    """Density of the amplitude r after Loo's equation 6, integrated with the nodes of the tested code.
 
     r / (b0 sqrt(2 pi d0)) times the integral over z of
     1/z exp(-(ln z - mu)^2 / (2 d0) - (r^2 + z^2) / (2 b0)) I0(r z / b0), with 2 b0 the diffuse signal's power.
@@ -48,7 +49,7 @@ def test_mean_and_quantiles_are_those_of_draws_of_the_definition():
     power = np.abs(amplitude_ratio(state.mean_db + state.deviation_db * rng.standard_normal(n)) + diffuse) ** 2
     assert power.mean() == pytest.approx(state.mean_power, rel=5e-3)
     for share in (0.01, 0.1, 0.5, 0.9, 0.99):
-        # Four standard errors of a share.
+        # The tolerance is four standard errors of a share.
         level_db = np.quantile(power_db(power), share)
         assert float(state.share_below(level_db)) == pytest.approx(share, abs=4 * np.sqrt(share * (1 - share) / n))
 
@@ -60,8 +61,9 @@ def test_without_shadowing_it_is_rice_and_without_a_direct_signal_rayleigh():
         assert float(rayleigh.share_below(level_db)) == pytest.approx(-np.expm1(-ratio), rel=1e-9)
 
 
-# Quantiles of the three-state mixture, intermediate tree shadowing at 40 degrees. They are an independent Monte Carlo
-# of 200,000 samples of the same Loo triplets with shares .3929, .3571, .25; its standard error at 1 % is 0.1 dB.
+# Quantiles in dB, by share, of the mixture of three states "intermediate tree shadowing" at 40 degrees. The quantiles
+# are from an independent Monte Carlo simulation of 200,000 samples of the same Loo triplets with shares .3929, .3571,
+# .25; their standard error at 1 % is 0.1 dB.
 ITS_40_QUANTILES_DB = {0.01: -24.566, 0.05: -17.432, 0.1: -14.303, 0.25: -9.700, 0.5: -4.772, 0.75: -0.703,
                        0.9: 1.091, 0.99: 3.276}  # fmt: skip
 
@@ -70,7 +72,8 @@ ITS_40_QUANTILES_DB = {0.01: -24.566, 0.05: -17.432, 0.1: -14.303, 0.25: -9.700,
 def test_with_hardly_any_diffuse_signal_it_is_the_direct_one(multipath_db):
     state = Loo(0.0, 1.0, multipath_db)
     levels_db = np.array([-9.0, -1.0, 0.0, 1.0, 5.0])
-    # These steps of the trapezoidal rule are large enough to matter: 0.05 deviations are 0.02 of the probability.
+    # The steps of the trapezoidal rule are too large for this narrow Gaussian: a step of 0.05 deviations corresponds to
+    # a probability of 0.02.
     assert state.share_below(levels_db) == pytest.approx(ndtr(levels_db), abs=0.011)
     assert mixture_quantile_db([state], [1.0], 0.9) == pytest.approx(1.2816, abs=0.05)
 

@@ -5,8 +5,8 @@ For M equally likely points x of mean energy 1 and complex noise of energy 1 / s
 
     I = log2 M - 1/M sum_x E_n log2 sum_x' exp(-snr (|x - x' + n|^2 - |n|^2))
 
-This is the coded-modulation information, between symbols and received values. (16QAM and 8PSK lose a little of it with
-a decoder that treats each bit separately, without iterations.) BPSK and QPSK use one and two real dimensions.
+I is the coded-modulation information, between symbols and received values. A decoder for 16QAM or 8PSK that treats each
+bit separately, without iterations, loses a little of this information. BPSK and QPSK use one and two real dimensions.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ BITS_PER_SYMBOL = {"bpsk": 1, "qpsk": 2, "8psk": 3, "16qam": 4}
 
 
 def mutual_information(modulation: str, snr: ArrayLike) -> NDArray[np.float64]:
-    """Bits per symbol, same shape as `snr`. The values are interpolated in a table of `quadrature` with steps of 0.05
-    dB.
+    """Bits per symbol, same shape as `snr`. The values are interpolated in a table that `quadrature` computed in steps
+    of 0.05 dB.
 
-    Values are linear in dB between the table's entries (error at most 2e-5 bits), and proportional to the ratio below
-    -50 dB.
+    Between entries, the values are linear in dB (error at most 2e-5 bits); below -50 dB, they are proportional to the
+    ratio.
 
     modulation: "bpsk", "qpsk", "8psk" or "16qam"
     snr: ratio Es / N0, 0 or more
@@ -39,11 +39,12 @@ def mutual_information(modulation: str, snr: ArrayLike) -> NDArray[np.float64]:
 
 
 def snr_for(modulation: str, bits: float) -> float:
-    """The ratio Es / N0 at which a symbol carries this number of bits, which must be below the maximum."""
+    """The ratio Es / N0 at which a symbol carries this number of bits, which must be below the modulation's maximum."""
     table = _table(modulation)
     if not 0 < bits < BITS_PER_SYMBOL[modulation]:
         raise ValueError(f"{bits} bits in a symbol of {modulation}")
-    # Only the rising part of the table is used. In the flat part at its maximum, np.interp would have no unique answer.
+    # Only the rising part of the table is used. In the flat part at the maximum, several ratios have the same number of
+    # bits, so np.interp would have no unique answer.
     rising = int(np.argmax(table >= table[-1]))
     return float(power_ratio(np.interp(bits, table[: rising + 1], _LEVELS_DB[: rising + 1])))
 
@@ -56,7 +57,7 @@ def quadrature(modulation: str, snr: ArrayLike) -> NDArray[np.float64]:
 
 
 def _one(modulation: str, snr: float) -> float:
-    """Bits per symbol at one ratio, using the symmetry of each constellation."""
+    """Bits per symbol at one ratio; the symmetry of the constellation saves computation."""
     match modulation:
         case "bpsk":
             return _real(np.array([-1.0, 1.0]), snr)
@@ -80,7 +81,7 @@ def _real(points: NDArray[np.float64], snr: float) -> float:
 
 
 def _complex(points: NDArray[np.complex128], snr: float) -> float:
-    """Two dimensions; all points are equivalent by symmetry, so one is enough."""
+    """Two dimensions: by symmetry, all points have the same information, so it is computed for one point only."""
     d = np.sqrt(2 * snr) * (points[0] - points)
     nodes, weights = _COARSE, _COARSE_WEIGHTS
     exponent = (
@@ -95,7 +96,7 @@ def _complex(points: NDArray[np.complex128], snr: float) -> float:
 
 
 def _log_sum(exponent: NDArray[np.float64]) -> NDArray[np.float64]:
-    """log sum exp over the second axis."""
+    """Logarithm of the sum of exp(exponent) over the second axis."""
     top = exponent.max(axis=1, keepdims=True)
     return (top + np.log(np.exp(exponent - top).sum(axis=1, keepdims=True)))[:, 0]
 
@@ -114,7 +115,7 @@ def _gaussian(count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 _NODES, _WEIGHTS = _gaussian(721)
-# A grid in two dimensions has the square of its nodes per dimension, so a smaller number is used for it.
+# A two-dimensional grid has as many nodes as one dimension squared, so fewer nodes per dimension are used.
 _COARSE, _COARSE_WEIGHTS = _gaussian(91)
 
 _LEVELS_DB = np.linspace(-50.0, 40.0, 1801)

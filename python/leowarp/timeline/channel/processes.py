@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The random processes of a fading channel, each computed block by block so that memory is bounded.
+"""The random processes of a fading channel, each computed block by block so that the memory does not grow with the run.
 
-The result does not depend on the division into blocks, except for the last digit of a convolution.
+The result does not depend on the length of the blocks, except for the last digit of a convolution.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Visits:
-    """States visited in sequence along the terminal's path.
+    """States that the terminal visits one after the other along its path.
 
-    states: int8 array of shape (n,). Neighbours are always different.
-    starts_m: float64 array of shape (n + 1,). Start of each visit; the first is 0, the last is the end of the last
-        visit.
+    states: int8 array of shape (n,). Two successive states are always different.
+    starts_m: float64 array of shape (n + 1,). Start of each visit; the first is 0, and the additional last entry is the
+        end of the last visit.
     """
 
     states: NDArray[np.int8]
@@ -33,13 +33,14 @@ def visits(
     until_m: float,
     rng: np.random.Generator,
 ) -> Visits:
-    """A walk of the chain, one step per frame of the state's length, at least `until_m` long.
+    """States that the chain visits on a path of at least `until_m`; one step of the chain has the length of a frame in
+    the current state.
 
-    The first state comes from the chain's stationary distribution `shares`, so no warm-up is needed.
+    The first state is sampled from the chain's stationary distribution `shares`, so no warm-up is needed.
     """
     state = _drawn(np.cumsum(shares), rng.random())
-    # Probabilities of the next state when the chain leaves this one. The length of the stay is sampled separately
-    # below.
+    # Probabilities of the next state, given that the chain leaves its current state. The length of each stay is sampled
+    # separately in the loop below.
     leaving = np.cumsum(np.where(np.eye(len(chain), dtype=bool), 0.0, chain), axis=1)
     states, starts = [], [0.0]
     while starts[-1] <= until_m:
@@ -48,7 +49,7 @@ def visits(
         if stays >= 1:
             starts.append(math.inf)
             break
-        # Frames in a state: geometric, mean 1 / (1 - Pii).
+        # The number of frames in a state is geometric, with mean 1 / (1 - Pii).
         frames = 1 if stays == 0 else 1 + math.floor(math.log1p(-rng.random()) / math.log(stays))
         starts.append(starts[-1] + frames * frames_m[state])
         state = _drawn(leaving[state], rng.random())
@@ -56,20 +57,23 @@ def visits(
 
 
 def _drawn(cumulative: NDArray[np.float64], uniform: float) -> int:
-    """Index of the interval that contains a uniform number, among cumulated weights whose sum need not be 1."""
+    """Index of the interval that contains a uniform random number; the cumulated weights may end at another value than
+    1."""
     return int(np.searchsorted(cumulative, uniform * cumulative[-1], side="right"))
 
 
 class Blend:
-    """Values of the states as a function of distance: steps if `width_m` is 0, otherwise slopes of that length.
+    """A parameter of the states as a function of distance: with steps at changes of state if `width_m` is 0, otherwise
+    with slopes of that length.
 
-    The value is the running mean over a window of that width. Half of a slope lies on each side of a border, and a
-    state shorter than the window blends with both neighbours.
+    The value is the running mean over a window of that width. Half of a slope lies on each side of a change of state,
+    and a state shorter than the window blends with both neighbours.
     """
 
     def __init__(self, values: NDArray[np.float64], starts_m: NDArray[np.float64], width_m: float) -> None:
         self.values, self.starts_m, self.width_m = values, starts_m, width_m
-        # The integral, linear between the borders; extrapolated before the first and after the last state.
+        # The integral is linear between changes of state, and is extrapolated before the first state and after the
+        # last.
         knots = starts_m.copy()
         knots[0] -= width_m
         if not math.isfinite(knots[-1]):
@@ -79,14 +83,14 @@ class Blend:
         self._integral = np.concatenate(([0.0], np.cumsum(values * np.diff(knots))))
 
     def at(self, x_m: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The value at positions along the path, same shape."""
+        """The value at positions along the path, in an array of the same shape as `x_m`."""
         if self.width_m == 0:
             return self.values[places(self.starts_m, x_m)]
         half = self.width_m / 2
         return (self._integrated(x_m + half) - self._integrated(x_m - half)) / self.width_m
 
     def _integrated(self, x_m: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Integral of the steps from the first knot to each position."""
+        """Integral of the unsmoothed values from the first knot to each position."""
         beyond = np.maximum(x_m - self._knots[-1], 0.0)
         return np.interp(x_m, self._knots, self._integral) + beyond * self._slope_at_end
 
@@ -99,14 +103,14 @@ def places(starts_m: NDArray[np.float64], x_m: NDArray[np.float64]) -> NDArray[n
 class Shadowing:
     """A Gaussian process of mean 0 and variance 1 whose correlation is exp(-distance / correlation distance).
 
-    The first-order autoregression that Gudmundson found in measurements ("Correlation model for shadow fading in mobile
-    radio systems", Electronics Letters 27, 1991); exact at the samples for any spacing.
+    The process is the first-order autoregression that Gudmundson found in measurements ("Correlation model for shadow
+    fading in mobile radio systems", Electronics Letters 27, 1991); it is exact at the samples for any spacing.
     """
 
     def __init__(self, spacing_m: float, correlation_m: float, rng: np.random.Generator) -> None:
         self._keeps = math.exp(-spacing_m / correlation_m)
-        # sqrt(1 - keeps^2). The code uses expm1, because neighbouring samples are close and the difference from 1 is
-        # small.
+        # Factor sqrt(1 - keeps^2) of the new noise. expm1 is used because keeps is close to 1 for neighbouring samples,
+        # and 1 - keeps^2 would lose precision.
         self._adds = math.sqrt(-math.expm1(-2 * spacing_m / correlation_m))
         self._rng = rng
         self._last: float | None = None
@@ -115,13 +119,13 @@ class Shadowing:
         """The next n samples, shape (n,)."""
         noise = self._rng.standard_normal(n) * self._adds
         if self._last is None:
-            # The first value has variance 1 from the start, without a warm-up.
+            # The first value already has variance 1, so no warm-up is needed.
             noise[0] /= self._adds
             before = 0.0
         else:
             before = self._keeps * self._last
-        # Imported locally, here and below: importing scipy.signal takes 0.9 s of CPU time, and programs that only read
-        # a run import this module, too.
+        # scipy.signal is imported locally, in both classes: the import takes 0.9 s of CPU time, and programs that only
+        # read a run import this module as well.
         from scipy.signal import lfilter
 
         values, _ = lfilter([1.0], [1.0, -self._keeps], noise, zi=np.array([before]))
@@ -132,12 +136,13 @@ class Shadowing:
 class Multipath:
     """A complex Gaussian process of mean power 1 with Clarke's Doppler spectrum: autocorrelation J0(2 pi d / lambda).
 
-    This is diffuse power that arrives equally from all directions (Jakes, "Microwave Mobile Communications", 1974,
-    section 1.2), without the Doppler shift of the direct signal. The process is white noise through a filter whose
-    frequency response is the square root of the spectrum. The spectrum's sharp edges make the response infinitely long,
-    so J0 is multiplied by a Gaussian of `MEMORY_WAVELENGTHS`. This causes an error of 0.005 within four wavelengths,
-    and of 2e-4 in the second moment of the spectrum, which determines level crossings. The response then ends within
-    `REACH_WAVELENGTHS`. (Truncating the response of the exact spectrum there would remove 7 % of the second moment.)
+    The process models diffuse power that arrives equally from all directions (Jakes, "Microwave Mobile Communications",
+    1974, section 1.2), without the Doppler shift of the direct signal. The process is white noise through a filter
+    whose frequency response is the square root of the spectrum. The spectrum's sharp edges make the response infinitely
+    long, so J0 is multiplied by a Gaussian of `MEMORY_WAVELENGTHS`. The Gaussian causes an error of 0.005 within four
+    wavelengths, and of 2e-4 in the second moment of the spectrum, which determines level crossings. With the Gaussian,
+    the response is negligible beyond `REACH_WAVELENGTHS`. (If the response of the exact spectrum were truncated there,
+    7 % of the second moment would be lost.)
     """
 
     MEMORY_WAVELENGTHS, REACH_WAVELENGTHS = 15, 32
@@ -147,12 +152,13 @@ class Multipath:
         from scipy.special import j0
 
         reach = max(1, round(self.REACH_WAVELENGTHS / spacing_wavelengths))
-        # The length of the transform is a power of two, and four times the kept length, so that wrap-around only
+        # The length of the transform is a power of two, and four times the used length, so that wrap-around only
         # affects values beyond the Gaussian.
         half = 4 << math.ceil(math.log2(reach))
         d = np.arange(-half, half) * spacing_wavelengths
         correlation = j0(2 * np.pi * d) * np.exp(-((d / self.MEMORY_WAVELENGTHS) ** 2) / 2)
-        # A product of two correlations is a correlation, so negative values come only from rounding.
+        # The spectrum of a correlation is never negative, and the product of two correlations is a correlation.
+        # Negative values therefore come only from rounding.
         spectrum = np.maximum(np.fft.fft(np.fft.ifftshift(correlation)).real, 0)
         taps = np.fft.fftshift(np.fft.ifft(np.sqrt(spectrum)).real)[half - reach : half + reach + 1]
         self._taps = taps / math.sqrt(float(taps @ taps))
@@ -160,14 +166,14 @@ class Multipath:
         self._noise = self._white(2 * reach)
 
     def block(self, n: int) -> NDArray[np.complex128]:
-        """The next n samples, shape (n,), mean of |w|^2 1."""
+        """The next n samples of the complex process, shape (n,); the mean of |w|^2 is 1."""
         noise = np.concatenate((self._noise, self._white(n)))
-        # Samples within the filter's reach, so that the next block continues without a seam.
+        # The last noise samples are kept for the filter, so that the next block continues without a seam.
         self._noise = noise[n:]
         from scipy.signal import oaconvolve
 
         return oaconvolve(noise, self._taps, mode="valid")
 
     def _white(self, n: int) -> NDArray[np.complex128]:
-        """n complex Gaussian samples of mean power 1, half in each part."""
+        """n complex Gaussian samples of mean power 1, half of it in the real part and half in the imaginary part."""
         return self._rng.normal(0.0, math.sqrt(0.5), 2 * n).view(np.complex128)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One realisation of the link to a terminal: the power over a run, its codewords and their outcomes, and the events
-made from them."""
+"""One realisation of the link to a terminal: the power over a run, the codewords and their outcomes, and the timeline's
+rows that follow from the outcomes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from leowarp.timeline.channel.harq import Harq, Outcomes, levels_known, outcomes
 from leowarp.timeline.channel.lms import LandMobile, PowerSeries, power_series, unfaded
 
 CODEWORDS_MAX = 100_000_000
-"""This number of codewords is 6 h at 40 Mbit/s, some 3 GB. A larger number means a typing error in rate or data
-bits."""
+"""100 million codewords are 6 h at 40 Mbit/s, and take some 3 GB of memory. If there would be more, the rate or the
+number of data bits is probably a typing error."""
 
 CAPACITY_WINDOW_NS = 100_000_000
 """A step of `Realisation.shared_bps`: longer than the time from a codeword's first transmission to its last (60 ms)."""
@@ -26,7 +26,8 @@ class ChannelRows:
     """Rows of a timeline's `channel` table: delay and loss of packets whose transmission begins from each instant on.
 
     t_ns: int64 array of shape (n,), ascending, the first 0
-    delay_ns: int64 array of shape (n,)
+    Length of a window of `Realisation.shared_bps`, which is longer than the time from a codeword's first transmission
+    to its last (60 ms).
     loss_ratio: float64 array of shape (n,). 0 or 1.
     """
 
@@ -37,11 +38,11 @@ class ChannelRows:
 
 @dataclass(frozen=True)
 class Realisation:
-    """Results for given parameters and a seed.
+    """Power and codewords of one run, which follow from the parameters and the seed.
 
-    power: The series continues beyond the run, until the last codeword has no retransmissions left.
+    power: The series continues beyond the run, until the last codeword cannot be retransmitted again.
     starts_ns: int64 array of shape (n,). Start of each codeword's first transmission.
-    outcomes: Outcomes of n codewords.
+    outcomes: Outcomes of the n codewords.
     """
 
     power: PowerSeries
@@ -49,7 +50,7 @@ class Realisation:
     outcomes: Outcomes
 
     def until(self, t_ns: int) -> Realisation:
-        """The part before this time; at least one codeword.
+        """The part of the realisation before an instant, with at least one codeword.
 
         Used by pages of runs that ended early (`run.ends = "flows"`).
         """
@@ -57,24 +58,20 @@ class Realisation:
         return Realisation(self.power.until(t_ns), self.starts_ns[:count], self.outcomes.first(count))
 
     def shared_bps(self, rate_bps: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Rate of the link if retransmissions take symbols from new codewords, and the link always has a codeword to
-        send.
+        """Rate of new codewords if retransmissions use symbols that would otherwise carry new codewords, and if the
+        link always has a codeword to send.
 
         The rate in each window is that of first transmissions, multiplied by their share of all bits sent:
 
-            rate (bits of first transmissions) / (bits of all transmissions of the codewords that begin in the window)
+            rate = `rate_bps` (bits of first transmissions) / (bits of all transmissions), over the codewords that begin
+            in the window
 
-        A retransmission counts in the window of its codeword. A link with few packets is treated like a full one.
+        A retransmission is counted in the window in which its codeword began, even if it is sent later. If the link is
+        not always busy, its rate is computed as if it were.
 
-        Parameters
-        ----------
-        rate_bps : int
-            Rate of first transmissions alone.
-
-        Returns
-        -------
-        t_ns : int64 array of shape (n,), ascending, the first 0
-        rate_bps : int64 array of shape (n,)
+        rate_bps: Rate if every codeword had only its first transmission.
+        Returns t_ns: int64 array of shape (n,), ascending, the first 0
+        Returns rate_bps: int64 array of shape (n,)
         """
         ends = np.arange(0, int(self.starts_ns[-1]) + 1, CAPACITY_WINDOW_NS, dtype=np.int64)
         first = np.searchsorted(self.starts_ns, ends)
@@ -86,10 +83,10 @@ class Realisation:
         """One row per codeword, with equal neighbours merged.
 
         A packet whose transmission begins within codeword k has the outcome of codeword k. A lost packet gets the delay
-        after which the link gives up on it, so that an in-order link holds later packets until then.
+        after which the link gives up on the packet, so that an in-order link holds later packets until then.
         """
         outcomes = self.outcomes
-        # One number per outcome, which combines the retransmissions and whether the codeword is lost.
+        # One integer per outcome, which combines the number of retransmissions with whether the codeword is lost.
         kind = outcomes.retransmissions.astype(np.int16) * 2 + outcomes.lost
         first = np.concatenate(([0], np.flatnonzero(np.diff(kind)) + 1))
         return ChannelRows(self.starts_ns[first], outcomes.delay_ns[first], outcomes.lost[first].astype(np.float64))
@@ -112,10 +109,10 @@ def realisation(
             f"bits in {duration_ns / 1e9:g} s; the limit is {CODEWORDS_MAX:,}",
             "a shorter run, a lower rate, or more data_bits in a codeword",
         )
-    # Codewords follow the link's own clock, with or without packets: a codeword's outcome does not depend on the
+    # Codewords begin at fixed intervals, with or without packets, so a codeword's outcome does not depend on the
     # traffic.
     starts = np.arange(count, dtype=np.int64) * parameters.codeword_period_ns
-    # The last codeword may be retransmitted after the run's end; its outcome must not depend on where the run ends.
+    # The last codeword may be retransmitted after the run's end, so the power series continues beyond the end.
     until = int(starts[-1]) + parameters.longest_ns
     if channel is None:
         power = unfaded(until)
@@ -127,6 +124,6 @@ def realisation(
 def channel_rows(
     channel: LandMobile | None, parameters: Harq, snr_db: float, duration_ns: int, seed: int
 ) -> tuple[ChannelRows, Outcomes]:
-    """`realisation` as rows, and the outcomes of all codewords."""
+    """The timeline's rows for `realisation` with these parameters, and the outcomes of all codewords."""
     made = realisation(channel, parameters, snr_db, duration_ns, seed)
     return made.rows(), made.outcomes

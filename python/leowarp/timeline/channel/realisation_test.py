@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A truncated realisation, and its power series as a file."""
+"""A realisation that is truncated, and a power series that is written to a file."""
 
 import json
 
@@ -18,7 +18,7 @@ SECOND = 1_000_000_000
 
 @pytest.fixture(scope="module")
 def realised():
-    # The receiver needs little time to learn, because the rule `equal` does not use the model.
+    # The rule `equal` needs no expected levels, so the receiver's learning takes no time.
     return realisation(LandMobile(samples_per_wavelength=4), Harq(rule="equal"), 8.0, SECOND, 1)
 
 

@@ -16,7 +16,7 @@ from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
 from leowarp.timeline.channel.lms import PowerSeries
 
-# This number of rows takes a few MB, for any length of the series: it may have `lms.SAMPLES_MAX` samples.
+# Number of rows per block: a block takes a few MB, while the whole series may have `lms.SAMPLES_MAX` samples.
 BLOCK_ROWS = 1 << 18
 FORMATS = (".parquet", ".csv")
 
@@ -26,7 +26,7 @@ COLUMNS = (
     ("snr_db", pa.float32(), "dB", "received Es/N0: that at line of sight and the level"),
     ("state", pa.dictionary(pa.int8(), pa.string()), "", "shadowing state"),
 )
-"""Name, type, unit and meaning; the last two are in the fields' metadata of a Parquet file."""
+"""Name, type, unit and meaning of each column; Parquet files contain unit and meaning in the fields' metadata."""
 
 
 def check_suffix(file: Path) -> None:
@@ -41,8 +41,9 @@ def write_series(power: PowerSeries, snr_db: float, file: Path, about: dict[str,
     `.csv`).
 
     snr_db: Es/N0 at line of sight.
-    about: Origin of the series: metadata `channel` (JSON) of a Parquet file. A CSV file cannot hold this metadata.
-    Raises ScenarioError if the suffix is not one of these, or if the file cannot be written.
+    about: Origin of the series, which a Parquet file contains as metadata `channel` (JSON). A CSV file cannot hold this
+        metadata.
+    Raises ScenarioError if the suffix is neither `.parquet` nor `.csv`, or if the file cannot be written.
     """
     check_suffix(file)
     plainfiles.refuse_link(file)
@@ -66,8 +67,8 @@ def write_series(power: PowerSeries, snr_db: float, file: Path, about: dict[str,
 def _blocks(power: PowerSeries, snr_db: float, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The series as record batches of at most `BLOCK_ROWS` rows."""
     names = pa.array(power.state_names, pa.string())
-    # Written in blocks: ten minutes at 60 km/h and 2.2 GHz have over a million samples, and their columns would all be
-    # in memory a second time.
+    # The series is converted block by block: ten minutes at 60 km/h and 2.2 GHz have over a million samples, which
+    # would otherwise be in memory twice.
     for begin in range(0, len(power.level_db), BLOCK_ROWS):
         level_db = power.level_db[begin : begin + BLOCK_ROWS]
         t_ns = np.arange(begin, begin + len(level_db), dtype=np.int64) * power.spacing_ns

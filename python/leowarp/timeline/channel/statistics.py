@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statistics of a power series, beside those of the model, as one table."""
+"""Statistics of a power series as a table, next to the values that the model predicts."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ COLUMNS = {
 
 
 def statistics(power: PowerSeries, channel: LandMobile | None = None) -> pa.Table:
-    """One row per number; columns `COLUMNS`, described in the fields' metadata.
+    """One row per statistic; columns as in `COLUMNS`, whose meaning is in the fields' metadata.
 
-    channel: The parameters with which the series was made, for the closed forms.
+    channel: The parameters with which the series was computed; they are needed for the predicted values.
     """
     rows = [*state_rows(power, channel), *_levels(power, channel), *_crossings(power), *_autocorrelation(power)]
     types = {"statistic": pa.string(), "state": pa.string(), "unit": pa.string()}
@@ -48,7 +48,7 @@ def state_rows(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
     borders = np.concatenate(([0], np.flatnonzero(np.diff(power.states)) + 1, [len(power.states)]))
     stays = power.states[borders[:-1]]
     lengths_s = np.diff(borders) * power.spacing_ns * 1e-9
-    # The first and the last stay are truncated, so their length is unknown.
+    # The series begins and ends within a stay, so the lengths of the first and the last stay are unknown.
     whole = slice(1, -1)
     model = channel.model() if channel is not None else None
     moving = channel is not None and channel.speed_m_per_s > 0
@@ -66,10 +66,10 @@ def state_rows(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
 
 
 def _levels(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
-    """Rows of quantiles and of the mean power, with those of the mixture of Loo's distributions."""
+    """Rows with quantiles and mean power of the series, next to the values of the mixture of Loo's distributions."""
     levels_db = np.quantile(power.level_db, SHARES)
     model = channel.model() if channel is not None else None
-    # Powers are averaged, not levels: a mean of decibels is a geometric mean.
+    # Powers are averaged, not levels in dB, because the mean of levels corresponds to a geometric mean of powers.
     mean_db = 10 * math.log10(float(np.mean(10 ** (power.level_db.astype(np.float64) / 10))))
     if model is None:
         expected: list[float | None] = [None] * (len(SHARES) + 1)
@@ -79,14 +79,14 @@ def _levels(power: PowerSeries, channel: LandMobile | None) -> list[Row]:
         expected = [*(mixture_quantile_db(states, shares, share) for share in SHARES), 10 * math.log10(mean)]
     rows: list[Row] = [
         ("quantile", None, share, float(level), closed, "dB")
-        # `expected` ends with one more value than there are quantiles, for the mean power below.
+        # `expected` has one more value than there are quantiles: the last value is for the mean power below.
         for share, level, closed in zip(SHARES, levels_db, expected, strict=False)
     ]
     return [*rows, ("mean_power", None, None, mean_db, expected[-1], "dB")]
 
 
 def _crossings(power: PowerSeries) -> list[Row]:
-    """Rows of how often and how long the power is below each level; a frozen channel has no rate."""
+    """Rows with the rate and the mean duration of fades below each level; a frozen channel has no such rows."""
     rows: list[Row] = []
     for level in LEVELS_DB:
         rate, duration = crossings(power, float(level))
@@ -96,9 +96,10 @@ def _crossings(power: PowerSeries) -> list[Row]:
 
 
 def crossings(power: PowerSeries, level_db: float) -> tuple[float, float | None]:
-    """(downward crossings of a level per second, mean time below it in s; None: the power never falls below it)."""
+    """(downward crossings of a level per second, mean duration of a fade below the level in s; None if the power never
+    falls below it)."""
     below = power.level_db < level_db
-    # Only downward crossings count: a fade that is under way at the start did not begin in the series.
+    # A fade that is under way at the start is not counted, because it began before the series.
     falls = int(np.count_nonzero(below[1:] & ~below[:-1]))
     duration_s = power.duration_ns * 1e-9
     if not falls:
@@ -107,7 +108,7 @@ def crossings(power: PowerSeries, level_db: float) -> tuple[float, float | None]
 
 
 def _autocorrelation(power: PowerSeries) -> list[Row]:
-    """Rows of the level's autocorrelation at lags with logarithmic spacing."""
+    """Rows with the autocorrelation of the level, at lags with logarithmic spacing."""
     lags = lags_of(power)
     values = autocorrelation(power.level_db, lags)
     return [
@@ -117,7 +118,7 @@ def _autocorrelation(power: PowerSeries) -> list[Row]:
 
 
 def lags_of(power: PowerSeries) -> NDArray[np.int64]:
-    """Lags in samples: `LAGS_PER_DECADE` of them per decade, up to a tenth of the series."""
+    """Lags in samples, from 1 to a tenth of the series, with `LAGS_PER_DECADE` lags per decade."""
     most = max(1, len(power.level_db) // 10)
     return np.unique(
         np.round(np.logspace(0, math.log10(most), 1 + int(LAGS_PER_DECADE * math.log10(most) + 1))).astype(int)
@@ -125,7 +126,7 @@ def lags_of(power: PowerSeries) -> NDArray[np.int64]:
 
 
 def autocorrelation(values: NDArray[np.floating], lags: Sequence[int] | NDArray[np.int64]) -> list[float | None]:
-    """Autocovariance of deviations from the mean, divided by the variance; None: the values are constant."""
+    """Autocovariance of the values at each lag, divided by the variance; None if the values are constant."""
     centred = values.astype(np.float64) - values.mean(dtype=np.float64)
     variance = float(np.mean(centred * centred))
     if variance == 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measurements on series with known numbers."""
+"""Statistics of series whose values can be computed by hand."""
 
 import math
 
@@ -29,8 +29,9 @@ transition_m = 0
 
 
 def rayleigh_crossings(level_over_mean, doppler_hz):
-    """For Clarke's spectrum, with rho the amplitude over its root mean square: sqrt(2 pi) fd rho exp(-rho^2), and
-    (exp(rho^2) - 1) over sqrt(2 pi) fd rho (Jakes, "Microwave Mobile Communications", 1974, section 1.3.4)."""
+    """Rate and mean duration of fades for Clarke's spectrum (Jakes, "Microwave Mobile Communications", 1974, section
+    1.3.4). With rho the amplitude divided by its root mean square, the rate is sqrt(2 pi) fd rho exp(-rho^2), and the
+    mean duration is (exp(rho^2) - 1) / (sqrt(2 pi) fd rho)."""
     scale = math.sqrt(2 * math.pi * level_over_mean) * doppler_hz
     return scale * math.exp(-level_over_mean), math.expm1(level_over_mean) / scale
 
@@ -43,7 +44,7 @@ def test_crossings_and_fades_of_pure_rayleigh_fading_are_the_closed_form(tmp_pat
     for level_db in (-15.0, -10.0, -3.0, 0.0):
         rate, duration = crossings(power, level_db)
         expected_rate, expected_duration = rayleigh_crossings(10 ** (level_db / 10), channel.doppler_hz)
-        # Dips between two samples are missed. At -15 dB a fade lasts 7 % of a wavelength, which is only two samples.
+        # A fade between two samples is missed. At -15 dB a fade lasts 7 % of a wavelength, which is only two samples.
         assert rate == pytest.approx(expected_rate, rel=0.06 if level_db < -10 else 0.03)
         assert duration == pytest.approx(expected_duration, rel=0.06 if level_db < -10 else 0.04)
     table = statistics(power, channel).to_pandas()
@@ -62,7 +63,7 @@ def test_the_table_names_every_column_and_gives_the_series_numbers():
     rows = table.to_pandas().set_index(["statistic", "state"]).value
     assert rows["state_share", "down"] == 0.4
     assert rows["dwell", "down"] == pytest.approx(4 / 3)
-    # The ends of the series truncate the first and the last stay.
+    # The first and the last stay are not measured, because the series begins and ends within them.
     assert rows["dwell", "up"] == 2.0
     assert rows["visits", "up"] == 2
     assert crossings(power, -5.0) == (3 / 9, pytest.approx(0.4 * 9 / 3))

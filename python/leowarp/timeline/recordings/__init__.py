@@ -1,14 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measured paths: the files of other tools as one kind of value, and descriptions of them."""
+"""Measured paths: read the files of other tools as a `Measurement`, and describe a measurement in numbers."""
 
 from leowarp.timeline.recordings.description import Description, describe
 from leowarp.timeline.recordings.formats.files import read, read_capacity
 from leowarp.timeline.recordings.measurement import Capacity, Measurement, Series
-from leowarp.timeline.recordings.period.finding import Finding
 from leowarp.timeline.recordings.period.schedule import Schedule
-from leowarp.timeline.recordings.period.spikes import Spike
-
-__all__ = [
-    "Capacity", "Description", "Finding", "Measurement", "Schedule", "Series", "Spike", "describe", "read",
-    "read_capacity",
-]  # fmt: skip

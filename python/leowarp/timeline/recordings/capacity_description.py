@@ -12,12 +12,13 @@ from leowarp.timeline.recordings.measurement import UNSHAPED, Capacity, Times
 
 QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 
-# A Mahimahi trace has opportunities of 1500 bytes, with times in ms. At 50 Mbit/s each ms has four or five, so
-# quantiles per ms would be whole multiples of 12 Mbit/s.
+# A Mahimahi trace has opportunities of 1500 bytes, with times in ms. At 50 Mbit/s each ms has four or five
+# opportunities, so quantiles per ms would be whole multiples of 12 Mbit/s.
 CAPACITY_WINDOW_NS = 100_000_000
 
 GAP_SPACINGS = 10
-"""The same number of intervals as for probes (`description.GAP_INTERVALS`)."""
+"""A packet trace has a gap if it has no opportunity for this number of typical spacings; for probes the number is the
+same (`description.GAP_INTERVALS`)."""
 
 _AROUND = 10
 _MS_NS = 1_000_000
@@ -25,16 +26,16 @@ _MS_NS = 1_000_000
 
 @dataclass(frozen=True)
 class CapacityDescription:
-    """Capacity of a direction; means and quantiles are over time, without unshaped time.
+    """Capacity of a direction; means and quantiles are weighted by time, and exclude times without a rate limit.
 
-    If rows are shorter than 100 ms, these are means over 100 ms. (Rows with opportunities last 1 ms, with none or many
-    in each.)
+    If rows are shorter than 100 ms, quantiles are those of means over 100 ms. (Rows of a packet trace last 1 ms, and
+    have no opportunity or several.)
 
     rows: Number of measured rows.
-    interval_ns: Median length of the rows described: as measured, or 100 ms.
+    interval_ns: Median length of the rows from which quantiles are computed: of the measured rows, or 100 ms.
     zero_ns: Time in which the direction carried nothing. For a packet trace, only gaps longer than `GAP_SPACINGS` times
-        the spacing around them count: a steady 3 Mbit/s has one packet per 4 ms, but never stops.
-    steps_bps: Quantiles of the absolute change from a row to the next.
+        the spacing of nearby opportunities count: a steady 3 Mbit/s has one packet per 4 ms, but no gap.
+    steps_bps: Quantiles of the absolute change of the rate from one row to the next.
     """
 
     mean_bps: float | None
@@ -46,7 +47,7 @@ class CapacityDescription:
 
 
 def described_capacity(capacity: Capacity | None) -> CapacityDescription | None:
-    """Description of a capacity; None for None."""
+    """Description of a capacity; None if `capacity` is None."""
     if capacity is None:
         return None
     rows = len(capacity.t_ns)
@@ -56,11 +57,11 @@ def described_capacity(capacity: Capacity | None) -> CapacityDescription | None:
         capacity = _means(capacity, length_ns)
         length_ns = np.diff(np.append(capacity.t_ns, capacity.end_ns))
     if not length_ns.any():
-        length_ns = np.ones_like(length_ns)  # A constant rate is valid for any time.
+        length_ns = np.ones_like(length_ns)  # A single constant rate has no length, so it gets the weight 1.
     shaped = capacity.rate_bps != UNSHAPED
     rate_bps, weight = capacity.rate_bps[shaped].astype(np.float64), length_ns[shaped].astype(np.float64)
     both = shaped[1:] & shaped[:-1]
-    # A step from or to "unshaped" has no size.
+    # A change to or from "no rate limit" has no size.
     steps_bps = np.abs(np.diff(capacity.rate_bps))[both].astype(np.float64)
     return CapacityDescription(
         mean_bps=float(np.average(rate_bps, weights=weight)) if weight.sum() else None,
@@ -73,11 +74,11 @@ def described_capacity(capacity: Capacity | None) -> CapacityDescription | None:
 
 
 def _gaps_ns(capacity: Capacity) -> int:
-    """Time without an opportunity, in gaps that are longer than the spacing."""
+    """Total time in gaps, which are times without an opportunity that are much longer than the spacing nearby."""
     ends_ns = np.append(capacity.t_ns[1:], capacity.end_ns)
     busy = capacity.rate_bps > 0
     begins_ms, lengths_ms = capacity.t_ns[busy] // _MS_NS, (ends_ns - capacity.t_ns)[busy] // _MS_NS
-    # Each ms with an opportunity; at most as many as the file has lines.
+    # Each millisecond with an opportunity, as a number of ms; there are at most as many as the file has lines.
     first = np.cumsum(lengths_ms) - lengths_ms
     instants_ms = np.repeat(begins_ms - first, lengths_ms) + np.arange(int(lengths_ms.sum()))
     end_ms = capacity.end_ns // _MS_NS
@@ -86,7 +87,8 @@ def _gaps_ns(capacity: Capacity) -> int:
     gaps_ms = 0
     for place in long.tolist():
         before, after = apart_ms[max(place - _AROUND, 1) : place], apart_ms[place + 1 : place + 1 + _AROUND]
-        # The slower side is used: the first spacing after a falling rate is not a gap.
+        # The larger of the spacings before and after the gap is used, so that the first spacing after a fall of the
+        # rate is not a gap.
         spacing_ms = max((float(np.median(side)) for side in (before, after) if len(side)), default=np.inf)
         if apart_ms[place] > GAP_SPACINGS * spacing_ms:
             gaps_ms += int(apart_ms[place]) - 1
@@ -94,7 +96,8 @@ def _gaps_ns(capacity: Capacity) -> int:
 
 
 def _means(capacity: Capacity, length_ns: Times) -> Capacity:
-    """Means over `CAPACITY_WINDOW_NS`, from the amount carried up to each border; the last window may be shorter."""
+    """Mean rates over windows of `CAPACITY_WINDOW_NS`, computed from the data carried up to each border; the last
+    window may be shorter."""
     begin_ns, end_ns = int(capacity.t_ns[0]), int(capacity.t_ns[-1] + length_ns[-1])
     borders_ns = np.append(np.arange(begin_ns, end_ns, CAPACITY_WINDOW_NS), end_ns)
     carried = np.concatenate([[0.0], np.cumsum(capacity.rate_bps * (length_ns / 1e9))])
@@ -104,17 +107,18 @@ def _means(capacity: Capacity, length_ns: Times) -> Capacity:
 
 
 def quantiles(of: NDArray[np.float64]) -> dict[float, float]:
-    """`QUANTILES` of the values in `of`; empty if there are none."""
+    """The quantiles for the shares in `QUANTILES` of the values in `of`, by share; empty without values."""
     return dict(zip(QUANTILES, np.quantile(of, QUANTILES).tolist(), strict=True)) if len(of) else {}
 
 
 def weighted_quantiles(of: NDArray[np.float64], weight: NDArray[np.float64]) -> dict[float, float]:
-    """`QUANTILES` of the values in `of`, weighted by `weight`; empty if there are none."""
+    """The quantiles for the shares in `QUANTILES` of the values in `of`, weighted by `weight`, by share; empty if the
+    total weight is 0."""
     if not weight.sum():
         return {}
     order = np.argsort(of, kind="stable")
     reached = np.cumsum(weight[order]) / weight.sum()
-    # Each quantile is searched slightly below its share: sums of floats may reach 0.4999999999 instead of one half, and
-    # the median would then be the next row.
+    # Each share is reduced slightly, because a sum of floats may reach 0.4999999999 instead of one half, and the median
+    # would then be the value of the next row.
     places = np.minimum(np.searchsorted(reached, np.array(QUANTILES) - 1e-12), len(of) - 1)
     return dict(zip(QUANTILES, of[order][places].tolist(), strict=True))

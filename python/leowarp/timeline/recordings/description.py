@@ -17,7 +17,8 @@ from leowarp.timeline.recordings.period.schedule import Schedule
 from leowarp.timeline.recordings.period.spikes import Spike, find_spikes
 from leowarp.timeline.recordings.transfer import TransferDescription, described_transfer
 
-# The interval of published recordings (ping -i 0.01, irtt -i 10ms), so that results can be compared with theirs.
+# The interval is that of published recordings (ping -i 0.01, irtt -i 10ms), so that results can be compared with
+# published results.
 PROBE_EVERY_NS = 10_000_000
 _MOST_PROBES = 2_000_000
 
@@ -27,7 +28,7 @@ GAP_INTERVALS = 10
 
 @dataclass(frozen=True)
 class Gap:
-    """Time without information."""
+    """Time without a sample, or without a connection."""
 
     t_ns: int
     length_ns: int
@@ -38,9 +39,9 @@ class Slot:
     """The time between two reconfigurations, and its delays.
 
     t_ns: Time of the reconfiguration at the slot's beginning.
-    base_ns: The smallest delay in the slot, without 1 s at either end.
-    step_ns: Difference of `base_ns` from that of the previous slot.
-    spike_ns: The largest delay within 1 s of the slot's beginning, above `base_ns`.
+    base_ns: The smallest delay in the slot; the first and the last second of the slot are excluded.
+    step_ns: `base_ns` minus the `base_ns` of the previous slot.
+    spike_ns: The largest delay within 1 s of the slot's beginning, minus `base_ns`.
     """
 
     t_ns: int
@@ -51,29 +52,30 @@ class Slot:
 
 @dataclass(frozen=True)
 class Description:
-    """One series of a measurement, and the capacity beside it.
+    """One series of a measurement in numbers, together with the measured capacity.
 
-    For a table whose rows have different lengths, delays, spikes, slots and losses are computed as if for probes 10 ms
-    apart.
+    If the rows of a table have different lengths, its delays, spikes, slots and losses are computed as if probes had
+    been sent every 10 ms.
 
-    series: round_trip, down or up: the kind of delays; none: only capacity was measured.
+    series: Kind of delays: round_trip, down or up; none if only capacity was measured.
     span_ns: Time from the first sample to the last.
     interval_ns: The median time between samples.
-    gaps: Times of more than ten intervals without a sample; in a table, rows that report no connection.
+    gaps: Times of more than ten intervals without a sample; for a table, rows that report no connection.
     quantiles_ns: Quantiles of the delays.
-    mean_abs_step_ns: Mean absolute difference of two successive samples (lost ones between them are ignored).
+    mean_abs_step_ns: Mean absolute difference of two successive delays (lost samples between them are ignored).
     schedule: Period and phase of the reconfigurations; None: none was found.
-    schedule_given: Whether the user gave the schedule, so that it was not searched for.
+    schedule_given: Whether the user gave the schedule; if so, no schedule was searched for in the data.
     finding: Confidence in the schedule (or in its absence), and alternatives; None if the schedule was given.
-    seconds_of_minute: Wall-clock seconds of the reconfigurations, if the clock is known and the period divides a
-        minute.
-    slots: Complete slots with samples.
-    spikes_at_reconfigurations: Spikes within 1 s of a reconfiguration.
+    seconds_of_minute: Seconds of each wall-clock minute at which reconfigurations happen; None if the wall clock is
+        unknown or the period does not divide a minute.
+    slots: Slots that lie completely within the measurement and contain samples.
+    spikes_at_reconfigurations: Number of spikes within 1 s of a reconfiguration.
     duplicates: Number of duplicate replies; None if the tool does not report it.
-    clock_steps: Adjustments of the sender's clock. The description uses the clock from before the first adjustment.
-    transfer_back: Downlink transfer of a test in both directions; `transfer` is then the uplink.
+    clock_steps: Adjustments of the sender's clock. All times in the description are by the clock as it was before the
+        first adjustment.
+    transfer_back: The downlink part of a transfer in both directions; `transfer` is then the uplink part.
     skipped: Parts of the file that could not be read, with counts and reasons.
-    notes: Remarks of the reader; one line names everything in `skipped`.
+    notes: Remarks of the function that read the file; one remark lists everything in `skipped`.
     """
 
     source: str
@@ -118,7 +120,7 @@ def describe(
     """Summary of a measurement.
 
     measurement: From a file (`read`) or from arrays (`Measurement.of_round_trips`).
-    series: The series to describe: round_trip, down or up; by default the first that exists.
+    series: The series to describe: round_trip, down or up; by default the first of these that the measurement has.
     schedule: The schedule of reconfigurations, if known; by default it is searched for in the data.
     Raises ScenarioError if the measurement has no such series, or no samples.
     """
@@ -130,7 +132,7 @@ def describe(
     if of is None or (not len(of) and not capacity_alone):
         has = ", ".join(key for key, value in available.items() if len(value)) or "no samples at all"
         raise ScenarioError(f"{measurement.source}: there are no delays to describe ({name})", f"it has {has}")
-    # Rows of a table have different lengths: a row of an hour and a row of 10 ms must not have the same weight.
+    # The rows of a table may have different lengths: a row of an hour must have more weight than a row of 10 ms.
     met = of if measurement.probes else _as_met(of, measurement.end_ns)
     met, clock_steps = _on_one_clock(measurement, name, met)
     spikes = find_spikes(met)
@@ -173,10 +175,10 @@ def describe(
 
 
 def gaps_of(series: Series, *, probes: bool, after_ns: int | None = None) -> tuple[Gap, ...]:
-    """Gaps between samples of probes (longer than `after_ns`), or rows that a table marks as a gap."""
+    """Gaps: times between probes that are longer than `after_ns`, or rows that a table marks as a gap."""
     if not probes:
-        # A table that ends without a connection has a gap up to its last row, because the length of that row is
-        # unknown.
+        # If a table ends without a connection, its last gap ends at the start of the last row, because the length of
+        # that row is unknown.
         ends = np.append(series.t_ns[1:], series.t_ns[-1:])
         begins = np.flatnonzero(series.cut & ~np.concatenate([[False], series.cut[:-1]]))
         gaps = []
@@ -195,22 +197,22 @@ def gaps_of(series: Series, *, probes: bool, after_ns: int | None = None) -> tup
 
 
 def _as_met(rows: Series, end_ns: int | None) -> Series:
-    """The series as if measured by probes 10 ms apart, for a table whose rows have different lengths."""
+    """A table as if it had been measured by probes 10 ms apart, so that long rows have more weight."""
     apart_ns = np.diff(rows.t_ns)
-    # Rows of equal length already have equal weight, so they are used like probes.
+    # Rows of equal length already have equal weight, so they are used as if each were a probe.
     if len(apart_ns) < 2 or apart_ns.min() == apart_ns.max():
         return rows
     last_ns = int(rows.t_ns[-1]) + 1 if end_ns is None else end_ns
-    # At most `_MOST_PROBES` probes are computed, because a table may cover months.
+    # A table may cover months, so the number of probes is limited to `_MOST_PROBES`.
     step_ns = max(PROBE_EVERY_NS, (last_ns - int(rows.t_ns[0])) // _MOST_PROBES)
     t_ns = np.arange(int(rows.t_ns[0]), last_ns, step_ns, dtype=np.int64)
     return replace(rows.take(np.searchsorted(rows.t_ns, t_ns, side="right") - 1), t_ns=t_ns)
 
 
 def _on_one_clock(measurement: Measurement, name: str, series: Series) -> tuple[Series, tuple[ClockStep, ...]]:
-    """The series as if the sender's clock had never been adjusted, and the adjustments."""
+    """The series with times as if the sender's clock had never been adjusted, and the adjustments."""
     steps = measurement.clock_steps
-    # Sequence numbers show how far the clock was set back. One-way series have no sequence numbers.
+    # Sequence numbers show by how much the clock was set back. One-way series have no sequence numbers.
     if name == "round_trip" and measurement.steady_ns is not None:
         series = replace(series, t_ns=measurement.steady_ns)
     forward = set_forward(series) if measurement.probes else ()
@@ -222,11 +224,12 @@ def _slots(series: Series, schedule: Schedule) -> tuple[Slot, ...]:
     if not len(answered):
         return ()
     t_ns, delay_ns = answered.t_ns, answered.delay_ns
-    # The base of a slot is measured away from its ends: with a phase error of some 100 ms, it would otherwise include
-    # the neighbouring slot.
+    # The base of a slot is measured away from the slot's ends: the phase of the schedule may be wrong by some 100 ms,
+    # and a neighbouring slot must not affect the base.
     margin_ns = min(HANDOVER_NS, schedule.period_ns // 4)
     slots: list[Slot] = []
-    # The first and the last slot are mostly incomplete. They count only if there is a sample between the margins.
+    # The first and the last slot are usually incomplete. An incomplete slot is used if there is a sample between its
+    # margins.
     begin_ns = int(t_ns[0]) - schedule.period_ns + 1
     for instant in schedule.instants_ns(begin_ns, int(t_ns[-1]) + 1):
         low, high = np.searchsorted(t_ns, [instant + margin_ns, instant + schedule.period_ns - margin_ns])
@@ -240,7 +243,8 @@ def _slots(series: Series, schedule: Schedule) -> tuple[Slot, ...]:
             Slot(
                 int(instant),
                 base_ns,
-                # No step is computed across a slot without samples, because the path changed at least twice in between.
+                # After a slot without samples, no step is computed, because the path has changed at least twice since
+                # the last base.
                 base_ns - slots[-1].base_ns if follows else None,
                 int(delay_ns[near].max()) - base_ns if known else None,
             )
@@ -252,7 +256,7 @@ def _seconds_of_minute(schedule: Schedule | None, wall_ns: int | None) -> tuple[
     if schedule is None or wall_ns is None:
         return None
     per_minute = round(60e9 / schedule.period_ns)
-    # With this tolerance of 0.2 %, a period that is off by a few ms is still recognised as a divisor of a minute.
+    # The tolerance of 0.2 % is for measured periods, which may be off by a few ms.
     if not per_minute or abs(60e9 / per_minute / schedule.period_ns - 1) > 2e-3:
         return None
     seconds = sorted(

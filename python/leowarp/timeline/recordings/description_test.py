@@ -24,11 +24,11 @@ def test_a_dish_is_described_by_what_it_was_made_of() -> None:
     assert description.loss.ratio_without == 0
     assert description.loss.ratio_within == pytest.approx(40 / (20 * 101), rel=0.02)
     near = {round((spike.t_ns - 12 * S) / (15 * S)) for spike in description.spikes if spike.height_ns > 15 * MS}
-    assert near == set(range(20))  # The tail of the jitter also causes low spikes at other times.
+    assert near == set(range(20))  # The jitter's tail causes additional low spikes at other times.
     assert description.spikes_at_reconfigurations is not None
     assert 20 <= description.spikes_at_reconfigurations < len(description.spikes)
     heights_ms = [slot.spike_ns / MS for slot in description.slots if slot.spike_ns is not None]
-    assert 20 < np.median(heights_ms) < 40  # 40 ms, decreasing; the highest probes of each spike were lost
+    assert 20 < np.median(heights_ms) < 40  # The spike begins at 40 ms and decreases; its highest probes were lost.
 
 
 def test_mean_difference_is_over_replies_one_after_the_other() -> None:
@@ -90,7 +90,8 @@ def test_capacity_is_weighed_by_time() -> None:
 
 
 def test_capacity_in_short_rows_is_described_by_its_means_over_100_ms() -> None:
-    """The capacity is zero for three rows, then 48 Mbit/s for 1 ms. The second half has twice that."""
+    """The capacity is zero for three rows of 1 ms, then 48 Mbit/s for one row. The second half of the rows has twice
+    this capacity."""
     rate_bps = np.tile([0, 0, 0, 48_000_000], 500) * np.repeat([1, 2], 1000)
     capacity = Capacity(t_ns=np.arange(2000) * MS, rate_bps=rate_bps, end_ns=2 * S)
     description = describe(Measurement(source="trace", format="mahimahi").with_capacity(capacity, None)).capacity_down

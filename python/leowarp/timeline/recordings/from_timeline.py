@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of a link in a timeline as a measurement, as periodic probes would measure the link."""
+"""The tables of a link in a timeline, as a measurement that periodic probes over this link would give."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from leowarp.timeline.recordings.measurement import UNSHAPED, Capacity, Measurem
 def measurement_of_timeline(
     table: pa.Table, source: str, duration_ns: int, *, down: tuple[str, str], wall_ns: int | None = None
 ) -> Measurement:
-    """Measurement of the two directions of a link with tables.
+    """Measurement of both directions of a link that has tables in the timeline.
 
     down: (str, str). The ends of the downlink; the sender comes first.
     Raises ScenarioError if the link has no tables.
@@ -44,8 +44,8 @@ def _series(table: pa.Table, ends: tuple[str, str], t_ns: np.ndarray) -> Series 
     place = np.searchsorted(rows["t_ns"].to_numpy(), t_ns, side="right") - 1
     loss_ratio = rows["loss_ratio"].to_numpy()[place]
     lost = loss_ratio >= 1
-    # A loss ratio between 0 and 1 is a probability: a row cannot tell which packet is lost. It therefore stays a ratio,
-    # and only certain loss becomes a lost probe.
+    # A loss ratio between 0 and 1 is a probability, so it is unknown which packets are lost. Such a loss stays a ratio,
+    # and only a loss ratio of 1 becomes a lost probe.
     delay_ns = np.where(lost, np.nan, rows["delay_ns"].to_numpy()[place].astype(np.float64))
     return Series(t_ns=t_ns, delay_ns=delay_ns, lost=lost, cut=np.zeros_like(lost), loss_ratio=loss_ratio)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lost probes: their number and runs, and the losses at reconfigurations, behind an obstacle, or in outages."""
+"""Statistics of lost probes: their number, runs of consecutive losses, and losses at reconfigurations, behind an
+obstacle, or in outages."""
 
 from __future__ import annotations
 
@@ -11,15 +12,16 @@ from leowarp.timeline.recordings.measurement import Delays, Flags, Measurement, 
 from leowarp.timeline.recordings.period.schedule import Schedule
 
 HANDOVER_NS = 1_000_000_000
-"""A loss within this time of a reconfiguration counts as part of the handover."""
+"""A loss is a part of a handover if it is at most this long before or after a reconfiguration."""
 
 LONG_NS = 1_000_000_000
-"""A run of losses of this length is not a handover: published ones last tens to some hundred ms."""
+"""A run of losses of at least this length is not part of a handover, because published handovers last tens to some
+hundred ms."""
 
 _TOGETHER_NS = 500_000_000
 _MOSTLY = 0.5
 _NEAR_NS = 750_000_000
-# A smaller number may well be separate outages (`test_a_few_long_losses_are_outages`).
+# If there are fewer long losses, they are counted as outages (`test_a_few_long_losses_are_outages`).
 _FEWEST_OBSTRUCTIONS = 5
 
 
@@ -27,7 +29,7 @@ _FEWEST_OBSTRUCTIONS = 5
 class LongLoss:
     """Time in which most probes were lost.
 
-    t_ns, length_ns: From the first lost probe to the last.
+    t_ns, length_ns: Time of the first lost probe, and time from the first lost probe to the last.
     """
 
     t_ns: int
@@ -39,15 +41,18 @@ class LongLoss:
 class Loss:
     """Probes that were lost.
 
-    lost_down, lost_up: Number of probes known to be lost in that direction; None if the tool does not report it.
-    in_handover: Number of probes lost within 1 s of a reconfiguration; None without reconfigurations.
+    lost_down, lost_up: Number of probes that were lost in this direction; None if the tool does not report the
+        direction.
+    in_handover: Number of probes lost within 1 s of a reconfiguration; None if there is no schedule of
+        reconfigurations.
     runs: Lengths of the runs of lost probes, in chronological order.
     obstructions: Losses of 1 s and more that begin at any time between reconfigurations and recur, as if satellites
         passed behind an obstacle.
-    outages: The other losses of 1 s and more.
-    over_time_ratio, over_time_up_ratio: For a table with loss ratios: their mean over the time with a connection; *up*
-        for round trips whose directions differ. None otherwise.
-    certain: For such a table, stretches in which every packet is lost; `lost` is 0 there.
+    outages: Losses of 1 s and more that are not obstructions.
+    over_time_ratio, over_time_up_ratio: Mean loss ratio of a table over the time with a connection. The second value is
+        that of the uplink, for round trips whose directions have different loss ratios. None for a measurement without
+        loss ratios.
+    certain: Stretches in which every packet is lost, for a table with loss ratios; `lost` is 0 for such a table.
     """
 
     sent: int
@@ -75,14 +80,14 @@ class Loss:
 
     @property
     def ratio_within(self) -> float | None:
-        """Loss ratio of the probes within 1 s of a reconfiguration."""
+        """Loss ratio of the probes sent within 1 s of a reconfiguration."""
         if self.in_handover is None or not self.sent_in_handover:
             return None
         return self.in_handover / self.sent_in_handover
 
     @property
     def ratio_without(self) -> float | None:
-        """Loss ratio of the other probes."""
+        """Loss ratio of the probes sent more than 1 s away from any reconfiguration."""
         if self.in_handover is None or self.sent_in_handover is None or self.sent == self.sent_in_handover:
             return None
         return (self.lost - self.in_handover) / (self.sent - self.sent_in_handover)
@@ -94,9 +99,9 @@ def loss_of(
     """The losses of a series.
 
     measurement: The measurement to which the series belongs.
-    name: Name of the series. The tool may report the direction of a loss only for round trips.
-    schedule: The schedule of reconfigurations.
-    rows: The table's own rows, if `series` contains probes computed from them.
+    name: Name of the series. Tools report the direction of a loss only for round trips.
+    schedule: The schedule of reconfigurations; None if there is none.
+    rows: The rows of the table, if `series` consists of probes that were computed from a table.
     """
     rows = series if rows is None else rows
     lost = series.lost
@@ -105,7 +110,8 @@ def loss_of(
     if name == "round_trip" and measurement.lost_down is not None and measurement.lost_up is not None:
         down, up = int(measurement.lost_down.sum()), int(measurement.lost_up.sum())
     if schedule is not None:
-        # Losses are placed by sending time, because the time of the reply is unknown for a lost probe.
+        # The distance of a loss from a reconfiguration is computed from the sending time, because a lost probe has no
+        # reply.
         near = schedule.distance_ns(series.t_ns) <= HANDOVER_NS
         within, near_sent = int((lost & near).sum()), int((near & ~series.cut).sum())
     edges = np.flatnonzero(np.diff(np.concatenate([[0], lost.astype(np.int8), [0]])))
@@ -121,15 +127,15 @@ def loss_of(
 
 
 def over_time_ratio(series: Series, loss_ratio: Delays | None, end_ns: int | None) -> float | None:
-    """The mean loss ratio, weighted by the length of each row; None if the table has none.
+    """The mean loss ratio, weighted by the length of each row; None if the table has no loss ratios.
 
     loss_ratio: float64 array, shape as `series`, or None
-    end_ns: End of the last row; without it, the last row has no weight.
+    end_ns: End of the last row; if None, the last row has the weight 0.
     """
     if loss_ratio is None:
         return None
     known = ~series.cut & ~np.isnan(loss_ratio)
-    # If the probe of a row was lost, everything sent in that row counts as lost.
+    # In a row whose probe was lost, the loss ratio is 1.
     share = np.where(series.lost, 1.0, loss_ratio)[known]
     length_ns = _lengths_ns(series, end_ns)[known]
     if not known.any():
@@ -164,7 +170,8 @@ def long_losses(series: Series) -> tuple[LongLoss, ...]:
     found = []
     for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
         places = begin + np.flatnonzero(series.lost[begin:end])
-        # A stretch begins and ends at its outermost lost probes, so the share is computed again between them.
+        # A stretch is shortened so that it begins and ends with a lost probe, so the share of lost probes is computed
+        # again.
         if len(places) < max(5, _MOSTLY * (places[-1] - places[0] + 1) if len(places) else 5):
             continue
         length_ns = int(series.t_ns[places[-1]] - series.t_ns[places[0]]) + interval_ns
@@ -174,8 +181,8 @@ def long_losses(series: Series) -> tuple[LongLoss, ...]:
 
 
 def _mostly_lost(lost: Flags, width: int) -> Flags:
-    """Probes for which more than half of the `width` probes around them are lost. Gaps shorter than `width` are
-    therefore closed."""
+    """Whether more than half of the `width` probes around each probe are lost. Gaps shorter than `width` between losses
+    are therefore closed."""
     sums = np.concatenate([[0], np.cumsum(lost)])
     low = np.maximum(np.arange(len(lost)) - width // 2, 0)
     high = np.minimum(low + width, len(lost))
@@ -185,18 +192,19 @@ def _mostly_lost(lost: Flags, width: int) -> Flags:
 def _by_cause(
     found: tuple[LongLoss, ...], schedule: Schedule | None
 ) -> tuple[tuple[LongLoss, ...], tuple[LongLoss, ...]]:
-    """Divide into obstructions and outages.
+    """Divide long losses into obstructions and outages.
 
-    A satellite behind an obstacle is lost for seconds. This happens at any time of its slot, and again in other slots.
-    An outage is a single event, or continues through a reconfiguration. A loss behind an obstacle seldom continues
-    through one, because the next satellite is elsewhere.
+    While a satellite is behind an obstacle, packets are lost for seconds. Such a loss begins at any time of a slot, and
+    recurs in other slots. An outage is a single event, or a loss that continues through a reconfiguration. A loss
+    behind an obstacle seldom continues through a reconfiguration, because the next satellite is at another place in the
+    sky.
     """
     if schedule is None:
         return (), found
-    # If a satellite behind an obstacle does not reappear before, it is replaced at the next reconfiguration.
+    # A loss behind an obstacle ends at the next reconfiguration at the latest.
     within = [one for one in found if not _crosses(one, schedule)]
-    # An obstacle hides a satellite at any time of its slot. If all losses begin at a reconfiguration, the handover
-    # takes long.
+    # A satellite may reach an obstacle at any time of its slot. If all long losses begin at a reconfiguration, there is
+    # no obstacle, and the handovers take long.
     between = [one for one in within if schedule.distance_ns(np.array([one.t_ns]))[0] > _NEAR_NS]
     if len(within) < _FEWEST_OBSTRUCTIONS or len(within) < len(found) / 2 or not between:
         return (), found
@@ -204,5 +212,5 @@ def _by_cause(
 
 
 def _crosses(one: LongLoss, schedule: Schedule) -> bool:
-    """Whether a reconfiguration lies well inside the loss."""
+    """Whether a reconfiguration lies within the loss, and not near its beginning or end."""
     return bool(len(schedule.instants_ns(one.t_ns + _NEAR_NS, one.t_ns + one.length_ns - _NEAR_NS)))

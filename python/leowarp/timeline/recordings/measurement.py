@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A measurement of a path, by any tool: delays over time, losses, capacity over time.
+"""A measurement of a path by any tool: delays over time, losses, capacity over time.
 
 *Down* is from the internet to the user, in a run from A to B; *up* is the opposite direction. Times are sending times
-of probes, in ns since the measurement's zero (its first sample, or the origin in its file).
+of probes, in ns since time 0 of the measurement (its first sample, or the origin of the times in its file).
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ class Series:
     """Delays over time: of one direction, or of round trips.
 
     t_ns: int64 array of shape (n,). Sending times, strictly increasing.
-    delay_ns: float64 array of shape (n,). Whole ns (exact: below 2**53); nan if there is none, because the probe was
-        lost or the link was down.
-    lost: bool array of shape (n,). Whether the probe sent at that time was lost.
-    cut: bool array of shape (n,). There is no connection from that time until the next row (only in tables).
-    loss_ratio: float64 array of shape (n,) or None. Share of packets lost from then on (only in tables).
+    delay_ns: float64 array of shape (n,). Whole ns (exact, because they are below 2**53); nan if there is no delay,
+        because the probe was lost or the link was down.
+    lost: bool array of shape (n,). Whether the probe sent at this time was lost.
+    cut: bool array of shape (n,). Whether there is no connection from this time until the next row (only in tables).
+    loss_ratio: float64 array of shape (n,) or None. Share of packets that are lost from this time until the next row
+        (only in tables).
     """
 
     t_ns: Times
@@ -40,12 +41,12 @@ class Series:
 
     @staticmethod
     def of(t_ns: Any, delay_ns: Any) -> Series:
-        """Probes: nan in `delay_ns` means lost."""
+        """A series of probes; nan in `delay_ns` means that the probe was lost."""
         t_ns, delay_ns = np.asarray(t_ns, dtype=np.int64), np.asarray(delay_ns, dtype=np.float64)
         if t_ns.shape != delay_ns.shape or t_ns.ndim != 1:
             raise ValueError(f"times of shape {t_ns.shape} and delays of shape {delay_ns.shape}")
-        # Such an error is a mistake in a reader, not in a file: readers sort their samples, or reject the file and name
-        # the line.
+        # An error here is a bug in leowarp and not a mistake in a file: the functions that read files sort their
+        # samples, or reject the file and name the line.
         if (np.diff(t_ns) <= 0).any():
             raise ValueError("sending times do not increase")
         return Series(t_ns=t_ns, delay_ns=delay_ns, lost=np.isnan(delay_ns), cut=np.zeros(len(t_ns), dtype=bool))
@@ -67,8 +68,8 @@ class Series:
     @property
     def interval_ns(self) -> int | None:
         """The median time between samples; None if there are fewer than two."""
-        # The median, because gaps would distort a mean, and a busy sender's irregular spacing would determine the
-        # minimum.
+        # The median is used, because gaps would distort a mean, and the irregular spacing of a busy sender would
+        # determine the minimum.
         return int(np.median(np.diff(self.t_ns))) if len(self) > 1 else None
 
 
@@ -77,11 +78,11 @@ class Capacity:
     """Capacity of a direction.
 
     t_ns: int64 array of shape (n,). Strictly increasing; each row holds until the next.
-    rate_bps: int64 array of shape (n,). Bits of IP packets per second; -1: unshaped.
+    rate_bps: int64 array of shape (n,). Bits of IP packets per second; -1: no rate limit.
     end_ns: End of the last row.
-    opportunities: Whether the rows come from a packet trace (Mahimahi). A row without packets is then either the
-        spacing between two packets or a gap.
-    notes: Remarks about data that the reader left out.
+    opportunities: Whether the rows come from a packet trace (Mahimahi). A row with rate 0 is then either the spacing
+        between two packets or a gap.
+    notes: Remarks about data that were left out when the file was read.
     """
 
     t_ns: Times
@@ -91,7 +92,8 @@ class Capacity:
     notes: tuple[str, ...] = ()
 
 
-# Tests for None explicitly, because rates are an int64 array, and 0 is a rate at which nothing is sent.
+# None cannot be used, because rates are an int64 array; 0 cannot be used, because it is a rate at which nothing is
+# sent.
 UNSHAPED = -1
 
 PING_BYTES = 84
@@ -103,7 +105,7 @@ class ClockStep:
     """An adjustment of the sender's clock.
 
     t_ns: Time of the adjustment, on the measurement's clock.
-    by_ns: Amount by which it was set forward; negative: back.
+    by_ns: Amount by which the clock was set forward; negative: back.
     """
 
     t_ns: int
@@ -112,16 +114,16 @@ class ClockStep:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Transfer:
-    """Results of a TCP transfer per interval; nan where the tool has none.
+    """Results of a TCP transfer per interval; nan if the tool does not report a value.
 
     t_ns, length_ns: int64 arrays of shape (n,). Beginning and length of each interval.
     way: down or up.
-    rate_bps: float64 array of shape (n,). Bits of payload per second, over all its streams.
-    retransmissions: float64 array of shape (n,). Segments.
-    cwnd_bytes, rtt_ns: float64 arrays of shape (n,). At the end of each interval: sum of the windows and mean of the
-        round trips of its streams; the round trip is TCP's smoothed one.
-    all_retransmissions: Segments in the whole transfer, as reported by its sender at the end. The receiver's file
-        contains no other count.
+    rate_bps: float64 array of shape (n,). Bits of payload per second, summed over the transfer's streams.
+    retransmissions: float64 array of shape (n,). Number of retransmitted segments.
+    cwnd_bytes, rtt_ns: float64 arrays of shape (n,). Values at the end of each interval: sum of the streams' windows,
+        and mean of the streams' smoothed round trips.
+    all_retransmissions: Number of retransmitted segments in the whole transfer, as reported by its sender at the end. A
+        file that the receiver wrote contains no other number of retransmissions.
     """
 
     t_ns: Times
@@ -140,25 +142,26 @@ class Measurement:
 
     source: Name of the file in messages.
     format: csv, irtt, ping, columns, leoreplayer, iperf3, mahimahi or arrays.
-    round_trip, down, up: The measured series. In round trips, `lost` includes probes lost in either direction.
-    lost_down, lost_up: The lost round trips with a known direction of the loss; shapes as `round_trip`.
-    loss_up_ratio: float64 array or None. For a table of round trips: loss ratio of the uplink (`round_trip.loss_ratio`
+    round_trip, down, up: The measured series. In a series of round trips, `lost` is true if a probe or its reply was
+        lost.
+    lost_down, lost_up: Whether each probe is known to be lost in this direction; arrays of the shape of `round_trip`.
+    loss_up_ratio: float64 array or None. Loss ratio of the uplink, for a table of round trips (`round_trip.loss_ratio`
         is then that of the downlink); shape as `round_trip`.
     probe_bytes: IP length of the probes.
-    probes: True if the samples are of probes (nothing is known between two of them). False if they are rows of a table;
-        each row holds until the next one.
-    end_ns: End of a table's last row, if given.
-    wall_ns: Wall-clock time at the measurement's zero, ns since 1970 (UTC).
-    transfer: iperf3's results. The values show the throughput of one flow, not the capacity.
+    probes: True if each sample is a probe, so that nothing is known between two samples. False if the samples are rows
+        of a table; each row holds until the next one.
+    end_ns: End of a table's last row, if known.
+    wall_ns: Wall-clock time at time 0 of the measurement, ns since 1970 (UTC).
+    transfer: iperf3's results. They show the throughput of one flow, not the capacity.
     duplicates: Number of duplicate replies; None if the tool does not report it.
     clock_steps: Adjustments of the sender's clock, detected from sequence numbers.
-    steady_ns: int64 array or None. Sending times on a clock that was never set back; shape as `round_trip`. None if
-        these are equal to the series' own times.
-    transfer_back: The downlink of a test in both directions; `transfer` is then the uplink.
-    skipped: Parts that the reader could not read, with counts and reasons; `notes` has a line about them.
-    longest_step_ns: If only a part of a table was read, the longest step of the whole table; None: computed from the
-        rows.
-    notes: Remarks about data that the reader left out: duplicates, lines that are no samples.
+    steady_ns: int64 array or None. Sending times on a clock that was never set back; shape as `round_trip`. None if the
+        times in the series are on such a clock already.
+    transfer_back: The downlink part of a transfer in both directions; `transfer` is then the uplink part.
+    skipped: Parts of the file that could not be read, with counts and reasons; `notes` has a line about them.
+    longest_step_ns: The longest step between rows of the whole table, if only a part of it was read; None: the step is
+        computed from the rows.
+    notes: Remarks about data that were left out when the file was read: duplicates, lines that are no samples.
     """
 
     source: str
@@ -196,15 +199,15 @@ class Measurement:
 
     @staticmethod
     def of_one_way(t_ns: Any, delay_ns: Any, *, wall_ns: int | None = None, source: str = "arrays") -> Measurement:
-        """One-way delays, down, from plain arrays; parameters as for `of_round_trips`."""
+        """One-way downlink delays from plain arrays; parameters as for `of_round_trips`."""
         return Measurement(source=source, format="arrays", down=Series.of(t_ns, delay_ns), wall_ns=wall_ns)
 
     def as_sent(self) -> Measurement:
-        """The measurement with its times converted to times of sending. The times of this measurement are those of
-        replies, as printed by ``ping -D``. Each round trip is subtracted from its time.
+        """A measurement whose times are sending times, from this measurement, whose times are those at which replies
+        came. ``ping -D`` prints the time of the reply. The sending time is this time minus the round trip.
 
-        Probes whose computed time is not later than that of the probe before are left out (a few, if the clock was read
-        late).
+        If the computed time is not later than that of the previous probe, the probe is left out (this happens to a few
+        probes if the clock was read late).
         """
         if self.round_trip is None or self.round_trip.lost.any():
             return self
@@ -217,7 +220,8 @@ class Measurement:
         return replace(self, round_trip=series, wall_ns=wall_ns, notes=(*self.notes, note))
 
     def with_capacity(self, down: Capacity | None, up: Capacity | None) -> Measurement:
-        """The measurement with these capacities; a capacity that is None is not replaced."""
+        """The measurement with `down` and `up` as its capacities; if one of them is None, the measurement's own
+        capacity stays."""
         notes = tuple(note for one in (down, up) if one is not None for note in one.notes)
         return replace(
             self,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measurement named in a scenario's ``[measured]``, from all of its files."""
+"""The measurement that a scenario's ``[measured]`` names, from all of its files."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from leowarp.timeline.recordings.window import MARGIN_NS, Stretch
 
 
 def measurement_of(keys: Measured, until_ns: int | None = None, begin_ns: int | None = None) -> Measurement:
-    """The complete measurement.
+    """The measurement with its delays and capacities.
 
     until_ns: End of the run on the measurement's clock: repeated capacities are repeated until then.
-    begin_ns: Start of the run: only the rows around the run are read from a large table that is not repeated
-        (`window`).
+    begin_ns: Start of the run on the measurement's clock: of a large table that is not repeated, only the rows around
+        the run are read (`window`).
     Raises ScenarioError if a file cannot be read, or if the files contradict each other; with file and line.
     """
     stretch = None
@@ -37,14 +37,14 @@ def measurement_of(keys: Measured, until_ns: int | None = None, begin_ns: int | 
             f'{measured.source}: rtt = "one-way", and it holds no one-way delays',
             'write rtt = "halves", or measure with irtt and a server that stamps its clock',
         )
-    # If the file has a clock, that clock is the recorder's own, and a second one could only contradict it.
+    # If the file has wall-clock times, the key `clock` is rejected: it could only contradict the recorder's own clock.
     if keys.clock is not None:
         if measured.wall_ns is not None:
             raise ScenarioError(
                 f"measured.clock is given, and {measured.source} says what the wall clock showed", "take clock out"
             )
         measured = replace(measured, wall_ns=wall_ns_of(keys.clock))
-    # The downlink comes first, then the uplink, as in the loop below.
+    # The list has the downlink first and the uplink second, as the loop below expects.
     capacities = [measured.capacity_down, measured.capacity_up]
     if keys.repeat and until_ns is not None:
         capacities = [None if one is None else repeated_capacity(one, until_ns) for one in capacities]
@@ -74,12 +74,13 @@ def probe_bytes_of(measured: Measurement, keys: Measured) -> int:
         return keys.probe_size_bytes
     if measured.probe_bytes is not None:
         return measured.probe_bytes
-    # Users who measured with probes and gave no length most likely used ping's default.
+    # If the delays are from probes and neither the file nor the key gives their length, ping's default length is the
+    # most likely one.
     return PING_BYTES if measured.probes else 0
 
 
 def _with_way_up(measured: Measurement, keys: Measured, stretch: Stretch | None) -> Measurement:
-    """The measurement with the delays of `file_up`, on the clock of the downlink's file."""
+    """The measurement with the uplink delays of `file_up`, on the clock of the downlink's file."""
     assert keys.file_up is not None
     if measured.down is None or measured.up is not None:
         what = "round trips" if measured.round_trip is not None else "both ways"
@@ -108,8 +109,8 @@ def _with_way_up(measured: Measurement, keys: Measured, stretch: Stretch | None)
 def _files_of_capacity(
     keys: Measured, wall_ns: int | None, until_ns: int | None
 ) -> tuple[Capacity | None, Capacity | None]:
-    """Capacities, placed on the clock of the delays if both files give the wall clock; otherwise both start at the same
-    instant."""
+    """Capacities on the clock of the delays, if both files have wall-clock times; otherwise, capacities and delays
+    start at the same instant."""
     # With the overhead included, one opportunity carries exactly one full packet.
     packet_bytes = OPPORTUNITY_BYTES + keys.overhead_bytes
     both_ways: list[Capacity | None] = [None, None]
@@ -120,8 +121,8 @@ def _files_of_capacity(
         one, other, its_wall_ns = read_capacity(
             file.path, keys.capacity_format, packet_bytes=packet_bytes, until_ns=round_ns
         )
-        # The timestamps of repeated files no longer agree after the first round, so all files start at the beginning of
-        # the run.
+        # If files are repeated, their wall-clock times disagree after the first round, so all files start at the
+        # beginning of the run.
         if wall_ns is not None and its_wall_ns is not None and not keys.repeat:
             one, other = _later(one, its_wall_ns - wall_ns), _later(other, its_wall_ns - wall_ns)
         if place == 1 or keys.capacity_up is not None:
@@ -139,7 +140,6 @@ def _later(capacity: Capacity, by_ns: int) -> Capacity: ...
 @overload
 def _later(capacity: None, by_ns: int) -> None: ...
 def _later(capacity: Capacity | None, by_ns: int) -> Capacity | None:
-    """A capacity with its times shifted by `by_ns`."""
     if capacity is None:
         return None
     return replace(capacity, t_ns=capacity.t_ns + by_ns, end_ns=capacity.end_ns + by_ns)
@@ -151,11 +151,11 @@ def _constant(rate_bps: int) -> Capacity:
 
 
 def unshaped() -> Capacity:
-    """Capacity of a direction for which there are no data."""
+    """Capacity of a direction without data: it has no rate limit."""
     return _constant(UNSHAPED)
 
 
 def wall_ns_of(instant: str) -> int:
-    """An instant of UTC, in the notation of scenarios, in ns since 1970."""
+    """A UTC instant, as a scenario writes it, in ns since 1970."""
     since = datetime.datetime.fromisoformat(instant) - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
     return (since.days * 86_400 + since.seconds) * 1_000_000_000 + since.microseconds * 1_000

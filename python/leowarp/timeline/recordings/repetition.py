@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trace that repeats."""
+"""Repeat a trace until the end of a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ MOST_ROWS = 50_000_000
 
 
 def repeated(t_ns: Times, period_ns: int, until_ns: int) -> tuple[Times, NDArray[np.int64]]:
-    """Times of a trace that repeats every `period_ns`, until `until_ns`; and the index of each in the trace."""
+    """Times of a trace that is repeated every `period_ns` until `until_ns`; and for each time, the index in the
+    original trace."""
     rounds = max(-(-until_ns // period_ns), 1)
     if rounds * len(t_ns) > MOST_ROWS:
         raise ScenarioError(
@@ -25,7 +26,8 @@ def repeated(t_ns: Times, period_ns: int, until_ns: int) -> tuple[Times, NDArray
 
 
 def repeated_capacity(capacity: Capacity, until_ns: int) -> Capacity:
-    """The capacity, repeated. If its end is not given, its last row is as long as the median row."""
+    """The capacity, repeated until `until_ns`. If the end of the last row is unknown, the last row is as long as the
+    median row."""
     period_ns = capacity.end_ns
     if period_ns <= capacity.t_ns[-1]:
         steps_ns = np.diff(capacity.t_ns)

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A measurement as the properties of the two directions of a link: rows of delay and loss, by the keys of a scenario's
-``[measured]``.
+"""A measurement as rows of delay and loss for the two directions of a link, as the keys of a scenario's ``[measured]``
+request.
 
-The first steps, in order: divide round trips, assign a direction to lost probes, repeat the trace, treat gaps. Then
-    resample
-rows, interpolate between them, and shift the rows of the return direction by the forward delay. Nothing is invented
-unless a key asks for it.
+The first steps are, in this order: divide round trips, assign lost probes to a direction, repeat the trace, and treat
+gaps. The rows are then resampled and interpolated, and the rows of the return direction are shifted by the forward
+delay. Nothing is added to the measurement unless a key requests it.
 
-A probe sent at t enters the forward direction at t. Its reply enters the return direction at t + (forward delay of t).
-The two parts of its round trip are placed at these two times. So a ping over the rows gets one measured round trip,
-not parts of two.
+A probe sent at t enters the forward direction at t. The reply to the probe enters the return direction at t + (forward
+delay of t). The two parts of a round trip are therefore placed at these two times. A ping over the rows then gets one
+measured round trip, and not parts of two round trips.
 
-This is exact if no reply overtook another. Then t + rtt never decreases, so t + rtt/2, the mean of t and t + rtt,
-strictly increases. No probe then waits for another at the far end. If replies did overtake, a FIFO cannot return them
-as recorded. Each reply then arrives at its recorded time, or together with the reply before it if that is later.
+This placement is exact if no reply overtook another. Without overtaking, t + rtt never decreases, so t + rtt/2, the
+mean of t and t + rtt, strictly increases. No probe then waits for another probe at the far end. If replies did
+overtake, a FIFO link cannot deliver them in the recorded order. Each reply then arrives at its recorded time, or
+together with the previous reply if that one arrives later.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from leowarp.timeline.recordings.repetition import MOST_ROWS, repeated
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Values of a direction: row i holds from `t_ns[i]` until the next, the last for ever.
+    """Delay and loss of a direction: row i holds from `t_ns[i]` until the next row, and the last row holds forever.
 
     t_ns: int64 array of shape (n,). Strictly increasing.
     delay_ns: int64 array of shape (n,)
@@ -46,7 +46,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class _Way:
-    """A direction before its rows are made: delays, with nan where a delay is unknown."""
+    """Delays of a direction over time, from which its rows are computed; nan where a delay is unknown."""
 
     name: str
     source: str
@@ -56,10 +56,10 @@ class _Way:
     cut: Flags
     probes: bool
     period_ns: int
-    """Length of the trace after which it repeats, if it is repeated."""
+    """Time after which the trace starts again, if it is repeated."""
     interval_ns: int | None = None
-    """Median time between the direction's probes, each of which represents the time around its sending. None: each row
-    holds from its time on."""
+    """Median time between the direction's probes; each probe stands for the time around its sending. None if the values
+    come from a table, in which each row holds from its time on."""
 
 
 def channel_rows(
@@ -67,14 +67,15 @@ def channel_rows(
 ) -> tuple[Rows, Rows]:
     """Rows of downlink and uplink for the stretch [begin, end) on the measurement's clock.
 
-    keys: The scenario's section: treatment of round trips, losses and gaps.
+    keys: The scenario's section, with the treatment of round trips, losses and gaps.
     begin_ns, end_ns: Limits of the stretch on the measurement's clock.
-    down_first: Whether round trips begin with the downlink. One-way delays measured by irtt begin with the uplink.
-    Raises ScenarioError if the stretch contains a gap without a rule for it, if a direction has no data, or if
-        clocks disagree.
+    down_first: Whether the probes of round trips travel over the downlink first. irtt's probes travel over the uplink
+        first.
+    Raises ScenarioError if the stretch contains a gap and the keys make gaps an error, if a direction has no data, or
+        if clocks disagree.
     """
     down, up = (_treated(way, keys, begin_ns, end_ns) for way in _ways(measurement, keys))
-    # One-way delays have the times of their own direction.
+    # The times of one-way delays are those at which packets enter the direction, so they need no shift.
     if measurement.round_trip is None:
         return _rows(down), _rows(up)
     if down_first and keys.rtt != "one-way":
@@ -99,8 +100,8 @@ def _ways(measurement: Measurement, keys: Measured) -> tuple[_Way, _Way]:
         ("down", measurement.lost_down, trips.loss_ratio),
         ("up", measurement.lost_up, loss_up_ratio),
     ):
-        # The keys assign only losses whose direction the recorder does not know: a probe that irtt marks `true_up` was
-        # lost in the uplink under any key.
+        # The keys apply only to losses whose direction is unknown: a probe that irtt marks `true_up` was lost in the
+        # uplink, whatever the key says.
         blamed = unknown if keys.lost_probes in (name, "both") else np.zeros_like(unknown)
         lost_here = _or_none(lost, trips) | blamed if keys.lost_probes != "none" else np.zeros_like(unknown)
         series = replace(trips, delay_ns=_share(measurement, trips, name, keys), lost=lost_here, loss_ratio=loss_ratio)
@@ -113,13 +114,13 @@ def _share(measurement: Measurement, trips: Series, name: str, keys: Measured) -
     if keys.rtt == "one-way":
         return _measured_one_way(measurement, trips, name)
     if keys.rtt == "halves":
-        # The two halves of an odd number of ns still add up to it.
+        # The two halves of an odd number of ns still add up to this number.
         return np.floor(trips.delay_ns / 2) if name == "down" else np.ceil(trips.delay_ns / 2)
     return trips.delay_ns if keys.rtt == name else trips.delay_ns * 0.0
 
 
 def _measured_one_way(measurement: Measurement, trips: Series, name: str) -> Delays:
-    """One-way delays of the probes of the round trips, ns; an error if one is negative."""
+    """Measured one-way delays of the probes of round trips, in ns; an error if a delay is negative."""
     series = measurement.down if name == "down" else measurement.up
     if series is None:
         raise ScenarioError(
@@ -143,7 +144,7 @@ def _measured_one_way(measurement: Measurement, trips: Series, name: str) -> Del
 
 
 def _one_way(name: str, measurement: Measurement, series: Series, keys: Measured) -> _Way:
-    # A one-way measurement shows in which direction a probe was lost.
+    # In a one-way measurement, a lost probe was lost in the measured direction.
     lost = series.lost if keys.lost_probes != "none" else np.zeros_like(series.lost)
     delay_ns = _filled(f"{measurement.source}: the way {name}", series.t_ns, series.delay_ns)
     return _way(name, measurement, replace(series, lost=lost, delay_ns=delay_ns))
@@ -155,8 +156,8 @@ def _way(name: str, measurement: Measurement, series: Series) -> _Way:
     if measurement.end_ns is not None:
         period_ns = measurement.end_ns
     else:
-        # The last probe holds as long as the others. Otherwise a repeated trace would restart at the very instant of
-        # its last sample.
+        # The last probe holds as long as the interval between probes. Otherwise a repeated trace would start again at
+        # the time of its last sample.
         period_ns = int(series.t_ns[-1]) + (series.interval_ns or 1)
     return _Way(
         name=name,
@@ -171,18 +172,18 @@ def _way(name: str, measurement: Measurement, series: Series) -> _Way:
 
 
 def _treated(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> _Way:
-    """The direction after repeating, filling gaps, resampling and interpolating, as the keys request; times are sending
-    times."""
+    """The direction after repeating, treating gaps, resampling and interpolating, as the keys request; its times are
+    the probes' sending times."""
     if keys.repeat:
         t_ns, place = repeated(way.t_ns, way.period_ns, end_ns)
         way = replace(
             way, t_ns=t_ns, delay_ns=way.delay_ns[place], loss_ratio=way.loss_ratio[place], cut=way.cut[place]
         )
     interval_ns = int(np.median(np.diff(way.t_ns))) if len(way.t_ns) > 1 else None
-    # A table has only explicit gaps: its rows hold until the next row.
+    # In a table, a row holds until the next row, so only rows that are marked as a gap are gaps.
     gaps = _gaps(way, keys, interval_ns, begin_ns, end_ns) if way.probes else np.empty(0, dtype=np.int64)
     straight = np.full(len(way.t_ns), keys.interpolation == "linear")
-    # Gaps are set after the interpolation between samples, because the key for gaps decides what holds across a gap.
+    # Across a gap, the key `gaps` decides whether delays are interpolated; this overrides the key `interpolation`.
     straight[gaps] = keys.gaps == "linear"
     if keys.gaps == "down" and len(gaps) and interval_ns is not None:
         way, straight = _with_cuts(way, straight, gaps, interval_ns)
@@ -195,47 +196,47 @@ def _treated(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> _Way:
 
 
 def _rows(way: _Way, forward: _Way | None = None) -> Rows:
-    """The direction as rows, each with the time from which it holds.
+    """The direction as rows; the time of a row is the time from which it holds.
 
-    forward: _Way. The direction that the probes passed before this one; None: this direction is their first.
+    forward: _Way. Direction in which the probes travel first; None: this direction itself.
     """
     enters_ns, delay_ns, loss_ratio = way.t_ns, np.round(way.delay_ns).astype(np.int64), way.loss_ratio
     if forward is not None:
         before = np.maximum(np.searchsorted(forward.t_ns, way.t_ns, side="right") - 1, 0)
         enters_ns = way.t_ns + np.round(forward.delay_ns[before]).astype(np.int64)
-        # Rows are in order of entry. If several probes enter at one instant, the one sent first counts, because the
-        # others wait for it.
+        # Rows are in the order in which probes enter this direction. If several probes enter at the same instant, only
+        # the one that was sent first is used, because the others wait for it on a FIFO link.
         enters_ns, place = np.unique(enters_ns, return_index=True)
         delay_ns, loss_ratio = delay_ns[place], loss_ratio[place]
     begins_ns = enters_ns.copy()
     if way.interval_ns is not None:
-        # Each row begins half-way after the previous probe, because sending times are inexact: iputils prints a round
-        # trip of 10 ms or more to 0.1 ms. If rows began exactly at these times, a ping in step with the recording would
-        # get some probes twice and others never.
+        # Each row begins half-way between the previous probe and its own, because sending times are inexact: iputils
+        # prints a round trip of 10 ms or more only to 0.1 ms. If rows began at the sending times, a ping at the same
+        # times as the recording would get the delay of some probes twice, and of others never.
         begins_ns -= np.minimum(np.diff(enters_ns, prepend=enters_ns[0]) // 2, way.interval_ns // 2)
     # A packet that enters the return direction before the first reply gets the first reply's values.
     begins_ns[0] = way.t_ns[0]
-    # Rows without a change are left out: a repeated trace has up to 50 million rows, and each takes 24 bytes in the
-    # guest's kernel.
+    # A row is left out if its values equal those of the previous row: a repeated trace has up to 50 million rows, and
+    # each takes 24 bytes in the guest's kernel.
     changed = np.diff(delay_ns, prepend=-1) != 0
     changed |= np.diff(loss_ratio, prepend=-1) != 0
     return Rows(begins_ns[changed], delay_ns[changed], loss_ratio[changed])
 
 
 def _gaps(way: _Way, keys: Measured, interval_ns: int | None, begin_ns: int, end_ns: int) -> NDArray[np.int64]:
-    """Indexes of samples followed by a gap, possibly including the last one. Raises an error if the keys
-    make gaps an error."""
+    """Indexes of samples that are followed by a gap; the last sample is included if the run continues for long after
+    it. Raises an error if the keys make gaps an error."""
     limit_ns = keys.gap_after_ns
     if limit_ns is None:
         if interval_ns is None:
             return np.empty(0, dtype=np.int64)
         limit_ns = GAP_INTERVALS * interval_ns
-    # If a run continues after the last sample, there is a gap at its end, treated like any other.
+    # If the run continues after the last sample, the time from this sample to the end is checked for a gap as well.
     until_ns = np.append(way.t_ns[1:], max(end_ns, int(way.t_ns[-1])))
     gaps = np.flatnonzero(until_ns - way.t_ns > limit_ns)
     if keys.gaps != "error":
         return gaps
-    # A gap in a part of the recording that the run does not use has no effect.
+    # A gap is no error if the run does not use this part of the recording.
     in_run = gaps[(until_ns[gaps] > begin_ns) & (way.t_ns[gaps] < end_ns)]
     if len(in_run):
         first = int(in_run[0])
@@ -252,23 +253,24 @@ def _gaps(way: _Way, keys: Measured, interval_ns: int | None, begin_ns: int, end
 
 
 def _filled(source: str, enters_ns: Times, delay_ns: Delays) -> Delays:
-    """Delays without nan. An unknown delay becomes the previous one, or less if the packet would otherwise arrive after
-    the next known one."""
-    # A lost packet keeps its place in a FIFO, and those behind it wait for it.
+    """Delays in which each unknown delay (nan) is replaced by the previous known delay. If the packet would then arrive
+    after the next packet with a known delay, its delay is reduced."""
+    # On a FIFO link, a packet behind a lost one waits until the lost one would have arrived.
     known = np.flatnonzero(~np.isnan(delay_ns))
     if not len(known):
         raise ScenarioError(f"{source}: no delay is known: every probe was lost", "measure again")
     every = np.arange(len(delay_ns))
     before = known[np.maximum(np.searchsorted(known, every, side="right") - 1, 0)]
     after = known[np.minimum(np.searchsorted(known, every), len(known) - 1)]
-    # The delay is 1 ns shorter: if both arrived at the same instant, they would be one row of the return direction.
+    # The packet arrives 1 ns before the next one: packets that arrive at the same instant would be one row of the
+    # return direction.
     in_time_ns = np.where(after > every, enters_ns[after] + delay_ns[after] - 1 - enters_ns, np.inf)
     return np.asarray(np.minimum(delay_ns[before], np.maximum(in_time_ns, 0)), dtype=np.float64)
 
 
 def _with_cuts(way: _Way, straight: Flags, gaps: NDArray[np.int64], interval_ns: int) -> tuple[_Way, Flags]:
-    """Insert a row for each gap, one interval after the previous sample, in which every packet is lost."""
-    # The sample before the gap holds for one more interval, as if the next probe had been the first missing one.
+    """Insert a row after the last sample before each gap, one interval later, from which on every packet is lost."""
+    # The sample before the gap holds for one more interval, because the first missing probe would have been sent then.
     at = gaps + 1
     return (
         replace(
@@ -283,20 +285,22 @@ def _with_cuts(way: _Way, straight: Flags, gaps: NDArray[np.int64], interval_ns:
 
 
 def _resampled(way: _Way, width_ns: int, rule: str, end_ns: int) -> _Way:
-    """Rows at multiples of the width. Probes within a row have equal weight; a table's rows are weighted by length."""
+    """Rows at multiples of `width_ns`. In each new row, probes have equal weight, and rows of a table are weighted by
+    their length."""
     t_ns, place = way.t_ns, np.arange(len(way.t_ns))
     if way.probes:
         weight = np.ones(len(t_ns))
     else:
         last_ns = max(end_ns, int(t_ns[-1]) + 1)
-        # A table row that crosses the border of two bins counts in both, by its length in each.
+        # If a table's row crosses the border of two new rows, it is divided between them.
         edges = np.arange(int(t_ns[0]) // width_ns + 1, -(-last_ns // width_ns), dtype=np.int64) * width_ns
         t_ns = np.union1d(t_ns, edges)
         place = np.searchsorted(way.t_ns, t_ns, side="right") - 1
         weight = np.diff(np.append(t_ns, last_ns)).astype(np.float64)
     bins, begins = np.unique(t_ns // width_ns, return_index=True)
     delay_ns, loss, cut = way.delay_ns[place], way.loss_ratio[place], way.cut[place]
-    # A lost probe has no delay. It only counts as a loss, unless its row has no other probe.
+    # A lost probe has no delay. It therefore only contributes to the loss ratio of its row, unless the row has no other
+    # probe.
     of_delay = np.where(loss < 1, weight, 0.0)
     sums = np.add.reduceat(of_delay, begins)
     mean_ns = np.add.reduceat(of_delay * delay_ns, begins) / np.where(sums > 0, sums, 1)
@@ -312,8 +316,8 @@ def _resampled(way: _Way, width_ns: int, rule: str, end_ns: int) -> _Way:
 
 
 def _with_lines(way: _Way, straight: Flags, step_ns: int) -> _Way:
-    """Rows `step_ns` apart between successive samples where `straight` is true. A lost or cut sample keeps its
-    delay."""
+    """Insert rows `step_ns` apart, on a line between successive samples, where `straight` is true. A lost sample, and a
+    sample at which the connection ends, keep their delay until the next sample."""
     length_ns = np.diff(way.t_ns)
     # The delay of a lost probe was not measured, so no line starts or ends there.
     drawn = straight[:-1] & (way.loss_ratio[:-1] < 1) & (way.loss_ratio[1:] < 1)
@@ -332,5 +336,5 @@ def _with_lines(way: _Way, straight: Flags, step_ns: int) -> _Way:
 
 
 def _or_none(flags: Flags | None, like: Series) -> Flags:
-    """These flags, or all False if there are none."""
+    """The flags in `flags`; if `flags` is None, all False."""
     return np.zeros(len(like), dtype=bool) if flags is None else flags

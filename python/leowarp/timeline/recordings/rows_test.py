@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A ping over the rows of its own recording, computed packet by packet as on a FIFO link."""
+"""A ping over the rows of its own recording gets the recorded round trips; the link is a FIFO, computed packet by
+packet."""
 
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from leowarp.timeline.recordings.measurement import Delays, Flags, Times
 from leowarp.timeline.recordings.rows import Rows, channel_rows
 from support.synthetic.dish import MS
 
-# Whole us between probes, and round trips in ns; a round trip of None is a lost probe.
+# Time between probes in whole us, and round trip in ns or None for a lost probe.
 recordings = st.lists(
     st.tuples(st.integers(1, 30_000), st.one_of(st.none(), st.integers(0, 90 * MS))), min_size=1, max_size=40
 ).filter(lambda probes: any(rtt_ns is not None for _, rtt_ns in probes))
@@ -30,7 +31,7 @@ def arrays(probes: list[tuple[int, int | None]]) -> tuple[Times, Delays]:
 
 
 def in_order(t_ns: Times, rtt_ns: Delays) -> Delays:
-    """The round trips, adjusted so that each reply is at least as late as those before it."""
+    """The round trips, some of them lengthened, so that no reply arrives before the previous reply."""
     return np.where(np.isnan(rtt_ns), np.nan, np.fmax.accumulate(t_ns + rtt_ns) - t_ns)
 
 
@@ -40,7 +41,7 @@ def keys(**chosen: object) -> Measured:
 
 
 def passed(rows: Rows, enters_ns: Times) -> tuple[Times, Flags]:
-    """Times at which packets leave a FIFO link with these rows, and flags of the lost packets."""
+    """Times at which packets leave a FIFO link that has these rows, and whether each packet is lost."""
     row = np.searchsorted(rows.t_ns, enters_ns, side="right") - 1
     assert (row >= 0).all()
     return np.maximum.accumulate(enters_ns + rows.delay_ns[row]), rows.loss_ratio[row] == 1
@@ -92,10 +93,11 @@ def test_the_same_holds_of_a_table_of_round_trips(probes: list[tuple[int, int | 
 def test_one_way_delays_of_round_trips_come_back_as_round_trips(
     probes: list[tuple[int, int | None]], share: float
 ) -> None:
-    """Each direction keeps its own order: the reply enters the downlink when the probe has left the uplink."""
+    """No packet overtakes another in either direction: the reply enters the downlink when the probe has left the
+    uplink."""
     t_ns, rtt_ns = arrays(probes)
     up_ns = in_order(t_ns, np.round(rtt_ns * share))
-    # The instants must differ, because two simultaneous replies would need two delays.
+    # The instants must differ, because the rows cannot have two delays for the same instant.
     up_ns += np.arange(len(up_ns))
     down_ns = in_order(t_ns + np.nan_to_num(up_ns), rtt_ns - np.round(rtt_ns * share))
     of = Measurement.of_round_trips(t_ns, up_ns + down_ns)
@@ -107,7 +109,7 @@ def test_one_way_delays_of_round_trips_come_back_as_round_trips(
 
 
 def printed(t_ns: Times, rtt_ns: Delays) -> str:
-    """Output of iputils' `ping -D`, with three significant digits of a round trip."""
+    """Output of iputils' `ping -D`, which prints round trips with three significant digits."""
     lines = []
     for place, (at_ns, rtt) in enumerate(zip(t_ns.tolist(), rtt_ns.tolist(), strict=True)):
         if rtt == rtt:
@@ -126,9 +128,9 @@ def test_a_ping_in_step_meets_each_recorded_probe_once_though_its_time_was_round
     rtt_ns = in_order(t_ns, np.array(rtts_ns, dtype=float))
     (tmp_path / "pings.txt").write_text(printed(t_ns, rtt_ns))
     again_ns = met(read(tmp_path / "pings.txt"), keys(), t_ns, down_first=down_first)
-    # From 100 ms on, ping prints whole ms, so a round trip has an error of up to half a ms. A round trip may also be
-    # prolonged by waiting for the reply before it, which has the same error. The sending time is the printed time minus
-    # the round trip, so it has that error, too.
+    # From 100 ms on, ping prints whole ms, so a printed round trip is wrong by up to half a ms. A reply may wait for
+    # the previous reply, whose round trip is wrong by as much. The sending time is the printed time minus the round
+    # trip, so it is wrong by as much as well.
     assert np.nanmax(np.abs(again_ns - rtt_ns)) <= 2 * MS
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of a TCP transfer in a few numbers."""
+"""Description of a TCP transfer in a few numbers."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class TransferDescription:
 
     way: down or up.
     interval_ns: Median length of the intervals.
-    mean_bps: Mean payload rate, over the whole time.
-    quantiles_bps: Quantiles over time.
+    mean_bps: Mean payload rate over the whole transfer.
+    quantiles_bps: Quantiles of the payload rate over time.
     zero_ns: Time in intervals in which nothing arrived.
-    retransmissions: Segments; None if the file does not give them.
+    retransmissions: Number of retransmitted segments; None if the file does not contain it.
     median_rtt_ns: Median of the smoothed round trips that TCP reports.
     """
 
@@ -39,7 +39,7 @@ class TransferDescription:
 
 
 def described_transfer(transfer: Transfer | None) -> TransferDescription | None:
-    """Description of a transfer; None for None."""
+    """Description of a transfer; None if `transfer` is None."""
     if transfer is None:
         return None
     told = {
@@ -53,7 +53,7 @@ def described_transfer(transfer: Transfer | None) -> TransferDescription | None:
         intervals=len(transfer.t_ns),
         interval_ns=int(np.median(transfer.length_ns)),
         span_ns=int(transfer.t_ns[-1] + transfer.length_ns[-1] - transfer.t_ns[0]),
-        # Weighted by length, because a transfer seldom ends with a whole interval.
+        # Intervals are weighted by their length, because the last one is usually shorter.
         mean_bps=float(np.average(transfer.rate_bps, weights=transfer.length_ns)),
         quantiles_bps=_quantiles(transfer),
         zero_ns=int(transfer.length_ns[transfer.rate_bps == 0].sum()),
@@ -66,7 +66,8 @@ def described_transfer(transfer: Transfer | None) -> TransferDescription | None:
 
 
 def _quantiles(transfer: Transfer) -> dict[float, float]:
-    # For intervals of equal length the plain median is used, which may lie between two values.
+    # If all intervals have about the same length, unweighted quantiles are used, whose median may lie between two
+    # values.
     if transfer.length_ns.max() <= _ALIKE_RATIO * transfer.length_ns.min():
         return quantiles(transfer.rate_bps)
     return weighted_quantiles(transfer.rate_bps, transfer.length_ns.astype(np.float64))

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the rows of a large table that a run needs. Rows are sorted by time, so the others need not be read.
+"""Finds the rows of a large table that a run needs. Rows are sorted by time, so the first of these rows is found
+without reading the rows before it.
 
-Reading a table of 10^7 rows as a whole took 6.2 GB of memory, for a run that needed a thousandth of it. Rows outside
-are not read, so mistakes in them are not found. Anything unexpected during the search, such as a time that is not a
-number, ends it. The table is then read as a whole, which reports the mistake.
+Reading a table of 10^7 rows completely took 6.2 GB of memory, for a run that needed a thousandth of the table. Mistakes
+in rows that are not read are not found. The search ends at anything unexpected, such as a time that is not a number.
+The whole table is then read, and the reader reports the mistake.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.machine.memory import usable_memory_bytes
 
 FROM_BYTES = 16 << 20
-"""Minimum size of a file that is read in part: a smaller file takes at most 400 MB of memory as a whole."""
+"""A file is read in part only if it is at least this large: reading a smaller file completely takes at most 400 MB of
+memory."""
 
 MARGIN_NS = 120 * 10**9
-"""Rows within this time before and after the run are read, too: it is twice the longest delay, after which every answer
-has arrived."""
+"""Rows within this time before and after the run are read as well. It is twice the longest delay, so that all replies
+to the run's packets are in these rows."""
 
 MEMORY_PER_BYTE = 25
-"""Memory per byte of a measurement's text while it is read as a whole: 10^7 rows in 250 MB took 6.2 GB."""
+"""Memory per byte of a measurement's text, if the whole text is read: 10^7 rows in 250 MB took 6.2 GB."""
 
 LONGEST_LINE_BYTES = 1 << 20
 
@@ -39,7 +41,7 @@ _WORDS = (b"down", b"lost", b"")
 class Stretch:
     """The part of a measurement that a run needs, on the measurement's clock.
 
-    margin_ns: Additional time before and after it.
+    margin_ns: Additional time before and after this part.
     """
 
     begin_ns: int
@@ -52,8 +54,8 @@ class Part:
     """Lines of a table.
 
     lines: The header and rows, each with its number in the file; stripped, without comments.
-    zero_ns: Time of the table's first row, if times are on the wall clock.
-    longest_ns: Longest step between rows of the whole table, set if the table ends before the stretch does.
+    zero_ns: Time of the table's first row, if times are on the wall clock; otherwise None.
+    longest_ns: Longest step between rows of the whole table, if the table ends before the stretch ends; otherwise None.
     """
 
     lines: list[tuple[int, str]]
@@ -62,7 +64,7 @@ class Part:
 
 
 def check_memory(path: Path, count_bytes: int) -> None:
-    """Raise an error if the rows of a text would not fit into memory as a whole.
+    """Raise an error if the rows of a text do not fit into memory.
 
     Raises ScenarioError.
     """
@@ -77,7 +79,7 @@ def check_memory(path: Path, count_bytes: int) -> None:
 
 
 def part_of(path: Path, stretch: Stretch, column: str = "t_s") -> Part | None:
-    """The rows of a large CSV table around a stretch; None if it has to be read as a whole.
+    """The rows of a large CSV table around a stretch; None if the whole table must be read.
 
     column: Name of the time column, in s.
     Raises ScenarioError if the rows around the stretch are too large for memory.
@@ -88,12 +90,12 @@ def part_of(path: Path, stretch: Stretch, column: str = "t_s") -> Part | None:
         with plainfiles.opened(path, links=True) as file:
             return _Table(path, file, column).part(stretch)
     except (OSError, _Unexpected):
-        # Reading the whole table reports the mistake.
+        # The caller then reads the whole table, which reports the mistake.
         return None
 
 
 def is_large_table(path: Path, column: str = "t_s") -> bool:
-    """Whether a file is a CSV table, by its first line, and large enough to be read in part."""
+    """Whether a file is a CSV table (by its first line) that is large enough to be read in part."""
     try:
         if path.stat().st_size < FROM_BYTES:
             return False
@@ -105,11 +107,11 @@ def is_large_table(path: Path, column: str = "t_s") -> bool:
 
 
 class _Unexpected(Exception):
-    """Something unexpected that only reading the whole table can explain."""
+    """Raised if something in the table is unexpected; the whole table is then read, so that the mistake is reported."""
 
 
 class _Table:
-    """An open table: its header, and rows by the position of their first byte."""
+    """An open table: its header, and its rows, which are identified by the position of their first byte."""
 
     def __init__(self, path: Path, file: BinaryIO, column: str) -> None:
         self._path, self._file = path, file
@@ -122,7 +124,7 @@ class _Table:
         if column.encode() not in names or b'"' in header:
             raise _Unexpected
         self._place = names.index(column.encode())
-        # Words that may replace the delay in a row without one.
+        # Columns in which a word may replace the delay.
         self._delays = [place for place, name in enumerate(names) if name in (b"delay_ms", b"rtt_ms", b"delay_up_ms")]
         self._header = (at, header)
         self._begin = self._file.tell()
@@ -136,7 +138,8 @@ class _Table:
         from_ns = stretch.begin_ns - stretch.margin_ns + offset_ns
         until_ns = stretch.end_ns + stretch.margin_ns + offset_ns
         start = self._last_before(from_ns, begin)
-        # The delay of such a row is taken from an earlier row.
+        # In a row without a connection or with a lost probe, the delay comes from an earlier row, so the part must
+        # begin earlier.
         while start > begin and (row := self._first(start)) is not None and not self._is_known(row[1]):
             start = self._row_at(max(start - _STEP_BYTES, begin), begin)
         lines = [(self._number_at(self._header[0]), self._header[1].removeprefix(b"\xef\xbb\xbf").decode())]
@@ -156,8 +159,8 @@ class _Table:
         return Part(lines, offset_ns or None, self._longest_ns(begin) if ends_early else None)
 
     def _last_before(self, t_ns: int, begin: int) -> int:
-        """First byte of a row at or before a time, at most one step before the last such row; if there is no such row,
-        first byte of the first row."""
+        """First byte of a row at or before a time, at most `_STEP_BYTES` before the last such row. If no row is at or
+        before the time, first byte of the first row."""
         low, high = begin, self._size_bytes
         while high - low > _STEP_BYTES:
             middle = self._row_at((low + high) // 2, low)
@@ -171,25 +174,27 @@ class _Table:
         return low
 
     def _row_at(self, at: int, begin: int) -> int:
-        """First byte of the first row that begins at or after a byte."""
+        """First byte of the first row that begins at or after position `at`."""
         if at <= begin:
             return begin
         self._file.seek(at - 1)
-        # The rest of the line that contains the previous byte; this is only its line end if a row begins here.
+        # The line that contains the byte before `at` is read to its end; if a row begins at `at`, only a line end is
+        # read.
         self._readline()
         found = self._first(self._file.tell())
         return begin if found is None else found[0]
 
     def _first(self, at: int) -> tuple[int, bytes] | None:
-        """First byte and stripped text of the first row at or after a byte, which must begin a line; None: there is no
-        such row.
+        """First byte and text (without surrounding blanks) of the first row at or after position `at`, where a line
+        must begin; None if there is no such row.
 
-        Afterwards, the file position is after that row.
+        When the method returns, the file position is after this row.
         """
         return next(((here, line) for here, line, _ in self._numbered(at, 0)), None)
 
     def _numbered(self, at: int, number: int) -> Iterator[tuple[int, bytes, int]]:
-        """Lines from a byte that begins a line, without blank lines and comments: first byte, stripped text, number."""
+        """Lines from position `at` on, where a line must begin: first byte, text without surrounding blanks, and line
+        number. Blank lines and comments are left out."""
         self._file.seek(at)
         while raw := self._readline():
             line = raw.strip()
@@ -208,7 +213,7 @@ class _Table:
         return raw
 
     def _number_at(self, at: int) -> int:
-        """Number of the line that begins at a byte."""
+        """Number of the line that begins at position `at`."""
         self._file.seek(0)
         count = 1
         for begin in range(0, at, _STEP_BYTES):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A measurement from any tool as the CSV that `[measured]` and `leowarp timeline describe` read."""
+"""Writes a measurement from any tool as CSV, which `[measured]` and `leowarp timeline describe` read."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from leowarp.timeline.recordings.measurement import UNSHAPED, Capacity, Measurem
 def csv_of(measurement: Measurement) -> Iterator[str]:
     """Lines of the CSV, with line ends: comments about the origin, a header, rows.
 
-    Times are on the wall clock if that is known, to the ns; delays to the ns, rates to the bit. Values without a column
-    in the table (retransmissions, congestion windows, the direction of a loss) are omitted, with a comment.
+    Times are on the wall clock if the measurement has it. Times and delays are exact to the ns, and rates to the bit/s.
+    Values for which the table has no column (retransmissions, congestion windows, the direction of a loss) are omitted,
+    and a comment says so.
 
     Raises ScenarioError if the measurement contains neither delays nor rates.
     """
     t_ns, columns = _transfer(measurement) if measurement.transfer is not None else _rows(measurement)
     for note in _notes(measurement):
-        # Put the text on one line: a name with a line feed would otherwise continue as a row of the table
+        # A line feed in a name is replaced: otherwise the rest of the name would be read as a row of the table
         # (`test_names_cannot_break_out_of_a_comment`).
         yield f"# {printable.one_line(note)}\n"
     yield ",".join(("t_s", *columns)) + "\n"
@@ -35,16 +36,16 @@ def csv_of(measurement: Measurement) -> Iterator[str]:
 
 
 def _rows(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
-    """Times, and columns of delays and rates. Round trips are preferred to one-way delays, which are differences of two
-    clocks."""
+    """Times, and columns of delays and rates. Round trips are preferred to one-way delays, because one-way delays are
+    differences of two clocks."""
     series = measurement.round_trip if measurement.round_trip is not None else measurement.down
     columns: dict[str, list[str]] = {}
     if series is not None and len(series):
         t_ns, cut = series.t_ns, series.cut
         columns["delay_ms" if measurement.round_trip is None else "rtt_ms"] = _delays(series)
         up = measurement.up if measurement.round_trip is None else None
-        # A table has one time column. Directions with different times would have to be resampled, which needs the
-        # user's request.
+        # A table has only one column of times. If the directions have different times, the uplink is left out, because
+        # resampling needs the user's request.
         if up is not None and np.array_equal(up.t_ns, t_ns):
             columns["delay_up_ms"] = _delays(up, of_cut="")
         loss_up = measurement.loss_up_ratio if up is None else up.loss_ratio
@@ -71,7 +72,8 @@ def _transfer(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
     columns = {}
     if not np.isnan(transfer.rtt_ns).any() and (transfer.rtt_ns > 0).all():
         columns["rtt_ms"] = [_decimal(round(value), 6) for value in transfer.rtt_ns.tolist()]
-    # In a test of both directions, the table's downlink is the downlink; a single transfer gets the required column.
+    # In a test of both directions, the downlink is in the downlink's column. A single transfer is always in this
+    # column, because a table requires it.
     back = measurement.transfer_back
     for name, one in (("rate_mbps", back or transfer), ("rate_up_mbps", None if back is None else transfer)):
         if one is not None:
@@ -88,7 +90,7 @@ def _delays(series: Series, of_cut: str = "down") -> list[str]:
 
 
 def _rates(capacity: Capacity, t_ns: Times, cut: NDArray[np.bool_]) -> list[str]:
-    """Cells of a column of rates, Mbit/s, at these times: the capacity's row in force."""
+    """Cells of a column of rates, Mbit/s: for each time, the rate that is then in force."""
     place = np.maximum(np.searchsorted(capacity.t_ns, t_ns, side="right") - 1, 0)
     return [
         "" if here else "unshaped" if rate == UNSHAPED else _decimal(rate, 6)
@@ -122,7 +124,7 @@ def _decimal(value: int, places: int) -> str:
     """An integer times 10^-places, without trailing zeros."""
     whole, part = divmod(abs(value), 10**places)
     digits = f"{part:0{places}d}".rstrip("0")
-    # Digits are computed from integers, not floats, so that reading the file gives the same ns.
+    # The digits are computed from integers, so that reading the file gives the same value in ns.
     return ("-" if value < 0 else "") + (f"{whole}.{digits}" if digits else f"{whole}")
 
 
@@ -146,12 +148,12 @@ def write_csv(lines: Iterator[str], target: Path) -> int:
 
     lines: As from `csv_of`.
     target: From `csv_path`.
-    Raises ScenarioError if it cannot be written.
+    Raises ScenarioError if the file cannot be written.
     """
-    # All lines are computed before the file is opened, so that an error in a cell leaves no partial file.
+    # All lines are computed before the file is opened, so that an error in a cell does not leave a partial file.
     text = list(lines)
     try:
-        # /dev/stdout cannot be replaced by a new file, as `plainfiles.write` would.
+        # /dev/stdout is written directly, because `plainfiles.write` would replace it by a new file.
         if str(target).startswith("/dev/"):
             target.write_text("".join(text), encoding="utf-8")
         else:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Columns of the trace tables: name, types, unit and meaning.
 
-The columns are defined only here, with one module for each group of tables. Several things are made from these
-definitions: the agent's tables (`crates/timeline/src/record/tables.rs`, by `make docs`), Parquet field metadata, pandas
-attributes, the check of the guest's files, and `docs/reference/tables.md`.
+The columns are defined only in this package, with one module per group of tables. These definitions are the source of
+the agent's tables (`crates/timeline/src/record/tables.rs`, by `make docs`), Parquet field metadata, pandas attributes,
+the check of the guest's files, and `docs/reference/tables.md`.
 """
 
 from leowarp.trace.schema.columns import TableSchema
@@ -25,7 +25,7 @@ RECORDED: dict[str, TableSchema] = {
 """Tables that the agent writes as record files."""
 
 TABLES: dict[str, TableSchema] = RECORDED | {MEASURES.name: MEASURES}
-"""All tables of `30-trace/`."""
+"""All tables of `30-trace/`, by name."""
 
 COMPUTED = {"sockets": (BBR_MODE,)}
-"""Additional columns of each table, which are computed from those in the file when it is read in words (`words.py`)."""
+"""Additional columns of each table, which are computed when the table is read in words (`words.py`)."""

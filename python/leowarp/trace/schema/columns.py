@@ -12,16 +12,16 @@ import pyarrow as pa
 from leowarp.base.metadata import encode_metadata
 
 SCHEMA_VERSION = 1
-"""Version in the metadata of each file. The version is the same for all tables of the trace."""
+"""Version in the metadata of each file. All tables of the trace have the same version."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Type of a value, both in Parquet and in the guest's records.
+    """Type of a column's values, in Parquet and in the guest's records.
 
     type: In Parquet.
-    wire: Type in the records, little endian: one of `i64 u64 i32 u32 u16 u8 f64` (design/interfaces.md, section 5). It
-        is empty if records do not have the column.
+    wire: Type in a record, little endian: one of `i64 u64 i32 u32 u16 u8 f64` (design/interfaces.md, section 5). `wire`
+        is empty if records do not contain the column.
     """
 
     type: pa.DataType
@@ -34,11 +34,12 @@ class Column:
 
     name: Name of the column, which ends in the unit.
     unit: Unit; "" if the column has none.
-    doc: Meaning of the column, written into the file and the reference.
-    nullable: False if a value is never missing. A record without the value is then an error.
-    words: For an enumeration, the word for each number, as tables of a `Run` have it; otherwise empty.
-    names: For the number of a host or node, the metadata entry with the names that tables of a `Run` have; otherwise
+    doc: Meaning of the column, which is written into the file and into the reference page.
+    nullable: False if a value is never missing. If a record lacks the value, reading it is an error.
+    words: For an enumeration, the word for each number, which replaces the number in tables of a `Run`; otherwise
         empty.
+    names: For numbers of hosts or nodes, the metadata entry with their names, which replace the numbers in tables of a
+        `Run`; otherwise empty.
     """
 
     name: str
@@ -63,10 +64,10 @@ class Column:
 class TableSchema:
     """A table of `30-trace/`.
 
-    This object alone defines how a table is read, written, documented, and defined in Rust:
+    This object alone defines how a table is read, written, documented, and declared in Rust:
 
     name: Name of the table and of its files: `NAME.rec` of the guest, `NAME.parquet` of the run.
-    record: Name of a row in Rust; empty if the agent does not write the table.
+    record: Name of the Rust type of a row; empty if the agent does not write the table.
     columns: Columns in the order of the records.
 
     >>> from leowarp.trace.schema import TABLES
@@ -89,8 +90,8 @@ class TableSchema:
         files.
 
         metadata: Additional entries, such as `directions`, `hosts` and `flows`.
-        Returns: The schema. Its metadata are `leowarp.table`, `leowarp.schema`, `doc` and these entries; each field has
-            `unit` and `doc`.
+        Returns: The schema. Its metadata are `leowarp.table`, `leowarp.schema`, `doc` and the additional entries; each
+            field has `unit` and `doc`.
         """
         entries: dict[bytes | str, bytes | str] = {
             "leowarp.table": self.name,
@@ -111,17 +112,19 @@ def key(name: str, kind: Kind, unit: str, doc: str, words: Mapping[int, str] | N
 
 
 def host(name: str, doc: str) -> Column:
-    """A column with numbers of hosts."""
+    """A column that contains host numbers."""
     return Column(name, U31, "", doc, nullable=False, names="hosts")
 
 
-# Parquet gets signed integers, because every reader can compute with them. The records have the kernel's types.
+# Parquet files contain signed integers, because every program can compute with them. The guest's records have the
+# unsigned types of the kernel.
 I64, U64, U32 = Kind(pa.int64(), "i64"), Kind(pa.int64(), "u64"), Kind(pa.int64(), "u32")
 I32, U16 = Kind(pa.int32(), "i32"), Kind(pa.int32(), "u16")
-# This type is for numbers of objects and sizes of a packet, which are far below 2^31. The reader rejects larger values.
+# U31 is for numbers of objects and sizes of a packet, which are far below 2^31. A larger value is rejected when a
+# record is read.
 U31 = Kind(pa.int32(), "u32")
 U8, BOOL, F64 = Kind(pa.uint8(), "u8"), Kind(pa.bool_(), "u8"), Kind(pa.float64(), "f64")
-# The record contains an index into `names` of the header.
+# A record contains an index into `names`, a list in the file's header.
 NAME = Kind(pa.dictionary(pa.int32(), pa.string()), "u32")
 # Units.
 NS, BYTES, PKTS = "ns", "bytes", "pkts"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables about the ends of flows, the acknowledgements of their receivers, and probes."""
+"""Tables about the start and end of flows, the acknowledgements that receivers send, and probes."""
 
 from leowarp.trace.schema.columns import BYTES, FLOW, I64, NS, PKTS, U31, U32, U64, Column, TableSchema, key
 
@@ -45,7 +45,8 @@ ACKS = TableSchema(
     ),
 )  # fmt: skip
 
-# Every probe is stored, whatever `observe.packets` says, because each is a sample of delay and loss.
+# Every probe is stored, even if `observe.packets` selects other packets, because each probe is a sample of delay and
+# loss.
 ECHOES = TableSchema(
     "echoes",
     "Echo",

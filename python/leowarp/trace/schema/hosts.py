@@ -25,7 +25,7 @@ from leowarp.trace.schema.columns import (
 CA_OPEN, CA_DISORDER, CA_CWR, CA_RECOVERY, CA_LOSS = range(5)
 """States of the sender's congestion control (`enum tcp_ca_state` of include/uapi/linux/tcp.h)."""
 CA_STATES = {CA_OPEN: "Open", CA_DISORDER: "Disorder", CA_CWR: "CWR", CA_RECOVERY: "Recovery", CA_LOSS: "Loss"}
-"""The kernel's names for these states."""
+"""The kernel's names for the states of the sender's congestion control."""
 
 TCP_STATES = {
     1: "ESTABLISHED", 2: "SYN_SENT", 3: "SYN_RECV", 4: "FIN_WAIT1", 5: "FIN_WAIT2", 6: "TIME_WAIT", 7: "CLOSE",
@@ -93,7 +93,7 @@ SOCKETS = TableSchema(
 )
 
 BBR_MODES = {0: "STARTUP", 1: "DRAIN", 2: "PROBE_BW", 3: "PROBE_RTT"}
-"""Numbers and names are those of `enum bbr_mode` in net/ipv4/tcp_bbr.c, without the prefix BBR_."""
+"""BBR's modes; numbers and names are those of `enum bbr_mode` in net/ipv4/tcp_bbr.c, without the prefix BBR_."""
 
 BBR_MODE = Column(
     "bbr_mode",
@@ -104,7 +104,7 @@ BBR_MODE = Column(
     words=BBR_MODES,
 )
 
-# A row is stored only if a counter changed. Otherwise most rows would repeat earlier values.
+# A row is stored only if a counter changed. Otherwise most rows would repeat the value of the row before.
 COUNTERS = TableSchema(
     "counters",
     "Counter",

@@ -3,7 +3,7 @@
 
 from leowarp.trace.schema.columns import BYTES, I64, LINK_DIRECTION, NS, PKTS, T_NS, U32, U64, Column, TableSchema
 
-# A row is stored only if a value changed, because most links of a constellation carry nothing for most of a run.
+# A row is stored only if a value changed, because most links of a constellation carry no packets for most of a run.
 LINKS = TableSchema(
     "links",
     "Queue",
@@ -19,14 +19,14 @@ LINKS = TableSchema(
 
 
 def _counted(stem: str, what: str) -> tuple[Column, Column]:
-    """Two columns for one counter: packets and bytes."""
+    """Two columns of one counter: its packets and its bytes."""
     return (
         Column(f"{stem}_pkts", U64, PKTS, f"packets {what}"),
         Column(f"{stem}_bytes", U64, BYTES, f"bytes {what}, as the kernel counts them"),
     )
 
 
-# In every run, their sums are checked: offered = delivered + dropped + held, in packets and in bytes
+# In every run, the sums of these columns are checked: offered = delivered + dropped + held, in packets and in bytes
 # (docs/concepts/truth.md).
 LINKTOTALS = TableSchema(
     "linktotals",

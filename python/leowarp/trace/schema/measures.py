@@ -8,9 +8,9 @@ from leowarp.trace.schema.columns import BYTES, FLOW, I64, NS, U8, Column, Kind,
 _TEXT = Kind(pa.string(), "")
 _WORD = Kind(pa.dictionary(pa.int32(), pa.string()), "")
 ROLES = {0: "client", 1: "server"}
-"""The two programs of a flow."""
+"""The two programs of a flow, by number."""
 
-# The values come from a program's own file of any length, which the host reads as text.
+# The host reads these values as text from a file that a program wrote, so they have no type in records.
 MEASURES = TableSchema(
     "measures",
     "",

@@ -19,7 +19,8 @@ from leowarp.trace.schema.columns import (
 )
 
 DIRECTIONS = {0: "data", 1: "back"}
-"""Directions of a flow: "data" is from its source to its destination, and "back" the other one (ACKs, replies)."""
+"""Directions of a flow: "data" is from its source to its destination, and "back" is the opposite direction (ACKs,
+replies)."""
 
 CAUSES = {1: "queue", 2: "loss", 3: "link_down", 4: "no_route", 5: "unknown"}
 """Causes of the loss of a packet."""
@@ -58,8 +59,8 @@ PACKETS = TableSchema(
     ),
 )  # fmt: skip
 
-# Recovery is derived from these bins of 50 ms: a fall is a bin below 90 % of the second before
-# (docs/concepts/truth.md).
+# Recovery from a route change is computed from these bins of 50 ms: goodput has fallen if a bin is below 90 % of the
+# second before the change (docs/concepts/truth.md).
 BINS = TableSchema(
     "bins",
     "Bin",
@@ -82,8 +83,8 @@ BINS = TableSchema(
     ),
 )
 
-# All packets are counted when they pass, although most are not stored. A percentile is therefore accurate to within a
-# bin, whatever `observe.packets` says.
+# The guest counts every packet in a bin of its delay, although most packets are not stored. A percentile is therefore
+# accurate to within a bin, even if `observe.packets` selects few packets.
 DELAYS = TableSchema(
     "delays",
     "DelayBin",

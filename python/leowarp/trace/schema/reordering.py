@@ -19,7 +19,7 @@ from leowarp.trace.schema.columns import (
 )
 
 SCOPES = {0: "run", 1: "window", 2: "change"}
-"""Parts of a flow for which reordering is measured."""
+"""Parts of a flow over which reordering is measured."""
 
 DENSITY_KINDS = {0: "density", 1: "buffer_density", 2: "n_reordering", 3: "extent"}
 """Kinds of histogram of reordering."""

@@ -79,8 +79,8 @@ MARKS_ONLY = "cubic_handover-marks"
 def ecn_approaches_bbr(frames: Frames) -> Outcome:
     """A CUBIC that reacts to marks but not to losses, over fq_codel, is compared with plain CUBIC and with BBR.
 
-    Two others are listed too: DCTCP over a queue that marks above 5 ms, and CUBIC with marks as in RFC 3168 over five
-    queues. These two also reduce their window at losses.
+    Two other combinations are listed too: DCTCP over a queue that marks above 5 ms, and CUBIC with marks as in RFC 3168
+    over five queues. DCTCP and CUBIC as in RFC 3168 also reduce their window at losses.
 
     Returns: Numbers: `cuts_at_losses_ratio` (per session, relative to plain CUBIC), `of_cubic_ratio`, `of_bbr_ratio`,
         `dctcp_of_bbr_ratio`, `rfc3168_of_bbr_ratio`, `ecn_alone_ratio` (with RFC 3168 divided by without, over the same
@@ -92,13 +92,14 @@ def ecn_approaches_bbr(frames: Frames) -> Outcome:
     told_apart = at_losses[MARKS_ONLY] / at_losses["cubic"] if at_losses["cubic"] else math.nan
     # The whole interval must be above 1, not only the median: with 10 seeds, a gain of one per cent may be chance.
     parts = {
-        # The rest is allowed, because timeouts still reduce the window.
+        # Up to a tenth of the cuts at losses is allowed, because timeouts still reduce the window.
         "tells the link's losses from a queue": told_apart <= 0.1,
         "gains": gained.above(1.0),
         "approaches BBR": of_bbr.median >= 0.8,
     }
     dctcp, classic = ev.gain(frames, "dctcp-ecn-fq_codel", "bbr"), ev.gain(frames, "cubic-ecn-fq_codel", "bbr")
-    # Both sessions of this ratio use the same queue. Otherwise the gain of fq_codel itself would be attributed to ECN.
+    # Both sessions of this ratio use the same queue. With another queue, the gain of fq_codel itself would be
+    # attributed to ECN.
     without = ev.gain(frames, "cubic-ecn-fq_codel", "cubic-fq_codel")
     others = ", ".join(
         f"{aqm} {ev.gain(frames, f'cubic-ecn-{aqm}', 'bbr').text(1, 2)}" for aqm in AQMS if aqm != "fq_codel"
@@ -127,7 +128,7 @@ def ecn_approaches_bbr(frames: Frames) -> Outcome:
 # Implements claim 3.15 of huston2024 (text).
 def bbr_starves_others(frames: Frames) -> Outcome:
     """A CUBIC flow's share of the goodput beside BBR, beside another CUBIC and beside Reno. The shares beside CUBIC and
-    beside Reno show what counts as fair here.
+    beside Reno show which share counts as fair on this path.
 
     Returns: Numbers: `beside_<variant>_ratio` (0 to 1), `jain_index`, `of_beside_cubic_ratio`.
     """
@@ -136,7 +137,7 @@ def bbr_starves_others(frames: Frames) -> Outcome:
     for variant in ("bbr", "cubic", "reno"):
         # The rows contain the share of the variant's own flow, while the claim is about the other flow.
         rest[variant] = middle(1 - rows.loc[rows["variant"] == variant, "share_ratio"])
-    # Jain's index of two flows is 1 if they are equal, and 0.5 if one has everything.
+    # Jain's index of two flows is 1 if they have equal goodput, and 0.5 if one flow has all goodput.
     jain = middle(rows.loc[rows["variant"] == "bbr", "jain_index"])
     alone = paired_ratio(
         rows.assign(variant=rows["variant"]).rename(columns={"beside_goodput_bps": "value"}), "value", "bbr", "cubic"
@@ -158,10 +159,10 @@ def bbr_starves_others(frames: Frames) -> Outcome:
 
 # Implements claim 3.17 of huston2024 (text).
 def bbr3_defers(frames: Frames) -> Outcome:
-    """BBR version 3 that defers across reconfigurations, beside a CUBIC flow and alone. It is compared with version 1
-    and with unmodified version 3.
+    """BBR version 3 that defers across reconfigurations, beside a CUBIC flow and alone. The deferring version 3 is
+    compared with version 1 and with unmodified version 3.
 
-    Returns: Numbers: `left_ratio` (goodput of a CUBIC flow beside it, divided by that beside version 1),
+    Returns: Numbers: `left_ratio` (goodput of a CUBIC flow beside the deferring BBR, divided by that beside version 1),
         `of_bbr_ratio`, `of_bbr3_ratio`, and `left_by_plain_ratio`.
     """
     rows: pd.DataFrame = frames["beside"]

@@ -29,17 +29,18 @@ KEEPS_RATIO = 0.9
 STUDY_SLOPE_BPS_PER_S = (70e6 - 50e6) / 5
 """Slope in the study's figure 6: from 50 to 70 Mbit/s in five seconds."""
 STUDY_DROP_RATIO = 40 / 70
-"""Goodput after a single loss relative to before, in the study's figure 6: the rate falls from 70 to 40 Mbit/s."""
+"""Goodput after a single loss divided by goodput before, in the study's figure 6: the rate falls from 70 to 40
+Mbit/s."""
 SHORTEST_S = 2.0
-"""Minimum length of an interval between two cuts. Such an interval has four bins of half a second, which a slope
-needs."""
+"""Minimum length of an interval between two cuts. Such an interval has four bins of half a second, which a fit of a
+slope needs."""
 
 
 def followed_by_a_cut(traces: Sequence[Trace]) -> list[bool]:
     """For each isolated loss of these sessions, whether the sender cut its window within `WITHIN_S`.
 
-    A loss is isolated if it is on the link, away from reconfigurations, with no other loss within `WITHIN_S`. A timeout
-    counts as a cut, because it sets the slow-start threshold, too.
+    A loss is isolated if it occurs on the link, away from reconfigurations, with no other loss within `WITHIN_S`. A
+    timeout counts as a cut, because it sets the slow-start threshold, too.
     """
     found = []
     for trace in traces:
@@ -97,7 +98,7 @@ def bbr_keeps_its_rate(frames: Frames) -> Outcome:
     most = float(rows["loss_ratio"].max())
     kept = {name: _kept(rows[rows["variant"] == name], most) for name in ("bbr", *LOSS_BASED)}
     parts = {"BBR keeps its rate": kept["bbr"].known and kept["bbr"].median >= KEEPS_RATIO}
-    # BBR is worth choosing for its goodput under loss only if the others do not keep theirs.
+    # BBR is worth choosing for its goodput under loss only if the other congestion controls lose their goodput.
     parts |= {f"{ev.label(name)} does not": kept[name].known and kept[name].median < KEEPS_RATIO for name in LOSS_BASED}
     text = (
         f"at {100 * most:g} % of isolated loss in each direction, of the goodput without any: "
@@ -113,7 +114,7 @@ def bbr_keeps_its_rate(frames: Frames) -> Outcome:
 
 
 def _kept(rows: pd.DataFrame, most: float) -> Middle:
-    """Median over seeds of a variant's goodput at this loss, divided by that without loss."""
+    """Median over seeds of a variant's goodput at this loss, divided by its goodput without loss."""
     named = rows.assign(variant=rows["loss_ratio"].map({0.0: "none", most: "most"}))
     return paired_ratio(named, "goodput_bps", "most", "none")
 
@@ -122,7 +123,7 @@ def _kept(rows: pd.DataFrame, most: float) -> Middle:
 def loss_detracts(frames: Frames) -> Outcome:
     """Goodput of CUBIC and Reno at peak, divided by goodput on the same path without isolated loss, paired by seed.
 
-    Returns: Numbers: `<name>_ratio`; BBR's is included for comparison.
+    Returns: Numbers: `<name>_ratio` for CUBIC and Reno, and for BBR as a comparison.
     """
     rows: pd.DataFrame = frames["sessions"]
     ratios = {
@@ -162,8 +163,8 @@ def _slopes_bps_per_s(trace: Trace) -> list[float]:
 
 
 def _drops_ratio(trace: Trace) -> list[float]:
-    """Goodput after each cut that follows a single lost packet, divided by that before. The second before the cut is
-    compared with the second that begins half a second after it.
+    """Goodput after each cut that follows a single lost packet, divided by goodput before the cut. The second before
+    the cut is compared with the second that begins half a second after it.
 
     The bin that contains the cut belongs to neither second.
     """
@@ -181,7 +182,7 @@ def _drops_ratio(trace: Trace) -> list[float]:
 def cubic_climbs_and_drops(frames: Frames) -> Outcome:
     """CUBIC at peak between its cuts: the slope of its goodput, and its fall after a single loss.
 
-    Returns: Numbers: `slope_bps_per_s`, `drop_ratio` (after divided by before). For each session a median is computed,
+    Returns: Numbers: `slope_bps_per_s`, `drop_ratio` (after divided by before). A median is computed for each session,
         and then the median over sessions.
     """
     traces: list[Trace] = frames["traces"]["cubic", PEAK]

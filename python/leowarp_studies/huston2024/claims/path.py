@@ -22,7 +22,7 @@ from leowarp_studies.huston2024.pings import MS, Pings
 from leowarp_studies.huston2024.runs import ANSWERED, REGULAR
 
 Frames = Mapping[str, Any]
-"""Data sets of the study by name. A data set is missing if its runs are."""
+"""Data sets of the study by name. A data set is missing if its runs are missing."""
 
 SLOT_S = 15
 """Time between two reconfigurations according to the study."""
@@ -78,9 +78,10 @@ def minimum_changes(frames: Frames) -> Outcome:
 
 # Implements claim 3.2 of huston2024 (figure 3).
 def loss_gathers(frames: Frames) -> Outcome:
-    """Share of the lost probes that were sent near a reconfiguration, compared with the share of all probes sent there.
+    """Share of the lost probes that were sent near a reconfiguration, compared with the share of all probes that were
+    sent near one.
 
-    The latter is 13 %: within 1 s of a reconfiguration means 2 s of each slot of 15 s.
+    The share of all probes is 13 %, because 2 s of each slot of 15 s are within 1 s of a reconfiguration.
 
     Returns: Numbers by kind of ping: `lost_pkts`, `within_1_s_ratio`, `within_500_ms_ratio`.
     """
@@ -107,8 +108,8 @@ def loss_gathers(frames: Frames) -> Outcome:
     known = {name: value for name, value in one_second.items() if not np.isnan(value)}
     if not known:
         return Outcome("cannot be told", "no probe was lost", numbers)
-    # In LENS (clarkzjw/LEONetEM, latency/ping-example-isl.txt) 97 % of the losses are within 1 s. A ping per second
-    # loses about 28 probes in 30 minutes. If two of them are elsewhere, 93 % are within 1 s
+    # In the data set LENS (clarkzjw/LEONetEM, latency/ping-example-isl.txt), 97 % of the losses are within 1 s. A ping
+    # per second loses about 28 probes in 30 minutes. If two of these losses are elsewhere, 93 % are within 1 s
     # (design/starlink-profile.md).
     verdict: Verdict = holds_if({name: value >= 0.95 for name, value in known.items()})
     if verdict == "does not hold" and all(value >= 0.5 for value in known.values()):
@@ -135,9 +136,9 @@ def latency_rises(frames: Frames) -> Outcome:
     # ms" is a single event.
     worst = max(seen, key=lambda handover: handover.rise_ms)
     parts = {
-        # A probe sent at the beginning of the hold waits for 35 to 50 ms. The published spike is this wait itself. If
-        # the spike were a delay in addition to the wait, the rise would be 70 to 90 ms (design/starlink-profile.md,
-        # "Hold, not spike").
+        # A probe sent at the beginning of the hold waits for 35 to 50 ms. The published spike of the RTT is this wait
+        # itself. If the spike were a delay in addition to the wait, the rise would be 70 to 90 ms
+        # (design/starlink-profile.md, "Hold, not spike").
         "median 30 to 50 ms": 30 <= float(np.median(rises)) <= 50,
         "worst from about 30": 20 <= worst.before_ms <= 45,
         # In 30 minutes of the profile, the largest rise is 104 ms (median over seeds); the study's 80 ms are from 380
@@ -169,9 +170,9 @@ def latency_rises(frames: Frames) -> Outcome:
 def successive_differences(frames: Frames) -> Outcome:
     """Mean difference of successive RTTs within a slot, for two sending patterns.
 
-    The profile's jitter is a function of time, not an independent random number per packet. So the difference grows
-    with the distance between probes. Two sending patterns are therefore measured: a ping that waits for each reply (one
-    probe per round trip), and one every 10 ms.
+    The profile's jitter is a function of time, not an independent random number per packet. The difference therefore
+    grows with the distance between probes. Two sending patterns are therefore measured: a ping that waits for each
+    reply (one probe per round trip), and a ping that sends a probe every 10 ms.
 
     Returns: Numbers in ms: `regular_ms`, `answered_ms`, `with_handovers_ms`.
     """
@@ -206,7 +207,7 @@ def successive_differences(frames: Frames) -> Outcome:
 def long_term_loss(frames: Frames) -> Outcome:
     """Share of pings without a reply, over all runs together and in each run.
 
-    1 to 2 % of a run's 1,800 pings are 18 to 36. Chance alone changes a single run's number by a fifth.
+    1 to 2 % of a run's 1,800 pings are 18 to 36. Chance alone changes the number of a single run by a fifth.
 
     Returns: Numbers: `loss_ratio` (all runs), `by_run_ratio` (a list).
     """
@@ -232,9 +233,9 @@ def long_term_loss(frames: Frames) -> Outcome:
 def single_losses(frames: Frames) -> Outcome:
     """Number of pings lost at a reconfiguration, and the time without replies.
 
-    The number of lost pings depends on the sending rate. This number is therefore checked on pings that wait for each
-    reply, as in the study. The time without replies is checked on the frequent pings; it is known to within their
-    spacing.
+    The number of lost pings depends on the sending rate. The claim is therefore checked on pings that wait for each
+    reply, as in the study. The time without replies is checked on the frequent pings; its accuracy is the spacing of
+    these pings.
 
     Returns: Numbers: `single_ratio` by sending pattern, `took_ms`.
     """
@@ -243,7 +244,8 @@ def single_losses(frames: Frames) -> Outcome:
     for sends, runs in frames["flood"].items():
         seen = [handover for pings in runs for handover in pg.handovers(pings)]
         losing = [handover.lost_pkts for handover in seen if handover.lost_pkts]
-        # Only reconfigurations that lose at least one ping count, because at a third of all the profile has no outage.
+        # Only reconfigurations that lose at least one ping count, because a third of all reconfigurations in the
+        # profile have no outage.
         single[sends] = share(np.array(losing) == 1)
         how = "reply alone sends the next" if sends == ANSWERED else f"at least every {sends}"
         texts.append(
@@ -254,7 +256,7 @@ def single_losses(frames: Frames) -> Outcome:
     gaps = np.array([handover.gap_ms for pings in frames["flood"][REGULAR] for handover in pg.handovers(pings)])
     whole = gaps[~np.isnan(gaps)]
     took = float(np.median(whole)) if len(whole) else np.nan
-    # The longest gap between replies begins and ends at a probe, so it is known to within this spacing.
+    # The longest gap between replies begins and ends at a probe, so its accuracy is the spacing of the probes.
     spacing_ms = float(np.median(np.diff(frames["flood"][REGULAR][0].probes.sent_ns))) / MS
     parts = {"usually one": single[ANSWERED] > 0.5, "35 to 50 ms": 35 <= took <= 50 + spacing_ms}
     text = (
@@ -277,8 +279,8 @@ def capacity_range(frames: Frames) -> Outcome:
     """Median, lowest and highest goodput of the capacity tests in each direction, compared with figure 2.
 
     A test uses TCP, so its result is below the link's capacity. The link's capacity at the time of a test is listed
-    too. This capacity shows whether the profile is wrong or loss slowed the test. The lowest and the highest value are
-    single tests of 1,464, so their tolerances are wider than those of medians.
+    too. This capacity shows whether the profile is wrong, or whether loss slowed the test. The lowest and the highest
+    value are single tests of 1,464, so their tolerances are wider than the tolerances of medians.
 
     Returns: Numbers by direction, in bit/s: median with interval, `lowest`, `highest`; `link` (the same for the link's
         capacity) and `used_ratio`.
@@ -286,13 +288,13 @@ def capacity_range(frames: Frames) -> Outcome:
     rows: pd.DataFrame = frames["capacity"]
     parts, texts, numbers = {}, [], {}
     for name, (median_bps, low_bps, high_bps) in STUDY_BPS.items():
-        # A failed test has no number; it is listed at the top of the page.
+        # A failed test has no result and is listed at the top of the page.
         values = rows[f"{name}_bps"].dropna().to_numpy()
         if len(values) == 0:
             return Outcome("cannot be told", f"no capacity test {name} has a result")
         test = middle(values)
         low, high = float(values.min()), float(values.max())
-        # The tolerance of "about 120" and "about 15" is a fifth, either way.
+        # For "about 120" and "about 15", the tolerance is a fifth in both directions.
         parts[f"{name}: median"] = abs(test.median / median_bps - 1) <= 0.2
         parts[f"{name}: lowest"] = 0.5 <= low / low_bps <= 2
         parts[f"{name}: highest"] = 0.75 <= high / high_bps <= 1.25
@@ -316,8 +318,8 @@ def capacity_range(frames: Frames) -> Outcome:
 
 
 def _by_hour(rows: pd.DataFrame) -> str:
-    """Text that says why tests differ: how many are below 80 % of their own link's capacity, and medians by hour of the
-    day.
+    """Text that explains why tests differ: how many are below 80 % of their own link's capacity, and medians by hour of
+    the day.
     """
     # The profile's capacity depends on the hour. Tests are four hours apart, so there are six hours of the day.
     by_hour = rows.groupby("hour")[["down_bps", "up_bps"]].median() / 1e6

@@ -30,15 +30,14 @@ def cubic_at_peak(frames: Frames) -> Outcome:
     """A CUBIC session's first peak, the fall after it, and its mean, compared with the capacity of its link.
 
     Peak and fall are means over half a second (`BIN_NS`). The end of slow start and the peak of sessions without
-    HyStart are listed too. The reason is that the height of the peak depends on whether HyStart or a loss ends slow
-    start.
+    HyStart are listed too. The height of the peak depends on whether HyStart or a loss ends slow start.
 
     Returns: Numbers, medians with intervals: `peak_bps`, `fall_bps`, `mean_bps`, `capacity_bps`, `used_ratio`,
         `peak_without_hystart_bps`; counts of losses and cuts (`words.counts`).
     """
     traces: list[Trace] = frames["traces"]["cubic", PEAK]
     # Values are computed for each session, and then the median is taken. Peaks occur at different times, so a mean over
-    # sessions would flatten them.
+    # sessions would flatten the peaks.
     peaks = np.array([_first_peak(trace) for trace in traces])
     falls = np.array([_lowest_after_peak(trace) for trace in traces])
     used, mean, capacity = ev.used_ratio(frames, "cubic"), ev.goodput_bps(frames, "cubic"), ev.capacity_bps(frames)
@@ -48,7 +47,7 @@ def cubic_at_peak(frames: Frames) -> Outcome:
         "falls to a third within a second": float(np.median(falls / peaks)) <= 1 / 3,
         # In the study, the mean is 45 of 250 Mbit/s, which is 18 %.
         "under 30 % of the path": used.known and used.median < 0.3,
-        # The study has 45 Mbit/s; the tolerance is a third, either way.
+        # The study has 45 Mbit/s; the tolerance is a third in both directions.
         "about 45 Mbit/s": 30e6 <= mean.median <= 60e6,
     }
     plain: list[Trace] = frames.get("hystart", [])
@@ -89,7 +88,7 @@ def _lowest_after_peak(trace: Trace) -> float:
 
 # Implements claim 3.8 of huston2024 (figure 7).
 def cubic_off_peak(frames: Frames) -> Outcome:
-    """Two means: the mean goodput from 12 s on, after the first reconfiguration, and the mean goodput of the session
+    """Two values: the mean goodput from 12 s on, after the first reconfiguration; and the session's mean goodput
     divided by that of the session at peak.
 
     Returns: Numbers: `settled_bps`, `mean_bps`, `times_peak_ratio`.
@@ -99,8 +98,8 @@ def cubic_off_peak(frames: Frames) -> Outcome:
     off, peak = ev.goodput_bps(frames, "cubic", OFF_PEAK), ev.goodput_bps(frames, "cubic")
     ratio = off.median / peak.median
     # The result must be within 25 % of the study's "near 200". The range of 3 to 4 is widened by the same factor.
-    # Off-peak, the profile has a tenth of the isolated loss. This alone raises CUBIC's rate from 42 to 145 Mbit/s
-    # (design/starlink-profile.md).
+    # Off-peak, the profile has a tenth of the isolated loss. Less isolated loss alone raises CUBIC's rate from 42 to
+    # 145 Mbit/s (design/starlink-profile.md).
     parts = {"near 200": 150e6 <= settled.median <= 250e6, "several times": 2.5 <= ratio <= 5}
     text = (
         f"from 12 s on {settled.text(M, 0)} Mbit/s; mean {off.text(M, 0)} against {peak.text(M, 0)} at peak: "
@@ -139,7 +138,7 @@ def bbr_is_revised(frames: Frames) -> Outcome:
 
     For comparison, the estimate's change from the first to the second half of a slot is used. The first 2 s of a slot
     are left out: the estimate is the maximum of ten round trips (tcp_bbr.c, bbr_bw_rtts), so it falls only some time
-    after the capacity.
+    after the capacity falls.
 
     Returns: Numbers: `start_bps`, `across_p50_ratio`, `within_p50_ratio`, `times_cubic_ratio`, `off_peak_ratio` (null
         without off-peak sessions).
@@ -149,13 +148,13 @@ def bbr_is_revised(frames: Frames) -> Outcome:
     start = middle([trace.estimate_between(2.0, 10.0) for trace in traces])
     moves = ev.estimate_moves(traces)
     peak, off = ev.goodput_bps(frames, "bbr"), ev.goodput_bps(frames, "bbr", OFF_PEAK)
-    # Variants are paired by seed, so both have the same capacity, outages and losses of the link.
+    # Variants are paired by seed, so both sessions of a pair have the same capacity, outages and losses of the link.
     over_cubic = ev.gain(frames, "bbr", "cubic")
     alike = off.median / peak.median
     parts = {
         "starts near 250": 175e6 <= start.median <= 325e6,
-        # The change must be larger than within a slot. Otherwise an estimate that always changes would count as revised
-        # at reconfigurations.
+        # The change must be larger than the change within a slot. With a smaller limit, an estimate that always changes
+        # would count as revised at reconfigurations.
         "revised": moves.known
         and moves.revised(0.1) >= 0.5
         and float(np.median(moves.across)) > float(np.median(moves.within)),
@@ -209,8 +208,9 @@ def reno_is_poor(frames: Frames) -> Outcome:
 def sack_matters(frames: Frames) -> Outcome:
     """Share of goodput that CUBIC, Reno and BBR keep without SACK, at peak, off-peak and without isolated loss.
 
-    The verdict uses CUBIC at peak. The other results are for the cause. NewReno repairs a single loss per window in one
-    round trip, just as SACK does. The gain from SACK therefore depends on how many packets are lost together.
+    The verdict uses CUBIC at peak. The other results only explain the verdict's cause. NewReno repairs a single loss
+    per window in one round trip, just as SACK does. The gain from SACK therefore depends on how many packets are lost
+    together.
 
     Returns: Numbers: `ratio` (CUBIC at peak), and each other combination under "<congestion control>, <preset>".
     """

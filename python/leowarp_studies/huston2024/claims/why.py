@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about causes (3.18 to 3.20, 3.22 and 3.26). The claims are questions and conjectures of the study, and runs
-that change one property of the path answer each."""
+"""Claims about causes (3.18 to 3.20, 3.22 and 3.26). The claims are questions and conjectures of the study; runs that
+change one property of the path answer them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from leowarp_studies.huston2024.words import FEWER, PAIRED, M
 
 _CAPACITY_ALONE, _BASE_ALONE = condition(("base", "jitter")), condition(("capacity", "jitter"))
 _JITTER_ALONE, _NOTHING_VARIES = condition(("capacity", "base")), condition(("capacity", "base", "jitter"))
-"""Names of conditions in which one property of the path varies, or none does."""
+"""Names of conditions in which only one property of the path varies, or no property."""
 MOVES_RATIO = 0.05
 """Smallest relative change of the estimate that counts: half of the change that claim 3.9 calls a revision."""
 
@@ -41,8 +41,8 @@ def bbr_judges_by_the_minimum(frames: Frames) -> Outcome:
     """BBR is evaluated over paths on which capacity, base delay and jitter each vary or are constant.
 
     If BBR went by the minimum RTT, jitter above the minimum would not matter, and a step of the minimum would change
-    the estimate. Both predictions are tested. The first alone would not be enough, because it also fits other
-    explanations.
+    the estimate. Both predictions are tested. The first prediction alone would not be enough, because it also fits
+    other explanations.
 
     Returns: Numbers: `used_ratio` and `across_p50_ratio` by condition, `jitter_kept_ratio`.
     """
@@ -93,8 +93,8 @@ def latency_moves_the_estimate(frames: Frames) -> Outcome:
     """Relative changes of BBR's estimate in three conditions: only jitter varies, only the base delay varies, or
     nothing varies.
 
-    Jitter has no steps at reconfigurations. For jitter, the larger of two medians therefore counts: that of changes
-    from slot to slot, or that within slots.
+    Jitter has no steps at reconfigurations. For jitter, the larger of two medians therefore counts: the median of
+    changes from slot to slot, or the median of changes within slots.
 
     Returns: Numbers: `jitter_p50_ratio`, `base_p50_ratio`, `still_p50_ratio`, which are median changes; 0.1 is 10 %.
     """
@@ -105,7 +105,7 @@ def latency_moves_the_estimate(frames: Frames) -> Outcome:
     floor, every = (max(float(np.median(moves.across)), float(np.median(moves.within))) for moves in (still, jitter))
     stepped = float(np.median(base.across))
     # The change must exceed 5 %, and also the change where nothing varies. Even where nothing varies, the estimate
-    # changes, for example by probing, and this is not confusion.
+    # changes, for example by probing, and such a change is not confusion.
     parts = {
         "jitter alone moves it": every >= MOVES_RATIO and every > floor,
         "steps of the base delay alone move it": stepped >= MOVES_RATIO and stepped > float(np.median(base.within)),
@@ -128,8 +128,8 @@ def others_make_the_peak(frames: Frames) -> Outcome:
     """CUBIC and BBR in competition with flows of other customers, with the isolated loss of off-peak hours. These
     sessions are compared with the same sessions alone.
 
-    The number of customers is unknown. Any number is therefore accepted that slows CUBIC as much as the study observed.
-    The test is whether BBR keeps its rate beside this number.
+    The number of customers is unknown. The test therefore accepts any number that slows CUBIC as much as the study
+    observed. The test is whether BBR keeps its rate beside this number.
 
     Returns: Numbers by customers: `cubic_times_ratio` (off-peak relative to peak), `bbr_kept_ratio`,
         `bbr_over_cubic_ratio`.
@@ -146,7 +146,7 @@ def others_make_the_peak(frames: Frames) -> Outcome:
         parts = {
             # The study's factor is 3 to 4; it is widened as in claim 3.8.
             "CUBIC falls to a third or a fourth": 2.5 <= lowered <= 5,
-            # The threshold is that of claim 3.9.
+            # The threshold 0.7 is that of claim 3.9.
             "BBR is alike": alone["bbr"].median >= 0.7,
             "BBR several times CUBIC": over.median >= 2.5,
         }
@@ -215,8 +215,8 @@ def jitter_lowers_the_rate(frames: Frames) -> Outcome:
         for control in (NO_JITTER, MEAN_KEPT):
             found[control, preset] = paired_ratio(every, "goodput_bps", "cubic", control)
     least, mean = found[NO_JITTER, PEAK], found[MEAN_KEPT, PEAK]
-    # The claim is about the RTT estimate. A longer mean RTT alone would lower the rate of a sender that its window
-    # limits.
+    # The claim is about the RTT estimate. A longer mean RTT alone would lower the rate of a sender whose rate is
+    # limited by its window.
     parts = {"less than without jitter": least.below(1.0), "at the same mean, too": mean.below(1.0)}
     clean = {control: found[control, CLEAN_PEAK].text(1, 2) for control in (NO_JITTER, MEAN_KEPT)}
     text = (

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study file: its keys, its ranges, and the runs to which it leads."""
+"""The study file: its keys, its ranges, and the runs that it describes."""

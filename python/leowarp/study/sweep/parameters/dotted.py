@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dotted keys and values of a study file. The keys and values are read from TOML tables, and written as TOML text."""
+"""Dotted keys and values of a study file, which are read from TOML tables and written as TOML text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from leowarp.scenario.document import Node, override_key
 from leowarp.scenario.text.problems import Problems
 
 _DEPTH = {"flows": 3, "stations": 3, "modules": 3, "hosts": 4}
-"""Number of parts of a key in each table. Keys of other tables have two parts, and parameters of queues have three."""
+"""Number of parts of a key in each of these tables. Keys of other tables have two parts, and queue parameters have
+three."""
 
 
 def tables(document: Node, name: str, problems: Problems) -> list[Node]:
@@ -22,8 +23,8 @@ def tables(document: Node, name: str, problems: Problems) -> list[Node]:
     node = document.get(name)
     if node is None:
         return []
-    # In TOML, `[together]` with single brackets is a plain table. Writing single brackets is the most likely mistake,
-    # so the hint shows both forms.
+    # In TOML, `[together]` with single brackets is a plain table instead of an array. Single brackets are the most
+    # likely mistake, so the hint shows both forms.
     if not isinstance(node.value, list) or not all(isinstance(child.value, dict) for child in node.value):
         problems.add(node.origin, name, "is not a list of tables", f"write [[{name}]] above each")
         return []
@@ -49,13 +50,13 @@ def dotted(table: Node | None, where: str, problems: Problems) -> list[tuple[str
 
 
 def _leaves(parts: tuple[str, ...], node: Node) -> list[tuple[tuple[str, ...], Node]]:
-    """In TOML, `run.duration` without quotes is a nested table. Tables of a scenario are divided into keys, but values
-    are not divided.
+    """The keys below a table, each with its value. In TOML, `run.duration` without quotes is a nested table. Tables of
+    a scenario are therefore divided into keys, but values are not divided.
 
-    A value that is itself a table (sysctls, parameters of a queue) stays whole. The number of parts depends on the
-    section; see `_DEPTH`.
+    A value that is itself a table (sysctls, parameters of a queue) stays whole. The section determines the number of
+    parts of a key; see `_DEPTH`.
     """
-    # Below this depth a table is a value. For example, the sysctls of `tcp.sysctl` are set as a whole.
+    # Below this depth a table is a value: the sysctls of `tcp.sysctl`, for example, are set as a whole.
     depth = 3 if parts[1:2] == ("queue_parameters",) else _DEPTH.get(parts[0], 2)
     if not isinstance(node.value, dict) or len(parts) >= depth:
         return [(parts, node)]
@@ -63,7 +64,7 @@ def _leaves(parts: tuple[str, ...], node: Node) -> list[tuple[tuple[str, ...], N
 
 
 def _quoted(part: str) -> str:
-    """A part of a dotted key as TOML. The part is quoted unless it is a bare key.
+    """A part of a dotted key as TOML. The part is quoted unless it is a valid bare key.
 
     >>> _quoted("isl"), _quoted("Cape Town")
     ('isl', '"Cape Town"')
@@ -81,13 +82,13 @@ def plain_value(node: Node) -> Any:
 
 
 def toml_text(content: Mapping[str, Any]) -> str:
-    """Content of a study as TOML text. The text is kept beside the results, so that a study that a Python call started
-    can be continued."""
+    """Content of a study as TOML text. This text is stored beside the results, so that a study that was started by a
+    Python call can be continued."""
     return "".join(f"{_quoted(key)} = {_toml(value)}\n" for key, value in content.items())
 
 
 def _toml(value: Any) -> str:
-    """A value as TOML text on one line. Strings in JSON are also valid strings in TOML. Tables become inline tables.
+    """A value as TOML text on one line. A string in JSON is also a valid string in TOML. Tables become inline tables.
 
     >>> _toml({"label": "cc", "values": ["reno", "bbr"]})
     '{ "label" = "cc", "values" = ["reno", "bbr"] }'

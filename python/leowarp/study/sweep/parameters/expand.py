@@ -25,21 +25,22 @@ from leowarp.study.sweep.parameters.file import Condition, Parameter, StudyFile
 from leowarp.study.sweep.parameters.keys import columns_of
 
 _OTHER_SEED = 987_654_321
-"""A seed that no study uses. The number serves to find the seed in the text of a plan."""
+"""A seed that no study uses. `around_seed` uses it to find the seed in the text of a plan."""
 
 MOST_COMBINATIONS = 100_000
-"""Largest number of combinations. Each combination is loaded and checked before the first run, which takes 5 ms. More
-combinations would take ten minutes."""
+"""Maximum number of combinations. Each combination is loaded and checked before the first run, which takes 5 ms per
+combination. Checking more combinations would take ten minutes."""
 
 MOST_PRODUCT = 2_000_000
-"""Largest number of combinations before `exclude` and `only` remove some. Looking at one takes 5 us."""
+"""Maximum number of combinations before `exclude` and `only` remove some of them. Comparing a combination with the
+conditions takes 5 us."""
 
 MOST_RUNS = 1_000_000
-"""Largest number of runs, which are combinations times seeds. A run takes 500 bytes of memory here, and at least 0.1 s
-of a processor. With this number of runs, this is more than a day."""
+"""Maximum number of runs: combinations times seeds. Each run takes 500 bytes of memory in this process, and at least
+0.1 s of a processor. The maximum number of runs therefore takes more than a day."""
 
 MOST_PROBLEMS = 20
-"""Largest number of mistakes that are shown at once, because thousands of combinations have the same mistakes."""
+"""Maximum number of mistakes that are shown at once, because thousands of combinations may have the same mistakes."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,6 @@ class Combination:
     plan: Plan
 
     def __str__(self) -> str:
-        """The values of the combination, for messages."""
         return ", ".join(f"{key} = {value}" for key, value in self.values.items())
 
     @cached_property
@@ -65,15 +65,15 @@ class Combination:
 
         Raises AssertionError if the text does not have the seed exactly once, which would be a bug in leowarp.
         """
-        # Every default is written out, so that runs do not change if a later version changes a default.
+        # The text includes every default, so that runs do not change if a later version changes a default.
         text = self.plan.to_toml()
         # The seed is replaced in the text, because this is faster than writing the plan again for each of, say, 30
         # seeds.
         match = re.search(r"^\[run\]\n(?:.+\n)*?seed = (\d+)$", text, re.M)
         assert match is not None, "a plan has a seed in [run]"
         around = text[: match.start(1)], text[match.end(1) :]
-        # A second seed proves that only this place in the text depends on the seed. The plans of all seeds are then
-        # made by joining three texts.
+        # The text with a second seed proves that only this place in the text depends on the seed. The plan of any seed
+        # is then three joined texts.
         other = dataclasses.replace(self.plan, run=dataclasses.replace(self.plan.run, seed=_OTHER_SEED))
         assert other.to_toml() == str(_OTHER_SEED).join(around), "a seed stands in one place of a plan"
         return around
@@ -83,7 +83,7 @@ class Combination:
 class PlannedRun:
     """One run of a study.
 
-    number: Position in the study. First comes every combination with the first seed, then with the second.
+    number: Position in the study. All combinations with the first seed come first, then all with the second, and so on.
     """
 
     number: int
@@ -113,21 +113,20 @@ class PlannedRun:
 
     @property
     def inputs(self) -> tuple[Path, ...]:
-        """Files that the plan names."""
+        """Files that the run's plan names."""
         return tuple(self.combination.plan.inputs())
 
     def __str__(self) -> str:
-        """Values and seed of the run, for messages and the dry run."""
         return ", ".join([*filter(None, [str(self.combination)]), f"seed {self.seed}"])
 
 
 def expand(study: StudyFile) -> list[PlannedRun]:
-    """All runs of a study. Each plan is checked before any run is made.
+    """All runs of a study. All plans are checked before any run is made.
 
     Returns: Runs in the order of their numbers: all combinations with the first seed, then with the second, and so on.
-        If the study is stopped early, the first seeds of all combinations are therefore done.
-    Raises ScenarioError if a combination is not a valid plan, if two have the same plan, or if none is left. The error
-    names
+        If the study is stopped early, the first seeds of all combinations are therefore complete.
+    Raises ScenarioError if a combination is not a valid plan, if two combinations have the same plan, or if no
+    combination is left. The error names
         file, line, key and combination.
     """
     _refuse_too_many(study)
@@ -136,11 +135,12 @@ def expand(study: StudyFile) -> list[PlannedRun]:
     for values in values_of(study):
         try:
             combinations.append(_combination(study, values))
-            # A file whose content cannot become a timeline (a measured path) is detected here, before the first run.
+            # A file that cannot become a timeline (such as a recording of a measured path) is detected here, before the
+            # first run.
             media.check(combinations[-1].plan)
         except ScenarioProblems as error:
             for problem in error.problems:
-                # A mistake in the scenario occurs in every combination. Such a mistake is reported once, with the first
+                # A mistake in the scenario occurs in every combination, but is reported only once, with the first
                 # combination.
                 wrong.setdefault(problem, _named(values))
             # No more different mistakes are collected than fit on a screen.
@@ -159,16 +159,16 @@ def expand(study: StudyFile) -> list[PlannedRun]:
         PlannedRun(number, combination, combination.plan.run.seed if seed is None else seed)
         for number, (seed, combination) in enumerate(itertools.product(seeds, combinations))
     ]
-    # Both checks for duplicates compare pairs of runs, so they come after all plans.
+    # The checks for duplicates compare pairs of runs, so they come after all plans are loaded.
     _refuse_twins(runs)
     _refuse_equal_names(runs)
     return runs
 
 
 def _refuse_too_many(study: StudyFile) -> None:
-    """Check the numbers of combinations and runs before anything is loaded.
+    """Check the numbers of combinations and runs before any plan is loaded.
 
-    Raises ScenarioError if there are too many.
+    Raises ScenarioError if there are too many combinations or runs.
     """
     counts = [len(joined[0].values) for joined in study.dimensions]
     product = math.prod(counts)
@@ -190,8 +190,8 @@ def _refuse_too_many(study: StudyFile) -> None:
 
 
 def values_of(study: StudyFile) -> Iterator[dict[str, tuple[Parameter, Node]]]:
-    """All combinations of all dimensions, except those that `exclude` and `only` remove. Each has parameter and value
-    by key.
+    """All combinations of all dimensions, except those that `exclude` and `only` remove. Each combination is a dict
+    from the key to the parameter and its value.
 
     The last dimension varies fastest, like the last digit of a number.
     """
@@ -200,8 +200,8 @@ def values_of(study: StudyFile) -> Iterator[dict[str, tuple[Parameter, Node]]]:
          for step in zip(*(parameter.values for parameter in joined), strict=True)]
         for joined in study.dimensions
     ]  # fmt: skip
-    # Combinations are generated one at a time. With `exclude` and `only`, there may be far more of them than the study
-    # has.
+    # Combinations are generated one at a time. Before `exclude` and `only`, there may be far more combinations than the
+    # study has.
     for chosen in itertools.product(*steps):
         combined = {key: value for step in chosen for key, value in step.items()}
         plain = {key: plain_value(node) for key, (_, node) in combined.items()}
@@ -242,10 +242,10 @@ def _combination(study: StudyFile, varied: Mapping[str, tuple[Parameter, Node]])
 
 
 def _refuse_twins(runs: list[PlannedRun]) -> None:
-    """Raise an error if two runs have the same plan. Results are stored by the hash of the plan, so both would have the
-    same row."""
-    # The texts around the seed are compared together with the seed. A million plans need not be joined or hashed for
-    # this.
+    """Raise an error if two runs have the same plan. Results are stored by the hash of the plan, so both runs would
+    have the same row."""
+    # The two texts around the seed are compared together with the seed. This check therefore joins and hashes none of
+    # up to a million plans.
     seen: dict[tuple[str, str, int], PlannedRun] = {}
     for run in runs:
         twin = seen.setdefault((*run.combination.around_seed, run.seed), run)
@@ -256,8 +256,8 @@ def _refuse_twins(runs: list[PlannedRun]) -> None:
 
 
 def _refuse_equal_names(runs: list[PlannedRun]) -> None:
-    """Raise an error if a file name has two contents. Plans name files without folders, and a study keeps a copy of
-    each file."""
+    """Raise an error if two files with different content have the same name. Plans name files without folders, and a
+    study keeps a copy of each file."""
     seen: dict[str, Path] = {}
     for path in {path for combination in {id(r.combination): r.combination for r in runs}.values()
                  for path in combination.plan.inputs()}:  # fmt: skip
@@ -267,7 +267,7 @@ def _refuse_equal_names(runs: list[PlannedRun]) -> None:
 
 
 def _no_plans(study: StudyFile, wrong: Mapping[Problem, str]) -> ScenarioError:
-    """One error with all mistakes. The error names the combination if the mistake is in a value that is varied."""
+    """One error that lists all mistakes. If a mistake is in a varied value, the error names the combination."""
     lines = []
     for problem, combination in wrong.items():
         lines.append(str(problem))

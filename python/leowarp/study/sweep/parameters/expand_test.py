@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the runs to which study files lead."""
+"""The runs that study files describe."""
 
 import itertools
 

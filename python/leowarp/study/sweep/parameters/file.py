@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A study file: a scenario, the parameters that are varied, and the seeds. This module checks the text, and `expand`
-turns it into plans.
+"""A study file: a scenario, the parameters that are varied, and the seeds. This module checks the file's text, and
+`expand` turns the text into plans.
 
-Everything is checked here that can be checked with the file alone. All mistakes are reported together, each with file,
-line, key, rule and a correction. Checks that need the scenario are in `expand`: whether a key exists, and whether a
-combination is a valid plan. docs/guides/studies.md describes the keys.
+This module makes all checks that need only the file. All mistakes are reported together, each with file, line, key,
+rule and a correction. `expand` makes the checks that need the scenario: whether a key exists, and whether a combination
+is a valid plan. docs/guides/studies.md describes the keys.
 """
 
 from __future__ import annotations
@@ -31,13 +31,12 @@ from leowarp.study.sweep.parameters.ranges import RANGE_KEYS, values_of_range
 KEYS = ("name", "schema", "scenario", "set", "parameters", "together", "exclude", "only", "seeds", "keep")
 """All keys that are allowed at the top level of a study file."""
 KEEP = ("none", "failed", "all")
-"""Values of `[keep] runs`, the default first. The values say which whole run directories are kept beside the
-results."""
+"""Values of `[keep] runs`, the default first. The value says which run directories are kept beside the results."""
 STUDY_SCHEMA = 1
-"""The only value of `schema` that this version can read. A file without `schema` is assumed to have it."""
+"""The only value of `schema` that this version can read. A file without `schema` is read as if it had this value."""
 MOST_SEEDS = 1_000_000
-"""Largest number of seeds. Every seed becomes a row of `plans.parquet` before anything is run, and a mistyped count
-must not fill the memory."""
+"""Maximum number of seeds. Every seed becomes a row of `plans.parquet` before the first run, and a mistyped count must
+not fill the memory."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +45,9 @@ class Parameter:
 
     key: Key as written in a file, such as `flows.0.size`. Parts that are not bare keys are quoted.
     parts: Parts of the key, such as `("flows", "0", "size")`.
-    values: Values as written, each with its position in the file for error messages. Values of a range have the
+    values: Values as written, each with its position in the file for error messages. Values of a range all have the
         position of the range.
-    label: Name of the column in the results. By default it is made from the parts (`keys.column_name`).
+    label: Name of the column in the results. By default the name is made from the key's parts (`keys.column_name`).
     origin: Position of the parameter in the file.
     """
 
@@ -86,14 +85,14 @@ class StudyFile:
         The study consists of all combinations of the dimensions. The parameters of one dimension vary together and have
         the same number of values.
     exclude, only : tuple of Condition
-        Conditions for leaving out combinations. Those that match `exclude` are left out. If `only` is not empty,
-        combinations that match none of its conditions are left out, too.
+        Conditions that remove combinations. Combinations that match `exclude` are removed. If `only` is not empty,
+        combinations that match none of its conditions are removed too.
     seeds : tuple of int, optional
-        Seeds with which each combination is run. None: only the scenario's own seed.
+        Seeds with which each combination is run. None means only the scenario's own seed.
     keep : str
         Which whole run directories to keep: "none", "failed" or "all".
     text : str
-        Text of the file. For a study from a mapping, the text of an equivalent file.
+        Text of the file. For a study from a mapping, it is the text of an equivalent file.
     """
 
     name: str
@@ -113,7 +112,7 @@ class StudyFile:
         Raises
         ------
         ScenarioError
-            If the file has mistakes. The error lists all of them, with line, key, rule and the correct form.
+            If the file has mistakes. A single error lists all mistakes, with line, key, rule and the correct form.
         """
         path = Path(path)
         try:
@@ -152,7 +151,7 @@ class StudyFile:
         >>> study.seeds, study.dimensions, study.keep
         ((1, 2), (), 'none')
         """
-        # A study from a call has no file, but messages and relative file names need a place.
+        # A study from a Python call has no file, but messages and relative file names need one.
         origin = Origin(Path(folder) / f"study {content.get('name', '')}", 1, "the study", in_call=True)
         return cls._decoded(plant(content, origin, (), {}), toml_text(content))
 
@@ -168,9 +167,10 @@ class StudyFile:
         problems = Problems()
         for key, node in document.value.items():
             if key not in KEYS:
-                # An unknown key is an error: with a mistyped `[sets]`, every run would have the scenario's own values.
+                # An unknown key is an error: with a mistyped `[sets]`, for example, every run would have the scenario's
+                # own values.
                 problems.add(node.origin, key, "there is no such key", unknown_key_hint(key, KEYS, {}))
-        # A file without `schema` is read as having the present one. Another version is rejected before its keys are
+        # A file without `schema` is read as having the current one. Any other version is rejected before its keys are
         # misread.
         version = document.get("schema")
         if version is not None and version.value != STUDY_SCHEMA:
@@ -198,13 +198,12 @@ class StudyFile:
 class _Varied:
     """The dimensions from `[parameters]` and `[[together]]`.
 
-    Mistakes are added to `problems`, so that all of them are found in one pass. Wrong parameters are left out of
-    `dimensions`.
+    Mistakes are added to `problems`, so that one pass finds all of them. `dimensions` lacks parameters with mistakes.
 
     dimensions: list of tuples of Parameter. See `StudyFile.dimensions`. Each key of `[parameters]` gives a dimension
-        with one parameter, and each `[[together]]` one with several.
-    values: Plain values of the parameters in both sections, by key. `exclude` and `only` are checked against them.
-    origins: Position at which a key is varied, by key.
+        with one parameter, and each `[[together]]` a dimension with several.
+    values: Plain values of the parameters in both sections, by key. `exclude` and `only` may use only these values.
+    origins: For each varied key, its position in the file.
     """
 
     def __init__(self, problems: Problems) -> None:
@@ -214,7 +213,8 @@ class _Varied:
         self.origins: dict[str, Origin] = {}
 
     def read(self, document: Node) -> None:
-        """Read both sections. `[parameters]` comes first, so `[[together]]` varies faster."""
+        """Read `[parameters]` and `[[together]]`. `[parameters]` comes first, so the parameters of `[[together]]` vary
+        faster."""
         self.dimensions += [(parameter,) for parameter in self._parameters(document.get("parameters"), "parameters")]
         for number, node in enumerate(tables(document, "together", self._problems)):
             joined = self._parameters(node, f"together.{number}")
@@ -230,7 +230,7 @@ class _Varied:
     def _parameters(self, table: Node | None, where: str) -> list[Parameter]:
         """The parameters of one table.
 
-        If an earlier table varies the same key, this is an error, because the study has all combinations of its
+        It is an error if an earlier table varies the same key, because the study has all combinations of its
         dimensions.
         """
         parameters = []
@@ -245,8 +245,8 @@ class _Varied:
         return parameters
 
     def _parameter(self, key: str, parts: tuple[str, ...], node: Node) -> Parameter | None:
-        """A parameter, given as a list of values, or as a table with `values` or a range and perhaps a label. None if
-        it is wrong.
+        """A parameter, written as a list of values, or as a table with `values` or a range, and optionally a label.
+        None if the parameter has a mistake.
         """
         label, values = None, node
         if isinstance(node.value, dict):
@@ -258,7 +258,7 @@ class _Varied:
                     self._problems.add(child.origin, f"{key}.{name}", "there is no such key", hint)
                     return None
             given = node.get("values")
-            # A table without values is a range. `ranges` reports the keys that it lacks.
+            # A table without values is a range. `ranges` reports keys that the range lacks.
             if given is None:
                 return self._range(key, parts, node, label)
             values = given
@@ -276,11 +276,11 @@ class _Varied:
         return Parameter(key, parts, tuple(values.value), label, node.origin)
 
     def _range(self, key: str, parts: tuple[str, ...], node: Node, label: str | None) -> Parameter | None:
-        """A parameter given as a range, which becomes values in the unit of the plan's key."""
+        """A parameter written as a range. The range becomes values in the unit of the plan's key."""
         known = plan_key(parts)
         if known is None:
-            # The check of the scenario reports an unknown key together with the most similar one. Any value leads to
-            # this check.
+            # The check of the scenario reports an unknown key together with the most similar known key. One arbitrary
+            # value is enough for that check.
             return Parameter(key, parts, (node.get("from") or node,), label, node.origin)
         try:
             given = {name: plain_value(child) for name, child in node.value.items() if name != "label"}
@@ -291,8 +291,8 @@ class _Varied:
         return Parameter(key, parts, tuple(Node(value, node.origin) for value in values), label, node.origin)
 
     def _label(self, key: str, node: Node | None) -> str | None:
-        """The label. The label must be a column name that is valid everywhere: letters, digits and underscores, not
-        beginning with a digit."""
+        """The label of a parameter, checked. The label must be a column name that is valid everywhere: letters, digits
+        and underscores, not beginning with a digit."""
         if node is None:
             return None
         if not isinstance(node.value, str) or re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", node.value) is None:
@@ -303,7 +303,7 @@ class _Varied:
 
 
 def _name(document: Node, problems: Problems) -> str:
-    """Name of the study. The name is also that of the study's directory, so it must not lead out of `studies/`."""
+    """Name of the study. The study's directory has the same name, so the name must not lead out of `studies/`."""
     node = document.get("name")
     if node is None:
         problems.add(document.origin, "name", "is missing", 'write name = "..." first')
@@ -326,7 +326,7 @@ def _scenario(document: Node, problems: Problems) -> Path:
     if not isinstance(node.value, str) or not node.value:
         problems.add(node.origin, "scenario", f"{node.value!r:.60} is not a file name", "write it in quotes")
         return Path()
-    # A file beside the study has priority over an example with the same name, because the author can see it.
+    # A file beside the study takes precedence over an example with the same name, because the author can see the file.
     path = node.origin.file.parent / node.value
     if path.exists():
         return path
@@ -339,27 +339,26 @@ def _scenario(document: Node, problems: Problems) -> Path:
 
 
 def _settings(document: Node, problems: Problems) -> dict[str, Node]:
-    """Keys of `[set]`, which apply to every run."""
     return {key: node for key, _, node in dotted(document.get("set"), "set", problems)}
 
 
 def _conditions(
     document: Node, name: str, varied: Mapping[str, list[Any]], problems: Problems
 ) -> tuple[Condition, ...]:
-    """Conditions of `exclude` or `only`. If no parameter has a value, this is an error, because the condition would
-    never match."""
+    """Conditions of `exclude` or `only`. It is an error if no parameter has a value of the condition, because the
+    condition would never match."""
     conditions = []
     for number, table in enumerate(tables(document, name, problems)):
         values: dict[str, tuple[Any, ...]] = {}
         for key, _, node in dotted(table, f"{name}.{number}", problems):
-            # A condition has one value or a list of values, so that one `[[exclude]]` can name several values of a key.
+            # A condition's value may be a list, so that one `[[exclude]]` can name several values of a key.
             given = tuple(plain_value(node)) if isinstance(node.value, list) else (plain_value(node),)
             if key not in varied:
                 hint = one_of(key, varied, "varied are:")
                 problems.add(node.origin, f"{name}.{key}", "is not varied in this study", hint)
                 continue
             for value in given:
-                # A condition with a mistyped value would never match, and the study would silently be another one.
+                # A condition with a mistyped value would never match, and the study would silently have other runs.
                 if value not in varied[key]:
                     hint = one_of(str(value), varied[key], "it has:")
                     problems.add(node.origin, f"{name}.{key}", f"{value!r:.60} is none of its values", hint)
@@ -392,7 +391,7 @@ def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
     if not isinstance(numbers, list) or any(isinstance(n, bool) or not isinstance(n, int) for n in numbers):
         problems.add(table.origin, "seeds", "seeds are bare integers", hint)
         return None
-    # Seeds must not be given in both ways.
+    # A study file may have `list`, or `first` and `count`, but not both.
     if "list" in values:
         if len(values) > 1:
             problems.add(table.origin, "seeds", "`list` stands alone", hint)
@@ -417,7 +416,7 @@ def _keep(document: Node, problems: Problems) -> str:
         return KEEP[0]
     node = table.get("runs")
     extra = [key for key in table.value if key != "runs"] if isinstance(table.value, dict) else []
-    # A wrong value is an error. Treating it as "all" would fill the disk in a large study.
+    # A wrong value is an error, because treating it as "all" would fill the disk in a large study.
     if node is None or extra or node.value not in KEEP:
         problems.add(table.origin, "keep", "holds `runs` alone: none, failed or all", 'write runs = "failed"')
         return KEEP[0]
@@ -425,7 +424,6 @@ def _keep(document: Node, problems: Problems) -> str:
 
 
 def _check_seed_key(study: StudyFile, varied: _Varied, problems: Problems) -> None:
-    """Report an error if both `[seeds]` and a parameter `run.seed` set the seed."""
     if study.seeds is not None:
         # The keys come from `varied`, because the study's dimensions lack parameters that have other mistakes.
         origins = {**varied.origins, **{key: node.origin for key, node in study.set.items()}}

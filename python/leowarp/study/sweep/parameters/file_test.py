@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of study files: their meaning and their mistakes."""
+"""The meaning of study files, and the reports of their mistakes."""
 
 import itertools
 from fractions import Fraction

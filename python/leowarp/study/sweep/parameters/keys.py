@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dotted keys of a scenario: the key of the plan to which each leads, and the result columns with its values."""
+"""Dotted keys of a scenario: for each, the key of the plan that it sets, and the result columns with its values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PlanKey:
 
     parts: The parts of the dotted key, such as `("flows", "0", "size")`.
     attribute: Name of the attribute in the plan's dataclass, such as `size_bytes`.
-    declared: Its declaration: kind, unit and range.
+    declared: The key's declaration: kind, unit and range.
     """
 
     parts: tuple[str, ...]
@@ -36,7 +36,7 @@ class PlanKey:
         """
         owner: Any = plan
         for part in self.parts[:-1]:
-            # A plan has its medium under one name, whichever section of the scenario describes it.
+            # A plan has its medium under one attribute, whichever section of the scenario describes the medium.
             if owner is plan and part == plan.medium.NAME:
                 owner = plan.medium
             elif isinstance(owner, tuple):
@@ -48,7 +48,7 @@ class PlanKey:
 
 
 def plan_key(parts: Sequence[str]) -> PlanKey | None:
-    """The plan's key with these parts. None for sysctls, whole tables, and keys that no scenario has.
+    """The plan's key with these parts. None for a sysctl, a whole table, or a key that no scenario has.
 
     >>> plan_key(("flows", "0", "size")).attribute
     'size_bytes'
@@ -67,21 +67,21 @@ def plan_key(parts: Sequence[str]) -> PlanKey | None:
 
 
 def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) -> dict[str, Any]:
-    """The columns of a parameter, with the values of a run. A quantity has two: a number in the plan's unit, and a
-    text.
+    """The columns of a parameter, with the values of a run. A quantity has two columns: a number in the plan's unit,
+    and a text.
 
-    A count or a truth value has one column. A queue has three: `_pkts` and `_bytes`, one of which is null, and the
-        text.
+    A count or a truth value has one column. A queue has three columns: `_pkts` and `_bytes`, one of which is null, and
+        the text.
 
     parts, label: Parts of the parameter's key, and its label.
     plan: Plan of the combination.
-    value: Value as in the study file.
+    value: Value as written in the study file.
     """
     name = column_name(parts, label)
     key = plan_key(parts)
     match key.declared.kind if key is not None else "text":
-        # The number, in the unit of the column's name, is for computations. The text is for grouping, because 0.1 ms is
-        # not an exact float.
+        # The number in the column's unit is for computations. The text is for grouping, because a value such as 0.1 ms
+        # is not an exact float.
         case "quantity":
             assert key is not None
             return {name + key.declared.suffix: key.value(plan), name: text_of(value)}
@@ -99,8 +99,8 @@ def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) 
 def column_types(parts: Sequence[str], label: str | None) -> dict[str, pa.DataType]:
     """Types of the columns that `columns_of` returns.
 
-    A quantity that is stored in whole units is int64, and any other is float64. The text of a quantity has a separate
-    column.
+    The type of a quantity is int64 if it is stored in whole units, and float64 otherwise. The text of a quantity has
+    its own column.
     """
     name = column_name(parts, label)
     key = plan_key(parts)
@@ -120,7 +120,7 @@ def column_types(parts: Sequence[str], label: str | None) -> dict[str, pa.DataTy
 
 
 def column_name(parts: Sequence[str], label: str | None) -> str:
-    """The label, or else the parts of the key joined by underscores, such as `flows_0_congestion_control`.
+    """The label if there is one; otherwise the key's parts joined by underscores, such as `flows_0_congestion_control`.
 
     >>> column_name(("flows", "0", "congestion_control"), None), column_name(("isl", "queue"), "queue")
     ('flows_0_congestion_control', 'queue')
@@ -137,6 +137,6 @@ def text_of(value: Any) -> str | None:
     if isinstance(value, str) or value is None:
         return value
     if isinstance(value, Mapping):
-        # For grouping, two tables with the same keys in a different order are the same value.
+        # Keys are sorted, so that two tables with the same keys in a different order count as the same value in groups.
         value = dict(sorted(value.items()))
     return json.dumps(value, ensure_ascii=False, default=str)

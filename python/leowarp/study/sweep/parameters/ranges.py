@@ -2,7 +2,8 @@
 """Make the values of a range of numbers, such as `{ from = "0 ms", to = "10 ms", count = 5 }`.
 
 The values are evenly spaced on a linear or a logarithmic scale. Values that are stored in whole units (times in ns,
-rates in bit/s, sizes in bytes, counts) are rounded to the nearest, with ties to even. Both ends of the range are exact.
+rates in bit/s, sizes in bytes, counts) are rounded to the nearest integer, with ties to even. Both ends of the range
+are exact.
 """
 
 from __future__ import annotations
@@ -19,21 +20,21 @@ from leowarp.base.units import BYTES, PACKETS, Quantity
 from leowarp.study.sweep.parameters.keys import PlanKey
 
 MOST_SHOWN = 12
-"""Largest number of seeds that a table lists one by one."""
+"""Maximum number of seeds that a table lists one by one."""
 RANGE_KEYS = ("from", "to", "count", "step", "scale")
 SCALES = ("linear", "log")
 MOST_VALUES = 100_000
-"""Largest number of values. A step with a wrong unit ("1 us" instead of "1 ms") is an error, and must not fill the
-memory."""
+"""Maximum number of values of a range. A step with a wrong unit ("1 us" instead of "1 ms") is reported as an error, and
+does not fill the memory."""
 
 
 def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
     """The values of a range in the form that a scenario accepts: strings with a unit, or integers for a count.
 
     given: `from`, `to`, either `count` or `step`, and perhaps `scale`, in plain TOML types.
-    key: The key that is varied. Its quantity determines the units, and whether values are stored in whole units.
+    key: The key that is varied. The key's quantity determines the units, and whether values are stored in whole units.
     Returns: Values in the unit of `from`.
-    Raises ScenarioError if the range is wrong. The error says what is wrong.
+    Raises ScenarioError if the range is wrong. The error's message gives the reason.
 
     >>> from leowarp.study.sweep.parameters.keys import plan_key
     >>> values_of_range({"from": "0 ms", "to": "10 ms", "count": 3}, plan_key(("chain", "delay")))
@@ -56,14 +57,14 @@ def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
     if "step" in given:
         if scale != "linear":
             raise ScenarioError("a logarithmic range has no `step`", "write count = 5")
-        # Exact fractions of the stored unit are used, so that ten steps of 0.1 ms end exactly at 1 ms.
+        # Fractions of the stored unit are exact, so that ten steps of 0.1 ms end exactly at 1 ms.
         numbers = _steps(first, last, kind.number(given["step"]))
     else:
         numbers = _evenly(first, last, given["count"], scale)
     values = [kind.text(number) for number in numbers]
     twice = (
-        # The slow (quadratic) search is made only if there is a duplicate. A set finds out whether a million values
-        # have one.
+        # The slow search (quadratic in the number of values) is made only if there is a duplicate. Comparing with the
+        # size of a set is fast, even for a million values.
         next((value for value in values if values.count(value) > 1), None) if len(set(values)) < len(values) else None
     )
     if twice is not None:
@@ -72,10 +73,10 @@ def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
 
 
 def is_in_order(values: Sequence[Any], key: PlanKey | None) -> bool:
-    """Whether all values of a parameter are numbers that only rise or only fall, so that a line may join them.
+    """Whether all values of a parameter are numbers that only rise or only fall, so that a line may connect them.
 
     values: Values in the form that a scenario accepts.
-    key: The key that is varied. None if it is not a single key of a plan, so that its values have no order.
+    key: The key that is varied. None if the key is not a single key of a plan; its values then have no order.
 
     >>> from leowarp.study.sweep.parameters.keys import plan_key
     >>> is_in_order(["500 us", "1 ms"], plan_key(("chain", "delay")))
@@ -89,7 +90,8 @@ def is_in_order(values: Sequence[Any], key: PlanKey | None) -> bool:
         kind = _Kind(key, values[0])
         numbers = [kind.number(value) for value in values]
     except ScenarioError:
-        # A word such as "none" or "auto" has no order among numbers. Neither has a mixture of packets and bytes.
+        # A word such as "none" or "auto" has no place in an order of numbers. A mixture of packets and bytes has no
+        # order either.
         return False
     steps = [later - earlier for earlier, later in pairwise(numbers)]
     return all(step > 0 for step in steps) or all(step < 0 for step in steps)
@@ -98,8 +100,9 @@ def is_in_order(values: Sequence[Any], key: PlanKey | None) -> bool:
 class _Kind:
     """How the numbers of a key are read and written.
 
-    sample: The value of `from`. All values are written in its unit. For a queue, it also selects packets or bytes.
-    Raises ScenarioError if the values of this key are not numbers.
+    sample: The value of `from`. All values are written in the unit of `sample`. For a queue, `sample` also decides
+        between packets and bytes.
+    Raises ScenarioError if the values of the key are not numbers.
     """
 
     def __init__(self, key: PlanKey, sample: Any) -> None:
@@ -112,7 +115,7 @@ class _Kind:
             raise ScenarioError(f"a {key.declared.kind} has no range", "write a list of values")
 
     def number(self, given: Any) -> Fraction:
-        """A text as an exact number in the stored unit. For a count, the result is the integer itself."""
+        """A text as an exact number in the stored unit. For a count, the number is the integer itself."""
         if self._quantity is not None:
             return Fraction(self._quantity.parse(given))
         if isinstance(given, bool) or not isinstance(given, int):
@@ -131,8 +134,8 @@ class _Kind:
 def _evenly(first: Fraction, last: Fraction, count: Any, scale: str) -> list[Fraction]:
     """`count` numbers from first to last, including both.
 
-    The numbers are fractions, so 0 to 1 in 10 steps gives 0.3 and not 0.30000000000000004. On the logarithmic scale,
-    the ratio between neighbours is constant.
+    Fractions are exact, so 0 to 1 in 10 steps contains 0.3 and not 0.30000000000000004. On the logarithmic scale, the
+    ratio between neighbours is constant.
 
     >>> [str(number) for number in _evenly(Fraction(1), Fraction(100), 3, "linear")]
     ['1', '101/2', '100']
@@ -150,21 +153,21 @@ def _evenly(first: Fraction, last: Fraction, count: Any, scale: str) -> list[Fra
 
 
 def _steps(first: Fraction, last: Fraction, step: Fraction) -> list[Fraction]:
-    """The numbers first, first + step, and so on. The last number is included only if it is a whole number of steps
-    away."""
+    """The numbers first, first + step, and so on. `last` itself is included only if it is a whole number of steps away
+    from `first`."""
     # A step of 0 is rejected first, because it would lead to a division by zero.
     if step == 0 or (last - first) / step < 0:
         raise ScenarioError("the step does not lead from `from` to `to`", "write a step towards `to`")
     count = int((last - first) / step) + 1
     if count > MOST_VALUES:
         raise ScenarioError(f"the range has {count} values, and more than {MOST_VALUES} are refused", "a larger step")
-    # As in `_evenly`, each value is computed as a product, not as a running sum.
+    # Each value is a product and not a running sum, as in `_evenly`.
     return [first + step * place for place in range(count)]
 
 
 def seeds_in_words(seeds: Sequence[int]) -> str:
-    """Seeds as text for a table: "1 to 30" if they are consecutive. Otherwise all of them are listed, or the first ones
-    and the last."""
+    """Seeds as text for a table: "1 to 30" if they are consecutive. If they are not, the text lists all seeds, or the
+    first ones and the last."""
     if len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))):
         return f"{seeds[0]} to {seeds[-1]}"
     shown = seeds if len(seeds) <= MOST_SHOWN else [*seeds[: MOST_SHOWN - 2], "...", seeds[-1]]

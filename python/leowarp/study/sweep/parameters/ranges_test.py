@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of seeds as text, and of parameters whose values are ordered numbers."""
+"""Seeds as text, and parameters whose values are ordered numbers."""
 
 import pytest
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers in columns without a header: `time sequence rtt`, or as given by `--columns t_ns,rtt_ms`.
+"""Numbers in columns without a header: `time sequence rtt`, or the columns that the user names, as in `--columns
+t_ns,rtt_ms`.
 
-Cells are separated by commas, semicolons, tabs or blanks. Each row is a probe, with its sending time. With sequence
-numbers, missing ones are lost probes and repeated ones are duplicates. Without names, three columns whose second one
-counts up are read as ``t_s,seq,rtt_ms``. For other columns, the reader only shows a guess, which the user has to
-confirm.
+Cells are separated by commas, semicolons, tabs or blanks. Each row is a probe; the time is the probe's sending time. If
+there are sequence numbers, a missing number is a lost probe, and a repeated number is a duplicate. Without `--columns`,
+three columns whose second one counts up are read as ``t_s,seq,rtt_ms``. For all other files without `--columns`, the
+error message contains a guess, which the user has to confirm with `--columns`.
 """
 
 from __future__ import annotations
@@ -30,20 +31,22 @@ DELAYS = tuple(f"{what}_{unit}" for what in ("rtt", "delay") for unit in _UNIT_N
 SEQUENCE, SKIPPED = "seq", "-"
 _THREE = ("t_s", SEQUENCE, "rtt_ms")
 _LOST = frozenset({"", "lost", "nan", "none", "null", "-", "*", "timeout", "-1", "-1.0"})
-"""Values that recorders write instead of the delay of a lost probe."""
+"""Texts that recorders write instead of a delay if a probe was lost."""
 
 _GUESSED_FROM_ROWS = 1000
-# One minute, as for delays in other formats: a larger value has another unit, or belongs to another column.
+# The longest accepted delay is one minute, as in the other formats: a larger value has another unit, or belongs to
+# another column.
 _LONGEST_NS = 60_000_000_000
 _NUMBERS_OF_16_BITS = 65536
-"""icmp_seq begins anew after 65535."""
+"""icmp_seq restarts at 0 after 65535."""
 _NEIGHBOURS = 8
 _RISES = 0.9
-"""A clock that is occasionally set back is still recognised as a clock."""
+"""A column is recognised as times if more than this share of its steps do not fall, so that a clock may occasionally be
+set back."""
 
-# 1e9 s since 1970 is the year 2001; no measurement lasts that long, and no wall clock of a measurement is earlier.
+# A time above 1e9 s is a wall-clock time: 1e9 s since 1970 is the year 2001, and no measurement lasts that long.
 _CLOCK_NS = 1_000_000_000 * 1_000_000_000
-# Half of int64, so that differences of two times also fit.
+# Largest accepted time in ns: half of the range of int64, so that the difference of two times fits as well.
 _LAST_NS = 2**62
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?|[+-]?\.\d+([eE][+-]?\d+)?")
 _APART = re.compile(r"\s*[,;]\s*|\s+")
@@ -55,14 +58,14 @@ _NAMES_HINT = (
 
 @dataclass(frozen=True)
 class Guess:
-    """Likely meaning of each column, and the first row, which messages show."""
+    """Likely meaning of each column, and the file's first row, which error messages show."""
 
     columns: tuple[str, ...]
     reading: str
 
 
 def parsed_columns(text: str) -> tuple[str, ...]:
-    """The column names in the value of `--columns`.
+    """The column names in the value of the option `--columns`.
 
     Raises ScenarioError if a name is unknown, or if there is not exactly one time and one delay among them.
     """
@@ -82,24 +85,24 @@ def parsed_columns(text: str) -> tuple[str, ...]:
 
 
 def looks_like_columns(text: str) -> bool:
-    """Whether the first line begins with a number, and at least two of its cells are numbers."""
+    """Whether the first line begins with a number, and at least two cells of this line are numbers."""
     lines = numbered(text[:4096])
     numbers = [bool(_NUMBER.fullmatch(cell)) for cell in _cells(lines[0][1])] if lines else []
     return sum(numbers) > 1 and numbers[0]
 
 
 def guess(path: Path, text: str) -> Guess | None:
-    """Likely meaning of the columns; None if nothing fits.
+    """Likely meaning of the columns; None if no meaning fits.
 
     A column that rises in similar steps is the time; whole numbers that count up are the sequence. The first of the
-    remaining columns is the round trip, in the unit in which it is between 0.1 ms and 10 s.
+    other columns is the round trip, in the unit in which it is between 0.1 ms and 10 s.
 
     path: For messages.
-    text: Content of the file; only its first 1000 rows are used, without those of unusual width.
+    text: Content of the file; only its first 1000 rows are used, and of these only rows with the usual number of cells.
     """
     rows = [_cells(line) for _, line in numbered(text)[:_GUESSED_FROM_ROWS]]
     width = _usual_width(rows)
-    # A truncated row, or a remark among the rows, has no information about the other rows.
+    # A truncated row, or a remark among the rows, says nothing about the columns.
     rows = [cells for cells in rows if len(cells) == width]
     if width < 2:
         return None
@@ -114,11 +117,11 @@ def guess(path: Path, text: str) -> Guess | None:
         if len(known) * 2 < len(rows):
             continue
         values = np.array([float(value) for value in known])
-        # 1e20 is beyond any time in ns; an identifier with that many digits is not a quantity.
+        # 1e20 ns is longer than any time, so a column with such numbers contains identifiers and not quantities.
         if not len(values) or np.abs(values).max() > 1e20:
             continue
         steps = np.diff(values)
-        # Numbers that count up also rise like times, so they are recognised first.
+        # Times also rise, so a column that counts up is recognised as sequence numbers first.
         if "seq" not in columns and _counts_on(values):
             columns["seq"] = names[place] = SEQUENCE
         elif "time" not in columns and (not len(steps) or (steps.any() and (steps >= 0).mean() > _RISES)):
@@ -146,15 +149,15 @@ def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurem
 
     columns: As from `parsed_columns`; by default, three columns whose second one counts up are time, sequence, round
         trip.
-    Raises ScenarioError with file and line; with the guess, if the meaning of the columns is not certain.
+    Raises ScenarioError with file and line; if no columns were given and their meaning is not certain, the message
+    contains the guess.
     """
     text = text_of(path)
     lines = numbered(text)
     if not lines:
         raise ScenarioError(f"{path} is empty", RECORD_HINT)
     notes: tuple[str, ...] = ()
-    # The guess is also made if the user gave columns, so that an error can mention both the guess and the names that
-    # were typed.
+    # A guess is made even if the user gave columns, so that an error can show the guess next to the user's columns.
     seems = guess(path, text)
     if columns is None:
         if seems is None or seems.columns != _THREE:
@@ -178,8 +181,7 @@ def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurem
             else f"they seem to be --columns {','.join(seems.columns)} (the first row would be: {seems.reading})",
         )
     notes = (*notes, *end_notes(text, lines[-1][0]))
-    # Every row is read by the given columns, whatever it looks like: a row that does not fit is an error, not a lost
-    # probe.
+    # Every row must fit the columns: a row that does not fit is an error, and not a lost probe.
     rows = []
     for number, line in lines:
         cells = _cells(line)
@@ -205,7 +207,7 @@ def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurem
 
 
 class _Row:
-    """One row, read by its columns."""
+    """One row; its cells are converted according to the columns."""
 
     def __init__(self, path: Path, line: int, cells: list[str], columns: tuple[str, ...]) -> None:
         self.line, self._where, self._columns, self._path = line, f"{path}:{line}", columns, path
@@ -221,8 +223,8 @@ class _Row:
     def _whole_ns(self, name: str, cell: str, most_ns: int) -> int:
         """A time or a delay in ns; an error if it is not a number or out of range."""
         try:
-            # Decimal: a float of 1734546419.040123 s has an error of up to 119 ns, half of the distance (238 ns)
-            # between floats of that size.
+            # Decimal is used because a float cannot represent 1734546419.040123 s exactly: floats of this size are 238
+            # ns apart, so the error is up to 119 ns.
             value = Decimal(cell) * _UNIT_NS[name.rsplit("_", 1)[1]]
         except DecimalException:
             value = Decimal("nan")
@@ -235,7 +237,6 @@ class _Row:
         return int(value)
 
     def _whole(self, cell: str) -> int:
-        """A sequence number."""
         if not (cell.isascii() and cell.isdigit()) or len(cell) > 12:
             raise ScenarioError(f"{self._where}: {SEQUENCE} = {cell[:40]!r}: not a whole number", self._hint)
         return int(cell)
@@ -249,9 +250,10 @@ class _Row:
 
 
 def _counted_on(path: Path, rows: list[_Row]) -> list[int]:
-    """Sequence numbers that continue counting where 16-bit numbers restart after 65535.
+    """Sequence numbers that continue to count up where 16-bit numbers restart after 65535.
 
-    Raises ScenarioError if the numbers restart anywhere else and stay low: this is a second run with other probes.
+    Raises ScenarioError if the numbers restart anywhere else and stay low, because the file then contains a second
+    measurement.
     """
     numbers = np.array([row.sequence for row in rows], dtype=np.int64)
     t_ns = np.array([row.t_ns for row in rows], dtype=np.int64)
@@ -259,7 +261,8 @@ def _counted_on(path: Path, rows: list[_Row]) -> list[int]:
     for place in (1 + np.flatnonzero(np.diff(numbers) < 0)).tolist():
         ends, begins = slice(max(place - _NEIGHBOURS, 0), place), slice(place, place + _NEIGHBOURS)
         back = np.median(numbers[ends]) - np.median(numbers[begins])
-        # An overtaken reply or a duplicate goes back alone. Unordered rows go back in time, too.
+        # An overtaken reply or a duplicate is a single row with a lower number, so the medians of several rows are
+        # compared. In a file with unordered rows, times go back as well as numbers.
         if back <= 0 or np.median(t_ns[begins]) <= np.median(t_ns[ends]) or len(numbers) - place < min(3, place):
             continue
         if short and back > _NUMBERS_OF_16_BITS // 2:
@@ -275,7 +278,7 @@ def _counted_on(path: Path, rows: list[_Row]) -> list[int]:
 
 
 def _without_numbers(path: Path, rows: list[_Row], notes: tuple[str, ...]) -> Measurement:
-    """Probes in the order of the rows; missing ones cannot be detected.
+    """Probes in the order of the rows; lost probes cannot be detected.
 
     Raises ScenarioError if times decrease: without numbers, an adjusted clock cannot be distinguished from unordered
         rows.
@@ -288,7 +291,7 @@ def _without_numbers(path: Path, rows: list[_Row], notes: tuple[str, ...]) -> Me
             f"{rows[place - 1].line}",
             "rows are in order of sending; with a column of sequence numbers (seq) they need not be",
         )
-    # The first of several rows with the same time, because a series has one delay per instant.
+    # A series has one delay per instant, so only the first of several rows with the same time is used.
     kept = np.concatenate([[True], np.diff(t_ns) > 0])
     duplicates = int((~kept).sum())
     delay_ns = np.array([np.nan if row.delay_ns is None else row.delay_ns for row in rows], dtype=np.float64)
@@ -311,24 +314,24 @@ def _cells(line: str) -> list[str]:
 
 
 def _usual_width(rows: list[list[str]]) -> int:
-    """Most frequent number of cells per row."""
     widths = Counter(len(cells) for cells in rows)
-    # The larger of two equally frequent widths, because a missing cell is more likely than an extra one.
+    # If two widths are equally frequent, the larger one is used, because a missing cell is more likely than an extra
+    # one.
     return max(widths, key=lambda width: (widths[width], width), default=0)
 
 
 def _counts_on(values: NDArray[np.float64]) -> bool:
     """Whether the values are whole numbers that rise by one, or by a little more where probes are missing."""
-    # At least half of the steps are 1 even if every second probe is missing; times in whole ms seldom have that many
-    # steps of 1.
+    # If every second probe is missing, at least half of the remaining steps are still 1; times in whole ms seldom have
+    # that many steps of 1.
     steps = np.diff(values)
     return bool(len(steps) and values[0] < 1e9 and (steps >= 0).all() and not (values % 1).any()
                 and np.count_nonzero(steps == 1) * 2 >= np.count_nonzero(steps))  # fmt: skip
 
 
 def _time_unit(values: NDArray[np.float64]) -> str:
-    """The unit of wall-clock times follows from their size; that of other times from their step, because probes are 0.5
-    ms to 60 s apart."""
+    """The unit of a column of times; for wall-clock times, it follows from their size. For all other times, the unit
+    follows from the step between rows, because probes are 0.5 ms to 60 s apart."""
     for unit, low in (("ns", 1e18), ("us", 1e15), ("ms", 1e12), ("s", 1e9)):
         if low <= values[0] < 10 * low:
             return unit
@@ -337,12 +340,13 @@ def _time_unit(values: NDArray[np.float64]) -> str:
 
 
 def _delay_unit(median: float) -> str:
-    """The unit follows from the size, because round trips of networks are 0.5 ms to 5 s."""
+    """The unit of a column of delays, which follows from their median, because round trips of networks are 0.5 ms to 5
+    s."""
     return "s" if median < 0.5 else "ms" if median < 5_000 else "us" if median < 1e6 else "ns"
 
 
 def _instant(t_ns: int) -> str:
-    """A readable time: seconds, or date and time for the wall clock."""
+    """A time for messages: in seconds, or as date and time if it is a wall-clock time."""
     if t_ns < _CLOCK_NS:
         return f"{t_ns / 1e9:.6f} s"
     since = datetime.datetime.fromtimestamp(t_ns // 1_000_000_000, datetime.UTC)

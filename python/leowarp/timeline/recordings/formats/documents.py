@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """JSON files that contain one long list, as irtt and iperf3 write them.
 
-A file may hold several documents: iperf 3.16 and 3.17 print the same document twice, `--logfile` appends, and
-`--json-stream` writes one per line. Text around them (warnings from a shell's `2>&1`) is skipped and counted.
+A file may contain several documents: iperf 3.16 and 3.17 print the same document twice, `--logfile` appends, and
+`--json-stream` writes one document per line. Text around the documents (warnings from a shell's `2>&1`) is skipped and
+counted.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ IRTT_HINT = "write it with: irtt client -i 10ms -d 5m -o trace.json SERVER"
 IPERF3_HINT = "write it with: iperf3 -J -i 0.1 -t 300 -c SERVER > transfer.json"
 JSON_HINT = f"{IRTT_HINT}, or: {IPERF3_HINT.removeprefix('write it with: ')}"
 
-# iperf3 divides by an interval of length zero (esnet/iperf 364), and C prints the result in a form that is not JSON.
+# iperf3 divides by an interval of length zero (esnet/iperf 364), and C prints the result as nan or inf, which is not
+# JSON.
 _NOT_A_NUMBER = re.compile(r"(?<=:)(\s*)(-?(?:nan|inf))\b", re.IGNORECASE)
 
 Pairs = Callable[[list[tuple[str, Any]]], Any]
@@ -32,7 +34,7 @@ class Document:
     """One JSON value of a file.
 
     line, last_line: First and last line, from 1.
-    element: The document's place in a list that holds several; None: the document stands alone.
+    element: If the file's value is a list of documents, the index of this document in the list; otherwise None.
     """
 
     line: int
@@ -47,10 +49,10 @@ def documents_of(
     """All JSON values in a text.
 
     path: Source of the text, for messages.
-    tool: The tool that writes such files.
-    hint: How to write another file.
+    tool: Name of the tool that writes such files.
+    hint: Advice on how to write a readable file, for messages.
     skips: Counts parts that are not JSON.
-    pairs: Function that makes an object from its key-value pairs, of which two may have the same key.
+    pairs: Function that builds an object from its key-value pairs; two pairs may have the same key.
     Raises ScenarioError, with the line, if there is no JSON value.
     """
     text = _NOT_A_NUMBER.sub(lambda found: found[1] + "null".ljust(len(found[2])), text)
@@ -68,7 +70,7 @@ def documents_of(
                 value, end = decoder.raw_decode(text, place)
             except json.JSONDecodeError as error:
                 failed = failed or _not_json(path, text, error, hint)
-            # ValueError for a number: Python refuses to parse more than 4300 digits.
+            # Python raises ValueError for a number with more than 4300 digits.
             except (RecursionError, ValueError):
                 failed = failed or ScenarioError(
                     f"{path}: JSON nested too deeply, or with numbers too long, for {tool}'s", hint
@@ -93,7 +95,7 @@ def documents_of(
 def document_of(
     path: Path, text: str, key: str, tool: str, hint: str, skips: Skips, pairs: Pairs | None = None
 ) -> tuple[dict[str, Any], list[str]]:
-    """The only object with the given list in a text of JSON, and remarks about others.
+    """The only object with the required list in a text of JSON, and remarks about other objects.
 
     key: Name of the required list.
     path, text, tool, hint, skips, pairs: The same as for `documents_of`.
@@ -109,13 +111,13 @@ def document_of(
         if isinstance(one.value, dict) and isinstance(one.value.get(key), list)
     ]
     if not having:
-        # A truncated document contains complete inner objects, none of which is the required one.
+        # If a document is truncated, only its inner objects are complete, and none of these is the required object.
         if len(mine) and text.lstrip().startswith(("{", "[")):
             raise _failure(path, text, tool, hint)
         raise ScenarioError(f"{path}: JSON without {key}, so not {tool}'s", hint)
     skips.add_all(mine)
-    # If its server is busy, iperf3 writes an error as JSON at its end. This error tells the user more than "nothing was
-    # measured".
+    # If the server is busy, iperf3's JSON has an error and an empty list of intervals. This error helps the user more
+    # than the message that nothing was measured.
     full = [one for one in having if one.value[key]]
     if not full:
         said = next((one.value["error"] for one in having if isinstance(one.value.get("error"), str)), None)
@@ -148,21 +150,23 @@ def _failure(path: Path, text: str, tool: str, hint: str) -> ScenarioError:
 
 
 def _not_json(path: Path, text: str, error: json.JSONDecodeError, hint: str) -> ScenarioError:
-    # Both tools write their JSON at once when they end: half of it is an incomplete copy.
+    # Both tools write their JSON all at once when they end, so a truncated document means that the file was not copied
+    # completely.
     if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
         return ScenarioError(f"{path}:{error.lineno}: the JSON ends in the middle: the file was cut short", hint)
     return ScenarioError(f"{path}:{error.lineno}: not JSON: {error.msg} (column {error.colno})", hint)
 
 
 def _elements(whole: Document) -> list[Document]:
-    """The document itself, or the documents in it if it is a list, as `jq -s` and scripts combine several files."""
+    """If the document is a list, the documents in this list; otherwise the document itself. `jq -s` and scripts combine
+    several files as a list."""
     if not isinstance(whole.value, list):
         return [whole]
     return [Document(whole.line, whole.last_line, value, number) for number, value in enumerate(whole.value)]
 
 
 def _apart(path: Path, first: Document, second: Document) -> str:
-    """The command that splits two documents into separate files."""
+    """The command that writes two documents of one file into separate files."""
     if first.element is not None and second.element is not None and first.line == second.line:
         cut = f"jq '.[{first.element}]' {path} > first.json; jq '.[{second.element}]' {path} > second.json"
     elif second.line > first.last_line:

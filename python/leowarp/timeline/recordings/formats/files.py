@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads any measured file as a `Measurement`; recognises the tool by the content."""
+"""Reads any measured file as a `Measurement`, and recognises by the content which tool wrote the file."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ def read(
     """Read a file of delays, or of a transfer.
 
     format: csv, irtt, ping, columns, leoreplayer or iperf3; with auto, the content decides.
-    interval_ns: Time between lines, for a format that does not give it.
-    columns: Meaning of the columns of a table without a header (`columns.parsed_columns`); the format is then columns.
-    stretch: The part that is needed; of a large CSV table, only this part is read.
+    interval_ns: Time between lines, for a format that does not contain it.
+    columns: Names of the columns of a table without a header (`columns.parsed_columns`); if given, the format is
+        columns.
+    stretch: The part of the measurement that is needed; for a large CSV table, only this part is read.
     Raises ScenarioError with file and line if the file cannot be read.
     """
     path = Path(path)
@@ -43,10 +44,10 @@ def read(
             f"{path}: columns have no effect: they are of a table without a header, not of {format}", "take them out"
         )
     if format == "auto" and stretch is not None and columns is None and is_large_table(path):
-        # Only the first line is inspected: reading all of a large table would load it into memory.
+        # Only the first line is inspected, because the whole text of a large table would take much memory.
         format = "csv"
     kind = "columns" if columns is not None else format_of(path) if format == "auto" else format
-    # An option without effect is rejected, because its user expects an effect.
+    # An option that has no effect for this format is rejected, because its user expects an effect.
     if interval_ns is not None and kind in ("csv", "irtt", "columns", "iperf3"):
         raise ScenarioError(f"{path}: an interval has no effect: {kind} says when each sample was", "take it out")
     match kind:
@@ -68,7 +69,8 @@ def read(
 def read_capacity(
     path: str | Path, format: str = "auto", *, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: int | None = None
 ) -> tuple[Capacity, Capacity | None, int | None]:
-    """Read a file of capacity: down, up if present, and the wall clock at its zero if given.
+    """Read a file of capacity. The result is the capacity down, the capacity up if present, and the wall-clock time at
+    the file's zero if present.
 
     format: csv or mahimahi; with auto, the content decides.
     packet_bytes: Size of one opportunity in a Mahimahi trace.
@@ -77,8 +79,8 @@ def read_capacity(
     """
     path, kind = Path(path), format
     if kind == "auto":
-        # A Mahimahi file contains only numbers. A file without a header is therefore tried as Mahimahi, whose reader
-        # rejects other files.
+        # A Mahimahi file has no header and contains only numbers. Every file without a header is therefore read as
+        # Mahimahi, and this reader rejects all other files.
         kind = "csv" if looks_like_csv(text_of(path)) else "mahimahi"
     if kind == "mahimahi":
         return read_mahimahi(path, packet_bytes, until_ns), None, None
@@ -96,7 +98,7 @@ def capacity_format_of(path: Path) -> str | None:
     if lines and looks_like_csv(lines[0][1]):
         names = {name.strip() for name in lines[0][1].split(",")}
         return None if names & {"delay_ms", "rtt_ms"} else "csv"
-    # Times of opportunities never decrease; delays do.
+    # Times of opportunities never decrease, while delays do.
     numbers = [int(line) for _, line in lines if line.isascii() and line.isdigit() and len(line) < 18]
     rising = len(numbers) == len(lines) > 1 and all(a <= b for a, b in pairwise(numbers))
     return "mahimahi" if rising and numbers[-1] > numbers[0] else None
@@ -112,7 +114,7 @@ def format_of(path: Path) -> str:
     if not lines:
         raise ScenarioError(f"{path} is empty", RECORD_HINT)
     first, line = lines[0]
-    # Lines of ping -D begin with a bracket, as JSON may.
+    # Lines of ping -D begin with a bracket, as a JSON list does, so ping is checked before JSON.
     if looks_like_ping(text):
         return "ping"
     if not line.startswith("{") and (other := refused_tool(path, text)) is not None:
@@ -124,11 +126,11 @@ def format_of(path: Path) -> str:
         if looks_like_irtt(text):
             return "irtt"
         raise ScenarioError(f"{path}: JSON with neither iperf3's intervals nor irtt's round_trips", JSON_HINT)
-    # Checked before CSV: a row of comma-separated numbers contains a comma like a CSV table, but the file has no
+    # Columns are checked before CSV: a row of comma-separated numbers contains commas like a CSV table, but has no
     # header.
     if looks_like_columns(text):
         return "columns"
-    # A header with wrong columns is still a header; its reader reports the mistake.
+    # A header with wrong column names counts as CSV as well, so that the CSV reader reports the mistake.
     if looks_like_csv(text) or "," in line:
         return "csv"
     if line.isascii() and line.isdigit():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output of each tool, as small files; recognition of the tool that wrote a file."""
+"""Small files with the output of each tool, and recognition of the tool that wrote a file."""
 
 import gzip
 import json
@@ -70,7 +70,7 @@ def test_irtt_gives_round_trips_ways_of_loss_and_one_way_delays(tmp_path: Path) 
     assert (measurement.lost_up.tolist().index(True), measurement.lost_down.tolist().index(True)) == (1, 2)
     assert measurement.up is not None
     assert measurement.down is not None
-    # For a probe that never came back, the other direction is unknown.
+    # If a probe was lost in one direction, its delay in the other direction is unknown.
     assert measurement.up.t_ns.tolist() == [0, 10 * MS, 41 * MS]
     assert measurement.down.delay_ns[[0, 2]].tolist() == [18_123_456, 18_000_000]
 
@@ -109,7 +109,7 @@ def test_ping_with_time_stamps(tmp_path: Path) -> None:
     assert series.lost.tolist() == [False, False, True, True, False]
     assert series.delay_ns[[0, 1, 4]].tolist() == [30_100_000, 30_250_000, 31_000_000]
     assert any("1 duplicates" in note for note in measurement.notes)
-    # File names in the form used in notebooks
+    # The path may also be a str, as in notebooks.
     assert read(str(written(tmp_path, PING))).notes == measurement.notes
 
 
@@ -172,7 +172,7 @@ def test_a_table_may_hold_round_trips_losses_and_times_of_the_wall_clock(tmp_pat
     assert series.t_ns.tolist() == [0, S // 2, 3 * S // 2, 5 * S // 2]
     assert (series.lost.tolist(), series.cut.tolist()) == ([False, True, False, False], [False, False, True, False])
     assert measurement.capacity_down is not None
-    assert measurement.capacity_down.rate_bps.tolist() == [10_000_000, 0, -1]  # no connection: same rate as before
+    assert measurement.capacity_down.rate_bps.tolist() == [10_000_000, 0, -1]  # no connection: the previous rate
     assert measurement.capacity_down.t_ns.tolist() == [0, S // 2, 5 * S // 2]
 
 
@@ -218,8 +218,8 @@ def test_the_integral_of_the_capacity_is_the_opportunities(times: list[int], rou
 def test_what_was_measured_is_read_whatever_wrote_it(
     tmp_path: Path, rtts: list[int | None], first: int, every_ms: int
 ) -> None:
-    """Round trips in tenths of a ms; None: a lost probe (never the first or the last probe, whose loss ping cannot
-    show)."""
+    """Round trips in tenths of a ms; None: a lost probe. The first and the last probe are never lost, because ping's
+    output cannot show this."""
     rtts = [100, *rtts, 100]
     sent = [NOON_NS + place * every_ms * MS for place in range(len(rtts))]
     want = np.array([np.nan if rtt is None else rtt * 100_000.0 for rtt in rtts])

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """iperf3's JSON (``iperf3 -J -i 0.1 -c SERVER``): result of a TCP transfer in each interval.
 
-The source is iperf_api.c of iperf 3.9 to 3.17, function print_interval_results. The client is at the user's end. It
-sends *up*; with ``--reverse`` the server sends *down*, and ``--bidir`` makes one transfer in each direction. Only the
-sender knows retransmissions, congestion window and round trip, so the client's file does not contain them for a
-reversed transfer. The throughput is the result of one flow on the path. The round trip is TCP's smoothed one, including
-the flow's own queue. These are therefore not the path's capacity and not its delay when idle.
+The source is iperf_api.c of iperf 3.9 to 3.17, function print_interval_results. The client is at the user's end. The
+client sends *up*; with ``--reverse`` the server sends *down*, and ``--bidir`` makes one transfer in each direction.
+Only the sender knows retransmissions, congestion window and round trip. The client's file therefore lacks these values
+for a reversed transfer. The throughput is what one flow reached on the path. The round trip is TCP's smoothed round
+trip, which includes the delay in the queue that the flow itself fills. Throughput and round trip are therefore neither
+the path's capacity nor its idle delay.
 
-Intervals that ``--omit`` excludes are excluded here, too. ``--json-stream`` writes the same data as events, one per
-line.
+Intervals that iperf3 omits because of ``--omit`` are left out. ``--json-stream`` writes the same data as events, one
+per line.
 """
 
 from __future__ import annotations
@@ -32,16 +33,18 @@ from leowarp.timeline.recordings.measurement import Measurement, Series, Transfe
 
 _NOT_CAPACITY = "throughput is what the flow got, payload alone; it is not the capacity"
 _APART_RATIO = 0.02
-"""Allowed difference of sums within a file: rates are rounded, and intervals end with a segment."""
+"""Allowed relative difference between iperf3's sums and the values that they should equal: rates are rounded, and
+intervals end with a complete segment."""
 
 
 def looks_like_iperf3(text: str) -> bool:
-    """Whether a JSON text has iperf3's intervals, or its events, and not irtt's round trips."""
+    """Whether a JSON text has iperf3's intervals, or the events of ``--json-stream``, and not irtt's round trips."""
     return '"round_trips"' not in text and ('"intervals"' in text or ('"event"' in text and '"interval"' in text))
 
 
 def read_iperf3(path: Path) -> Measurement:
-    """The transfer, or one per direction; its smoothed round trips as a series, if the file is the sender's.
+    """The transfer, or one transfer per direction; if the sender wrote the file, also its smoothed round trips as a
+    series.
 
     Raises ScenarioError, with the file and the faulty interval or line.
     """
@@ -63,7 +66,7 @@ def read_iperf3(path: Path) -> Measurement:
     notes += _notes(document, test, intervals)
     ways = [way for way in ("up", "down") if any(way in one.ways for one in intervals)]
     transfers = [_transfer(intervals, way) for way in ways]
-    # In a test of both directions, the sums at the end cover both.
+    # In a test of both directions, the sums at the end cover both directions together.
     if len(transfers) == 1:
         total = _part(_part(document, "end"), "sum_sent").get("retransmits")
         if isinstance(total, int) and not isinstance(total, bool) and 0 <= total < 2**40:
@@ -73,8 +76,8 @@ def read_iperf3(path: Path) -> Measurement:
     if senders:
         measured = senders[0].rtt_ns > 0
         notes.append("round trips are TCP's smoothed ones, with the flow's own queue in them")
-        # iperf3 queries the socket at the end of the interval (iperf_api.c, iperf_stats_callback), so a round trip has
-        # that time.
+        # iperf3 queries the socket at the end of the interval (iperf_api.c, iperf_stats_callback), so the end is the
+        # time of the round trip.
         end_ns = senders[0].t_ns + senders[0].length_ns
         round_trip = Series.of(end_ns[measured], np.round(senders[0].rtt_ns[measured]))
     return Measurement(
@@ -105,7 +108,7 @@ def _document(path: Path, skips: Skips) -> tuple[dict[str, Any], list[str]]:
 
 
 def _of_events(path: Path, text: str, skips: Skips) -> tuple[dict[str, Any], list[str]]:
-    """The document that results from a stream of events (``--json-stream``)."""
+    """The document that iperf3 would have written without ``--json-stream``, from its events."""
     whole: dict[str, Any] = {"intervals": []}
     notes = []
     for one in documents_of(path, text, "iperf3", _HINT, skips, _with_both_sums):
@@ -137,7 +140,8 @@ def _of_events(path: Path, text: str, skips: Skips) -> tuple[dict[str, Any], lis
 
 
 def _with_both_sums(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object in which a second `sum` gets its own name: some releases write both sums of --bidir under that key."""
+    """An object in which a second `sum` gets another name: some releases write both sums of --bidir with the same
+    key."""
     found: dict[str, Any] = {}
     for key, value in pairs:
         found["sum_bidir_reverse" if key == "sum" and key in found else key] = value
@@ -145,7 +149,7 @@ def _with_both_sums(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _part(of: dict[str, Any], name: str) -> dict[str, Any]:
-    """An object within an object; empty if it is missing, because older iperf3 versions omit some."""
+    """An object within an object; empty if it is missing, because older iperf3 versions omit some objects."""
     part = of.get(name)
     return part if isinstance(part, dict) else {}
 
@@ -153,7 +157,7 @@ def _part(of: dict[str, Any], name: str) -> dict[str, Any]:
 def _read(path: Path, intervals: Sequence[Any], roles: Roles, skips: Skips) -> list[Interval]:
     """The intervals that can be read and that ``--omit`` did not exclude.
 
-    Raises ScenarioError if none can be read; the message states the fault of the first one.
+    Raises ScenarioError if none can be read; the message says what is wrong with the first interval.
     """
     found: list[Interval] = []
     failed: ScenarioError | None = None
@@ -185,7 +189,8 @@ def _read(path: Path, intervals: Sequence[Any], roles: Roles, skips: Skips) -> l
 def _in_order(path: Path, intervals: list[Interval]) -> list[Interval]:
     last_start_ns = last_end_ns = -1
     for one in intervals:
-        # Ends are rounded, and a timer may be late: an interval begins where the one before ends, or a little earlier.
+        # An interval begins where the previous interval ends, or a little earlier, because ends are rounded and a timer
+        # may be late.
         overlap_ns = last_end_ns - one.t_ns
         overlaps = overlap_ns > _APART_RATIO * (one.end_ns - one.t_ns) and last_end_ns > 0
         if one.t_ns <= last_start_ns or one.end_ns <= last_end_ns or overlaps:
@@ -215,17 +220,17 @@ def _transfer(intervals: list[Interval], way: str) -> Transfer:
 
 def _wall_ns(start: dict[str, Any], test: dict[str, Any]) -> int | None:
     seconds, omitted_s = _part(start, "timestamp").get("timesecs"), test.get("omit", 0)
-    # The clock must show 2001 or later: a machine without a battery-backed clock starts in 1970, and its wall clock
-    # means nothing.
+    # A clock before 2001 is ignored: a machine without a battery-backed clock starts in 1970, and its wall clock means
+    # nothing.
     if isinstance(seconds, bool) or not isinstance(seconds, int) or not 1_000_000_000 <= seconds < 2**33:
         return None
-    # The clock of the intervals restarts after the omitted ones (iperf_api.c, iperf_reset_stats).
+    # The times of the intervals restart at 0 after the omitted intervals (iperf_api.c, iperf_reset_stats).
     known = isinstance(omitted_s, int) and not isinstance(omitted_s, bool) and 0 <= omitted_s <= 600
     return (seconds + (omitted_s if known else 0)) * 1_000_000_000
 
 
 def _notes(document: dict[str, Any], test: dict[str, Any], intervals: list[Interval]) -> list[str]:
-    """One sentence for each difference between the intervals and iperf3's values for the whole test."""
+    """One sentence for each difference between the sum of the intervals and iperf3's value for the whole test."""
     notes = []
     counts = {one.streams for one in intervals}
     if len(counts) > 1:

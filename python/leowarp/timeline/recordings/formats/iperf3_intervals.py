@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One interval of iperf3's JSON: its streams with their directions, and whether its sums match its streams."""
+"""One interval of iperf3's JSON: its streams with their directions, and a check that its sums match its streams."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.timeline.recordings.formats.documents import IPERF3_HINT as _HINT
 
 VALUES = {"bits_per_second": 1e13, "retransmits": 1e9, "snd_cwnd": 1e12, "rtt": 6e7}
-"""Fields of each interval, and their limits."""
+"""Fields of each interval that are read, each with the largest plausible value."""
 
 _MOST_S = 30 * 86_400
 _APART_RATIO = 0.02
@@ -22,11 +22,11 @@ EMPTY = ("interval of no length", "intervals of no length")
 
 @dataclass(frozen=True)
 class Roles:
-    """Data about a test that all its intervals share: the program that wrote the file, and the sender.
+    """Properties of a test that are the same in all intervals: which side wrote the file, and which side sends.
 
-    server: The server wrote the file.
-    reverse: The server sends.
-    both: Both send (``--bidir``).
+    server: Whether the server wrote the file.
+    reverse: Whether the server sends.
+    both: Whether both sides send (``--bidir``).
     """
 
     server: bool
@@ -36,12 +36,12 @@ class Roles:
 
 @dataclass(frozen=True)
 class Interval:
-    """An interval that was read and is not left out.
+    """One interval of a transfer.
 
-    where: The interval's name in messages.
+    where: Name of the interval in messages.
     ways: For ``up``, ``down`` or both, the `VALUES` in the file's units; nan for values that are not in the file.
     moved_bytes: Payload in both directions; None if a stream does not give it.
-    sends: The writer of the file is the sender.
+    sends: Whether the side that wrote the file is the sender.
     """
 
     where: str
@@ -54,7 +54,7 @@ class Interval:
 
 
 def interval_of(where: str, interval: Any, roles: Roles) -> Interval | tuple[str, str]:
-    """An interval; or, for an interval that is left out, its description in the singular and the plural.
+    """The interval; or, if it is left out, a description of the reason in the singular and in the plural.
 
     Raises ScenarioError if the interval cannot be read, or contradicts itself.
     """
@@ -69,8 +69,8 @@ def interval_of(where: str, interval: Any, roles: Roles) -> Interval | tuple[str
         return OMITTED
     whole = sums[0] if sums else streams[0] if streams else {}
     start_s, end_s = (_number(f"{where}.sum", whole, name, _MOST_S) for name in ("start", "end"))
-    # The test may end exactly at the end of an interval. The last interval is then empty, and its rate is null, 0 or
-    # not a number (esnet/iperf 278, 388).
+    # If the test ends exactly at the end of an interval, iperf3 writes one more interval. This last interval is empty,
+    # and its rate is null, 0 or not a number (esnet/iperf 278, 388).
     t_ns, end_ns = round(start_s * 1e9), round(end_s * 1e9)
     if t_ns == end_ns:
         return EMPTY
@@ -96,7 +96,8 @@ def interval_of(where: str, interval: Any, roles: Roles) -> Interval | tuple[str
 
 
 def _way(where: str, place: int, stream: dict[str, Any], roles: Roles) -> str:
-    """The direction of a stream, down or up. The client is the user's end of the path."""
+    """The direction of a stream, down or up. Up is from the client to the server, because the client is at the user's
+    end of the path."""
     sender = stream.get("sender")
     if not isinstance(sender, bool):
         if roles.both:
@@ -121,7 +122,7 @@ def _values(where: str, streams: list[tuple[int, dict[str, Any]]]) -> dict[str, 
             _number(f"{where}.streams[{place}]", stream, name, most) if name in stream else float("nan")
             for place, stream in streams
         ]
-        # If one stream has nan, the sum is nan: a total over the other streams would look complete.
+        # If one stream has no value, the sum is nan, because a sum over the other streams would look complete.
         total = sum(values)
         found[name] = total / len(values) if name == "rtt" else total
     return found
@@ -130,7 +131,7 @@ def _values(where: str, streams: list[tuple[int, dict[str, Any]]]) -> dict[str, 
 def _sum_of(
     sums: list[dict[str, Any]], streams: list[tuple[int, dict[str, Any]]], *, alone: bool
 ) -> dict[str, Any] | None:
-    """The sum that belongs to these streams."""
+    """iperf3's sum for the streams of one direction."""
     if alone and len(sums) == 1:
         return sums[0]
     sender = streams[0][1].get("sender")
@@ -138,7 +139,7 @@ def _sum_of(
 
 
 def _check_rate(where: str, stream: dict[str, Any]) -> None:
-    """Check that bytes, time and rate are consistent; an inconsistency means a damaged file."""
+    """Check that bytes, time and rate of a stream agree; if they do not, the file is damaged."""
     names = ("start", "end", "bytes", "bits_per_second")
     start, end, moved, bps = (stream.get(name) for name in names)
     if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in (start, end, moved, bps)):
@@ -157,7 +158,7 @@ def _check_sum(
     """Check that iperf3's sums equal the sums of its streams."""
     if whole is None:
         return
-    # Compared by bytes if available, because each stream computes its rate with its own clock.
+    # The sums are compared by bytes if possible, because each stream measures its rate with its own clock.
     name, total = "bits_per_second", values["bits_per_second"]
     if all(_has_bytes(stream) for _, stream in streams):
         name, total = "bytes", sum(stream["bytes"] for _, stream in streams)

@@ -96,7 +96,7 @@ def test_json_of_nobody_names_the_two_that_can_be_read(tmp_path: Path, content: 
 
 
 def sent(number: float, mbps: float, *, sender: bool = True, length_s: float = 1.0, **more: Any) -> dict[str, Any]:
-    """A stream of an interval, as written by iperf 3.16."""
+    """One stream of an interval, in the form that iperf 3.16 writes."""
     of_sender = {"retransmits": 3, "snd_cwnd": 800_000, "rtt": 34_000} if sender else {}
     return {
         "socket": 5, "start": number, "end": number + length_s, "seconds": length_s,
@@ -106,7 +106,7 @@ def sent(number: float, mbps: float, *, sender: bool = True, length_s: float = 1
 
 
 def summed(*streams: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """An interval with the sum of its streams."""
+    """An interval with these streams and their sum."""
     first = streams[0]
     whole = {
         **first, "bytes": sum(one["bytes"] for one in streams),
@@ -131,7 +131,7 @@ def test_both_directions_are_two_transfers(tmp_path: Path, of_39: bool, server: 
     if server:
         start |= {"accepted_connection": {"host": "192.0.2.1"}}
     content = text(*(both(n) for n in range(10)), **start)
-    if of_39:  # The object has two keys with the same name.
+    if of_39:  # In iperf 3.9's output, the object has two keys named "sum".
         content = content.replace('"sum_bidir_reverse"', '"sum"')
     of = read(written(tmp_path, content))
     assert of.transfer is not None
@@ -257,7 +257,7 @@ def test_a_damaged_number_is_found(tmp_path: Path, name: str, of: str) -> None:
     except ScenarioError:
         return
     assert found.transfer is not None
-    # The sum's own rate and end are not needed if its bytes match the streams.
+    # If the sum's bytes match the streams, the sum's rate and end are not read, so damage there has no effect.
     if of == "streams" or name == "bytes":
         assert (len(found.transfer.rate_bps), sum(skip.count for skip in found.skipped)) == (5, 1)
 
@@ -315,7 +315,7 @@ def test_every_interval_counts_or_is_skipped_or_the_file_refused(
     assert found.transfer is not None
     counted = len(found.transfer.length_ns)
     assert counted + sum(skip.count for skip in found.skipped) == len(rows)
-    # The sum at the end shows the missing part.
+    # The sum at the end of the file reveals that an interval is missing.
     assert counted == 10 or any("sum_sent" in note for note in found.notes)
 
 

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """irtt's JSON (``irtt client -o FILE``): round trips, and one-way delays if the server sent time stamps.
 
-The format is described in irtt-client(1), section OUTPUT, json_format 1. `delay.rtt` excludes the server's own
-processing time. `send` is client to server, here *up*, because the client is at the user; `receive` is *down*. One-way
-delays are differences between two machines' clocks: they are only as good as the clocks agree, and may be negative.
+The format is described in irtt-client(1), section OUTPUT, json_format 1. `delay.rtt` excludes the time that the server
+needs to process a probe. `send` is client to server, here *up*, because the client is at the user; `receive` is *down*.
+One-way delays are differences between the clocks of two machines: their error is the difference of these clocks, and
+they may be negative.
 
-A round trip below 0, or one that contradicts its own time stamps, is left out: it counts neither as lost nor as
-answered.
+A round trip that is negative, or that contradicts its own time stamps, is left out: its probe counts neither as lost
+nor as answered.
 """
 
 from __future__ import annotations
@@ -26,16 +27,18 @@ from leowarp.timeline.recordings.formats.lines import text_of
 from leowarp.timeline.recordings.measurement import Measurement, Series
 
 _UDP_BYTES = {"IPv4": 28, "IPv6": 48}
-"""Headers of IP and UDP before irtt's own packet, whose length is `config.params.length`."""
+"""Length of the IP and UDP headers before irtt's own packet, which has the length `config.params.length`."""
 
 
 def looks_like_irtt(text: str) -> bool:
-    """Whether a JSON text has irtt's round trips, or has irtt's version but was truncated before the round trips."""
+    """Whether a JSON text has irtt's round trips, or has irtt's version because it was truncated before the round
+    trips."""
     return '"round_trips"' in text or '"irtt"' in text
 
 
 def read_irtt(path: Path) -> Measurement:
-    """Round trips, with the direction in which lost ones were lost; one-way delays if available.
+    """Round trips and the direction in which each lost probe was lost; also one-way delays, if the server sent time
+    stamps.
 
     Raises ScenarioError, with the file and the faulty round trip or line.
     """
@@ -44,8 +47,8 @@ def read_irtt(path: Path) -> Measurement:
     clock, interval_ns, clock_notes = clock_of(document)
     trips = _trips(path, document, clock, interval_ns, skips)
     notes += clock_notes
-    # Round trips are sorted by sending time: irtt sorts by sequence number, but after a clock adjustment later probes
-    # may have earlier times.
+    # Round trips are sorted by sending time here: irtt sorts them by sequence number, and after a clock adjustment a
+    # later probe may have an earlier time.
     by_time = {trip.sent_ns: trip for trip in sorted(trips, key=lambda trip: trip.sent_ns)}
     kept = list(by_time.values())
     zero_ns = kept[0].sent_ns
@@ -76,9 +79,9 @@ def read_irtt(path: Path) -> Measurement:
 
 
 def _trips(path: Path, document: dict[str, Any], clock: str, interval_ns: int, skips: Skips) -> list[Trip]:
-    """The readable round trips, each once, on one clock.
+    """The readable round trips, without duplicates, with times on one clock.
 
-    Raises ScenarioError if none is readable; the message states the fault of the first one.
+    Raises ScenarioError if none is readable; the message says what is wrong with the first round trip.
     """
     read: list[Trip] = []
     failed: ScenarioError | None = None
@@ -91,7 +94,8 @@ def _trips(path: Path, document: dict[str, Any], clock: str, interval_ns: int, s
             if value in alike:
                 skips.add("round trip that stands twice", "round trips that stand twice", where)
                 continue
-            # A file may contain thousands of round trips with the same number, so only the first few are compared.
+            # A damaged file may contain thousands of round trips with the same number, so only the first few are
+            # compared.
             alike += [value] if len(alike) < 4 else []
         try:
             trip = Trip(f"{path}: {where}", value, clock, interval_ns)
@@ -104,8 +108,8 @@ def _trips(path: Path, document: dict[str, Any], clock: str, interval_ns: int, s
                 error.message.removeprefix(f"{path}: "),
             )
             continue
-        # A coarse timer, or a server processing time longer than the packet's round trip, causes values below 0
-        # (heistp/irtt 13).
+        # A round trip is negative if the timer is coarse, or if the server reports a processing time longer than the
+        # packet's round trip (heistp/irtt 13).
         if below_ns < 0:
             skips.add("round trip below 0", "round trips below 0", f"{where}, {below_ns / 1e3:g} us")
             failed = failed or ScenarioError(f"{path}: {where}: delay.rtt = {below_ns:g} is below 0", _HINT)
@@ -115,8 +119,9 @@ def _trips(path: Path, document: dict[str, Any], clock: str, interval_ns: int, s
         assert failed is not None, "there is one at least"
         raise failed
     damaged = [trip for trip in read if trip.contradicts]
-    # A few round trips may be damaged. If most of them are, the file belongs to another version, whose fields have
-    # another meaning.
+    # If a minority of round trips contradicts its time stamps, these round trips are damaged, and are left out. If most
+    # round trips contradict their time stamps, the file belongs to another version of irtt, whose fields have another
+    # meaning.
     if damaged and len(damaged) * 2 < len(read):
         skips.add(
             "round trip that its time stamps contradict",
@@ -129,8 +134,8 @@ def _trips(path: Path, document: dict[str, Any], clock: str, interval_ns: int, s
 
 
 def _one_way(t_ns: Any, delay_ns: list[float], lost: list[str], way: str) -> Series | None:
-    """Delays in one direction. A probe counts as lost if it is known to be lost in this direction; nothing is known of
-    other probes without a reply."""
+    """Delays in one direction. A probe counts as lost only if it was certainly lost in this direction; if its direction
+    is unknown, it is left out."""
     if np.isnan(delay_ns).all():
         return None
     known = np.array([not np.isnan(d) or w == way for d, w in zip(delay_ns, lost, strict=True)])

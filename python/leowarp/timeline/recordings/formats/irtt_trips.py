@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One round trip of irtt's JSON, and irtt's own statistics of all round trips."""
+"""One round trip of irtt's JSON, and checks of all round trips against irtt's own statistics."""
 
 from __future__ import annotations
 
@@ -13,22 +13,25 @@ from leowarp.timeline.recordings.formats.documents import IRTT_HINT as _HINT
 _LOST = {False: "false", True: "true"}
 _SLACK_NS = 1_000
 _SET_NS = 10_000_000
-"""If the difference of two clocks changes by more than this from one probe to the next, one of the clocks was set."""
+"""If the difference between wall clock and monotonic clock changes by more than this from one probe to the next, the
+wall clock was set."""
 
 
 class Trip:
-    """One round trip, with the values that the reader needs.
+    """One round trip, with the values that `read_irtt` needs.
 
-    where: The round trip's name in messages.
-    trip: The round trip's object in the file.
-    clock: wall or monotonic; with number, no round trip has a time stamp, and the times follow from irtt's interval.
+    where: Name of the round trip in messages.
+    trip: The round trip as an object of the JSON.
+    clock: Clock of the sending times: wall or monotonic; number if no round trip has a time stamp, so that the times
+        follow from the sequence number and irtt's interval.
     interval_ns: irtt's interval between probes.
     """
 
     def __init__(self, where: str, trip: Any, clock: str, interval_ns: int) -> None:
         self.where, self._trip, self.clock = where, trip, clock
         lost = self._value(("lost",))
-        # irtt writes "false", "true", "true_up" or "true_down"; its documentation shows plain true and false.
+        # irtt writes "false", "true", "true_up" or "true_down", although its documentation has the values true and
+        # false.
         self.lost = _LOST[lost] if isinstance(lost, bool) else str(lost)
         if self.lost not in ("false", "true", "true_up", "true_down"):
             raise ScenarioError(f"{where}: lost = {lost!r} is none of false, true, true_up, true_down", _HINT)
@@ -42,8 +45,8 @@ class Trip:
 
     @property
     def contradicts(self) -> bool:
-        """Whether the round trip contradicts the client's own time stamps: it is longer than they allow, or shorter by
-        more than the server's processing time."""
+        """Whether the round trip contradicts the client's own time stamps: it is longer than the stamps allow, or
+        shorter by more than the server's processing time."""
         stamps = [self._stamp("client", name, "monotonic") for name in ("send", "receive")]
         if self.lost != "false" or stamps[0] is None or stamps[1] is None:
             return False
@@ -58,10 +61,10 @@ class Trip:
         return not took_ns - server_ns - _SLACK_NS <= rtt_ns <= took_ns + _SLACK_NS
 
     def delay_ns(self, name: str) -> float:
-        """A delay; nan for a lost round trip, or if the server sent no time stamps."""
+        """A delay in ns; nan for a lost round trip, or if the server sent no time stamps."""
         if self.lost != "false" or (name != "rtt" and self._optional(("delay", name)) is None):
             return float("nan")
-        # A negative one-way delay means that the two clocks disagree.
+        # A one-way delay may be negative, because the two clocks may disagree.
         return float(self._integer(("delay", name), least=None))
 
     def _stamp(self, who: str, when: str, clock: str) -> int | None:
@@ -101,7 +104,7 @@ def stats_notes(document: dict[str, Any], trips: list[Trip]) -> list[str]:
     notes = []
     for name, count in (("packets_sent", len(trips)), ("packets_received", answered)):
         said = part_of(document, ("stats", name))
-        # Duplicate replies count as received, and so do replies that came too late to be listed.
+        # `packets_received` includes duplicate replies, and replies that came too late to be listed as round trips.
         copies = part_of(document, ("stats", "duplicates"))
         more = copies if name == "packets_received" and isinstance(copies, int) else 0
         if isinstance(said, int) and not isinstance(said, bool) and said not in (count, count + more):
@@ -114,10 +117,11 @@ def stats_notes(document: dict[str, Any], trips: list[Trip]) -> list[str]:
 
 
 def clock_of(document: dict[str, Any]) -> tuple[str, int, list[str]]:
-    """The clock for the times of all round trips, irtt's interval if there is no clock, and remarks for the user.
+    """The clock for the sending times of all round trips, irtt's interval if there is no clock, and remarks for the
+    user.
 
-    Returns: wall or monotonic, whichever more round trips have, or number; the interval in ns; and the remarks. The
-        clock is also monotonic if the wall clock was set during the measurement, or did not advance.
+    Returns: the clock, which is wall or monotonic (whichever more round trips have), or number; the interval in ns; and
+        the remarks. The clock is also monotonic if the wall clock was set during the measurement, or did not advance.
     """
     both: list[tuple[int, int]] = []
     have = {"wall": 0, "monotonic": 0}
@@ -133,12 +137,13 @@ def clock_of(document: dict[str, Any]) -> tuple[str, int, list[str]]:
         interval_ns = part_of(document, ("config", "params", "interval"))
         known = isinstance(interval_ns, int) and not isinstance(interval_ns, bool) and 0 < interval_ns < 2**40
         return ("number", interval_ns, []) if known else ("wall", 0, [])
-    # Without stamps of the wall clock, the monotonic clock orders the probes as well, but gives no date.
+    # If wall-clock stamps are missing, the monotonic clock gives the sending times, but no date.
     if have["monotonic"] > have["wall"]:
         return "monotonic", 0, []
     if have["monotonic"] == have["wall"] == len(both) > 1:
         apart_ns = np.diff([wall - steady for wall, steady in sorted(both, key=lambda pair: pair[1])])
-        # NTP slews a clock by at most 0.5 ms per second; a clock that is set changes by more at once.
+        # NTP changes a clock's speed by at most 0.5 ms per second, so a larger change at once means that the clock was
+        # set.
         if (np.abs(apart_ns) > _SET_NS).sum() and (np.abs(apart_ns) > _SET_NS).sum() * 4 < len(both):
             by_s = float(apart_ns[np.abs(apart_ns).argmax()]) / 1e9
             return "monotonic", 0, [f"the client's wall clock was set by {by_s:g} s: times are of its monotonic clock"]
@@ -148,7 +153,7 @@ def clock_of(document: dict[str, Any]) -> tuple[str, int, list[str]]:
 
 
 def format_notes(document: dict[str, Any], trips: list[Trip]) -> list[str]:
-    """Remarks on signs that the file's format differs from json_format 1."""
+    """Remarks on signs that the file's format is not json_format 1."""
     notes = []
     version = part_of(document, ("version", "json_format"))
     if version is not None and version != 1:
@@ -168,7 +173,7 @@ def clocks_note(send_ns: list[float], receive_ns: list[float]) -> list[str]:
     known = ~np.isnan(send) & ~np.isnan(receive)
     if not known.any():
         return []
-    # The clock offset adds to the uplink delay and is subtracted from the downlink delay.
+    # If the server's clock is ahead, the uplink delay appears longer by the difference, and the downlink delay shorter.
     offset_ns = float(np.median((send - receive)[known]) / 2)
     if abs(offset_ns) <= float(np.median((send + receive)[known])):
         return []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text files as numbered lines, from any tool."""
+"""Reads text files of any tool as numbered lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from leowarp.timeline.recordings.window import check_memory
 
 
 def text_of(path: Path) -> str:
-    """A file's text. gzip and zstd files are recognised under any name, and unpacked.
+    """Text of a file; gzip and zstd files are unpacked, whatever their name.
 
     Raises ScenarioError if the file cannot be read, or is not text.
     """
@@ -28,8 +28,8 @@ def text_of(path: Path) -> str:
         raise ScenarioError(f"reading a measurement: {path}: {error.strerror}", hint) from error
     text = raw
     try:
-        # utf-8-sig: spreadsheets begin a CSV file with a byte order mark, which would otherwise become part of the
-        # first column's name.
+        # utf-8-sig: spreadsheets begin a CSV file with a byte order mark, which would otherwise be a part of the first
+        # column's name.
         text = unpacked(path, raw)
         check_memory(path, len(text))
         return text.decode("utf-8-sig")
@@ -45,7 +45,7 @@ def text_of(path: Path) -> str:
 
 
 def numbered(text: str) -> list[tuple[int, str]]:
-    """Stripped lines with their numbers, without blank ones and comments (#)."""
+    """Lines without surrounding blanks, each with its number; blank lines and comments (#) are left out."""
     lines = ((number, line.strip()) for number, line in enumerate(text.splitlines(), 1))
     return [(number, line) for number, line in lines if line and not line.startswith("#")]
 
@@ -53,21 +53,21 @@ def numbered(text: str) -> list[tuple[int, str]]:
 def whole_numbers(path: Path, what: str, hint: str, highest: int) -> tuple[NDArray[np.int64], list[tuple[int, str]]]:
     """The numbers of a file with one non-negative integer per line, and its lines as from `numbered`.
 
-    Raises ScenarioError, with file and line, if a line is not such a number; also if there is no line.
+    Raises ScenarioError, with file and line, if a line is not such a number; also if the file has no line.
     """
     lines = numbered(text_of(path))
     if not lines:
         raise ScenarioError(f"{path} is empty", hint)
     for line, text in lines:
-        # isascii, because isdigit alone accepts superscripts and digits of all scripts. Numbers of 18 digits always fit
-        # int64.
+        # isascii is checked as well, because isdigit accepts superscripts and the digits of all scripts. Numbers of 18
+        # digits always fit int64.
         if not (text.isascii() and text.isdigit()) or len(text) > 18 or int(text) > highest:
             raise ScenarioError(f"{path}:{line}: {text[:40]!r} is not {what} (a whole number up to {highest})", hint)
     return np.array([int(text) for _, text in lines], dtype=np.int64), lines
 
 
 def end_notes(text: str, line: int) -> tuple[str, ...]:
-    """A sentence if the last line has no line end: it may then be incomplete.
+    """A sentence if the text ends without a line end, because its last line may then be incomplete.
 
     line: Number of the last line, counted from 1.
     """
@@ -75,9 +75,9 @@ def end_notes(text: str, line: int) -> tuple[str, ...]:
 
 
 def without_line(path: Path, line: int) -> str:
-    """The shell command that writes the unpacked file without one of its lines.
+    """The shell command that writes a copy of a file without one of its lines; a packed file is unpacked.
 
-    line: Counted from 1, as in the file's text.
+    line: Number of this line, counted from 1, in the unpacked text.
     """
     kind = kind_of(path)
     return f"sed {line}d {path} > whole.txt" if kind is None else f"{kind} -dc {path} | sed {line}d > whole.txt"

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mahimahi's traces: one integer per line, the time in ms of one opportunity to deliver 1500 bytes.
+"""Mahimahi's traces: one integer per line, which is the time in ms of an opportunity to deliver 1500 bytes.
 
-The format is described in mm-link(1) of Mahimahi 0.98. Times do not decrease; a time that occurs on several lines means
-several opportunities. The last time is the length of the trace. After it, Mahimahi starts again (here: ``repeat``), and
-opportunities at 0 coincide with those at the end.
+The format is described in mm-link(1) of Mahimahi 0.98. Times do not decrease; a time that is on several lines means
+several opportunities at this time. The last time is the length of the trace. After the last time, Mahimahi starts again
+(here: ``repeat``), so opportunities at 0 coincide with those at the last time.
 
-A link that sends bits cannot deliver 1500 bytes in zero time. So the opportunities of millisecond k become the capacity
-of the millisecond before k, and packets are delivered by k ms, as in Mahimahi. Opportunities at 0 in the first round
-belong to the first millisecond.
+A link with a rate needs time to send 1500 bytes. The opportunities at k ms therefore become a rate in the millisecond
+before k, so that packets are delivered by k ms, as in Mahimahi. Opportunities at 0 in the first round become a rate in
+the first millisecond.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LONGEST_MS = 30 * 86_400_000
 def opportunities_ms(path: Path, skips: Skips | None = None) -> NDArray[np.int64]:
     """The times in a trace.
 
-    skips: Counts skipped lines.
+    skips: Counter for lines that are skipped.
     Raises ScenarioError with file and line if the file is malformed.
     """
     skips = Skips() if skips is None else skips
@@ -43,7 +43,7 @@ def opportunities_ms(path: Path, skips: Skips | None = None) -> NDArray[np.int64
         raise ScenarioError(f"{path} is empty", _HINT)
     times, places = _times(path, lines, skips)
     back = np.flatnonzero(np.diff(times) < 0)
-    # If a copy was truncated, it ends inside a number.
+    # A file that was not copied completely usually ends within a number.
     if len(back) == 1 and back[0] == len(times) - 2 and not text.endswith("\n") and len(times) > 2:
         skips.add("last line that was cut off", "last lines that were cut off", f"line {places[-1]}")
         times, back = times[:-1], back[:0]
@@ -63,14 +63,14 @@ def opportunities_ms(path: Path, skips: Skips | None = None) -> NDArray[np.int64
 
 
 def _times(path: Path, lines: list[tuple[int, str]], skips: Skips) -> tuple[NDArray[np.int64], list[int]]:
-    """Times and their lines; invalid lines are counted.
+    """Times, and the line number of each; invalid lines are skipped and counted.
 
-    Raises ScenarioError if more than a tenth is invalid.
+    Raises ScenarioError if more than a tenth of the lines is invalid.
     """
     times, places = [], []
     wrong: list[tuple[int, str]] = []
     for line, text in lines:
-        # isascii, because isdigit alone accepts superscripts and digits of all scripts.
+        # isascii is checked as well, because isdigit accepts superscripts and the digits of all scripts.
         if text.isascii() and text.isdigit() and len(text) <= 18 and int(text) <= _LONGEST_MS:
             times.append(int(text))
             places.append(line)
@@ -98,28 +98,29 @@ def _times(path: Path, lines: list[tuple[int, str]], skips: Skips) -> tuple[NDAr
 def read_mahimahi(path: Path, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: int | None = None) -> Capacity:
     """The capacity of a trace.
 
-    packet_bytes: Size of an opportunity: 1500 bytes plus the link's overhead, so that an opportunity carries one full
-        packet.
-    until_ns: The trace repeats until then; by default it ends with its last time.
+    packet_bytes: Size of an opportunity: 1500 bytes plus the link's overhead per packet, so that an opportunity carries
+        one full packet.
+    until_ns: Time until which the trace is repeated; by default the trace ends with its last time.
     Raises ScenarioError with file and line if the file is malformed.
     """
     skips = Skips()
     times_ms = opportunities_ms(path, skips)
     if until_ns is not None:
-        # The trace is repeated here, before conversion to rates: opportunities at 0 of a later round belong to the ms
-        # before it, the end of the previous round.
+        # The trace is repeated before times are converted to rates: opportunities at 0 of a later round become a rate
+        # in the last millisecond of the previous round.
         rounds = np.arange(-(-until_ns // (int(times_ms[-1]) * _MS_NS)), dtype=np.int64)
         times_ms = np.add.outer(rounds * times_ms[-1], times_ms).ravel()
     return replace(capacity_of(times_ms, packet_bytes), notes=skips.lines)
 
 
 def capacity_of(times_ms: NDArray[np.int64], packet_bytes: int = OPPORTUNITY_BYTES) -> Capacity:
-    """The capacity as a rate per millisecond, with equal neighbours joined; it ends with the last time."""
-    # Equal neighbours are joined without first making a row per ms, because a trace may last for weeks.
+    """The capacity as a rate per millisecond; successive milliseconds with the same rate are one row. The capacity ends
+    with the last time."""
+    # No row per ms is created first, because a trace may last for weeks.
     place_ms, count = np.unique(np.maximum(times_ms - 1, 0), return_counts=True)
     end_ms = int(times_ms[-1])
     after_ms = place_ms + 1
-    # If the next opportunity is more than a ms later, nothing is sent until then.
+    # If the next opportunity is more than a ms later, a row with rate 0 is inserted.
     quiet_ms = after_ms[after_ms != np.append(place_ms[1:], end_ms)]
     begins_ms = np.concatenate([[0] if place_ms[0] > 0 else [], place_ms, quiet_ms]).astype(np.int64)
     rate_bps = np.concatenate([[0] if place_ms[0] > 0 else [], count * (packet_bytes * 8 * 1000), 0 * quiet_ms])

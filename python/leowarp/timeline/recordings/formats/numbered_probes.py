@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes with sequence numbers: missing numbers are lost probes, repeated numbers are duplicates, and a clock that was
-set back is detected."""
+"""Probes with sequence numbers: missing numbers are lost probes, repeated numbers are duplicates. If the sender's clock
+was set back, this is detected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from leowarp.timeline.recordings.measurement import ClockStep, Measurement, Seri
 
 _MOST_PROBES = 100_000_000
 _CLOCK_NS = 1_000_000_000 * 1_000_000_000
-# When replies are printed out of order, time seems to go back by some ms. A clock adjustment is much larger.
+# If replies are printed out of order, times go back by some ms. If the clock was set back, times go back by much more.
 _SET_BACK_NS = 100_000_000
 _NEIGHBOURS = 8
 
@@ -23,7 +23,7 @@ _NEIGHBOURS = 8
 class NumberedProbe:
     """One probe.
 
-    line: The probe's line in the file.
+    line: Line of the file that reports the probe.
     t_ns: Sending time of the probe on the sender's clock.
     delay_ns: Round trip of the probe; None: the file marks the probe as lost.
     """
@@ -41,8 +41,8 @@ class Sent:
     series: The probes, with times from 0 on.
     zero_ns: The value of the sender's clock at time 0.
     clock_steps: Times at which the clock was set back.
-    steady_ns: int64 array of shape (n,) or None. Sending times on a clock that was not set back; None if the sender's
-        clock never was.
+    steady_ns: int64 array of shape (n,) or None. Sending times on a clock that was never set back; None if the sender's
+        clock itself was never set back.
     """
 
     series: Series
@@ -57,13 +57,15 @@ def measurement_of_probes(
     """Round trips of probes recorded in any order.
 
     source, format: As in `Measurement`.
-    probes: At least one. If several replies have the same number, the first one counts, and the others are duplicates.
-    notes: Remarks of the reader.
+    probes: At least one probe. If several replies have the same number, the first one is the reply, and the others are
+        duplicates.
+    notes: Remarks from reading the file.
     Raises ScenarioError if the probes' numbers span too large a range.
     """
     first: dict[int, NumberedProbe] = {}
     for probe in probes:
-        # The first reply gives the path's round trip. Any other reply is a copy made by some link.
+        # The first reply gives the round trip of the path. Any other reply with this number is a copy, which some link
+        # made.
         first.setdefault(probe.sequence, probe)
     duplicates = len(probes) - len(first)
     if duplicates:
@@ -94,12 +96,13 @@ def sent_in_order(
     delay_ns: NDArray[np.float64],
     unknown: NDArray[np.int64] | None = None,
 ) -> Sent:
-    """All probes. Probes without a reply are placed between their neighbours, at even intervals.
+    """All probes of a measurement, in the order of their numbers. A probe without a reply gets a sending time between
+    those of its neighbours, at even intervals.
 
     sequence: int64 array of shape (n,). Strictly increasing.
-    sent_ns, delay_ns: arrays of shape (n,). Sending time on the sender's clock; nan: lost.
-    unknown: int64 array of shape (m,). Numbers about which nothing is known. They count neither as lost nor as
-        answered, and therefore have no samples.
+    sent_ns, delay_ns: arrays of shape (n,). Sending time on the sender's clock, and round trip; nan: lost.
+    unknown: int64 array of shape (m,). Numbers of probes about which nothing is known. These probes count neither as
+        lost nor as answered, so they are not in the series.
     """
     count = int(sequence[-1] - sequence[0]) + 1
     if count > _MOST_PROBES:
@@ -110,8 +113,8 @@ def sent_in_order(
     whole = _interpolated(sequence, sent_ns)
     delays = np.full(count, np.nan)
     delays[sequence - sequence[0]] = delay_ns
-    # A series has one sample per instant. Interpolated times are whole ns and may be equal; then the first sample is
-    # kept.
+    # A series has at most one sample per instant. Interpolated times are rounded to whole ns and may be equal; only the
+    # first of such samples is kept.
     distinct = np.concatenate([[True], np.diff(np.maximum.accumulate(whole)) > 0])
     if unknown is not None:
         places = unknown - sequence[0]
@@ -130,24 +133,24 @@ def sent_in_order(
 
 
 def _interpolated(sequence: NDArray[np.int64], sent_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Sending times of all numbers from the first to the last, never decreasing."""
-    # A reply that was printed late (a busy machine) can seem to have been sent before its predecessor.
+    """Sending times for all numbers from the first to the last; the times never decrease."""
+    # On a busy machine a reply may be printed late, so that its probe seems to have been sent after the next one.
     sent_ns = np.maximum.accumulate(sent_ns)
     sent_ns = sent_ns + np.maximum(_place_in_run(sent_ns), 0)
     every = np.arange(int(sequence[-1] - sequence[0]) + 1)
-    # Times are floats relative to the first one: an offset needs at most 53 bits up to 104 days, but ns since 1970 need
-    # more.
+    # Interpolation needs floats, so times are relative to the first one: up to 104 days they need at most 53 bits, but
+    # ns since 1970 need more.
     offset_ns = np.interp(every, sequence - sequence[0], (sent_ns - sent_ns[0]).astype(np.float64))
     return np.asarray(np.round(offset_ns).astype(np.int64) + sent_ns[0])
 
 
 def _set_back(sent_ns: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Places from which the clock is permanently behind, each with the (negative) amount. A single line that was
-    printed late does not count."""
+    """Indexes of probes from which on the clock is behind, each with the (negative) amount by which it was set back. A
+    single line that was printed late is ignored."""
     found = []
     for place in (1 + np.flatnonzero(np.diff(sent_ns) < -_SET_BACK_NS)).tolist():
         # The medians of eight probes on either side are compared, because a single line that was printed late does not
-        # change them.
+        # change a median.
         before, after = sent_ns[max(place - _NEIGHBOURS, 0) : place], sent_ns[place : place + _NEIGHBOURS]
         if np.median(after) < np.median(before) + (after[-1] - after[0]) - _SET_BACK_NS // 2:
             step_ns = int(np.median(np.diff(sent_ns[max(place - 50, 0) : place]))) if place > 1 else 0
@@ -156,7 +159,8 @@ def _set_back(sent_ns: NDArray[np.int64]) -> list[tuple[int, int]]:
 
 
 def _place_in_run(t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Index among equal values: adding 0, 1, 2 ns separates times that the stamps (in us) do not separate."""
+    """Index of each time among successive equal times: time stamps in us may be equal, and adding 0, 1, 2 ns makes them
+    different."""
     begins = np.concatenate([[True], np.diff(t_ns) > 0])
     places = np.arange(len(t_ns))
     return places - np.maximum.accumulate(np.where(begins, places, 0))

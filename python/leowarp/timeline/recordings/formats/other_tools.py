@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output of tools that measure delays but have no reader here. Each is recognised by its lines, and the error says what
-to type instead."""
+"""Recognises the output of tools that measure delays but whose format leowarp does not read. Each tool is recognised by
+its lines, and the error suggests another command."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MTR = re.compile(r"^HOST: .*Loss%\s+Snt\b", re.MULTILINE)
 
 
 def refused_tool(path: Path, text: str) -> ScenarioError | None:
-    """The error for a file of another known tool; None if no such tool is recognised.
+    """The error for the output of such a tool; None if no tool is recognised.
 
     text: Content of the file.
     """

@@ -14,13 +14,13 @@ from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-"""The numbers are from RFC 1952, 2.3.1, and RFC 8878, 3.1.1."""
+"""First bytes of a packed file, from RFC 1952, 2.3.1, and RFC 8878, 3.1.1."""
 
 _PIECE_BYTES = 1 << 20
 
 
 def unpacked(path: Path, raw: bytes) -> bytes:
-    """Content of a packed file, whatever its name. The bytes of other files are returned unchanged.
+    """Content of a packed file, whatever its name. If the file is not packed, the bytes are returned unchanged.
 
     path: Name of the file in messages.
     raw: The file's content.
@@ -32,8 +32,8 @@ def unpacked(path: Path, raw: bytes) -> bytes:
     found = io.BytesIO()
     try:
         with _unpacking(kind, raw) as unpacking:
-            # The file is unpacked in pieces: gzip packs a bomb of 1 GB into 1 MB, and the reader rejects it before all
-            # of it is in memory (`test_bombs_are_refused_before_they_are_unpacked`).
+            # The file is unpacked in pieces: a gzip bomb packs 1 GB into 1 MB, and is rejected before all of it is in
+            # memory (`test_bombs_are_refused_before_they_are_unpacked`).
             while piece := unpacking.read(_PIECE_BYTES):
                 found.write(piece)
                 if found.tell() > plainfiles.MOST_INPUT_BYTES:
@@ -44,7 +44,8 @@ def unpacked(path: Path, raw: bytes) -> bytes:
     except (OSError, EOFError, zlib.error) as error:
         raise ScenarioError(
             f"reading a measurement: {path} is damaged {kind}: {str(error).splitlines()[0]}",
-            # Before they fail, gzip and zstd write everything that they could unpack. The last line may be incomplete.
+            # For a damaged file, gzip and zstd write everything up to the damage before they fail. The last line of
+            # their output may be incomplete, so it is removed.
             f"take the part that is whole: {kind} -dc {path} | head -n -1 > whole.txt",
         ) from error
     return found.getvalue()
@@ -57,7 +58,7 @@ def kind_of(path: Path) -> str | None:
 
 
 def _kind(raw: bytes) -> str | None:
-    # The first bytes decide, not the name: a download may have lost its suffix.
+    # The file's first bytes decide, not its name, because a download may have lost its suffix.
     return next((kind for magic, kind in _MAGIC.items() if raw.startswith(magic)), None)
 
 

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Output of ping: round trips, one line per reply; a missing sequence number is a lost probe.
 
-Supported are iputils (``ping -D``: each line begins with its printing time, in s since 1970) and, without ``-D``,
-iputils, BusyBox, GNU inetutils and the BSDs, in any language (`ping_lines`). A reply's probe was sent one round trip
-before the line was printed. Lost probes print nothing (or, with ``-O``, "no answer yet"): they were sent between their
-neighbours, at even intervals. For probes lost before the first reply and after the last, only their number is known, if
-ping prints it at its end.
+Supported are iputils, BusyBox, GNU inetutils and the BSDs, in any language (`ping_lines`). With ``ping -D`` of iputils,
+each line begins with the time at which it was printed, in s since 1970. The sending time of a probe is the time at
+which its reply was printed, minus the round trip. Lost probes print nothing (or, with ``-O``, "no answer yet"), so
+their sending times are interpolated between those of their neighbours. If probes were lost before the first reply or
+after the last, only their number is known, from ping's statistics.
 
-Several outputs in one file are one measurement if their replies have time stamps; nothing is known of the time between
-them. A probe whose line cannot be read is left out; it counts neither as lost nor as answered.
+A file may contain several outputs if their replies have time stamps: they become one measurement, in which nothing is
+known of the time between two outputs. If a line cannot be read, its probe is left out: it counts neither as lost nor as
+answered.
 """
 
 from __future__ import annotations
@@ -53,11 +54,12 @@ _ORPHAN = (
     "copies (DUP!) of replies that are not in the file",
 )
 _MOST_PARTS = 100
-"""If numbers go back more often, the lines are not in order."""
+"""Limit on the parts of an output, which end where the numbers go back; if they go back more often, the lines are not
+in order."""
 
 
 def looks_like_ping(text: str) -> bool:
-    """Whether one of the first lines is a reply or ping's first line."""
+    """Whether one of the first lines is a reply or ping's header line."""
     beginning = "\n".join(line for line in text[:100_000].splitlines()[:100] if not line.startswith("#"))
     return any(isinstance(line, Header | Reply) for _, line in lines_of(beginning))
 
@@ -66,14 +68,8 @@ def looks_like_ping(text: str) -> bool:
 class _Read:
     """One run of ping, with its probes in order.
 
-    Attributes
-    ----------
-    run : Run
-    sent : Sent
-        Probes of the run.
-    copies : int
-        Number of duplicate replies.
-    notes : tuple of str
+    sent: Probes of the run.
+    copies: Number of duplicate replies.
     """
 
     run: Run
@@ -85,15 +81,9 @@ class _Read:
 def read_ping(path: Path, interval_ns: int | None = None) -> Measurement:
     """Round trips of ping's output.
 
-    Parameters
-    ----------
-    interval_ns : int, optional
-        Time between probes, for output without time stamps.
-
-    Raises
-    ------
-    ScenarioError
-        With file and line, if there is no reply, or if one file has runs that do not belong together.
+    interval_ns: Time between probes, for output without time stamps.
+    Raises ScenarioError with file and line, if there is no reply, or if the file has several runs that cannot be one
+    measurement.
     """
     text = text_of(path)
     lines = lines_of(text)
@@ -140,7 +130,7 @@ def read_ping(path: Path, interval_ns: int | None = None) -> Measurement:
 
 
 def _cut_line(text: str, runs: list[Run]) -> int | None:
-    """The last line, if it is half a reply because ping was killed while writing."""
+    """Number of the last line, if it is a truncated reply because ping was killed while writing it."""
     last = text.rstrip().count("\n") + 1
     unread = [line.line for run in runs for _, line in run.damaged]
     unread += [reply.line for run in runs for _, reply in run.without_time]
@@ -148,7 +138,7 @@ def _cut_line(text: str, runs: list[Run]) -> int | None:
 
 
 def _count_unread(run: Run, skips: Skips, cut: int | None) -> None:
-    """Count lines that were replies but cannot be used."""
+    """Count lines that were replies but cannot be read."""
     for _, line in run.damaged:
         skips.add(*(_CUT if line.line == cut else _NO_WHOLE), f"line {line.line}, {line.text[:60]!r}")
     for _, reply in run.without_time:
@@ -156,8 +146,8 @@ def _count_unread(run: Run, skips: Skips, cut: int | None) -> None:
     bad = [reply for reply in run.replies if reply.mark is not None and _DIFFERENT not in reply.mark]
     for reply in bad:
         skips.add(f"reply marked {reply.mark}", f"replies marked {reply.mark}", f"line {reply.line}")
-    # ping counts damaged replies as not received (iputils, gather_statistics), and the damaged part includes the
-    # probe's number.
+    # ping does not count damaged replies as received (iputils, gather_statistics), and a damaged reply may have a wrong
+    # sequence number.
     run.replies = [reply for reply in run.replies if reply.mark is None or _DIFFERENT in reply.mark]
     strange = Counter(reply.mark for reply in run.replies if reply.mark is not None)
     for mark, count in strange.items():
@@ -168,12 +158,9 @@ def _count_unread(run: Run, skips: Skips, cut: int | None) -> None:
 
 
 def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> list[_Read]:
-    """The run itself, or its parts if its numbers restart without a first line of ping.
+    """The run itself; or its parts, if its numbers restart without a new header line.
 
-    Raises
-    ------
-    ScenarioError
-        If the numbers restart and there are no time stamps.
+    Raises ScenarioError if the numbers restart and there are no time stamps.
     """
     found: list[_Read] = []
     rest = _without_strange_numbers(run, interval_ns, skips)
@@ -184,7 +171,7 @@ def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> li
         if rest.replies[place].printed_ns is None or len(found) == _MOST_PARTS:
             raise numbers_begin_anew(path, rest.replies[place - 1], rest.replies[place])
         first = Run(rest.header, rest.replies[:place])
-        # ping's summary covers everything that the run sent, but these are two parts of the run.
+        # ping's summary covers the whole run, so neither of the two parts gets it.
         after = Run(None, rest.replies[place:])
         for n, reply in rest.without_time:
             (first if n <= place else after).without_time.append((n if n <= place else n - place, reply))
@@ -196,7 +183,7 @@ def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> li
 
 
 def _without_strange_numbers(run: Run, interval_ns: int | None, skips: Skips) -> Run:
-    """The run without the replies whose number is damaged; nothing is known of their probes."""
+    """The run without replies whose sequence number is damaged; nothing is then known of their probes."""
     strange = strange_numbers(run.replies, interval_ns)
     for place in sorted(strange):
         skips.add(*_STRANGE, f"line {run.replies[place].line}")
@@ -204,7 +191,7 @@ def _without_strange_numbers(run: Run, interval_ns: int | None, skips: Skips) ->
 
 
 def _without_rare_stampless(runs: list[Run]) -> list[Run]:
-    """The runs, with the few replies that lack the time stamp of the others counted as damaged lines: their beginning
+    """The runs; if only a few replies have no time stamp, these replies are treated as damaged lines, whose beginning
     is missing."""
     replies = [reply for run in runs for reply in run.replies]
     rare = [reply for reply in replies if reply.printed_ns is None]
@@ -217,7 +204,7 @@ def _in_order(path: Path, run: Run, seqs: list[int], interval_ns: int | None, sk
     first: dict[int, Reply] = {}
     marked = twice = unmarked = 0
     notes = []
-    # The first reply of a number belongs to the probe; a later one is a duplicate, made somewhere along the path.
+    # The first reply with a number is the reply; a later one is a duplicate, which was made on the path.
     for seq, reply in zip(seqs, run.replies, strict=True):
         if seq in first:
             same = first[seq].text == reply.text
@@ -253,8 +240,8 @@ def _in_order(path: Path, run: Run, seqs: list[int], interval_ns: int | None, sk
 
 
 def _unknown(run: Run, seqs: list[int]) -> tuple[set[int], int]:
-    """Numbers about which nothing is known because their line cannot be read, and the number of damaged replies that
-    cannot be assigned to a number."""
+    """Numbers of probes about which nothing is known because a line cannot be read, and the number of unreadable
+    replies that cannot be assigned to a probe."""
     known = set(seqs)
     unknown = set()
     for place, reply in run.without_time:
@@ -262,7 +249,7 @@ def _unknown(run: Run, seqs: list[int]) -> tuple[set[int], int]:
         unknown.add(reply.seq + SEQUENCE_NUMBERS * round((near - reply.seq) / SEQUENCE_NUMBERS))
     unknown -= known
     either = 0
-    # All damaged lines between the same two replies are counted together.
+    # Damaged lines between the same two replies are counted together.
     counts: Counter[int] = Counter()
     for place, line in run.damaged:
         counts[place] += line.replies
@@ -292,10 +279,8 @@ def _sent_ns(
 def _joined(path: Path, read: list[_Read]) -> Sent:
     """All runs, with times on the clock of the first run.
 
-    Raises
-    ------
-    ScenarioError
-        If a run begins before the previous one ends, because the order of events is then unknown.
+    Raises ScenarioError if a run begins before the previous run ends, because the order of their probes is then
+    unknown.
     """
     if len(read) == 1:
         return read[0].sent

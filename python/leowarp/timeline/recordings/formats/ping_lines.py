@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines that ping prints, for all variants of ping and all languages.
+"""Recognises the lines that ping prints, for all variants of ping and all languages.
 
-Covered are iputils 20240905 with its 17 translations (`po/*.po`: all but the Czech one keep `icmp_seq=`, but not the
-unit and the words around it), its older releases (`icmp_req=`), GNU inetutils and macOS (decimal sign of the locale),
-the BSDs (`ping6` with `hlim=`), BusyBox and toybox (`seq=`). Other text may precede each line: the output of `ts`,
-`--apple-time` or a shell's loop.
+Covered are iputils 20240905 with its 17 translations, its older releases (`icmp_req=`), GNU inetutils and macOS
+(decimal sign of the locale), the BSDs (`ping6` with `hlim=`), BusyBox and toybox (`seq=`). The translations of iputils
+(`po/*.po`) translate the unit and the words around it; all but the Czech one keep `icmp_seq=`. Text of other programs
+may precede each line: of `ts`, of `--apple-time`, or of a shell's loop.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _UNIT_NS = {
 }  # fmt: skip
 _UNIT = "|".join(sorted(_UNIT_NS, key=len, reverse=True))
 _LAST_NS = 2**62
-"""Year 2116: differences of two such times fit into 64 bits."""
+"""Largest accepted time, in the year 2116: differences of two such times fit into 64 bits."""
 _NUMBER = r"\d{1,9}(?:[.,]\d{1,9})?"
 _SEQUENCE = re.compile(r"(?:\b(?:icmp_)?[sr]eq|\bpořadí)\s?=\s?(?P<seq>\d{1,10})\b")
-"""`icmp_req=` is iputils before 2012; Georgian has a blank before the equals sign."""
+"""`icmp_req=` is from iputils before 2012; the Georgian translation has a blank before the equals sign."""
 _TIME = re.compile(rf"(?<!ttl)(?<!TTL)(?<!hlim)(?P<sign>[=<])\s?(?P<time>{_NUMBER})\s*(?P<unit>{_UNIT})(?![^\W\d_])")
 _BYTES = re.compile(r"(?<![\d.:])(?P<bytes>\d{1,6}) bytes from (?P<from>.*?)[:,]?\s*$")
 _ANY_BYTES = re.compile(r"^(?P<bytes>\d{1,6}) ")
@@ -30,7 +30,7 @@ _ADDRESS = re.compile(r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-fA-F]{0,4}(?
 _HOPS = re.compile(r"\b(?:ttl|hlim)\s?=\s?\d+", re.IGNORECASE)
 _STAMP = re.compile(r"\[(?P<stamp>\d{1,12}\.\d{1,9})\]\s*")
 _BARE_STAMP = re.compile(r"^(?P<stamp>\d{9,10}\.\d{1,9})(?:[:;,]?\s+)")
-"""Output of `ts %.s`: the same clock as `ping -D`, without its brackets."""
+"""Time stamp that `ts %.s` prints: like that of `ping -D`, but without brackets."""
 HEADER = re.compile(r"(?<!AR)(?:P(?:ING|ing)6?|ПІНГ)(?: (?P<target>\S+?) ?)?\((?P<address>[^\s()]*)")
 _LENGTHS = re.compile(r"\b(?P<payload>\d{1,6}) ?\((?P<ip>\d{1,6})\) ")
 _TALLY = re.compile(r"(?P<sent>\d{1,10}) packets transmitted, (?P<received>\d{1,10})(?: packets)? received\b")
@@ -40,48 +40,35 @@ _ICMP_ERROR = re.compile(
     r"\b(?:Unreachable|unreachable|Unknown|Isolated|Prohibited|exceeded|Redirect|Quench|problem|Violation|Cutoff|filtered"
     r"|Frag|Failed|Source Route|Timestamp|Information|Address Mask|Echo|Bad|Type)\b"
 )
-"""The BSDs' output for an ICMP error, `36 bytes from ROUTER: Destination Host Unreachable`, which is not a reply."""
+"""Lines in which the BSDs report an ICMP error, such as `36 bytes from ROUTER: Destination Host Unreachable`; such a
+line is not a reply."""
 _SPREAD = re.compile(
     rf"=\s*(?P<least>{_NUMBER})/(?P<mean>{_NUMBER})/(?P<most>{_NUMBER})(?:/{_NUMBER})?\s*(?P<unit>{_UNIT})"
 )
 _COPY = re.compile(r"\((?:DUPL?!|DUPLIQUÉ\s?!|Kaksoiskappale!|重複!|重复!|중복!|YİNELENEN!|ДУБЛЮВАННЯ!)\)")
 _PART = re.compile(r"^\[\d|\d bytes f|^\d{1,6} bytes\b")
 _COLOUR = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
-"""Colours of `grc ping`, and control sequences that a terminal's recorder (script) stores."""
+"""Colours that `grc ping` prints, and control sequences that a terminal's recorder (script) stores."""
 _MARK = re.compile(r"\([^()]*!\)")
-"""`(BAD CHECKSUM!)`, `(DIFFERENT ADDRESS!)`, in any language."""
+"""Remarks such as `(BAD CHECKSUM!)` and `(DIFFERENT ADDRESS!)`, in any language."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
     """A line that reports a reply.
 
-    Attributes
-    ----------
-    line : int
-        Number of the line, counted from 1.
-    text : str
-        The whole line.
-    seq : int
-        Sequence number as printed, with 16 bits.
-    rtt_ns : int or None
-        Round trip; None: the line has no readable time.
-    resolution_ns : int
-        Value of one unit in the time's last digit.
-    printed_ns : int or None
-        When the line was printed, ns since 1970, if `-D` was used.
-    source : str or None
-        The address that replied; None in languages other than English.
-    length_bytes : int or None
-        Length of the ICMP message.
-    copy : bool
-        ping reports that it is not the first reply to this probe.
-    mark : str or None
-        Remarks of ping about the reply: a bad checksum, another address.
-    prefix : str
-        Text before the reply that is not a time stamp of ping.
-    at_most : bool
-        The time is a bound: `time<1 ms`.
+    line: Number of the line, counted from 1.
+    text: The whole line.
+    seq: Sequence number as printed (modulo 65536).
+    rtt_ns: Round trip; None if the time in the line is not readable.
+    resolution_ns: Value of one unit in the last digit of the printed round trip.
+    printed_ns: When the line was printed, ns since 1970, if `-D` was used.
+    source: The address that replied; None if the language is not English.
+    length_bytes: Length of the ICMP message.
+    copy: ping ping marks the reply as a duplicate.
+    mark: Remarks of ping's remarks about the reply, such as a bad checksum or another address.
+    prefix: Text before the reply, if it is not a time stamp of ping.
+    at_most: The the printed round trip is an upper bound: `time<1 ms`.
     """
 
     line: int
@@ -100,15 +87,10 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first line of an output.
+    """The header line, with which an output of ping begins.
 
-    Attributes
-    ----------
-    line : int
-    target : str or None
-        The host that was pinged.
-    ip_bytes : int or None
-        IP length of a probe.
+    target: The host that was pinged.
+    ip_bytes: IP length of a probe.
     """
 
     line: int
@@ -138,7 +120,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """A line that reports no reply for a number, or an error instead.
+    """A line that reports that no reply came for a number, or that reports an error.
 
     seq: The sequence number; None if the line has no number.
     """
@@ -149,25 +131,27 @@ class Silence:
 
 @dataclass(frozen=True, slots=True)
 class Damaged:
-    """A line that was a reply, or looks like part of one."""
+    """A line that was a reply, or that looks like part of a reply."""
 
     line: int
     text: str
     replies: int = 1
-    """Minimum number of replies in it."""
+    """Smallest number of replies that the line can have been."""
 
 
 Line = Reply | Header | Tally | Spread | Silence | Damaged | None
 
 
 def lines_of(text: str) -> list[tuple[str, Line]]:
-    """Each non-blank line with its meaning; the meaning is None if the line reports nothing about a reply.
+    """Each non-blank line with its meaning; the meaning is None if the line says nothing about a reply.
 
-    A line occurs twice if another line begins inside it: ping was killed while writing, and started again.
+    If another line begins within a line, both are in the result with the same text: ping was killed while writing, and
+    started again.
     """
     found: list[tuple[str, Line]] = []
     in_statistics = False
-    # Not `splitlines`: for other tools, a form feed inside a damaged line does not end the line.
+    # `splitlines` is not used, because it also splits at a form feed, while other tools do not count this as a line
+    # end.
     for number, raw in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
         line = (_COLOUR.sub("", raw) if "\x1b" in raw else raw).strip()
         if not line:
@@ -181,7 +165,7 @@ def lines_of(text: str) -> list[tuple[str, Line]]:
 
 
 def _parts(number: int, line: str, *, in_statistics: bool) -> tuple[Line, ...]:
-    # This cheap check comes before any regular expression, because a file may have millions of lines.
+    # A plain search for text comes before any regular expression, because a file may have millions of lines.
     header = HEADER.search(line) if "PING" in line or "Ping" in line or "ПІНГ" in line else None
     numbers = list(_SEQUENCE.finditer(line))
     if header is not None:
@@ -190,7 +174,7 @@ def _parts(number: int, line: str, *, in_statistics: bool) -> tuple[Line, ...]:
         return (Damaged(number, line), begins) if numbers or "bytes " in line[: header.start()] else (begins,)
     if len(numbers) == 1:
         return (_reply(number, line, numbers[0]),)
-    # A line with two numbers is a truncated line, followed by the next one without a line end.
+    # A line with two sequence numbers is a truncated line, followed by the next line without a line end in between.
     if numbers:
         return (Damaged(number, line, len(numbers)),)
     if in_statistics and (spread := _SPREAD.search(line)) is not None:
@@ -209,8 +193,8 @@ def _reply(number: int, line: str, sequence: re.Match[str]) -> Line:
     after_stamp = head if stamp is None else head[stamp.end() :]
     said = _BYTES.search(after_stamp)
     length = said or _ANY_BYTES.search(after_stamp)
-    # Such lines are "no answer yet for icmp_seq=3" and "From 192.0.2.9 icmp_seq=4 Destination Host Unreachable", in any
-    # language.
+    # Lines that are no reply are, for instance, "no answer yet for icmp_seq=3" and "From 192.0.2.9 icmp_seq=4
+    # Destination Host Unreachable", in any language.
     if not times and length is None and not _HOPS.search(rest):
         return Silence(number, int(sequence["seq"]))
     printed_ns = None if stamp is None else int(Decimal(stamp["stamp"]) * 1_000_000_000)
@@ -238,8 +222,8 @@ def _reply(number: int, line: str, sequence: re.Match[str]) -> Line:
 
 def _ns(number: str, unit: str) -> tuple[int, int]:
     """A printed time in ns, and the value of one unit in its last digit."""
-    # Decimal is used, because a time in ms with three digits is a whole number of us, but a product of floats seldom
-    # is. No ping writes a thousands separator, so a comma is the decimal sign of the locale.
+    # Decimal is used, because a time in ms with three digits is a whole number of us, while a product of floats seldom
+    # is. No variant of ping prints a thousands separator, so a comma is the decimal sign of the locale.
     value = Decimal(number.replace(",", "."))
     exponent = value.as_tuple().exponent
     assert isinstance(exponent, int), "digits alone"
@@ -247,7 +231,7 @@ def _ns(number: str, unit: str) -> tuple[int, int]:
 
 
 def _source(text: str) -> str:
-    """The address, without the host name that some pings print."""
+    """The address that replied, without the host name that some pings print before it."""
     addresses = _ADDRESS.findall(text)
     return addresses[-1].lower() if addresses else text.strip()
 

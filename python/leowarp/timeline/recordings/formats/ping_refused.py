@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Outputs of ping that are rejected; each error says what to type instead."""
+"""Errors for outputs of ping that cannot be read; each error suggests a command."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PING_HINT = "write it with: LC_ALL=C ping -D -i 0.01 HOST > trace.txt"
 
 
 def apart_hint(path: Path, line: int) -> str:
-    """The commands that move everything from a line on into a separate file."""
+    """The commands that move all lines from a given line on into a separate file."""
     return f"read them apart: head -n {line - 1} {path} > first.txt; tail -n +{line} {path} > second.txt"
 
 
@@ -52,10 +52,8 @@ def no_replies(path: Path, text: str, runs: list[Run]) -> ScenarioError:
 def check_stamps(path: Path, replies: list[Reply], interval_ns: int | None) -> None:
     """Check that all replies have time stamps, or that an interval is given.
 
-    Raises
-    ------
-    ScenarioError
-        If a reply has no time stamp and no interval is given, or if both exist.
+    Raises ScenarioError if a reply has no time stamp and no interval is given, or if replies have time stamps and an
+    interval is given.
     """
     stamped = [reply.printed_ns is not None for reply in replies]
     if any(stamped) and not all(stamped):
@@ -83,12 +81,9 @@ def check_stamps(path: Path, replies: list[Reply], interval_ns: int | None) -> N
 
 
 def in_one_place(path: Path, replies: list[Reply]) -> None:
-    """Check that all replies of a run come from one address, except for those marked by ping.
+    """Check that all replies of a run come from one address, except for replies that ping marks.
 
-    Raises
-    ------
-    ScenarioError
-        If the replies come from several addresses: two pings wrote into the file at the same time.
+    Raises ScenarioError if the replies come from several addresses: two pings wrote into the file at the same time.
     """
     sources = Counter(reply.source for reply in replies if reply.source and not (reply.copy or reply.mark))
     if len(sources) > 1:
@@ -103,10 +98,7 @@ def in_one_place(path: Path, replies: list[Reply]) -> None:
 def check_together(path: Path, runs: list[Run]) -> None:
     """Check that all runs have the same destination and the same probe length.
 
-    Raises
-    ------
-    ScenarioError
-        If the destination or the probe length differs.
+    Raises ScenarioError if the destination or the probe length differs.
     """
     first = runs[0]
     for run in runs[1:]:
@@ -140,7 +132,7 @@ def numbers_begin_anew(path: Path, before: Reply, reply: Reply) -> ScenarioError
 
 
 def two_without_stamps(path: Path, runs: list[Run]) -> ScenarioError:
-    """Error for several outputs in one file, with an unknown time between them."""
+    """Error for several outputs in one file if they have no time stamps, because the time between them is unknown."""
     return ScenarioError(
         f"{path}:{runs[1].line}: a second output of ping begins (of {len(runs)}), and without time stamps nothing says "
         "how long after the first",

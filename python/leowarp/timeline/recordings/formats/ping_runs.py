@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several outputs of ping in one file: the beginning of each output, and the probe to which a 16-bit number belongs.
+"""Several outputs of ping in one file: where each output begins, and to which probe a 16-bit number belongs.
 
-If ping was stopped and started again with `>>`, its numbers restart. A second first line shows this. If only the
-replies were kept, numbers that go back while time advances show it.
+If ping was stopped and started again with `>>`, its numbers restart. A second header line of ping shows that another
+output begins. If the file contains only the replies, another output begins where numbers go back while time advances.
 """
 
 from __future__ import annotations
@@ -18,32 +18,24 @@ SEQUENCE_NUMBERS = 65536
 """icmp_seq has 16 bits and wraps after 65535."""
 
 _FIRST_NUMBERS = (0, 1)
-"""iputils counts from 1, the BSDs, inetutils and BusyBox from 0."""
+"""First sequence numbers: iputils counts from 1; the BSDs, inetutils and BusyBox count from 0."""
 
 _LONG_PKTS, _NEAR = 1000, 16
-# The intervals between probes seldom equal those given to ping -i: 10 ms become 10.1 or 10.2 ms, and a pause of some
-# seconds may hide 64 probes.
+# The time between probes is seldom exactly the interval of ping -i: 10 ms become 10.1 or 10.2 ms, and a pause of some
+# seconds may look like 64 missing probes.
 _DRIFT_RATIO, _DRIFT_PKTS = 0.02, 64
 
 
 @dataclass
 class Run:
-    """One output of ping, or what remains of it.
+    """One output of ping, or a part of an output.
 
-    Attributes
-    ----------
-    header : Header or None
-        First line of the output; None: it is missing.
-    replies : list of Reply
-        Replies in the order of the lines; each has a time.
-    without_time : list of (int, Reply)
-        Replies with an unreadable time, and the number of `replies` before each.
-    damaged : list of (int, Damaged)
-        Lines that were replies, in the same form as `without_time`.
-    tally, spread : Tally, Spread or None
-        ping's statistics at the end.
-    silent : list of int
-        Sequence numbers for which a line reports that no reply came.
+    header: First line of the output; None: it is missing.
+    replies: Replies in the order of their lines; each has a round trip.
+    without_time: Replies whose round trip is unreadable, each with the number of `replies` before it.
+    damaged: Lines that were replies but are damaged, each with the number of `replies` before it.
+    tally, spread: ping's statistics at the end.
+    silent: Sequence numbers for which a line reports that no reply came.
     """
 
     header: Header | None = None
@@ -63,7 +55,8 @@ class Run:
         return min([*(reply.line for reply in self.replies), *unread])
 
     def without(self, places: set[int]) -> Run:
-        """The run with the replies at these places as damaged lines: nothing is known of their probes."""
+        """The run without the replies at these indexes, which count as damaged lines: nothing is known of their
+        probes."""
         if not places:
             return self
         kept = [place not in places for place in range(len(self.replies))]
@@ -78,12 +71,12 @@ class Run:
 
 
 def runs_of(lines: list[tuple[str, Line]]) -> list[Run]:
-    """Outputs, separated by their first lines and by ping's statistics at the end of each; outputs without a reply are
-    included."""
+    """Outputs of ping, separated by their header lines and by the statistics at the end of each; outputs without a
+    reply are included."""
     runs = [Run()]
     for _, line in lines:
         now = runs[-1]
-        # After the statistics an output has ended, whatever follows.
+        # After the statistics an output has ended, so a reply after them belongs to another output.
         over = now.tally is not None and isinstance(line, Reply | Damaged)
         if isinstance(line, Header) or over:
             now = Run(header=line if isinstance(line, Header) else None)
@@ -105,12 +98,10 @@ def runs_of(lines: list[tuple[str, Line]]) -> list[Run]:
 
 
 def strange_numbers(replies: list[Reply], interval_ns: int | None) -> set[int]:
-    """Indexes of replies whose neighbours are consecutive, but whose own number cannot be between them.
+    """Indexes of replies whose number is damaged: the replies before and after have consecutive numbers, and this
+    reply's number does not fit between them.
 
-    Parameters
-    ----------
-    replies, interval_ns
-        The same parameters as for `unwrapped`.
+    replies, interval_ns: The same parameters as for `unwrapped`.
     """
     step_ns = _step_ns(replies) if interval_ns is None else float(interval_ns)
     found: set[int] = set()
@@ -120,7 +111,7 @@ def strange_numbers(replies: list[Reply], interval_ns: int | None) -> set[int]:
         into = (reply.seq - before.seq) % SEQUENCE_NUMBERS
         if not 0 < apart <= _NEAR or into <= apart or place - 1 in found:
             continue
-        # A reply that overtook another, or was overtaken, may be anywhere if the times agree.
+        # If a reply overtook others or was overtaken, and its times agree with this, its number is not damaged.
         off = into - SEQUENCE_NUMBERS * (into > SEQUENCE_NUMBERS // 2)
         if before.printed_ns is not None and reply.printed_ns is not None:
             strange = step_ns > 0 and abs((_sent_ns(reply) - _sent_ns(before)) / step_ns - off) > max(2, abs(off) / 2)
@@ -138,26 +129,19 @@ def _overtaken(before: Reply, reply: Reply, numbers: int, step_ns: float) -> boo
     between the two probes."""
     assert before.rtt_ns is not None
     assert reply.rtt_ns is not None
-    # Half of the time is enough, because the interval was not measured.
+    # Half of this time is enough as a limit, because the interval is only estimated.
     slower_ns = reply.rtt_ns - before.rtt_ns + reply.resolution_ns + before.resolution_ns
     return slower_ns >= numbers * step_ns / 2
 
 
 def unwrapped(replies: list[Reply], interval_ns: int | None) -> tuple[list[int], int | None]:
-    """Sequence numbers that continue after 65535, and the index at which another run begins, if any.
+    """Sequence numbers that continue to count up after 65535, and the index at which another run begins, if there is
+    one.
 
-    Parameters
-    ----------
-    replies : list of Reply
-        In the order of their lines.
-    interval_ns : int or None
-        Time between probes, for replies without time stamps.
-
-    Returns
-    -------
-    seqs : list of int
-        Numbers of the replies up to that index.
-    place : int or None
+    replies: In the order of their lines.
+    interval_ns: Time between probes, for replies without time stamps.
+    Returns seqs: Numbers of the replies before the index `place`; of all replies if `place` is None.
+    Returns place:
     """
     step_ns = _step_ns(replies) if interval_ns is None else float(interval_ns)
     seqs = [replies[0].seq]
@@ -174,8 +158,8 @@ def unwrapped(replies: list[Reply], interval_ns: int | None) -> tuple[list[int],
 
 
 def _by_clock(last: int, before: Reply, reply: Reply, step_ns: float) -> int | None:
-    """The number that follows from the time stamps, even after an outage of more than 32,768 probes; None if the reply
-    belongs to another run."""
+    """The reply's number without the 16-bit limit, from the time stamps, even after an outage of more than 32,768
+    probes; None if the reply belongs to another run."""
     later_ns = _sent_ns(reply) - _sent_ns(before)
     expected = last + later_ns / step_ns
     number = reply.seq + SEQUENCE_NUMBERS * round((expected - reply.seq) / SEQUENCE_NUMBERS)
@@ -183,27 +167,29 @@ def _by_clock(last: int, before: Reply, reply: Reply, step_ns: float) -> int | N
     ahead = (reply.seq - last) % SEQUENCE_NUMBERS
     assert reply.rtt_ns is not None
     if number < last - SEQUENCE_NUMBERS // 2 and reply.rtt_ns < (last - number) * step_ns / 2:
-        # No reply is overtaken by this number of probes: the clock was set back, and shows nothing about numbers.
+        # No reply is overtaken by this many probes, so the clock was set back, and the time stamps say nothing about
+        # numbers.
         return last + ahead if ahead <= _LONG_PKTS else None
     if number < last:
-        # An overtaken reply was sent before the other one. A reply that was sent later by its own clock but has a
-        # smaller number belongs to another run.
+        # If a reply was overtaken, its probe was sent before the probe of the reply that overtook it. If a reply has a
+        # smaller number but its probe was sent later, the reply belongs to another run.
         return None if later_ns >= step_ns and off >= 2 and not reply.copy else number
     wraps = number // SEQUENCE_NUMBERS > last // SEQUENCE_NUMBERS
     drift_pkts = max(_DRIFT_PKTS, _DRIFT_RATIO * abs(expected - last))
-    # Numbers seldom continue by chance, so the clock was set, or the machine slept. After a very long time, any number
-    # could be the next one.
+    # The number continues although the times do not agree; this seldom happens by chance, so the clock was set, or the
+    # machine slept. After a very long time, however, any 16-bit number could be the next one.
     says_nothing = ahead <= (_LONG_PKTS if drift_pkts > SEQUENCE_NUMBERS // 4 else _NEAR)
     if number - last <= _LONG_PKTS or (
         off <= drift_pkts and not (wraps and reply.seq in _FIRST_NUMBERS) and not says_nothing
     ):
         return number
-    # The clock does not show how many probes were sent in between: ping was stopped, or its machine slept.
+    # The time stamps do not show how many probes were sent in between, because ping was stopped or its machine slept.
     return last + ahead if reply.seq > before.seq or ahead <= _LONG_PKTS else None
 
 
 def _in_turn(last: int, before: Reply, reply: Reply, step_ns: float) -> int | None:
-    """The next number, for replies without time stamps; None if the reply belongs to another run."""
+    """The reply's number without the 16-bit limit, for replies without time stamps; None if the reply belongs to
+    another run."""
     expected = last + (reply.seq != before.seq)
     number = reply.seq + SEQUENCE_NUMBERS * round((expected - reply.seq) / SEQUENCE_NUMBERS)
     if number < last and not reply.copy:
@@ -220,7 +206,7 @@ def _sent_ns(reply: Reply) -> int:
 
 
 def _step_ns(replies: list[Reply]) -> float:
-    """Time between probes, from those with consecutive numbers."""
+    """Time between probes in ns, from replies with consecutive numbers."""
     steps = [
         _sent_ns(b) - _sent_ns(a)
         for a, b in pairwise(replies)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares ping's own statistics with the replies that were read, which shows missing or damaged replies."""
+"""Compares ping's own statistics with the replies that were read; a difference means that replies are missing or
+damaged."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from leowarp.timeline.recordings.formats.ping_lines import Reply
 from leowarp.timeline.recordings.formats.ping_runs import Run
 
 _MOST_PKTS = 65_000
-"""Above this number of probes, the sequence numbers wrap and no longer show how many were sent."""
+"""Above this number of probes, the sequence numbers wrap and no longer show how many probes were sent."""
 
 
 def tally_notes(run: Run) -> list[str]:
@@ -19,7 +20,8 @@ def tally_notes(run: Run) -> list[str]:
     statistics."""
     notes = []
     firsts = [reply for reply in run.replies if not reply.copy]
-    # Lines with the same text are one reply. Beyond 65,536 numbers, two different replies may have the same text.
+    # Replies with the same text are counted once, because a file may contain lines twice. Beyond 65,536 probes, two
+    # different replies may have the same text, so all replies are counted.
     received = len(firsts) if len(firsts) > _MOST_PKTS else len({reply.text for reply in firsts})
     if run.tally is not None:
         if run.tally.received != received:
@@ -31,7 +33,7 @@ def tally_notes(run: Run) -> list[str]:
         notes += _ends_without_tally(run)
     if run.spread is None or not firsts:
         return notes
-    # iputils' sums also include duplicates (ping_common.c, gather_statistics).
+    # iputils includes duplicates in its sums (ping_common.c, gather_statistics).
     rtt_ns = np.array([reply.rtt_ns for reply in run.replies], dtype=np.float64)
     resolution_ns = np.array([reply.resolution_ns for reply in run.replies], dtype=np.float64)
     spread = run.spread
@@ -48,12 +50,12 @@ def tally_notes(run: Run) -> list[str]:
 
 
 def _ends_without_tally(run: Run) -> list[str]:
-    """Sentences about probes before the first reply and after the last, derived from the numbers: ping was killed
-    before it printed statistics."""
+    """Sentences about probes before the first reply and after the last, derived from the sequence numbers, for an
+    output without statistics because ping was killed."""
     numbers = [reply.seq for reply in run.replies]
     if run.header is None or not numbers or len(numbers) > _MOST_PKTS:
         return []
-    # iputils counts from 1, others from 0: a probe of number 0 may never have been sent.
+    # iputils counts from 1 and other pings from 0, so it is unknown whether a probe of number 0 was sent.
     first, last = min(numbers), max(numbers)
     before = max(first - 1, sum(seq < first for seq in run.silent))
     after = sum(seq > last for seq in run.silent)
@@ -65,7 +67,7 @@ def _ends_without_tally(run: Run) -> list[str]:
 
 
 def reply_notes(replies: list[Reply]) -> list[str]:
-    """Remarks on facts that the printed times cannot show."""
+    """Remarks about replies, on facts that their times do not show."""
     notes = []
     bounds = [reply for reply in replies if reply.at_most]
     if bounds:
@@ -85,7 +87,8 @@ def reply_notes(replies: list[Reply]) -> list[str]:
 
 
 def _ends(run: Run) -> list[str]:
-    """Probes that ping sent before its first reply and after its last. The output has no lines for them."""
+    """Sentences about probes that ping sent before its first reply and after its last. The output has no lines for
+    these probes, so ping's statistics are used."""
     assert run.tally is not None
     numbers = [reply.seq for reply in run.replies]
     if run.header is None or run.tally.sent > _MOST_PKTS or not numbers:

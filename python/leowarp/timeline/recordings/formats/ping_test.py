@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Outputs of ping as found in practice: other pings, other languages, restarted, stamped by other tools, damaged."""
+"""Outputs of ping as found in practice: of other variants and languages, of a restarted ping, with stamps of other
+tools, and damaged."""
 
 from pathlib import Path
 
@@ -17,7 +18,8 @@ HEADER = "PING 192.0.2.1 (192.0.2.1) 56(84) bytes of data."
 
 
 def reply(seq: int, rtt_ms: float, at_ns: int | None = None, more: str = "", source: str = "192.0.2.1") -> str:
-    """A line of iputils; with `at_ns`, the sending time of the probe, a line of `ping -D`."""
+    """A reply as iputils prints it; if `at_ns`, the sending time of the probe, is given, a reply as `ping -D` prints
+    it."""
     stamp = "" if at_ns is None else f"[{(at_ns + round(rtt_ms * MS)) / 1e9:.6f}] "
     return f"{stamp}64 bytes from {source}: icmp_seq={seq} ttl=58 time={rtt_ms} ms{more}"
 

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CSV with a header: the user's own table of a path, or only of its capacity.
+"""CSV with a header: the user's own table of a path's delays, or only of its capacity.
 
-Columns: ``t_s`` and ``delay_ms`` (one way) or ``rtt_ms``. Optional are ``rate_mbps, loss_ratio`` for A to B and
-``delay_up_ms, rate_up_mbps, loss_up_ratio`` for B to A (without such a column, B to A equals A to B). A table of
-capacity has ``t_s``, ``rate_mbps`` (or ``mbps``) and optionally ``rate_up_mbps``. Lines that begin with ``#`` are
-comments.
+Required columns: ``t_s``, and ``delay_ms`` (one way) or ``rtt_ms``. Optional are ``rate_mbps, loss_ratio`` for A to B
+and ``delay_up_ms, rate_up_mbps, loss_up_ratio`` for B to A (without such a column, B to A equals A to B). A table of
+capacity has the columns ``t_s``, ``rate_mbps`` (or ``mbps``), and optionally ``rate_up_mbps``. Lines that begin with
+``#`` are comments.
 
 - Each row holds from its time until the time of the next row. Times must increase. If the first time is 1e9 or more,
-times are seconds since 1970, and the first time is the table's zero.
+times are seconds since 1970; the first time is then the table's time 0.
 - ``down`` as delay means that there is no connection until the next row; the other cells of that row must be empty.
-  ``lost`` means that the probe sent at that time was lost. Any other empty cell is an error, because a value would have
-  to be guessed.
-- The rate ``unshaped`` is allowed; 0 sends nothing until the next row.
+  ``lost`` as delay means that the probe sent at that time was lost. Any other empty cell is an error, because a value
+  for it would be a guess.
+- The rate ``unshaped`` means no rate limit; with rate 0, nothing is sent until the next row.
 """
 
 from __future__ import annotations
@@ -36,17 +36,19 @@ _OTHER_NAMES = {"mbps": "rate_mbps"}
 _HEADER = f"columns: t_s, delay_ms (or rtt_ms), and if known {', '.join(COLUMNS[3:])}"
 _CAPACITY_HEADER = "columns: t_s, rate_mbps (or mbps), and if known rate_up_mbps"
 _CLOCK_S = 1_000_000_000
-"""From this value on, times are on the wall clock: it is 2001-09-09 in seconds since 1970."""
+"""If the first time is at least this value, times are on the wall clock: the value is 2001-09-09 in seconds since
+1970."""
 
 
 def looks_like_csv(text: str) -> bool:
-    """Whether the file's first line is a header of one of the two tables."""
+    """Whether the file's first line is a header of a table of delays or of capacity."""
     lines = numbered(text)
     return bool(lines) and "t_s" in {name.strip() for name in lines[0][1].split(",")}
 
 
 def read_csv(path: Path, stretch: Stretch | None = None) -> Measurement:
-    """A table of delays. If a stretch is given, only the rows around it are read from a large table (`window`).
+    """A table of delays. If a stretch is given, only the rows around this stretch are read from a large table
+    (`window`).
 
     Raises ScenarioError, with file and line.
     """
@@ -58,7 +60,8 @@ def read_csv(path: Path, stretch: Stretch | None = None) -> Measurement:
         raise ScenarioError(f"{path}:{table.header_line}: delay_up_ms beside rtt_ms", "one-way delays or round trips")
     delay = "delay_ms" if "delay_ms" in table.columns else "rtt_ms"
     cut = table.words(delay, "down")
-    # Checked before any number is read: cells that must be empty would otherwise fail as missing numbers.
+    # This check comes before any number is read: cells that must be empty would otherwise cause an error about a
+    # missing number.
     table.check_cut(delay, cut)
     t_ns, wall_ns = table.times_ns()
     lost = table.words(delay, "lost")
@@ -84,7 +87,8 @@ def read_csv(path: Path, stretch: Stretch | None = None) -> Measurement:
 
 
 def read_capacity_csv(path: Path) -> tuple[Capacity, Capacity | None, int | None]:
-    """A table of capacity: down, up if there is a column, and the wall clock at its zero.
+    """A table of capacity: the capacity down, the capacity up if there is such a column, and the wall-clock time at the
+    table's time 0.
 
     Raises ScenarioError with file and line if the table is malformed.
     """
@@ -99,29 +103,29 @@ def read_capacity_csv(path: Path) -> tuple[Capacity, Capacity | None, int | None
 
 
 def _up(table: _Table, down: Series, cut: NDArray[np.bool_], loss_up: NDArray[np.float64] | None) -> Series | None:
-    """The table's values for the uplink; None if it has none."""
+    """The table's values for the uplink; None if the table has no such values."""
     if "delay_up_ms" not in table.columns and loss_up is None:
         return None
     lost, delay_ns = down.lost, down.delay_ns
     if "delay_up_ms" in table.columns:
         lost = table.words("delay_up_ms", "lost")
         delay_ns = table.numbers("delay_up_ms", cut | lost, _delay_ns)
-    # An uplink without columns equals the downlink (see the module's docstring). Setting its loss to zero would be an
-    # invented value.
+    # An uplink without columns equals the downlink (see the module's docstring). If the table had no loss ratio, the
+    # result must not have one either, because 0 would be an invented value.
     ratio = down.loss_ratio if loss_up is None else loss_up
     return Series(t_ns=down.t_ns, delay_ns=delay_ns, lost=lost, cut=cut, loss_ratio=ratio)
 
 
 @dataclass(frozen=True)
 class _Table:
-    """Cells of the table by column, with their places in the file.
+    """Cells of the table by column, and their line numbers.
 
     lines: Line of each row.
     columns: Cells of each column, without surrounding blanks.
-    hint: The allowed columns.
-    zero_ns: For a part of a table, the wall-clock time of the whole table's first row; None: the first row of this part
-        is the zero.
-    longest_ns: For a part of a table, the longest step of the whole table.
+    hint: The allowed columns, for messages.
+    zero_ns: If only a part of a table was read, the wall-clock time of the whole table's first row; None: the first row
+        that was read is time 0.
+    longest_ns: If only a part of a table was read, the longest step between rows of the whole table.
     """
 
     path: Path
@@ -133,8 +137,9 @@ class _Table:
     longest_ns: int | None = None
 
     def times_ns(self) -> tuple[NDArray[np.int64], int | None]:
-        """Times since the table's zero, and the wall clock at that zero."""
-        # From Decimal, not from float: seconds since 1970 with nine decimals have 19 digits, but a float has 15 to 17.
+        """Times relative to the table's time 0, and the wall-clock time at time 0."""
+        # Times are computed with Decimal, not with float: seconds since 1970 with nine decimals have 19 digits, but a
+        # float has 15 to 17.
         t_ns = np.array([int(t_s * 1_000_000_000) for t_s in self._decimals("t_s", None, _time)], dtype=np.int64)
         for place in np.flatnonzero(np.diff(t_ns) <= 0)[:1]:
             raise ScenarioError(
@@ -156,8 +161,8 @@ class _Table:
     ) -> NDArray[np.float64]:
         """Numbers of a column; nan in the rows marked in `without`.
 
-        without: bool array of shape (rows,). Rows in which the cell contains a word, or nothing.
-        convert: Conversion from the column's unit; a key of `_RANGES`.
+        without: bool array of shape (rows,). Rows in which the cell contains a word instead of a number, or nothing.
+        convert: Function that converts from the column's unit; one of the keys of `_RANGES`.
         Raises ScenarioError, with file and line, for a cell that is not a number or out of range.
         """
         return np.array([float(value) for value in self._decimals(name, without, convert)])
@@ -176,14 +181,14 @@ class _Table:
         if not len(known):
             return None
         rate_bps = np.array([UNSHAPED if rate.is_nan() else int(rate) for rate in rates], dtype=np.int64)
-        # Without a connection the rate has no effect, so the previous row's rate is kept.
+        # While there is no connection, the rate has no effect, so these rows get the previous row's rate.
         rate_bps = rate_bps[known[np.maximum(np.searchsorted(known, np.arange(len(t_ns)), side="right") - 1, 0)]]
-        # The value -2 is neither a rate nor UNSHAPED (-1), so that the first row always starts a new entry.
+        # `prepend=-2` makes the first row always begin a new entry: -2 is neither a rate nor UNSHAPED (-1).
         begins = np.flatnonzero(np.diff(rate_bps, prepend=-2))
         return Capacity(t_ns=t_ns[begins], rate_bps=rate_bps[begins], end_ns=int(t_ns[-1]))
 
     def check_cut(self, delay: str, cut: NDArray[np.bool_]) -> None:
-        """Check that rows without a connection contain nothing else."""
+        """Check that all other cells are empty in rows without a connection."""
         for place in np.flatnonzero(cut):
             for name, cells in self.columns.items():
                 if cells[place] and name not in ("t_s", delay):
@@ -204,7 +209,8 @@ class _Table:
                 value = Decimal("nan")
             if not value.is_finite():
                 raise self._error(place, name, "not a number")
-            # Checked before conversion: Decimal accepts 1e999999, which as an int would have a million digits.
+            # The range is checked before the conversion, because Decimal accepts 1e999999, which as an int would have a
+            # million digits.
             low, high = _RANGES[convert]
             kept = convert(value) if low <= value <= high else None
             if kept is None:
@@ -223,8 +229,8 @@ def _read(path: Path, allowed: tuple[str, ...], hint: str, stretch: Stretch | No
     lines = numbered(text_of(path)) if part is None else part.lines
     if not lines:
         raise ScenarioError(f"{path} is empty: a table needs a header and at least one row", hint)
-    # The table is read line by line, so that every error can name its line. A quoted cell that spans two lines is not
-    # needed in a table of numbers.
+    # The table is read line by line, so that every error can name its line. A quoted cell over two lines would need
+    # another reader, but a table of numbers has no such cells.
     rows = [(number, _cells(path, number, line, hint)) for number, line in lines]
     header_line, header = rows[0][0], [_OTHER_NAMES.get(name, name) for name in rows[0][1]]
     unknown = [name for name in header if name not in allowed]
@@ -244,7 +250,7 @@ def _read(path: Path, allowed: tuple[str, ...], hint: str, stretch: Stretch | No
 
 
 def _cells(path: Path, number: int, line: str, hint: str) -> list[str]:
-    """Stripped cells of a line; an error if one is longer than any number."""
+    """Cells of a line without surrounding blanks; an error if a cell is longer than any number can be."""
     try:
         return [cell.strip() for cell in next(csv.reader([line]))]
     except csv.Error as error:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the period of reconfigurations in a recording."""
+"""Finds the period of a path's reconfigurations in a recording."""

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Period and phase to a fraction of a bin: the schedule for which the signs, superposed around all its instants, are
-strongest.
+"""Period and phase to a fraction of a bin: the schedule at whose instants the signs of events are strongest, summed
+over all instants.
 
-One step in noise cannot be located, but twenty steps together can. Around each instant, every sign becomes a curve over
-the offset from the instant. The curve shows one of three values: the change of the level, the increase of losses, or
-the increase of the delays. The sum of the curves is largest at the right offset, and only if the period is right.
+In noise, the time of one step cannot be determined, but the common offset of twenty steps can. Around each instant,
+every sign gives a curve over the offset from the instant. Depending on the sign, the curve shows the change of the
+delay's level, the increase of losses, or the increase of the delays. The sum of the curves over all instants is largest
+at the right offset, and only if the period is right.
 """
 
 from __future__ import annotations
@@ -18,23 +19,25 @@ from leowarp.timeline.recordings.period.signs import LOSSES, SPIKES, STEPS, chan
 from leowarp.timeline.recordings.period.spikes import find_spikes
 
 _SAMPLE_NS = 50_000_000
-"""Denser probes are combined within this time: their minimum, their maximum and their loss ratio are used."""
+"""If probes are denser than this, all probes within this time are combined: into their minimum, their maximum and their
+loss ratio."""
 
-# The search is correct to some bins of 0.2 s (`signs.BIN_S`). A larger reach would let a curve reach the next event.
+# The search is correct to some bins of 0.2 s (`signs.BIN_S`), so the offsets need not be larger. With larger offsets, a
+# curve would include the next event.
 _REACH_NS = 1_000_000_000
 _EDGE_NS = 300_000_000
-# For a period of 15 s, this is about a quarter of it on either side. A larger value would include the previous or next
-# step in the mean.
+# Length of the time before and after an instant over which the level is averaged; for a period of 15 s, it is about a
+# quarter of the period. A longer time would include the previous or the next step in the mean.
 _LEVEL_NS = 4_000_000_000
 _CALM_NS = 3_000_000_000
-# The fits go from coarse to fine: the first one is only as good as a bin of the search, and each later one includes
-# fewer unrelated events.
+# Events are fitted in three rounds: first all events near the instants, then only nearer ones, so that fewer unrelated
+# events are included.
 _NEAR_NS = (400_000_000, 200_000_000, 150_000_000)
 _TELLING = 3.0
-"""A sign is used to locate an instant if its log Bayes factor is at least this..."""
+"""Smallest log Bayes factor of a sign that is used to locate the instants."""
 
 _ALMOST = 0.7
-"""... and not much below that of the strongest sign."""
+"""A sign is used only if its log Bayes factor is at least this share of the strongest sign's."""
 
 
 def aligned(
@@ -42,9 +45,9 @@ def aligned(
 ) -> tuple[float, float]:
     """Period and phase near the input values; the phase is on the series' clock.
 
-    period_ns, phase_ns: Correct to a bin of `signs`, at both ends of the series.
-    by_sign: Log Bayes factors. Signs with weak evidence are not used.
-    loose_ratio: Relative amount by which the period may change.
+    period_ns, phase_ns: Initial values, correct to a bin of `signs` at both ends of the series.
+    by_sign: Log Bayes factor of each sign. Signs with weak evidence are not used.
+    loose_ratio: Largest relative change of the period.
     """
     of = _Samples(series)
     reach_ns = max(_REACH_NS, 1.5 * of.apart_ns)
@@ -52,8 +55,8 @@ def aligned(
     offsets_ns = np.arange(-round(2 * reach_ns / step_ns), round(2 * reach_ns / step_ns) + 1) * step_ns
     first = int(np.ceil((of.t_ns[0] - phase_ns) / period_ns))
     numbers = np.arange(first, int((of.t_ns[-1] - phase_ns) // period_ns) + 1)
-    # A weak sign would blur the position that a strong one shows: the time of a step is known to seconds, that of a
-    # loss to one probe.
+    # Weak signs are not used: the time of a step is known only to seconds, and would blur the time of a loss, which is
+    # known to one probe.
     least = max(_TELLING, _ALMOST * max(by_sign.get(sign, 0.0) for sign in _CURVES))
     telling = {sign: weight for sign, weight in by_sign.items() if sign in _CURVES and weight >= least}
     if len(numbers) < 3 or not telling:
@@ -66,28 +69,30 @@ def aligned(
         # added.
         scale = np.abs(curve - np.median(curve)).mean()
         if scale > 0:
-            # The curves are bounded twice, so that a single very strong event cannot determine the schedule.
+            # The weight and the height of a curve are both limited, so that a single very strong event cannot determine
+            # the schedule.
             curves += min(weight, 30.0) * np.clip(curve / scale, -10, 10)
-    # The fit leaves the middle instants in place; the outermost ones move by up to half of the search range.
+    # The fit turns the schedule around its middle instant; the first and the last instant move by up to half of the
+    # search range.
     middle = (numbers[0] + numbers[-1]) / 2
     far = max((numbers[-1] - numbers[0]) / 2, 1)
     kept = np.flatnonzero(np.abs(offsets_ns) <= reach_ns)
     outermost_ns = np.arange(-12, 13) * (reach_ns / 24)
-    # The only error of a known period (15 s) is that of the recorder's clock.
+    # If the period is a known one (15 s), it can be wrong only by the error of the recorder's clock.
     outermost_ns = outermost_ns[np.abs(outermost_ns) <= loose_ratio * period_ns * far]
     totals = []
     for outermost in outermost_ns:
         moved = np.rint(outermost * (numbers - middle) / far / step_ns).astype(np.int64)
         totals.append(curves[np.arange(len(numbers))[:, None], kept[None, :] + moved[:, None]].sum(axis=0))
     total = np.array(totals)
-    # All offsets between two probes are equivalent, and so are periods whose instants stay between the same probes. The
-    # middle one is taken.
+    # All offsets between two probes give the same sum, and so do all periods whose instants stay between the same
+    # probes. The middle of these equivalent values is used.
     top = total >= total.max() - 0.02 * (total.max() - np.median(total))
     slope, place = np.nonzero(top)
     outermost, offset_ns = float(outermost_ns[slope].mean()), float(offsets_ns[kept][place].mean())
     period_ns, phase_ns = period_ns + outermost / far, phase_ns + offset_ns - outermost * middle / far
-    # Losses and spikes begin at one probe. They therefore locate an instant even if steps are stronger evidence for the
-    # period.
+    # A loss or a spike begins at one probe, while the time of a step is known only to seconds. Losses and spikes are
+    # therefore used to locate the instants even if steps are stronger evidence for the period.
     sharp = {sign for sign in (LOSSES, SPIKES) if by_sign.get(sign, 0.0) >= _TELLING}
     return _through_beginnings(series, period_ns, phase_ns, sharp, loose_ratio)
 
@@ -95,10 +100,11 @@ def aligned(
 def _through_beginnings(
     series: Series, period_ns: float, phase_ns: float, sharp: set[str], loose_ratio: float
 ) -> tuple[float, float]:
-    """A line through events (losses and tall spikes) that begin near the instants, if there are enough of them.
+    """Period and phase from a line through the beginnings of events (losses and tall spikes) near the instants, if
+    there are enough events.
 
-    The beginning of an event is known to one probe, a step of the level only to some seconds. So the line is fitted
-    repeatedly through the events near it, each time within a smaller distance, until too few events remain.
+    The beginning of such an event is known to one probe. The line is fitted up to three times, each time only through
+    events within a smaller distance; the fit stops when too few events remain.
     """
     lost = np.flatnonzero(series.lost | series.cut)
     begins_ns = [series.t_ns[lost[np.flatnonzero(np.diff(lost, prepend=-2) > 1)]]] if LOSSES in sharp else []
@@ -113,20 +119,21 @@ def _through_beginnings(
         near = np.abs(t_ns - phase_ns - number * period_ns) < near_ns
         # The number of events expected near the line if events came at random times.
         chance = len(t_ns) * min(2 * near_ns / period_ns, 1.0)
-        # Instants are counted, not events: one long outage consists of many runs of losses at the same instant.
+        # Instants are counted and not events, because one long outage consists of many runs of losses at the same
+        # instant.
         if len(np.unique(number[near])) < max(4, 0.3 * instants, 2 * chance):
             break
         fitted_ns, at_zero_ns = np.polyfit(number[near], t_ns[near], 1)
         if abs(fitted_ns / period_ns - 1) > loose_ratio:
-            # The period is taken as certain, and only the phase is fitted: with few events, a fitted slope would follow
-            # unrelated ones.
+            # In this case, the period stays as it is, and only the phase is fitted: with few events, a fitted period
+            # would follow unrelated events.
             fitted_ns, at_zero_ns = period_ns, float((t_ns[near] - number[near] * period_ns).mean())
         period_ns, phase_ns = fitted_ns, at_zero_ns
     return float(period_ns), float(phase_ns)
 
 
 class _Samples:
-    """The probes, or groups of probes within 50 ms that are combined; ``apart_ns`` is the time between them."""
+    """Probes, or groups of probes within 50 ms; ``apart_ns`` is the time between probes or groups."""
 
     def __init__(self, series: Series) -> None:
         interval_ns = series.interval_ns or _SAMPLE_NS
@@ -140,8 +147,8 @@ class _Samples:
         self.apart_ns = float(_SAMPLE_NS)
         self.t_ns = series.t_ns[0] + place[begins] * _SAMPLE_NS
         self.lost = np.add.reduceat(lost, begins) / np.diff(np.append(begins, len(place)))
-        # Infinity marks probes without a reply, because the minimum of nan and a number would be nan. It becomes nan
-        # again below.
+        # Infinity marks probes without a reply, because the minimum of a number and nan would be nan. Infinity becomes
+        # nan again below.
         least_ns = np.minimum.reduceat(np.where(np.isnan(series.delay_ns), np.inf, series.delay_ns), begins)
         most_ns = np.maximum.reduceat(np.where(np.isnan(series.delay_ns), -np.inf, series.delay_ns), begins)
         self.least_ns = np.where(np.isinf(least_ns), np.nan, least_ns)
@@ -149,30 +156,23 @@ class _Samples:
 
 
 def _levels(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
-    """Difference between the level after each place and the level before it, ns.
+    """Difference between the level of the delay after each place and the level before it, in ns.
 
     at: int64 array of shape (instants, offsets). Places among the samples.
     Returns: float64 array of the same shape
     """
     width = max(int(min(_LEVEL_NS, period_ns / 3) / of.apart_ns), 3)
-    # The minimum of the probes, not the mean: queues only ever add to the base delay.
+    # The level is computed from the smallest delays, because queues only add to the base delay.
     level_ns = clipped(of.least_ns, max(int(_CALM_NS / of.apart_ns) | 1, 5))
     return np.asarray(np.nan_to_num(np.abs(changes(level_ns, width)))[at])
 
 
 def _edges(values: NDArray[np.float64], at: NDArray[np.int64], apart_ns: float) -> NDArray[np.float64]:
-    """Excess of the values after each place over those before it.
+    """Mean of the values in the 0.3 s after each place, minus the mean of the values in the 0.3 s before it.
 
-    Parameters
-    ----------
-    values : float64 array of shape (n,)
-    at : int64 array of shape (instants, offsets)
-        Places from 0 to n.
-
-    Returns
-    -------
-    float64 array of the shape of `at`
-        Differences of means over 0.3 s.
+    values: float64 array of shape (n,)
+    at: int64 array of shape (instants, offsets). Places from 0 to n.
+    Returns: float64 array of the shape of `at`. Differences of the means.
     """
     width = max(int(_EDGE_NS / apart_ns), 1)
     sums = np.concatenate([[0.0], np.cumsum(values)])
@@ -183,12 +183,13 @@ def _edges(values: NDArray[np.float64], at: NDArray[np.int64], apart_ns: float) 
 
 
 def _loss_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
-    """Excess of losses after each place over those before it, as a share."""
+    """Loss ratio in the 0.3 s after each place, minus the loss ratio in the 0.3 s before it."""
     return _edges(of.lost, at, of.apart_ns)
 
 
 def _spike_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
-    """Excess of delays over their median after each place, in units of the median deviation, at most 20."""
+    """Mean excess of the delays over their median in the 0.3 s after each place, minus the mean excess in the 0.3 s
+    before it. The unit is the median deviation, and the excess of a delay is at most 20."""
     most_ns = pd.Series(of.most_ns)
     width = max(int(_CALM_NS / of.apart_ns), 5)
     above_ns = (most_ns - most_ns.rolling(width, center=True, min_periods=1).median()).to_numpy()

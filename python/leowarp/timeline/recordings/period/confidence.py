@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The share of answers that are right, calibrated on synthetic recordings.
+"""Confidence of an answer: the share of such answers that are right, calibrated on synthetic recordings.
 
-The odds of `search` would be true odds only if signs were as independent as assumed. Choosing the best of very many
-candidates also distorts them. So the odds are treated as a score. Its meaning was calibrated on synthetic recordings
-with known answers (`tests/support/recordings.py`; `finding_test.py` lists the seeds). Nearly all recordings without a
-period scored below -3, and nearly all with a period scored higher. In most wrong answers about a period, the runner-up
-had a close score.
+The odds from `search` would be the probabilities of answers only if the signs were as independent as assumed. In
+addition, the best of very many candidates has high odds even by chance. The odds are therefore used as a score. The
+relation between score and confidence was measured on synthetic recordings whose schedules are known
+(`tests/support/recordings.py`; `finding_test.py` lists the seeds). Nearly all recordings without a period scored below
+-3, and nearly all recordings with a period scored above -3. If the answer was a wrong period, the second-best candidate
+mostly had nearly the same score.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from leowarp.timeline.recordings.period.schedule import Schedule
 from leowarp.timeline.recordings.period.search import Search
 
 BELIEVED = -3.0
-"""Log odds above which the answer is that there is a period. Near this value, half of the answers are right."""
+"""If the best candidate's log odds are at least this value, the answer is that there is a period. Near this value, half
+of the answers are right."""
 
 _SLOPE = 1.2
 _MARGIN_SLOPE, _MARGIN_OFFSET = 0.6, -0.5
 _SAME_RATIO = 0.02
 _NONE_AT_MOST = 0.95
-"""A schedule may leave no visible sign."""
+"""Upper limit on the confidence that there is no period, because a schedule may have no visible sign."""
 
 
 def believed(found: Search | None) -> bool:
@@ -31,43 +33,46 @@ def believed(found: Search | None) -> bool:
 
 
 def confidence(found: Search | None) -> float:
-    """The share of such answers that are right. The answer is the best candidate if it is `believed`, otherwise that
-    there is no period.
+    """Probability that an answer with this evidence is right. The answer is the best candidate if that candidate is
+    `believed`; otherwise the answer is that there is no period.
 
     found: Result of the search; None if the series is too short.
-    Returns: 0 to 1. A product of two logistic curves, of the best candidate's log odds and of its margin over the best
-        other answer, fitted to synthetic recordings. This is the usual treatment of classifier scores (Platt,
-        "Probabilistic Outputs for Support Vector Machines", 1999).
+    Returns: 0 to 1. The value is the product of two logistic curves that were fitted to synthetic recordings: one curve
+        of the best candidate's log odds, and one of its margin over the next best answer. Logistic curves are the usual
+        method to convert classifier scores to probabilities (Platt, "Probabilistic Outputs for Support Vector
+        Machines", 1999).
     """
     if found is None:
-        return 0.5  # The series is too short for four periods, so nothing is known.
+        return 0.5  # The series is too short for four periods, so no answer is more likely than the other.
     best, *others = found.candidates
     exists = _logistic(_SLOPE * (best.log_odds - BELIEVED))
     if not believed(found):
         return _NONE_AT_MOST * (1 - exists)
-    # Parts and other multiples of a period are not rivals, because a separate test has decided between them.
+    # Other multiples and parts of the same period are not compared here, because `search` decides between them by a
+    # separate test.
     part_s = best.period_s / found.multiple
     rivals = [
         one
         for one in others
         if found.multiple == 1 or abs(one.period_s / part_s - round(one.period_s / part_s)) > _SAME_RATIO
     ]
-    # The margin over the next best candidate: wrong answers have a close runner-up (see above), whatever their own
-    # odds.
+    # The margin is the difference to the next best candidate: wrong answers have a small margin, even if their own odds
+    # are high (see the module's docstring).
     margin = min(best.log_odds - max((one.log_odds for one in rivals), default=-np.inf), found.split_log_odds)
     return exists * _logistic(_MARGIN_SLOPE * max(margin, 0.0) + _MARGIN_OFFSET)
 
 
 def shared(rest: float, others: list[tuple[Schedule | None, float]]) -> tuple[tuple[Schedule | None, float], ...]:
-    """The remaining probability, divided among the other answers by their log odds, largest share first.
+    """The probability that the answer is wrong, divided among the other answers by their log odds; the largest share
+    comes first.
 
     rest: One minus the confidence of the answer.
-    others: list of (Schedule or None, float). Each with its log odds; None: no period.
+    others: list of (Schedule or None, float). The other answers, each with its log odds; None: no period.
     """
     if not others:
         return ()
     log_odds = np.array([one for _, one in others])
-    # The largest value is subtracted before the exponential, which would overflow for log odds of some hundred.
+    # The largest log odds are subtracted first, because the exponential of some hundred would overflow.
     weight = np.exp(_MARGIN_SLOPE * (log_odds - log_odds.max()))
     shares = rest * weight / weight.sum()
     found = [(schedule, float(share)) for (schedule, _), share in zip(others, shares, strict=True)]

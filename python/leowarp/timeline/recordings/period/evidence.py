@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bayes factor of the signs, for the hypothesis that something happens every period, against the hypothesis that
-nothing follows a schedule.
+"""Bayes factor of the signs: the hypothesis that events recur with a period and phase, against the hypothesis that no
+events follow a schedule.
 
-Without a schedule, the shares of `signs` at its instants are uniform in (0, 1]. With a schedule, a fraction q of the
-shares is small: these have the density ``a s^(a - 1)``, with a below 1. The mean of the likelihood ratio over a grid of
-q and a is the Bayes factor of one way to look at a sign. The mean of these over all ways is the Bayes factor of a
-period and a phase, because it is unknown which sign a path shows. This compares periods in the same way as phases. Half
-of the true period has additional instants at which nothing happens, and twice the true period misses half of the
-events.
+If no events follow a schedule, the shares of `signs` at the schedule's instants are uniform in (0, 1]. If events follow
+the schedule, a fraction q of these shares is small, with the density ``a s^(a - 1)`` and a below 1. The likelihood
+ratio is averaged over a grid of q and a; this mean is the Bayes factor of one evaluation of a sign. The Bayes factor of
+a period and a phase is the mean over all evaluations, because it is unknown which sign a path shows. This factor
+compares different periods as well as different phases. Half of the true period scores lower because it has additional
+instants without events, and twice the true period scores lower because it misses half of the events.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from leowarp.timeline.recordings.period.signs import SIGNS, TOGETHER, Signs
 
-# The grid is coarse on purpose: neighbouring models have almost the same likelihood, and every bin is evaluated with
-# every model.
+# The grid is coarse: neighbouring models have almost the same likelihood, and every model is evaluated for every bin.
 _PARTS = (0.3, 0.6, 0.9)
 _EXPONENTS = (0.15, 0.4)
 _GRID = tuple((part, exponent) for part in _PARTS for exponent in _EXPONENTS)
@@ -32,9 +31,9 @@ MIDDLE = 3
 
 @dataclass(frozen=True, eq=False)
 class Ratios:
-    """Log likelihood ratios of every bin, by way to look at signs and by model.
+    """Log likelihood ratio of each bin, for each evaluation of a sign and each model of the grid.
 
-    of: float64 array of shape (rows, models, bins). 0 where nothing is known.
+    of: float64 array of shape (rows, models, bins). 0 if nothing is known of the sign in this bin.
     """
 
     signs: Signs
@@ -42,11 +41,11 @@ class Ratios:
 
     @staticmethod
     def from_signs(signs: Signs) -> Ratios:
-        """The ratios for all ways to evaluate signs, with every model of the grid.
+        """The ratios for all evaluations of signs, with every model of the grid.
 
-        The density ``a s^(a - 1)`` of shares is the beta distribution's with second parameter 1. For this alternative,
-        Sellke, Bayarri and Berger convert p-values to Bayes factors ("Calibration of p Values for Testing Precise Null
-        Hypotheses", The American Statistician 55, 2001, section 3).
+        The density ``a s^(a - 1)`` of shares is that of a beta distribution with second parameter 1. Sellke, Bayarri
+        and Berger use the same alternative to convert p-values to Bayes factors ("Calibration of p Values for Testing
+        Precise Null Hypotheses", The American Statistician 55, 2001, section 3).
         """
         log_share = np.log(signs.shares)
         models = [np.log1p(q * (a * np.exp((a - 1) * log_share) - 1)) for q, a in _GRID]
@@ -69,7 +68,7 @@ class Ratios:
         return np.where(places < self.bins, places, -1)
 
     def phases(self, period_s: float) -> NDArray[np.float64]:
-        """The middles of a period's bins."""
+        """The phases to try: the middles of the bins in one period, in s."""
         return np.asarray((np.arange(self.width(period_s)) + 0.5) * self.signs.bin_s, dtype=np.float64)
 
     def width(self, period_s: float) -> int:
@@ -77,12 +76,12 @@ class Ratios:
         return int(np.ceil(period_s / self.signs.bin_s))
 
     def starts(self, period_s: float) -> NDArray[np.int64]:
-        """Index of the bin of the first of `phases`, within every period."""
+        """Index of the bin that contains the first of `phases`, in each period of the series."""
         count = int(np.ceil(self.span_s / period_s))
         return (np.arange(count) * (period_s / self.signs.bin_s) + 0.5).astype(np.int64)
 
     def folded(self, period_s: float) -> NDArray[np.float64]:
-        """Sums of log likelihood ratios over the instants, for each of `phases`.
+        """Sums of log likelihood ratios over the instants of a period, for each of `phases`.
 
         Returns: float64 array of shape (rows, models, phases). An instant after the end adds 0.
         """
@@ -94,12 +93,13 @@ class Ratios:
         return found
 
     def strongest(self, row: int, periods_s: Sequence[float]) -> float:
-        """The period with the largest log likelihood ratio of any phase, with one row and the middle model.
+        """The period with the largest log likelihood ratio at its best phase, with one row and the middle model.
 
-        row: The row of the sign, evaluated in one way.
-        periods_s: If several are equally strong, the first is taken.
+        row: Row of `Signs.shares`, which is one evaluation of a sign.
+        periods_s: Candidate periods; if several are equally strong, the first one is returned.
         """
-        # Hundreds of near periods share a few widths, and creating a view of windows takes longer than summing one.
+        # Hundreds of similar periods have the same few widths, and creating a view of windows takes longer than summing
+        # one, so views are reused.
         windows: dict[int, NDArray[np.float64]] = {}
 
         def most(period_s: float) -> float:
@@ -112,31 +112,31 @@ class Ratios:
 
     def sums(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """Sums of log likelihood ratios over the instants in these `places`, shape (rows, models, phases)."""
-        # An instant after the end has the place -1. It refers to this last column, which adds nothing.
+        # An instant after the end has the place -1. The index -1 selects the added last column, which is 0.
         padded = np.concatenate([self.of, np.zeros((*self.of.shape[:2], 1))], axis=2)
         return np.asarray(padded[:, :, places].sum(axis=2))
 
     def by_sign(self, factors: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-        """For each sign, the log of the mean Bayes factor over the ways to evaluate the sign.
+        """For each sign, the log of the mean Bayes factor over all evaluations of this sign.
 
         factors: float64 array of shape (rows, phases). Log Bayes factors.
         Returns: dict of str to float64 array of shape (phases,)
         """
         found = {}
         for name in (*SIGNS, TOGETHER):
-            # The mean is used, not the maximum: with six ways to evaluate a sign, an accidental match in one of them is
-            # more likely.
+            # The mean is used and not the maximum: with six evaluations of a sign, the maximum would more often be high
+            # by chance.
             found[name] = log_mean(factors[self.signs.rows(name)], axis=0)
         return found
 
     def whole(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Log of the mean Bayes factor over the signs, which are each taken alone and all together, shape (phases,)."""
+        """Log of the mean Bayes factor over each sign alone and over all signs together, shape (phases,)."""
         each = np.array(list(self.by_sign(factors).values()))
         return log_mean(each, axis=0)
 
 
 def log_mean(of: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
-    """Logarithm of the mean, given logarithms."""
-    # The largest is factored out first, because the exponential of a log factor above 709 overflows.
+    """Logarithm of the mean of values, from the values' logarithms."""
+    # The largest value is factored out first, because the exponential of a log factor above 709 overflows.
     most = of.max(axis=axis, keepdims=True)
     return np.asarray(np.log(np.exp(of - most).mean(axis=axis)) + most.squeeze(axis))

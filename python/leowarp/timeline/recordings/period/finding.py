@@ -23,13 +23,13 @@ _ALLOWED = 10.0
 
 @dataclass(frozen=True)
 class Finding:
-    """The answer, and the alternatives to it.
+    """The answer, its confidence, and alternatives.
 
     schedule: Schedule that was found; None: no period was found.
     confidence_ratio: How often such an answer (including "none") is right on synthetic recordings; see `confidence`.
     runners_up: tuple of (Schedule or None, float). Alternatives, each with its confidence; None: no period.
-    by_sign: dict of str to (Schedule or None). Answers from steps, spikes and losses separately.
-    parts: Number of equal parts of the period at which another event also happens.
+    by_sign: dict of str to (Schedule or None). Answers that follow from steps, spikes or losses alone.
+    parts: Number of equal parts into which further events divide the period; 1 if there are none.
     """
 
     schedule: Schedule | None
@@ -42,8 +42,8 @@ class Finding:
 def find(series: Series) -> Finding:
     """Period and phase of the events in a series of probes.
 
-    series: Its times must be on a clock without adjustments (`numbered_probes`, `undone`).
-    Returns: A finding even if there is no schedule; with a confidence of one half if the series is too short.
+    series: The times of the series must be on a clock without adjustments (`numbered_probes`, `undone`).
+    Returns: A finding even if there is no schedule; if the series is too short, the confidence is one half.
     """
     found = search(series)
     sure = confidence(found)
@@ -53,8 +53,8 @@ def find(series: Series) -> Finding:
     refined = _refined(series, found)
     late_ns = _late_ns(series, found.signs)
     rest = [(_schedule(series, one, late_ns), one.log_odds) for one in others[:_MOST_RUNNERS_UP]]
-    # If the best candidate is not believed, the answer is "none". The candidate then comes first among the runners-up,
-    # with the remaining confidence.
+    # If the best candidate is not believed, the answer is "none". In this case, the candidate is the first of the
+    # runners-up.
     answer = refined if believed(found) else None
     first: tuple[Schedule | None, float] = (None, BELIEVED) if answer is not None else (refined, best.log_odds)
     return Finding(
@@ -67,13 +67,13 @@ def find(series: Series) -> Finding:
 
 
 def set_forward(series: Series) -> tuple[ClockStep, ...]:
-    """Pauses in the recording that were in fact forward adjustments of the clock. After such an adjustment, later
-    events keep their schedule only on the corrected clock.
+    """Forward adjustments of the clock that look like pauses of the recording. After such an adjustment, events follow
+    their schedule only if the adjustment is undone.
 
-    Probes that were not sent and a clock that was set forward look alike in numbers and times. The path distinguishes
-    the two: after a pause of the recorder, reconfigurations continue as before on the same clock.
+    A pause of the recorder and a clock that was set forward look alike in sequence numbers and times. Reconfigurations
+    distinguish the two: after a pause of the recorder, they follow the same schedule as before on the same clock.
 
-    series: Of probes.
+    series: A series of probes.
     Returns: Adjustments. Empty if there are more than three pauses: recorders often pause, but a host's clock is seldom
         set.
     """
@@ -82,7 +82,7 @@ def set_forward(series: Series) -> tuple[ClockStep, ...]:
         return ()
     apart_ns = np.diff(series.t_ns)
     places = np.flatnonzero(apart_ns > max(_PAUSE_INTERVALS * interval_ns, 400_000_000))
-    # A clock is set once or twice in a recording; a recorder with more pauses runs on a busy machine.
+    # A clock is set once or twice in a recording, so more jumps are pauses of a busy machine.
     if not 0 < len(places) <= _MOST_PAUSES:
         return ()
     steps = []
@@ -91,17 +91,18 @@ def set_forward(series: Series) -> tuple[ClockStep, ...]:
         by_ns = int(apart_ns[place]) - interval_ns
         without = undone(series, (ClockStep(int(series.t_ns[place]), by_ns),))
         other = _odds(without)
-        # The schedule must be believed, and at least twenty times as likely without the pause. Without a schedule,
-        # nothing is concluded (`test_a_clock_set_forward_is_told_from_a_pause`).
+        # A jump is an adjustment only if undoing it gives a schedule that is believed, and that is at least twenty
+        # times as likely as the schedule without undoing it. If there is no schedule, nothing is concluded
+        # (`test_a_clock_set_forward_is_told_from_a_pause`).
         if other - odds > _TELLING and other > BELIEVED:
             steps.append(ClockStep(int(series.t_ns[place]), by_ns))
     return tuple(steps)
 
 
 def undone(series: Series, steps: tuple[ClockStep, ...]) -> Series:
-    """The series on a clock that was not set forward.
+    """The series on a clock that was not set forward: the adjustments are undone.
 
-    steps: Instants on the unchanged clock of the series.
+    steps: Adjustments, with times on the clock of the given series.
     """
     t_ns = series.t_ns.copy()
     for step in steps:
@@ -116,26 +117,29 @@ def _odds(series: Series) -> float:
 
 
 def _refined(series: Series, found: Search) -> Schedule:
-    """The best candidate refined to a fraction of a bin if the signs favour the result; otherwise unchanged."""
+    """The best candidate, refined to a fraction of a bin; if the signs do not support the refined schedule, the
+    candidate itself."""
     best, zero_ns, late_ns = found.candidates[0], int(series.t_ns[0]), _late_ns(series, found.signs)
     exact = any(abs(best.period_s / usual_s - 1) <= EXACT_WITHIN for usual_s in USUAL)
     period_ns, phase_ns = aligned(
         series, best.period_s * 1e9, best.phase_s * 1e9 + zero_ns - late_ns, best.by_sign,
         loose_ratio=EXACT_WITHIN if exact else np.inf,
     )  # fmt: skip
-    # A step between two bins gives both about the same height, but its peak is found in only one of them.
+    # The refined phase may be near the border of two bins, and the search finds a peak in only one of them. Both bins
+    # beside the phase's bin are therefore tried as well.
     phase_s, bin_s = (phase_ns + late_ns - zero_ns) / 1e9, found.signs.bin_s
     weights = [weight(found, period_ns / 1e9, phase_s + bins * bin_s) for bins in (-1, 0, 1)]
-    # Superposing the instants fails if one sign has more peaks than the search found. Then the result of the search is
-    # kept, which is correct to a bin.
+    # The refinement fails if one sign has more peaks than the search found. In this case, the candidate of the search
+    # is used, which is correct to a bin.
     if max(weights) < best.log_factor - _ALLOWED:
         return _schedule(series, best, late_ns)
     return Schedule(round(period_ns), round(phase_ns) % round(period_ns))
 
 
 def _late_ns(series: Series, signs: Signs) -> float:
-    """Offset of the middle of a bin that has one probe at its beginning. The event that this probe is the first to show
-    happened after the previous probe."""
+    """Time in ns by which the middle of a bin is later than the event that the bin shows, if each bin has at most one
+    probe, at its beginning; otherwise 0. The event happened between this probe and the previous one, on average half an
+    interval before this probe."""
     interval_ns, bin_ns = series.interval_ns or 0, signs.bin_s * 1e9
     return (bin_ns + interval_ns) / 2 if 1.5 * interval_ns > bin_ns else 0.0
 

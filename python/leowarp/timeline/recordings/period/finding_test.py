@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often period and phase are right on synthetic recordings. The search was developed with other recordings
-(`DEVELOPED`)."""
+"""How often period and phase are right on synthetic recordings. The search was developed with other recordings than
+these (`DEVELOPED`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ JUDGED = range(7000, 7200)
 
 PERIOD_RATIO = 0.01
 PHASE_NS = S // 2
-"""Allowed error of the phase in the middle of the recording; or one probe interval if that is longer."""
+"""Allowed error of the phase in the middle of the recording; if the interval between probes is longer, the interval is
+allowed."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Judgement:
 
 
 def measurement_of(made: Recording) -> Measurement:
-    """The measurement that a reader of numbered probes would return."""
+    """The measurement that would result from a file with numbered probes."""
     sent = sent_in_order("made up", made.sequence, made.t_ns, made.rtt_ns)
     return Measurement(
         source="made up",
@@ -84,13 +85,13 @@ def test_of_two_hundred_recordings_95_of_100_are_right_and_of_the_sure_ones_nine
     of = [judged(seed) for seed in JUDGED]
     confusion = Counter((one.truth.kind, one.answer) for one in of)
     wrong = [(one.seed, one.answer, round(one.confidence_ratio, 2)) for one in of if not one.right]
-    print(confusion, wrong)  # This is shown if the test fails.
+    print(confusion, wrong)  # pytest shows this output if the test fails.
     assert all(seeds.stop <= JUDGED.start for seeds in DEVELOPED)
     assert sum(one.right for one in of) >= 0.95 * len(of), wrong
     sure = [one for one in of if one.confidence_ratio >= 0.9]
-    assert len(sure) >= 0.7 * len(of)  # This guards against answers that are never certain and therefore never wrong.
+    assert len(sure) >= 0.7 * len(of)  # Answers that are never certain would never be wrong.
     assert sum(one.right for one in sure) >= 0.9 * len(sure), wrong
-    # The stated confidence is calibrated: within three standard deviations of the actual frequency.
+    # The confidence agrees with the share of right answers, within three standard deviations.
     stated = np.array([one.confidence_ratio for one in of])
     came_true = np.array([one.right for one in of])
     assert abs(stated.sum() - came_true.sum()) <= 3 * max(np.sqrt((stated * (1 - stated)).sum()), 1)
@@ -100,7 +101,7 @@ def test_of_two_hundred_recordings_95_of_100_are_right_and_of_the_sure_ones_nine
 
 
 def made_of(period_s: float, t_ns: np.ndarray, into_ns: np.ndarray, parts: int) -> Series:
-    """Steps occur at every period, and spikes at each of its parts."""
+    """A series with steps at every period, and spikes at each of the period's equal parts."""
     dice = np.random.default_rng(3)
     slot = ((t_ns + period_s * S - into_ns) // (period_s * S)).astype(np.int64)
     rtt_ns = 30 * MS + dice.normal(0, 4 * MS, slot.max() + 1)[slot] + dice.gamma(2, 0.5 * MS, len(t_ns))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Schedule:
-    """Instants ``phase_ns + k period_ns``.
+    """A schedule with the instants ``phase_ns + k period_ns``.
 
     phase_ns: First instant at or after 0 on the measurement's clock, below `period_ns`.
     """
@@ -21,8 +21,8 @@ class Schedule:
 
     def instants_ns(self, begin_ns: int, end_ns: int) -> NDArray[np.int64]:
         """The instants in [begin, end)."""
-        # Integers throughout: as a float, 15 s times k would be off by ns after hours, but instants are compared for
-        # equality.
+        # Integers are used because instants are compared for equality: as a float, 15 s times k would be off by ns
+        # after hours.
         first = -(-(begin_ns - self.phase_ns) // self.period_ns)
         after = -(-(end_ns - self.phase_ns) // self.period_ns)
         return self.phase_ns + self.period_ns * np.arange(first, max(after, first), dtype=np.int64)

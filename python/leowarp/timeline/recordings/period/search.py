@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Searches the signs for the period and phase of events on a path, and also returns runners-up.
+"""Searches the signs for the period and phase of events on a path; the result includes the next best candidates.
 
-Candidates are the strongest lines in the spectra of the signs, their integer parts and multiples, and the known periods
-of real networks. Each candidate is evaluated by its Bayes factor (`evidence`) and by the number of alternatives that
-the search could have found instead. If every second (third, fourth) instant of a period shows other signs than the
-rest, the true period is this multiple.
+Candidates are the strongest lines in the spectra of the signs, fractions and multiples of these periods, and the known
+periods of real networks. Each candidate is evaluated by its Bayes factor (`evidence`), and by a prior that allows for
+the number of other candidates that could have been found. If every second (third, fourth) instant of a period shows
+other signs than the instants in between, the true period is twice (three, four times) as long.
 """
 
 from __future__ import annotations
@@ -19,21 +19,23 @@ from leowarp.timeline.recordings.period.evidence import MIDDLE, Ratios, log_mean
 from leowarp.timeline.recordings.period.signs import LOSSES, SIGNS, STEPS, TOGETHER, Signs, signs
 
 SHORTEST_S, LONGEST_S = 4.0, 120.0
-"""The range of periods to search. The longest are searched only if the measurement contains four of them."""
+"""The range of periods to search. The longest periods are searched only if the measurement contains four of them."""
 
 USUAL = {15.0: 0.4, 5.0: 0.03, 10.0: 0.06, 20.0: 0.03, 30.0: 0.06, 60.0: 0.02}
-"""Prior for periods within 1 % of these, in s; other periods share the rest. 15 s belongs to the only constellation
-with published reconfigurations (`scenario.access`). The others are round numbers, as machines use for schedules."""
+"""Prior probability of periods within 1 % of these values, in s; all other periods share the rest. 15 s is the period
+of the only constellation with published reconfigurations (`scenario.access`). The other values are round numbers, which
+machines use for schedules."""
 
 _USUAL_WITHIN = 0.01
 EXACT_WITHIN = 1e-4
-"""Error of an undisciplined computer clock. RFC 5905 (7.3) allows 15 ppm for a disciplined one; data sheets of quartz
-crystals give 20 to 100 ppm. On such a clock, a schedule synchronised by GPS appears to deviate by no more than that."""
+"""Largest relative error of a computer clock that is not synchronised. RFC 5905 (7.3) allows 15 ppm for a synchronised
+clock; data sheets of quartz crystals give 20 to 100 ppm. Measured with such a clock, the period of a schedule that is
+synchronised by GPS is wrong by at most this."""
 
 _EXACT = 0.8
-"""Share of the prior of a usual period that belongs to periods within `EXACT_WITHIN` of it."""
+"""Part of a usual period's prior that belongs to periods within `EXACT_WITHIN` of it."""
 
-# With only three instants, two differences may be equal by chance
+# Smallest number of periods in a recording: with only three instants, two differences may be equal by chance
 # (`test_three_handovers_are_not_enough_to_be_certain`).
 _FEWEST_PERIODS = 4
 _KNOWN_S = (5.0, 6.0, 7.5, 10.0, 12.0, 15.0, 20.0, 30.0, 45.0, 60.0)
@@ -44,23 +46,24 @@ _MOST_CANDIDATES = 20
 _SAME = 0.01
 _SAYS_SOMETHING = 2.0
 _SPIKES_ALONE = 4.0
-"""Spikes alone may come from anything periodic, such as a timer or another flow."""
+"""Spikes alone need more evidence, because they may come from anything periodic, such as a timer or another flow."""
 
 _SPLIT_CERTAIN = np.log(30.0)
 _CHOSEN = np.log(2.0)
-"""For each sign, the search decides whether it occurs at all instants alike."""
+"""Log odds that are subtracted per sign, because the search chooses for each sign whether it is the same at all
+instants."""
 
 
 @dataclass(frozen=True)
 class Candidate:
     """A period and a phase.
 
-    period_s, phase_s: The phase is that of an instant in [0, period), relative to the first probe.
-    log_factor: Natural logarithm of the Bayes factor against no schedule.
+    period_s, phase_s: The phase is the time of an event in [0, period), relative to the first probe.
+    log_factor: Natural logarithm of the Bayes factor of this candidate against no schedule.
     log_odds: The log factor plus the log prior of this candidate.
     by_sign: Log Bayes factors of each sign separately, at this phase.
-    alone: dict of str to (float, float). For each sign, the phase at which it is strongest, and its log Bayes factor
-        there.
+    alone: dict of str to (float, float). For each sign, the phase at which the sign is strongest, and its log Bayes
+        factor at that phase.
     """
 
     period_s: float
@@ -73,12 +76,12 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Search:
-    """All candidates, best first.
+    """Result of a search: all candidates, the best one first.
 
-    of_sign: dict of str to (Candidate or None). The best candidate by each sign alone; None if that sign supports no
+    of_sign: dict of str to (Candidate or None). The best candidate from each sign alone; None if the sign supports no
         candidate.
-    multiple: The best candidate is this multiple of the period with the largest factor, because that period's instants
-        differ.
+    multiple: The best candidate's period is this multiple of the period with the largest factor, because the instants
+        of the shorter period show different signs.
     split_log_odds: Log odds of the decision for this multiple; infinite if `multiple` is 1.
     """
 
@@ -90,14 +93,14 @@ class Search:
 
 
 def search(series: Series) -> Search | None:
-    """The search's result; None if the series is too short to hold four periods of 4 s.
+    """Search for period and phase; None if the series is shorter than four periods of 4 s.
 
-    series: Probes, or the results of probes over a table.
-    Returns: Deterministic: the same series gives the same candidates.
+    series: Probes, or a table converted to probes.
+    Returns: The candidates; the same series always gives the same candidates.
     """
     found = signs(series)
-    # If bins are longer than the longest period, no period can be found. After a pause of years, there would also be
-    # billions of periods to try.
+    # If bins are longer than the longest period, no period can be found. A recording with a pause of years has such
+    # bins, and would otherwise also have billions of periods to try.
     if found is None or found.bin_s > max(LONGEST_S, (series.interval_ns or 0) / 1e9):
         return None
     ratios = Ratios.from_signs(found)
@@ -108,12 +111,12 @@ def search(series: Series) -> Search | None:
     weighed = [_weighed(ratios, period_s, row) for period_s, row in _lines(ratios, longest_s)]
     for period_s in _KNOWN_S:
         if period_s <= longest_s:
-            # Both the neighbourhood of a known period and exactly that period are tried: the exact one has a higher
-            # prior (`EXACT_WITHIN`), and the grid around it may miss it.
+            # Both a known period and its neighbourhood are tried: exactly the known period has a higher prior
+            # (`EXACT_WITHIN`), and the grid of the neighbourhood may miss it.
             weighed += [_weighed(ratios, period_s, together), _of_period(ratios, period_s)]
     weighed.sort(key=lambda one: -one.log_odds)
-    # The strongest line is often a half or a multiple of the period, because repeated events have lines at all of
-    # these.
+    # The strongest line is often at half of the period or at a multiple of it, because recurring events have lines at
+    # all of these periods.
     for one in _distinct(weighed)[:3]:
         for times in _RELATIVES:
             if SHORTEST_S <= one.period_s * times <= longest_s:
@@ -126,7 +129,7 @@ def search(series: Series) -> Search | None:
     if multiple > 1:
         best = [whole, *(one for one in best if abs(one.period_s / whole.period_s - 1) > _SAME)]
     whole = _polished(ratios, whole)
-    # A rival may be the same schedule half a period later, for instance if spikes and losses occur at different
+    # Another phase of the same period is an alternative as well, for instance if spikes and losses happen at different
     # instants.
     other = _other_phase(ratios, whole)
     best = sorted([*best[1:], *([other] if other else [])], key=lambda one: -one.log_odds)
@@ -134,15 +137,15 @@ def search(series: Series) -> Search | None:
 
 
 def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, int]]:
-    """Periods of the strongest lines in the spectra, with the row of each.
+    """Periods of the strongest lines in the spectra, each with the row of `Signs.shares` in which it was found.
 
-    A short event in every period has all harmonics with equal strength. The powers of the harmonics are added, as in
+    A short event in every period gives harmonics of equal strength. The powers of the harmonics are added, as in
     searches for pulsars (Taylor and Huguenin, "Two new pulsating radio sources", Nature 221, 1969).
 
-    Returns: list of (float, int). At most 20, strongest first.
+    Returns: list of (float, int). The list has at most 20 periods, the strongest first.
     """
-    # The series is padded with zeros to four times its length. The spectrum's lines are then closer than they are wide,
-    # so none is missed.
+    # The series is padded with zeros to four times its length. The distance of the spectrum's frequencies is then less
+    # than the width of a line, so no line is missed.
     length = 1 << int(np.ceil(np.log2(4 * ratios.bins)))
     step_hz = 1 / (length * ratios.signs.bin_s)
     found: list[tuple[float, float, int]] = []
@@ -174,9 +177,9 @@ def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, int]]:
 
 
 def _weighed(ratios: Ratios, about_s: float, row: int) -> Candidate:
-    """The best period near a given one and its best phase, for one way to look at signs."""
+    """The best period near `about_s` and its best phase, from one evaluation of a sign."""
     bin_s, span_s = ratios.signs.bin_s, ratios.span_s
-    # Steps are so small that the last instant moves by less than a bin.
+    # The period changes in steps that move the last instant by less than a bin.
     step = 0.6 * bin_s / span_s
     reach = min(0.45 * about_s / span_s, 0.01)
     tried_s = about_s * (1 + step * np.arange(-int(reach / step) - 1, int(reach / step) + 2))
@@ -184,13 +187,13 @@ def _weighed(ratios: Ratios, about_s: float, row: int) -> Candidate:
 
 
 def _polished(ratios: Ratios, best: Candidate) -> Candidate:
-    """The best of the periods within one step of the search around it, at nearby phases."""
+    """The best candidate, with its period varied within one step of the search, and with nearby phases."""
     bin_s, span_s = ratios.signs.bin_s, ratios.span_s
     phases_s = (best.phase_s + bin_s * np.arange(-4, 5) / 2) % best.period_s
     found = [best]
     for part in np.arange(-6, 7) / 6:
         period_s = best.period_s * (1 + part * bin_s / span_s)
-        # Periods are changed around the middle of the recording, so that the phase does not shift.
+        # The period is varied around the middle of the recording, so that the instant there does not move.
         turned_s = phases_s - round(span_s / 2 / best.period_s) * (period_s - best.period_s)
         factors = log_mean(ratios.sums(ratios.places(period_s, turned_s % period_s)), axis=1)
         found.append(_candidate(ratios, period_s, turned_s % period_s, factors, int(np.argmax(ratios.whole(factors)))))
@@ -199,7 +202,7 @@ def _polished(ratios: Ratios, best: Candidate) -> Candidate:
 
 
 def _of_period(ratios: Ratios, period_s: float) -> Candidate:
-    """A given period at its best phase."""
+    """The period `period_s` at its best phase."""
     factors = log_mean(ratios.folded(period_s), axis=1)
     return _candidate(ratios, period_s, ratios.phases(period_s), factors, int(np.argmax(ratios.whole(factors))))
 
@@ -229,7 +232,7 @@ def _candidate(
 
 
 def _other_phase(ratios: Ratios, best: Candidate) -> Candidate | None:
-    """The next best phase of a period, at a distance from the best one."""
+    """The next best phase of a period, at some distance from its best phase; None if there is none."""
     phases_s = ratios.phases(best.period_s)
     factors = log_mean(ratios.folded(best.period_s), axis=1)
     apart_s = np.abs((phases_s - best.phase_s + best.period_s / 2) % best.period_s - best.period_s / 2)
@@ -240,7 +243,7 @@ def _other_phase(ratios: Ratios, best: Candidate) -> Candidate | None:
 
 
 def _by_itself(ratios: Ratios, weighed: list[Candidate], sign: str) -> Candidate | None:
-    """The answer from one sign alone."""
+    """The best candidate from one sign alone; None if the sign does not support it."""
     best = max(weighed, key=lambda one: one.alone[sign][1] + _log_prior(ratios, one.period_s))
     phase_s, log_factor = best.alone[sign]
     log_odds = log_factor + _log_prior(ratios, best.period_s)
@@ -248,7 +251,7 @@ def _by_itself(ratios: Ratios, weighed: list[Candidate], sign: str) -> Candidate
 
 
 def weight(found: Search, period_s: float, phase_s: float) -> float:
-    """Log Bayes factor of any period and phase."""
+    """Log Bayes factor of a period and a phase, which need not be a candidate."""
     ratios = Ratios.from_signs(found.signs)
     factors = log_mean(ratios.sums(ratios.places(period_s, np.array([phase_s % period_s]))), axis=1)
     return float(ratios.whole(factors)[0])
@@ -260,18 +263,19 @@ def _usual(period_s: float) -> bool:
 
 
 def _log_prior(ratios: Ratios, period_s: float) -> float:
-    """Log prior of a period and phase, one of those that can be distinguished."""
+    """Log prior of a period and phase: the share among all periods and phases that can be distinguished."""
     bin_s = ratios.signs.bin_s
-    # Periods that differ by less shift the last instant by less than a bin, so they count as one.
+    # Two periods count as one if they differ by less than `apart_s`, because the last instant then moves by less than a
+    # bin.
     apart_s = bin_s * period_s / (2 * ratios.span_s)
-    # Uniform in the logarithm: nothing is known about the size of an unknown period.
+    # The prior of all other periods is uniform in the logarithm, because nothing is known about their size.
     density = (1 - sum(USUAL.values())) / (period_s * np.log(LONGEST_S / SHORTEST_S))
     believed = density * apart_s
     for usual_s, share in USUAL.items():
         if abs(period_s / usual_s - 1) <= _USUAL_WITHIN:
             believed += share * (1 - _EXACT) * min(apart_s / (2 * _USUAL_WITHIN * usual_s), 1.0)
-        # The usual period, on a slightly wrong clock, takes this share of the periods that cannot be distinguished from
-        # this one.
+        # The prior of exactly the usual period, measured with a slightly wrong clock, is divided among the periods
+        # within `EXACT_WITHIN`.
         exact_s = EXACT_WITHIN * usual_s
         low_s, high_s = max(period_s - apart_s / 2, usual_s - exact_s), min(period_s + apart_s / 2, usual_s + exact_s)
         believed += share * _EXACT * max(high_s - low_s, 0.0) / (2 * exact_s)
@@ -279,7 +283,7 @@ def _log_prior(ratios: Ratios, period_s: float) -> float:
 
 
 def _distinct(candidates: list[Candidate]) -> list[Candidate]:
-    """The first of the candidates with the same period."""
+    """Candidates with different periods: if several have about the same period, only the first one."""
     kept: list[Candidate] = []
     for one in candidates:
         if all(abs(one.period_s / other.period_s - 1) > _SAME for other in kept):
@@ -288,11 +292,11 @@ def _distinct(candidates: list[Candidate]) -> list[Candidate]:
 
 
 def _part(ratios: Ratios, candidates: list[Candidate]) -> Candidate:
-    """The part of the first candidate's period that has the largest factor, if that factor is larger than its own;
-    otherwise the first candidate itself.
+    """The candidate with a fraction of the first candidate's period that has the largest factor; the first candidate
+    itself, if no fraction has a larger factor than the whole period.
 
-    If spikes follow half of a period, the prior can prefer the whole period at the phase of either half. The half is
-    then used to decide between the two phases (`_whole`).
+    If spikes happen twice per period, the prior may prefer the whole period, with the phase of either of the two
+    spikes. Half of the period is then used to decide between the two phases (`_whole`).
     """
     best = candidates[0]
     lengths_s = [best.period_s / times for times in (2, 3, 4) if best.period_s / times >= SHORTEST_S]
@@ -302,8 +306,8 @@ def _part(ratios: Ratios, candidates: list[Candidate]) -> Candidate:
 
 
 def _whole(ratios: Ratios, best: Candidate, longest_s: float) -> tuple[Candidate, int, float]:
-    """The multiple of a period at which its instants differ, and its log odds; the period itself, with 1, if they do
-    not differ."""
+    """A multiple of a candidate's period, as (candidate, multiple, log odds), if the instants of the period show
+    different signs; otherwise the candidate itself, with multiple 1."""
     choices: list[tuple[float, Candidate, int, float]] = []
     for times in (2, 3, 4):
         period_s = best.period_s * times
@@ -322,14 +326,15 @@ def _whole(ratios: Ratios, best: Candidate, longest_s: float) -> tuple[Candidate
 
 
 def _split(ratios: Ratios, best: Candidate, times: int) -> tuple[float, float, float]:
-    """Log odds gained by assigning some signs only to every n-th instant; the phase of these instants; the margin over
-    the next best.
+    """Gain of log odds if some signs happen only at every n-th instant of a period; the phase of these instants; and
+    the margin over the next best choice of instants.
 
-    For each sign: the Bayes factor of every n-th instant, relative to that of all instants alike or of no instants,
+    For each sign: the Bayes factor of every n-th instant, divided by that of all instants or by 1 (no instants),
         whichever is larger.
     """
     found, ahead = (0.0, best.phase_s), 0.0
-    # A step and the spike that belongs to it may be in different bins.
+    # A step and the spike of the same event may be in neighbouring bins, so phases one bin before and after are tried
+    # as well.
     for phase_s in best.phase_s + ratios.signs.bin_s * np.array([0.0, -1.0, 1.0]):
         classes_s = phase_s + best.period_s * np.arange(1, times + 1)
         sums = ratios.sums(ratios.places(best.period_s * times, classes_s % (best.period_s * times)))
@@ -339,7 +344,8 @@ def _split(ratios: Ratios, best: Candidate, times: int) -> tuple[float, float, f
             rows = ratios.signs.rows(sign)
             of_class, of_all = log_mean(apart[rows], axis=0), float(log_mean(alike[rows], axis=0))
             at = int(np.argmax(of_class))
-            # If all classes of instants show the sign, and some only a little more, no other period is assumed.
+            # If all classes of instants show the sign, and one of them only shows it more strongly, this is no evidence
+            # for a longer period.
             if np.delete(of_class, at).max() <= 0:
                 gain[at] += max(float(of_class[at]) - max(of_all, 0.0) - _CHOSEN, 0.0)
         if gain.max() > found[0]:

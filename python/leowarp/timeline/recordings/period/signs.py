@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signs of events on a path, on a time grid, with the rarity of each bin's sign.
+"""Signs of events on a path: for each bin of a time grid, how rare the sign in this bin is.
 
-A reconfiguration may show as a step of the minimum delay, as a spike, or as losses. Each path also has steps, spikes
-and losses at other times, in some minutes more than in others. So each sign is a score for every bin of the grid, and
-each score is ranked among those of the minute before and after. The rank is a share. If nothing follows a schedule, it
+A reconfiguration may show as a step of the minimum delay, as a spike, or as losses. Each path has steps, spikes and
+losses at other times as well, and more of them in some minutes than in others. The strength of each sign in each bin is
+therefore expressed as a score, and the score is ranked among the scores of the minute before and after. The result is
+the share of these scores that are equal or higher. If no events follow a schedule, the share at the schedule's instants
 is uniform in (0, 1], for any kind of noise.
 """
 
@@ -19,14 +20,14 @@ from numpy.typing import NDArray
 from leowarp.timeline.recordings.measurement import Series
 
 BIN_S = 0.2
-"""Width of a bin; larger if probes are further apart, or if the recording is longer than 20 minutes."""
+"""Width of a bin, in s; bins are wider if probes are further apart, or if the recording is longer than 20 minutes."""
 
 RANKED_WITHIN_S = 60.0
-"""Distance before and after a bin within which it is compared."""
+"""Distance before and after a bin within which its score is compared with other scores."""
 
 _MOST_BINS = 6_000
-# Short windows find steps on paths with a wandering level; long ones find small steps in noise. The suitable window for
-# a path is unknown.
+# Short windows are better on paths whose level changes often, and long windows detect smaller steps in noise. It is
+# unknown which window suits a path, so all three are evaluated.
 _STEP_WINDOWS_S = (2.0, 6.0, 12.0)
 _CLIPPED_OVER_S = 3.0
 _EDGE_WINDOW_S = 1.0
@@ -41,13 +42,13 @@ SIGNS = (STEPS, SPIKES, LOSSES)
 
 @dataclass(frozen=True, eq=False)
 class Signs:
-    """Shares of each sign over time.
+    """Shares of each sign over time: how rare the sign is in each bin.
 
     begin_ns: Beginning of the first bin.
-    names: The sign of each row: steps, spikes, losses, together. A sign has several rows if there are several ways to
-        look at it.
-    shares: float64 array of shape (rows, bins). Share of the surrounding bins with an equal or higher score, in (0, 1];
-        nan where nothing is known.
+    names: The sign of each row: steps, spikes, losses, together. A sign has several rows if it is evaluated in several
+        ways.
+    shares: float64 array of shape (rows, bins). Share of the surrounding bins whose score is equal or higher, in (0,
+        1]; nan if the bin's score is unknown.
     """
 
     begin_ns: int
@@ -56,7 +57,7 @@ class Signs:
     shares: Scores
 
     def rows(self, name: str) -> NDArray[np.int64]:
-        """Rows of one sign."""
+        """Indexes of the rows of one sign."""
         return np.flatnonzero(np.array(self.names) == name)
 
 
@@ -70,7 +71,8 @@ def signs(series: Series) -> Signs | None:
     if interval_ns is None or np.isnan(series.delay_ns).all():
         return None
     span_s = float(series.t_ns[-1] - series.t_ns[0]) / 1e9
-    # 6,000 bins of 0.2 s are 20 minutes: the search's cost grows with the number of bins times that of periods.
+    # 6,000 bins of 0.2 s are 20 minutes; the number of bins is limited, because the search's cost grows with the number
+    # of bins times the number of periods.
     bin_s = max(BIN_S, interval_ns / 1e9, span_s / _MOST_BINS)
     bins = _Bins.of(series, bin_s)
     scores = [(STEPS, score) for score in _steps(bins)]
@@ -78,7 +80,7 @@ def signs(series: Series) -> Signs | None:
     scores += [(LOSSES, _widened(score, bin_s)) for score in _losses(bins)]
     within = max(round(RANKED_WITHIN_S / bin_s), 10)
     shares = [_shares(score, within) for _, score in scores]
-    # Several ways to look at one sign are averaged, so that they count as one.
+    # The rows of one sign are averaged, so that each sign has equal weight in the row of all signs together.
     rarity = [-np.log(share) for share in shares]
     witnesses = [_mean([rarity[place] for place, (name, _) in enumerate(scores) if name == sign]) for sign in SIGNS]
     together = _shares(np.where(np.isnan(witnesses).all(axis=0), np.nan, np.nansum(witnesses, axis=0)), within)
@@ -87,7 +89,8 @@ def signs(series: Series) -> Signs | None:
 
 @dataclass(frozen=True, eq=False)
 class _Bins:
-    """Values of each bin. Every array has shape (bins,), with nan where a bin has no reply."""
+    """Values in each bin: number of probes, number of losses, smallest and largest delay. Every array has shape
+    (bins,); the delays are nan if a bin has no reply."""
 
     bin_s: float
     sent: Scores
@@ -102,7 +105,7 @@ class _Bins:
         count = int(place[-1]) + 1
         answered = ~np.isnan(series.delay_ns)
         least_ns, most_ns = np.full(count, np.inf), np.full(count, -np.inf)
-        # `minimum.at`, because several probes may be in a bin, and an assignment would keep only the last.
+        # `minimum.at` is used because several probes may be in a bin, and an assignment would store only the last one.
         np.minimum.at(least_ns, place[answered], series.delay_ns[answered])
         np.maximum.at(most_ns, place[answered], series.delay_ns[answered])
         return _Bins(
@@ -115,25 +118,25 @@ class _Bins:
 
 
 def _steps(bins: _Bins) -> list[Scores]:
-    """The change of the level at each bin, over short and long windows. Each window gives two scores: one for all bins,
-    and one for peaks only."""
+    """The change of the delay's level at each bin, from short and long windows before and after it. Each window gives
+    two scores: one for all bins, and one that is 0 except at peaks."""
     level_ns = clipped(bins.least_ns, max(2 * round(_CLIPPED_OVER_S / bins.bin_s) + 1, 5))
     found = []
     for window_s in _STEP_WINDOWS_S:
         width = max(round(window_s / bins.bin_s), 2)
         # The bin itself belongs to neither window.
         change_ns = changes(level_ns, width, apart=1)[: len(level_ns)]
-        # Subtract a constant drift of the level, which adds the same change everywhere.
+        # The median change is subtracted, because a steady drift of the level gives every bin the same change.
         score = np.abs(change_ns - _moving_median(change_ns, 2 * round(_DRIFT_S / bins.bin_s) + 1))
         found += [score, _peaks(score, width // 2)]
     return found
 
 
 def clipped(of: Scores, width: int) -> Scores:
-    """The values, with outliers clipped that are above the surrounding median, so that a mean can be used.
+    """The values, in which outliers above the surrounding median are clipped, so that a mean can be computed.
 
-    A median would be robust to spikes. Without spikes it is less efficient than a mean: for normal noise it needs 1.57
-    times as many samples.
+    A median would ignore spikes as well. In normal noise, however, a median needs 1.57 times as many samples as a mean
+    for the same precision.
 
     of: float64 array of shape (n,). nan: unknown.
     width: Width of the window for the median.
@@ -144,22 +147,13 @@ def clipped(of: Scores, width: int) -> Scores:
 
 
 def changes(of: Scores, width: int, apart: int = 0) -> Scores:
-    """Mean of the values from each place (plus `apart`) on, minus the mean of those before it; nan if half of them are
-    unknown.
+    """Mean of the values after each place, minus the mean of the values before it; nan if more than half of the values
+    on one side are unknown.
 
-    Parameters
-    ----------
-    of : float64 array of shape (n,)
-        nan: unknown.
-    width : int
-        Number of values in each mean.
-    apart : int
-        Number of values from the place on that belong to neither side.
-
-    Returns
-    -------
-    float64 array of shape (n + 1,)
-        The last place is after the last value.
+    of: float64 array of shape (n,). nan: unknown.
+    width: Number of values in each mean.
+    apart: Number of values after the place that belong to neither side.
+    Returns: float64 array of shape (n + 1,). The last place is the one after the last value.
     """
     known = ~np.isnan(of)
     sums = np.concatenate([[0.0], np.cumsum(np.where(known, of, 0.0))])
@@ -168,7 +162,7 @@ def changes(of: Scores, width: int, apart: int = 0) -> Scores:
     at = np.arange(last + 1)
     low, begin, end = np.maximum(at - width, 0), np.minimum(at + apart, last), np.minimum(at + apart + width, last)
     before, after = counts[at] - counts[low], counts[end] - counts[begin]
-    # Beside an outage only a few values are left, and their mean would itself look like a step.
+    # Next to an outage only a few values are known, and their mean could look like a step.
     enough = (before * 2 >= width) & (after * 2 >= width)
     with np.errstate(invalid="ignore", divide="ignore"):
         found = (sums[end] - sums[begin]) / after - (sums[at] - sums[low]) / before
@@ -181,8 +175,8 @@ def _spikes(bins: _Bins) -> Scores:
 
 
 def _losses(bins: _Bins) -> list[Scores]:
-    """Number of losses in each bin, and the excess of losses on one side over the other, which marks the ends of a long
-    run."""
+    """Number of losses in each bin, and the difference of the number of losses after and before each bin, which is
+    large at the ends of a long run of losses."""
     width = max(round(_EDGE_WINDOW_S / bins.bin_s), 2)
     lost, sent = (_windows(of, width).sum(axis=1) for of in (bins.lost, bins.sent))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -192,17 +186,17 @@ def _losses(bins: _Bins) -> list[Scores]:
 
 
 def _windows(of: Scores, width: int, *, centred: bool = False) -> NDArray[np.float64]:
-    """Windows over an array padded with nan. If `centred` is false, one more window exists at each end: window i +
-    width + 1 begins after place i, and window i ends before it."""
+    """Windows over an array that is padded with nan at both ends. If `centred` is false, there is one window more at
+    each end: window i ends before place i, and window i + width + 1 begins after place i."""
     before = width // 2 if centred else width
     after = width - 1 - before if centred else width
     return sliding_window_view(np.concatenate([np.full(before, np.nan), of, np.full(after, np.nan)]), width)
 
 
 def _moving_median(of: Scores, width: int) -> Scores:
-    """Median of the known values around each (the lower of the two middle ones); nan if there are none.
+    """Median of the known values around each place (of two middle values, the lower one); nan if no value is known.
 
-    Wide windows are computed only at every 20th part of their width, because their median changes slowly.
+    For wide windows, the median is computed only at every 20th part of the width, because it changes slowly.
     """
     every = max(width // 20, 1)
     ordered = np.sort(_windows(of, width, centred=True)[::every], axis=1)  # nan are sorted last
@@ -212,13 +206,13 @@ def _moving_median(of: Scores, width: int) -> Scores:
 
 
 def _peaks(score: Scores, reach: int) -> Scores:
-    """Scores that are the maximum within reach; 0 elsewhere."""
+    """Scores at places that are the maximum within `reach` bins; 0 at all other places."""
     highest = _moving_max(score, reach)
     return np.where(np.isnan(score), np.nan, np.where(score >= highest, score, 0.0))
 
 
 def _widened(score: Scores, bin_s: float) -> Scores:
-    """An event at a bin's edge may also be in the next bin."""
+    """The maximum of each score and its neighbours, because an event at a bin's edge may also be in the next bin."""
     reach = round(0.15 / bin_s)
     return score if not reach else np.where(np.isnan(score), np.nan, _moving_max(score, reach))
 
@@ -230,30 +224,31 @@ def _moving_max(score: Scores, reach: int) -> Scores:
 
 
 def _mean(of: list[Scores]) -> Scores:
-    """Mean over the ways to look, for each bin; nan where none has information."""
+    """Mean over the rows of a sign, for each bin; nan if all rows are nan."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # nan where no way has information
+        warnings.simplefilter("ignore", RuntimeWarning)  # a mean of only nan
         return np.asarray(np.nanmean(of, axis=0))
 
 
 def _shares(score: Scores, within: int) -> Scores:
-    """Share of the known scores within this number of bins that are equal or higher.
+    """For each bin, the share of the known scores in the surrounding bins that are equal or higher.
 
-    The share is the p-value of a permutation test of each bin against its surroundings. It is uniform for noise of any
-    distribution that does not change within them.
+    The share is the p-value of a permutation test of each bin against its surroundings. For noise, the share is
+    uniform, whatever the noise's distribution, if the distribution is the same in all surrounding bins.
 
     score: float64 array of shape (bins,). nan: unknown.
-    within: Number of bins before and after.
+    within: Number of surrounding bins on each side.
     Returns: float64 array of shape (bins,). In (0, 1]; nan where the score is nan.
     """
     found = np.full(len(score), np.nan)
     windows = _windows(score, 2 * within + 1, centred=True)
-    # The bins are processed in pieces, because all windows together are 6,000 rows of 601 values, 29 MB per comparison.
+    # The bins are processed in pieces to limit the memory: all windows together are 6,000 rows of 601 values, 29 MB per
+    # comparison.
     for begin in range(0, len(score), 1024):
         rows = windows[begin : begin + 1024]
         known = (~np.isnan(rows)).sum(axis=1)
         with np.errstate(invalid="ignore"):
-            # "Equal or higher" includes the bin itself, so that a share is never 0 and its logarithm is finite.
+            # The bin itself counts as "equal or higher", so that a share is never 0 and its logarithm is finite.
             higher = (rows >= score[begin : begin + 1024, None]).sum(axis=1)
         found[begin : begin + 1024] = np.where(higher > 0, higher / np.maximum(known, 1), np.nan)
     return found

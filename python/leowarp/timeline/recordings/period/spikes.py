@@ -14,8 +14,8 @@ from leowarp.timeline.recordings.measurement import Series
 LEVEL_NS = 2_000_000_000
 """Width of the window whose median is the level of the delays."""
 
-# For normal noise, a sample exceeds this with a probability of one in a billion: none of the 360,000 probes of an hour
-# at 10 ms does.
+# In normal noise, a sample exceeds this threshold with a probability of one in a billion. In one hour of probes every
+# 10 ms (360,000 probes), no spike is then found by chance.
 _SPIKE_SIGMAS = 6.0
 
 
@@ -23,10 +23,10 @@ _SPIKE_SIGMAS = 6.0
 class Spike:
     """A run of delays that rise above their level.
 
-    t_ns: Sending time of its first probe.
+    length_ns: Time from its first probe to its last, plus the interval between probes.
     length_ns: Time to its last probe, plus the interval between probes.
     peak_ns: Largest delay.
-    height_ns: Excess of the peak over the level, the surrounding median.
+    height_ns: Largest delay minus the level, which is the surrounding median.
     """
 
     t_ns: int
@@ -36,11 +36,11 @@ class Spike:
 
 
 def find_spikes(series: Series) -> tuple[Spike, ...]:
-    """Runs of delays more than six standard deviations above their level (estimated from the median deviation as for a
-    normal distribution).
+    """Runs of delays that are more than six standard deviations above their level (the standard deviation is estimated
+    from the median deviation, as for a normal distribution).
 
     series: Probes with at least eight replies.
-    Returns: In chronological order.
+    Returns: The spikes in chronological order.
     """
     answered = series.take(~np.isnan(series.delay_ns))
     interval_ns = series.interval_ns
@@ -50,7 +50,7 @@ def find_spikes(series: Series) -> tuple[Spike, ...]:
     # Delays in whole ms may have a median deviation of 0, so the threshold is at least the resolution of the delays.
     threshold_ns = _SPIKE_SIGMAS * max(_sigma_ns(above_ns), _resolution_ns(answered.delay_ns))
     places = np.flatnonzero(above_ns > threshold_ns)
-    # Lost probes inside a spike do not end it; ten intervals without a high delay end it.
+    # A spike does not end at lost probes, but after ten intervals without a high delay.
     cuts = np.flatnonzero(np.diff(answered.t_ns[places]) > 10 * interval_ns) + 1
     spikes = []
     for run in np.split(places, cuts) if len(places) else ():
@@ -63,10 +63,10 @@ def find_spikes(series: Series) -> tuple[Spike, ...]:
 
 
 def level_ns(answered: Series) -> NDArray[np.float64]:
-    """The median of the delays around each reply, within `LEVEL_NS` or nine probes, whichever is longer."""
+    """The level at each reply: the median of the delays within `LEVEL_NS` or nine probes, whichever is longer."""
     interval_ns = answered.interval_ns or LEVEL_NS
     window_ns = max(LEVEL_NS, 9 * interval_ns)
-    # The window is a time, not a number of probes: where probes were lost, the same number would extend further.
+    # The window is a length of time, because a fixed number of probes would cover more time where probes were lost.
     frame = pd.Series(answered.delay_ns, index=pd.to_datetime(answered.t_ns, unit="ns"))
     return frame.rolling(pd.Timedelta(window_ns, "ns"), center=True).median().to_numpy()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The mobile channel of a run, recomputed. The power series is not stored, because the plan determines it."""
+"""The mobile channel of a run, recomputed. A run does not store the power series, because the plan determines it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ def realisation_of_run(path: Path, plan: Plan, end_ns: int) -> Realisation:
 
 
 def _known(path: Path) -> CodewordSummary | None:
-    """The codewords of the timeline; None if it has none."""
     timeline = path / layout.TIMELINE
     return TimelineMetadata.of(runtables.read_schema(path, layout.TIMELINE)).harq if timeline.exists() else None
 

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names, colours and rules of runs for figures and pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from leowarp.base import layout
+from leowarp.report.rules import rules_of
+from leowarp.report.style import ALGORITHMS, line_style
+from leowarp.results.run import Run
+from leowarp.scenario.schema import Access, Mobile
+
+
+def numbers_of(run: Run, flow: int | str | Sequence[int | str]) -> list[int]:
+    """Numbers of the flows that a user names by number or name, each only once.
+
+    Raises ScenarioError if the run has no such flow.
+    """
+    # A string is a sequence of letters, so it is tested first.
+    each = [flow] if isinstance(flow, str) or not isinstance(flow, Sequence) else flow
+    return list(dict.fromkeys(run.flow_number(one) for one in each))
+
+
+def warnings_of(run: Run) -> list[str]:
+    """Warnings of the run and of its metrics, each only once."""
+    return list(dict.fromkeys([*run.manifest.get("warnings", []), *run.numbers.warnings]))
+
+
+def is_access(run: Run) -> bool:
+    """Whether the path is an access link. If it is, route changes are reconfigurations, and satellites are not
+    nodes."""
+    return isinstance(run.plan.medium, Access)
+
+
+def mobile_of(run: Run) -> Mobile | None:
+    """The mobile channel that is the last hop of the path; None if there is none."""
+    return run.plan.medium if isinstance(run.plan.medium, Mobile) else None
+
+
+def algorithm_of(run: Run) -> str:
+    """Congestion control of the main flow."""
+    return str(run.observed_plan.flows[run.main_flow].congestion_control)
+
+
+def footer(run: Run) -> str:
+    """The rules of the plan that shape the results of a run, as one paragraph."""
+    return " · ".join(f"{name}: {text}" for name, text in rules_of(run.document, run.manifest))
+
+
+def worded(runs: Sequence[Run], text: str) -> str:
+    """A text about route changes, in words that suit the runs. If all runs use access links, "route change" becomes
+    "reconfiguration".
+
+    runs: If at least one of them uses another medium, the text is not changed.
+    """
+    # The general word "route change" also suits an access link.
+    if not all(is_access(run) for run in runs):
+        return text
+    return text.replace("route change", "reconfiguration").replace("Route change", "Reconfiguration")
+
+
+def identity(run: Run) -> int:
+    """A number that is the same for all views of one run. If a directory is opened twice, these are two runs."""
+    return id(vars(run))
+
+
+def by_run(views: Sequence[Run]) -> list[list[Run]]:
+    """Views grouped by run.
+
+    Returns: Groups in the order of each run's first view. Runs are compared by `identity`: a directory that is opened
+        twice gives two runs.
+    """
+    groups: dict[int, list[Run]] = {}
+    for view in views:
+        groups.setdefault(identity(view), []).append(view)
+    return list(groups.values())
+
+
+def labels(runs: Sequence[Run]) -> list[str]:
+    """A short name for each view, different from the names of the other views.
+
+    Returns: For runs: the algorithm, the scenario, both, or the directory. The first of these that is different in all
+        runs is used. For flows of one run, the name of the flow. For flows of several runs, the names of the run and
+        the flow.
+    """
+    groups = by_run(runs)
+    if not any(run.chosen_flow is not None for run in runs):
+        return _run_labels(runs)
+    of_flows = [run.flow_names[run.main_flow] for run in runs]
+    if len(groups) == 1:
+        return of_flows
+    of_runs = run_labels(runs)
+    return [f"{of_runs[identity(run)]}, {name}" for run, name in zip(runs, of_flows, strict=True)]
+
+
+def run_labels(views: Sequence[Run]) -> dict[int, str]:
+    """Names of the runs to which the views belong.
+
+    Returns: Names by `identity`. A name is that of the scenario, or of the directory if two runs have the same scenario
+        name.
+    """
+    firsts = [group[0] for group in by_run(views)]
+    names = [run.name for run in firsts]
+    if len(set(names)) < len(names):
+        names = layout.directory_names([run.path for run in firsts])
+    return {identity(run): name for run, name in zip(firsts, names, strict=True)}
+
+
+def _run_labels(runs: Sequence[Run]) -> list[str]:
+    algorithms = [_algorithm_name(algorithm_of(run)) if run.tcp_flows else run.name for run in runs]
+    names = [run.name for run in runs]
+    # The first of algorithm, scenario, both, and directory that is different in all runs is used.
+    if len(set(algorithms)) == len(runs):
+        return algorithms
+    if len(set(names)) == len(runs):
+        return names
+    both = [f"{name}, {algorithm}" for name, algorithm in zip(names, algorithms, strict=True)]
+    return both if len(set(both)) == len(runs) else layout.directory_names([run.path for run in runs])
+
+
+def styles(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """Colour and dashes of each run's line. The study's algorithms have fixed styles; for other runs, the style depends
+    on the position.
+
+    Returns: `color` and `linestyle` for matplotlib's lines.
+    """
+    if any(run.chosen_flow is not None for run in runs):
+        return [line_style(index) for index in range(len(runs))]
+    algorithms = [algorithm_of(run) if run.tcp_flows else "" for run in runs]
+    # Styles by algorithm are used only if all runs have different algorithms: two runs of CUBIC would both be blue.
+    if len(set(algorithms)) == len(runs) and all(name in ALGORITHMS for name in algorithms):
+        return [line_style(ALGORITHMS[name]) for name in algorithms]
+    return [line_style(index) for index in range(len(runs))]
+
+
+MOST_LINES = 8
+"""Maximum number of lines in a panel that a reader can distinguish by colour and dashes. If there are more flows,
+figures show their distribution."""
+
+
+def footer_of(runs: Sequence[Run]) -> str:
+    """The rules of several runs that shape their results, as one paragraph.
+
+    Returns: Each rule once, as "name: value". If the runs have different values of a rule, the text has all these
+        values in the order of the runs, separated by bars.
+    """
+    each = [dict(rules_of(group[0].document, group[0].manifest)) for group in by_run(runs)]
+    parts = []
+    for name in dict.fromkeys(name for rules in each for name in rules):
+        values = [rules.get(name, "none") for rules in each]
+        parts.append(f"{name}: {' | '.join(dict.fromkeys(values))}")
+    return " · ".join(parts)
+
+
+def _algorithm_name(name: str) -> str:
+    return {"bbr": "BBR", "cubic": "CUBIC", "reno": "Reno"}.get(name, name)
