@@ -191,6 +191,8 @@ def write_long_form(result: Numbers, path: Path) -> None:
     ]
     schema = pa.schema(columns, metadata={"leowarp.table": "metrics"})
     plainfiles.refuse_link(path)
+    # The series need neither of these tables.
+    result.tables.release_large("bins", "packets")
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         for rows in _row_groups(_pieces(result)):
             writer.write_table(_table(rows, schema))

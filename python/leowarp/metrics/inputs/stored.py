@@ -177,6 +177,11 @@ class _Stored(Tables):
                 order = np.argsort(flows, kind="stable")
         return LargeTable.of(self._schemas[name].names, read, rows, order)
 
+    def release_large(self, *names: str) -> None:
+        for name in names:
+            if isinstance(vars(self).get(name), LargeTable):
+                self.release(name)
+
     def release(self, name: str) -> None:
         """Drop a table from memory, with the rows that were selected from it; the table is read again when it is next
         needed."""

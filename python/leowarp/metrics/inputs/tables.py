@@ -151,6 +151,9 @@ class Tables:
             selected[flow] = frame.iloc[mine]
         return selected[flow]
 
+    def release_large(self, *names: str) -> None:
+        """Drop large tables from memory if they can be read again."""
+
     @property
     def knows_drops(self) -> bool:
         """Whether the table `drops` contains every loss. False if the hosts did not capture packets, because some links
