@@ -70,6 +70,7 @@ def _pieces(result: Numbers) -> Iterator[_Piece]:
         for kind, bars in densities_of_scope(result.tables, result.pairs, scope):
             t_ns = None if when is None else bars[when]
             yield _piece(f"{prefix}.{kind}", bars["flow"], t_ns, bars["share_ratio"], None, words, bars["index"])
+    result.tables.release_large("densities")
     for flow in result.tcp_flows:
         for series in GOODPUT_SERIES:
             # The series of all flows together would take as much memory as the samples of their sockets.

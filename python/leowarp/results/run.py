@@ -11,8 +11,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from leowarp.base import plainfiles
 from leowarp.base.errors import TraceError
 from leowarp.base.flownames import FlowKey, flow_names
@@ -21,6 +19,7 @@ from leowarp.results.framed import FramedPage
 from leowarp.results.run_tables import RunTables
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
     from matplotlib.figure import Figure
 
@@ -170,6 +169,8 @@ class Run(RunTables):
 
     def _steady_capacity_bps(self) -> float | None:
         """Payload rate of the main flow's path, from the timeline; None if it changes."""
+        import numpy as np
+
         from leowarp import metrics
 
         ends, network = self.observed_plan.flows[self.main_flow], self.plan.network

@@ -94,7 +94,8 @@ def densities_of_scope(
     Returns: Kinds, in the order of their first rows, and rows, in the order of the trace.
     """
     frame = tables.densities
-    of_scope = np.flatnonzero(frame["scope"].to_numpy() == SCOPES.index(scope))
+    # Indexes of six million rows take half the memory as int32.
+    of_scope = np.flatnonzero(frame["scope"].to_numpy() == SCOPES.index(scope)).astype("int32")
     kinds, firsts = np.unique(frame["kind"].to_numpy()[of_scope], return_index=True)
     for kind in kinds[np.argsort(firsts)]:
         mine = frame.iloc[of_scope[frame["kind"].to_numpy()[of_scope] == kind]]
