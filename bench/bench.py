@@ -4,8 +4,9 @@
     python bench/bench.py            measure, print, and write the table into docs/performance.md
     python bench/bench.py --quick    a tenth of the virtual time, printed only
 
-Compared cases run in turn, `REPEATS` times, so that other work of the machine affects all cases alike. The table has
-the median, with the smallest and the largest value. Only ratios within one table mean anything on a shared machine.
+The compared cases run in turn, `REPEATS` times, so that other work of the machine affects all of them alike. The table
+has the median, with the smallest and the largest value. On a shared machine, only ratios between values of one table
+are meaningful.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def speed_rows(label: str, runs: list[Measured]) -> list[tuple[str, str, str]]:
 
 
 def compared(cases: dict[str, Callable[[Path], Measured]], scratch: Path) -> dict[str, list[Measured]]:
-    """Runs the cases in turn, REPEATS times."""
+    """Run the cases in turn, `REPEATS` times; return the costs by case."""
     results: dict[str, list[Measured]] = {name: [] for name in cases}
     for _ in range(REPEATS):
         for name, case in cases.items():
@@ -138,7 +139,8 @@ def rows(scratch: Path, share: float) -> list[tuple[str, str, str]]:
 
 
 def large_rows(scratch: Path, share: float) -> list[tuple[str, str, str]]:
-    """A thousand flows over Starlink's first generation, with and without the satellites that no packet reaches."""
+    """A thousand flows over Starlink's first generation, with all satellites and without the satellites that no packet
+    reaches."""
     whole = f"{round(10 * share)} s"
 
     def large(**changes: str) -> Callable[[Path], Measured]:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processor time of each cure: pairs of runs with and without it, one after the other.
+"""Processor time of each cure, from pairs of runs with and without it, made one after the other.
 
     python bench/cures.py [pairs]
 
-Madrid to Tokyo, CUBIC, 35 s with one route change. For each cure the script prints a ratio: the guest's processor time
-with the cure divided by the time without it. The output has the median over pairs, the smallest value and the largest
-value. Other load on the machine affects single pairs. The row "nothing" compares the plain run with itself, and shows
-the size of this effect.
+Each run is a CUBIC transfer of 35 s from Madrid to Tokyo, with one route change. For each cure the script prints a
+ratio: the guest's processor time with the cure divided by the time without it. The output has the median of this ratio
+over the pairs, its smallest value and its largest value. Other load on the machine affects single pairs. The row
+"nothing" compares two runs without a cure, and thus shows the size of this effect.
 """
 
 import resource
@@ -36,7 +36,7 @@ CURES = {
 
 
 def guest_s(keys: dict[str, object]) -> float:
-    """Processor seconds that the guest of a run took."""
+    """Processor time in seconds that the guest of a run used."""
     with tempfile.TemporaryDirectory(prefix="leowarp-bench-") as folder:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         lw.run(EXAMPLE, PLAIN | keys, Path(folder) / "run", report=False, progress=False)
@@ -50,7 +50,7 @@ def main(pairs: int) -> None:
     guest_s({})
     for number in range(pairs):
         for name, keys in CURES.items():
-            # Each pair alternates whether its first run has the cure, so that a growing or falling load favours neither
+            # In every second pair, the run with the cure comes first, so that a growing or falling load favours neither
             order = (keys, {}) if number % 2 else ({}, keys)
             costs_s = [guest_s(each) for each in order]
             with_s, without_s = costs_s if number % 2 else costs_s[::-1]

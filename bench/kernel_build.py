@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processor time of the guest kernel's build, by directory, and the curve that predicts the time left.
+"""Processor time of building the guest kernel, by directory, and the curve from which the remaining time is predicted.
 
     python bench/kernel_build.py TREE DIRECTORY
 
 TREE is an unpacked kernel source; the build goes into DIRECTORY. A wrapper on the PATH runs gcc, ld, ar and nm, and
-notes the processor time of each. A busy machine inflates processor time: compare builds made side by side.
+records the processor time of each call. Processor time is larger on a busy machine, so compare only builds that are
+made side by side.
 """
 
 from __future__ import annotations
@@ -64,8 +65,8 @@ int main(int argc, char **argv)
 
 
 def build(tree: Path, directory: Path) -> tuple[float, str]:
-    """Returns the processor seconds of the whole build, and its output; the file DIRECTORY/costs holds the costs of the
-    tools."""
+    """Build the kernel; return the processor time in seconds and the build's output. The file DIRECTORY/costs then has
+    the costs of the tools."""
     tools = directory / "tools"
     tools.mkdir(parents=True)
     (tools / "stand_in.c").write_text(STAND_IN)
@@ -84,7 +85,7 @@ def build(tree: Path, directory: Path) -> tuple[float, str]:
 
 
 def costs_of(directory: Path) -> dict[str, float]:
-    """Processor seconds by output file, named relative to the build's directory."""
+    """Processor time in seconds by output file; names are relative to the build's directory."""
     costs: dict[str, float] = defaultdict(float)
     for line in (directory / "costs").read_text().splitlines():
         _, seconds, output = line.split("\t")
@@ -93,7 +94,8 @@ def costs_of(directory: Path) -> dict[str, float]:
 
 
 def curve(log: str, costs: dict[str, float]) -> list[tuple[int, float]]:
-    """Points of the curve `leowarp.guest.building.course.CURVE`: (steps printed, share of the costs spent by then)."""
+    """Points of the curve `leowarp.guest.building.course.CURVE`: (number of steps printed, share of the costs so
+    far)."""
     spent, sums = 0.0, []
     for line in log.splitlines():
         if STEP.match(line):

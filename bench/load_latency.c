@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Latency of dependent loads from memory: each word of a region holds the address of another word. All cache lines are
-// visited once per round, in random order. Prints one line per given size: the region's size in KiB, and ns per load.
+// Measures the latency of dependent loads from memory: each word of a region contains the address of another word. All
+// cache lines are visited once per round, in random order. For each size on the command line, the program prints the
+// size of the region in KiB, and the time per load in ns.
 //
 //     load_latency KIB [KIB ...]
 
@@ -13,7 +14,7 @@
 #define LINE_BYTES 64
 #define LOADS (8 * 1000 * 1000)
 
-// The random order is the same in every run: xorshift64 (Marsaglia, 2003).
+// The random order is the same in every run, because xorshift64 has a fixed seed (Marsaglia, 2003).
 static uint64_t drawn(void)
 {
 	static uint64_t state = 88172645463325252ULL;
@@ -24,7 +25,7 @@ static uint64_t drawn(void)
 	return state;
 }
 
-// Sattolo's shuffle makes one cycle through all lines.
+// Sattolo's shuffle joins all lines in a single cycle.
 static void chain(char *region, size_t lines, uint32_t *order)
 {
 	for (size_t line = 0; line < lines; line++)
@@ -69,7 +70,7 @@ static int measure(size_t kib)
 	for (size_t load = 0; load < LOADS; load++)
 		at = *at;
 	printf("%zu %.2f\n", kib, (processor_ns() - began_ns) / LOADS);
-	// The end of the chain is used, because the compiler would remove loads without a use.
+	// The last address of the chain is used, because the compiler would otherwise remove the loads.
 	if (!at)
 		return 1;
 	free(order);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions that all benchmarks share: the description of the machine, the text of repeated values, and the page into
-which a table is written."""
+"""Functions that all benchmarks use: the description of the machine, the text of repeated values, and writing a table
+into a page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
 
 
 def machine() -> str:
-    """Processor and load, in words: `Intel(R) Xeon(R) Processor, load 1.55 at the start`."""
+    """Name and load of the processor as text: `Intel(R) Xeon(R) Processor, load 1.55 at the start`."""
     cpu = next(line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
                if line.startswith("model name"))  # fmt: skip
     load = Path("/proc/loadavg").read_text().split()[0]
@@ -22,7 +22,8 @@ def machine() -> str:
 
 
 def load_ns(regions_kib: Sequence[int]) -> dict[int, float]:
-    """Latency of dependent loads in ns, by the size in KiB of the memory that the loads visit at random."""
+    """Latency of dependent loads in ns, by the size in KiB of the memory region that the loads visit in random
+    order."""
     source = Path(__file__).with_name("load_latency.c")
     with tempfile.TemporaryDirectory(prefix="leowarp-bench-") as directory:
         program = Path(directory) / "load_latency"
@@ -38,8 +39,7 @@ def spread(values: list[float], form: str) -> str:
 
 
 def publish(name: str, lines: list[str], *, quick: bool) -> None:
-    """Prints a table. Unless the run was a quick one, the table also replaces the table of the same name on the
-    page."""
+    """Print a table. Unless the run was a quick one, also replace the table of the same name on the page."""
     print("\n".join(lines))
     if quick:
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Captures read by leowarp, dpkt and scapy: packets, TCP segments with data, echo requests, processor time.
+"""Read captures with leowarp, dpkt or scapy, and print: packets, TCP segments with data, echo requests, processor time.
 
 python bench/parsers.py leowarp FILE...      (or dpkt, scapy: pip install dpkt scapy)
 cargo run --release --manifest-path bench/parsers/Cargo.toml -- FILE...      (pcap-parser and etherparse)

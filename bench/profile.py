@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the processor time of a run goes, by part of the guest: the profile of docs/performance.md.
+"""Processor time of a run by part of the guest: the profile of docs/performance.md.
 
     guest/build.sh SOURCE BUILD OUT      keeps BUILD/linux with its symbols
     python bench/profile.py BUILD/linux [SECONDS]    shares of Madrid-Tokyo
     python bench/profile.py BUILD/linux --flows      what a packet costs by part, of one flow and of 90 (bench/size.py)
 
-Needs `perf` (Debian: linux-perf). Each function of the guest kernel belongs to the first part whose pattern matches its
-    name.
+The script needs `perf` (Debian: linux-perf). Each function of the guest kernel belongs to the first part whose pattern
+    matches its name.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ import leowarp as lw
 
 FREQUENCY_HZ = 4000
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "madrid-tokyo.toml"
-# The name of a function does not identify its file: taps.c also has a function `receive`, which the table counts as a
-# part of leolink.
+# A function's name does not identify its file: for example, taps.c also has a function `receive`, which the table
+# counts as part of leolink.
 PARTS = (
     (
         "links and forwarding (leolink)",
@@ -42,7 +42,7 @@ PARTS = (
 
 
 def samples(kernel: Path, command: list[str]) -> dict[str, int]:
-    """Runs a command that makes a run, and counts samples of the guest's processes by part."""
+    """Run a command that makes a run, and count the profiler's samples of the guest's processes, by part."""
     with tempfile.TemporaryDirectory(prefix="leowarp-profile-") as scratch:
         data = Path(scratch) / "perf.data"
         record = ["perf", "record", "-q", "-o", str(data), "-F", str(FREQUENCY_HZ), "-e", "cpu-clock", *command]
@@ -65,7 +65,7 @@ def run_command(kernel: Path, scenario: str | Path, until_s: float, out: Path) -
 
 
 def share_lines(kernel: Path, seconds: int) -> list[str]:
-    """Share of each part in the run Madrid-Tokyo."""
+    """Lines of the table with each part's share in the run Madrid-Tokyo."""
     with tempfile.TemporaryDirectory(prefix="leowarp-profile-") as scratch:
         found = samples(kernel, run_command(kernel, EXAMPLE, seconds, Path(scratch) / "run"))
     whole = sum(found.values())
@@ -74,7 +74,7 @@ def share_lines(kernel: Path, seconds: int) -> list[str]:
 
 
 def packet_ns(kernel: Path, case: Case, scratch: Path) -> dict[str, float]:
-    """Cost of one packet by part in ns, between two virtual seconds in which nothing else changes."""
+    """Cost of one packet in ns, by part, between two virtual seconds in which nothing else changes."""
     file = flows_file(case.pairs, scratch / "flows.toml")
     counts, pkts = [], []
     for until_s in (case.from_s, case.to_s):
@@ -85,7 +85,7 @@ def packet_ns(kernel: Path, case: Case, scratch: Path) -> dict[str, float]:
 
 
 def packet_lines(kernel: Path) -> list[str]:
-    """Cost of a packet of one flow and of many, by part."""
+    """Lines of the table with the cost of a packet by part, for one flow and for many flows."""
     with tempfile.TemporaryDirectory(prefix="leowarp-profile-") as scratch:
         one, many = (packet_ns(kernel, CASES[name], Path(scratch)) for name in (BASE, "90 flows"))
     lines = [f"| {part} | {one.get(part, 0):,.0f} | {ns:,.0f} |"

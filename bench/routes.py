@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what a route update costs with a hundred stations over 4,408 satellites, for the fourth table of
+"""Measure the cost of a route update with a hundred stations over 4,408 satellites, for the fourth table of
 docs/performance.md.
 
     python bench/routes.py            measure, print, and write the table into docs/performance.md
     python bench/routes.py --quick    fewer updates, once, printed only
 
-Starlink's first generation, +Grid; stations spread evenly between 52 degrees south and north. Each update finds the
-shortest paths in both directions for all pairs with a flow, with lengths, delays and numbers of changes. The first
-update has no earlier paths that bound its search, so a run with one update is subtracted from a run with many.
+The constellation is Starlink's first generation with a +Grid; the stations are spread evenly between 52 degrees south
+and north. Each update finds the shortest paths in both directions for all pairs with a flow, with lengths, delays and
+numbers of changes. The first update is slower, because there are no earlier paths that bound its search; a run with one
+update is therefore subtracted from a run with many updates.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ interval = "{INTERVAL_S} s"
 
 
 def scenario(pairs: int, file: Path) -> Path:
-    """Writes a scenario in which this number of station pairs ping each other. The pairs are spread evenly over all
-    pairs."""
+    """Write a scenario in which this number of station pairs send pings to each other. These pairs are spread evenly
+    over all pairs of stations."""
     every = list(combinations(range(STATIONS), 2))
     chosen = [every[place * len(every) // pairs] for place in range(pairs)]
     stations = [
@@ -59,13 +60,13 @@ def scenario(pairs: int, file: Path) -> Path:
 
 
 def update_s(file: Path, updates: int) -> float:
-    """Processor time of one update in s."""
+    """Processor time of one update, in s."""
     cost = {}
     for count in (1, 1 + updates):
         plan = resolve(load(file, {"run.duration": f"{count * INTERVAL_S} s"}))
         ephemeris = ephemeris_of(plan)
         began_s = time.process_time()
-        # A run uses the same setting.
+        # Runs use the same setting of the garbage collector.
         with rarely_collected():
             constellation_routes(plan, ephemeris)
         cost[count] = time.process_time() - began_s
@@ -79,7 +80,7 @@ def main() -> None:
     where, repeats = machine(), 1 if quick else 3
     found: dict[int, list[float]] = {}
     with tempfile.TemporaryDirectory(prefix="leowarp-bench-") as directory:
-        # This call is not counted, because it loads modules. With this call, the difference in the first case would be
+        # This call is not measured, because it loads modules. If the first case loaded them, its difference would be
         # negative.
         update_s(scenario(1, Path(directory) / "first.toml"), 1)
         for pairs in (100, 990, 4950):

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what one packet-hop costs in a large network and in a small one: the third table of docs/performance.md.
+"""Measure the cost of one packet-hop in a large and in a small network: the third table of docs/performance.md.
 
     python bench/size.py            measure, print, and write the table into docs/performance.md
     python bench/size.py --quick    shorter, one repetition, printed only
 
-CUBIC over Starlink's first shell, where all links have 100 Mbit/s and a queue of 500 packets. The cases are one flow
-from Madrid to Tokyo, and a flow for each pair of some cities. A short run is subtracted from a long one, which removes
-the cost of set-up. The result is processor time of the guest per packet that a link delivered. Further cases show where
-the cost comes from. A flow over two links shows the cost of the hosts, and a flow without packet truth shows the cost
-of the records. A third case, with a tenth of the rate and of the packets in flight, shows the cost of memory. This case
-also has a tenth of the samples, so the number of samples per packet stays the same. A second table shows the memory
-latency of this machine.
+The flows use CUBIC over Starlink's first shell, where all links have 100 Mbit/s and a queue of 500 packets. The cases
+are one flow from Madrid to Tokyo, and one flow for each pair of some cities. To remove the cost of set-up, a short run
+is subtracted from a long run. The result is processor time of the guest per packet delivered by a link. Further cases
+show the causes of the cost. A flow over two links shows the cost of the hosts, and a flow without packet truth shows
+the cost of the records. A third case, with a tenth of the rate and of the packets in flight, shows the cost of memory
+accesses. It also has a tenth of the samples, so that the number of samples per packet is the same. A second table shows
+the memory latency of this machine.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ queue = "500 pkts"
 packets = "none"
 """
 WITHOUT_TRUTH = {"observe.truth": False}
-# The queue has the same length in time, and the number of samples per packet is also the same.
+# The queue takes the same time to drain, and the number of samples per packet is also the same.
 TENTH = {"isl.rate": "10 Mbit/s", "isl.queue": "50 pkts", "ground.rate": "10 Mbit/s", "ground.queue": "50 pkts",
          "observe.sockets": "500 ms", "observe.queues": "500 ms"}  # fmt: skip
 REGIONS_KIB = (512, 2 * 1024, 4 * 1024, 8 * 1024, 16 * 1024, 64 * 1024)
@@ -53,7 +53,7 @@ REGIONS_KIB = (512, 2 * 1024, 4 * 1024, 8 * 1024, 16 * 1024, 64 * 1024)
 
 @dataclass(frozen=True)
 class Case:
-    """A case: its cities, the two virtual seconds between which it is measured, and the keys that it sets."""
+    """A case: its cities, the two virtual seconds between which it is measured, and the scenario keys that it sets."""
 
     pairs: tuple[tuple[str, str], ...]
     from_s: int
@@ -99,7 +99,7 @@ class Price:
 
 
 def scenario(pairs: tuple[tuple[str, str], ...], file: Path) -> str:
-    """Writes a scenario with a flow for each pair of cities, and returns its path."""
+    """Write a scenario with one flow for each pair of cities; return its path."""
     cities = dict.fromkeys(city for pair in pairs for city in pair)
     stations = [f'[[stations]]\nname = "{city}"\n' for city in cities]
     flows = [f'[[flows]]\nsource = "{source}"\ndestination = "{destination}"\n' for source, destination in pairs]
@@ -108,7 +108,7 @@ def scenario(pairs: tuple[tuple[str, str], ...], file: Path) -> str:
 
 
 def sent_pkts(totals: pd.DataFrame) -> int:
-    """Packets that stations sent in a run, from its table `linktotals`."""
+    """Number of packets that stations sent in a run, from the run's table `linktotals`."""
     return int(totals[totals["from"].isin(CITIES)]["offered_pkts"].sum())
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the cost of runs between this checkout and another one, side by side.
+"""Compare the cost of runs between this checkout and another one, side by side.
 
     python bench/versions.py OTHER            CPU s of whole runs without their report, as a table
     python bench/versions.py OTHER --quick    one pair of shorter runs
 
-OTHER is the directory of another checkout, with its `.venv` and its kernel built (`make kernel`). The two checkouts run
-in turn, each on one processor. The checkout that runs first alternates, so that a growing or falling load favours
+OTHER is the directory of another checkout, which has a `.venv` and a built kernel (`make kernel`). The two checkouts
+run in turn, each on one processor. The checkout that runs first alternates, so that a growing or falling load favours
 neither.
 """
 
@@ -25,9 +25,9 @@ from bench import ROOT
 from machine import machine, spread
 
 PAIRS = 5
-# The kernel of the host counts the time, because the two checkouts may count differently. Orphaned processes become
-# children of this process (PR_SET_CHILD_SUBREAPER). RUSAGE_CHILDREN counts all processes that this process has waited
-# for.
+# The time is counted by the host's kernel, because the two checkouts may count differently. Orphaned processes become
+# children of the measuring process (PR_SET_CHILD_SUBREAPER). RUSAGE_CHILDREN then includes all processes for which the
+# measuring process has waited.
 COUNTED = """
 import ctypes, importlib, os, resource
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
@@ -59,8 +59,9 @@ scenario, out, *changes = sys.argv[1:]
 changes = dict(each.split("=", 1) for each in changes)
 counted(lambda: leowarp.run(scenario, changes, out, force=True, report=False, progress=False))
 """
-# The size of a study's batch (`LARGEST_BATCH` of study/sweep/outstanding.py), over all algorithms and distributions.
-# The cost of modules that load at first use is subtracted: a study of 16,740 runs pays this cost once.
+# The transfers have the size of a study's batch (`LARGEST_BATCH` of study/sweep/outstanding.py), and include all
+# algorithms and distributions. The cost of loading modules at first use is subtracted, because a study of 16,740 runs
+# has this cost only once.
 TRANSFERS = """
 import sys, tempfile
 from itertools import product
@@ -89,14 +90,14 @@ counted(lambda: made(plans))
 
 @dataclass(frozen=True)
 class Case:
-    """A function that makes a run with the checkout in a directory, and returns its CPU seconds."""
+    """A case: a function that makes a run with the checkout in a directory, and returns the run's CPU seconds."""
 
     name: str
     cpu_s: Callable[[Path, Path], float]
 
 
 def scenario_case(name: str, file: str, quick: bool, **changes: str) -> Case:
-    """A scenario file of this checkout, which both checkouts run."""
+    """A case in which both checkouts run a scenario file of this checkout."""
     dotted = {key.replace("__", "."): value for key, value in changes.items()}
     if quick:
         dotted["run.duration"] = "20 s"
@@ -109,7 +110,7 @@ def scenario_case(name: str, file: str, quick: bool, **changes: str) -> Case:
 
 
 def answer(checkout: Path, arguments: list[str]) -> str:
-    """Runs code in a checkout's Python and returns its output.
+    """Run code in a checkout's Python, and return its output.
 
     Raises SystemExit with the output if the code fails.
     """

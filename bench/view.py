@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the page of `leowarp view`, drawn by software: cost of a frame, frames per second while the page plays, time
-to its first picture.
+"""Measure the page of `leowarp view`, drawn by software: cost of a frame, frames per second while the page plays, and
+time until its first picture.
 
-The page runs in Chromium without a graphics card. *Script* and *all* are processor time (of the page's drawing, of all
-Chromium's processes), which a busy machine does not change. Frames per second (at most 60) and the longest of 20 frames
-(95th percentile) are in real time, over 12 s of playing. These numbers are meaningful only on an idle machine.
+The page runs in Chromium without a graphics card. *Script* is the processor time of the page's drawing, and *all* that
+of all of Chromium's processes; a busy machine does not change them. Frames per second (at most 60) and the longest of
+20 frames (95th percentile) are measured in real time, over 12 s of playing. These numbers are meaningful only on an
+idle machine.
 """
 
 import os
@@ -34,7 +35,7 @@ COUNTED = """new Promise((done) => {
     done([count, drawing_ms, times[times.length - 1] - times[0], steps[Math.floor(0.95 * steps.length)]]);
   }, %d);
 })"""
-# One shell with as many satellites as all shells of Starlink's first generation together.
+# The shell has as many satellites as all shells of Starlink's first generation together.
 WALKER = """[constellation]
 pattern = "delta"
 planes = 76
@@ -48,7 +49,7 @@ rule = "plus-grid"
 
 
 def cpu_s(browser):
-    """Processor time that a browser's processes have used so far."""
+    """Processor time in s that a browser's processes have used so far."""
     ticks = os.sysconf("SC_CLK_TCK")
     total = 0
     for pid in trees([browser.process.pid], everything()):
@@ -58,7 +59,7 @@ def cpu_s(browser):
 
 
 def measured(browser, address, what, script="0"):
-    """Prints a line of the table."""
+    """Measure, and print a line of the table."""
     tab = browser.open(address, SIZE)
     first_ms = tab.run("leowarp.frames.first_ms")
     tab.run(f"{script}, leowarp.drawNow()")

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""leowarp compared with ns-3, and with netem in real time: tables, figure and numbers of docs/benchmark.md.
+"""Compare leowarp with ns-3, and with netem in real time: tables, figure and numbers of docs/benchmark.md.
 
     python bench/ns3/bench.py            measure, print, and write the page (an hour of processor time)
     python bench/ns3/bench.py --quick    one pair of short runs, printed only
     python bench/ns3/bench.py --page write the page again, from the stored numbers
 
-ns-3 comes from PyPI's wheel, installed below build/ at the first call, or is the installation that NS3_PREFIX names.
+ns-3 is the installation that NS3_PREFIX names; without this variable, PyPI's wheel is installed below build/ at the
+first call.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ import leowarp as lw
 from leowarp.base.errors import LeowarpError
 
 ROOT = Path(__file__).resolve().parents[2]
-# Appended after this directory, so that the module name `bench` means this file.
+# This directory comes before bench/ on the path, so that the module name `bench` means this file.
 sys.path.append(str(ROOT / "bench"))
 from machine import machine  # noqa: E402
 
 PAIRS, PAIRS_OF_OTHERS = 3, 1
-"""Number of pairs of runs for the cases with CUBIC, and for the other cases. ns-3 needs minutes of processor time for
+"""Number of pairs of runs: for the cases with CUBIC, and for the other cases. ns-3 needs minutes of processor time for
 Madrid-Tokyo."""
 DUMBBELL = ROOT / "bench" / "ns3" / "dumbbell.toml"
 MADRID_TOKYO = ROOT / "examples" / "two-changes.toml"
@@ -40,7 +41,7 @@ BEFORE_NS, AFTER_NS = 1_000_000_000, 4_000_000_000
 
 
 def cases(*, quick: bool) -> list[tuple[Case, int]]:
-    """Each comparison, and the number of pairs of runs that it gets."""
+    """All cases, each with its number of pairs of runs."""
     if quick:
         return [(Case("dumbbell", DUMBBELL, "cubic", 5), 1), (Case("Madrid-Tokyo", MADRID_TOKYO, "cubic", 5), 1)]
     return [
@@ -52,7 +53,7 @@ def cases(*, quick: bool) -> list[tuple[Case, int]]:
 
 
 def pair(case: Case, scratch: Path, played: Path) -> dict[str, Outcome]:
-    """Runs leowarp, then ns-3, which plays the timeline of leowarp's run."""
+    """Run leowarp, and then ns-3, which plays the timeline of leowarp's run."""
     directory = scratch / "run"
     made = {"leowarp": leowarp_run(case, directory)}
     made["ns3"] = ns3_run(case, directory, played)
@@ -62,7 +63,8 @@ def pair(case: Case, scratch: Path, played: Path) -> dict[str, Outcome]:
 
 
 def around_change(case: Case, made: dict[str, Outcome]) -> dict[str, Any]:
-    """Span of the figure: from one second before the route change at 60 s to four seconds after it."""
+    """The part of the results that the figure shows: from one second before the route change at 60 s to four seconds
+    after it."""
     shown: dict[str, Any] = {
         "name": case.name, "congestion_control": case.congestion_control, "change_ns": CHANGE_NS,
     }  # fmt: skip
@@ -78,8 +80,8 @@ def around_change(case: Case, made: dict[str, Outcome]) -> dict[str, Any]:
 
 
 def rounds(scratch: Path, *, quick: bool) -> Iterator[dict[str, Any]]:
-    """Yields all data of the page after each round over the cases. The cases run in rounds, so that other work of the
-    machine affects all cases alike."""
+    """Run all cases once per round, and yield all data of the page after each round. The rounds make other work of the
+    machine affect all cases alike."""
     where, installed = machine(), ns3()
     played = program(installed)
     netem = over_netem(5 if quick else 100)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a command from a small process and writes the command's cost as JSON.
+"""Run a command from a small process, and write the command's cost as JSON.
 
     python -I -S gauge.py COSTS COMMAND ...
 
-The peak of memory that `wait4` reports starts at the parent's own peak (`setmax_mm_hiwater_rss` in fs/exec.c). A large
-Python parent would therefore hide smaller peaks.
+The memory peak that `wait4` reports is at least the peak of the parent process at the start (`setmax_mm_hiwater_rss` in
+fs/exec.c). A large Python parent would therefore hide smaller peaks.
 """
 
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds ns-3 and compiles `path.cc` against it. ns-3 is the user's installation, or PyPI's wheel in a separate virtual
+"""Find ns-3, and compile `path.cc` against it. ns-3 is the user's installation, or PyPI's wheel in a separate virtual
 environment."""
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _LIBRARY = re.compile(r"libns(3(?:[.-]\w+?)*)-core((?:-\w+)?)\.so")
 class Ns3:
     """An installation of ns-3.
 
-    headers, libraries: Directory that holds `ns3/core-module.h`; directory that holds `libns3.44-core.so`.
+    headers, libraries: Directory with `ns3/core-module.h`, and directory with `libns3.44-core.so`.
     version: Version as in the names of the libraries, such as 3.44.
-    suffix: End of the libraries' names; `-debug` or similar for builds other than release builds.
+    suffix: Ending of the libraries' names: `-debug` or similar for builds other than release builds.
     definitions: Macros with which ns-3 was built. ns-3's headers need the same macros.
-    origin: Where this ns-3 comes from, in words for the page.
+    origin: Source of this installation, as text for the page.
     """
 
     headers: Path
@@ -53,7 +53,7 @@ class Ns3:
 
 
 def found_in(prefix: Path, origin: str) -> Ns3:
-    """Finds the ns-3 below a directory.
+    """Find the ns-3 installation below a directory.
 
     Raises HostError if headers or libraries are missing.
     """
@@ -77,12 +77,13 @@ def _definitions(libraries: Path) -> tuple[str, ...]:
     if not targets.is_file():
         raise HostError(f"{targets} is missing: with which macros ns-3 was built is not known", _hint())
     found = re.search(r'INTERFACE_COMPILE_DEFINITIONS "([^\n]*)"\n', targets.read_text(encoding="utf-8"))
-    # All other macros name libraries that ns-3 found, and have values with quotes.
+    # All other macros are names of libraries that ns-3 found, with values in quotes.
     return tuple(each for each in (found[1] if found else "").split(";") if re.fullmatch(r"NS3_\w+", each))
 
 
 def ns3() -> Ns3:
-    """Finds the user's ns-3 (`NS3_PREFIX`). Without one, the first call installs the pinned wheel below build/.
+    """Find the user's ns-3 (`NS3_PREFIX`). If the variable is not set, the first call installs the wheel of a fixed
+    version below build/.
 
     Raises HostError if no ns-3 is installed, or if pip cannot download it.
     """
@@ -95,7 +96,7 @@ def ns3() -> Ns3:
     if not marker.is_file() or marker.read_text(encoding="utf-8") != wanted:
         print(f"installing ns-3 (69 MB) into {home}", file=sys.stderr)
         venv.create(home, with_pip=True, clear=True)
-        # The wheel's only dependency, cppyy, is for scripts in Python, and is not needed here.
+        # The wheel's only dependency, cppyy, is needed only for scripts in Python.
         pip = [home / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
         if subprocess.run([*pip, "--require-hashes", "-r", REQUIREMENTS]).returncode:
             raise HostError(f"pip could not install what {REQUIREMENTS} asks for", _hint())
@@ -105,7 +106,7 @@ def ns3() -> Ns3:
 
 
 def program(installed: Ns3) -> Path:
-    """Compiles `path.cc` if the file, the compiler's command or ns-3 has changed.
+    """Compile `path.cc` if the file, the compiler's command or ns-3 has changed since the last call.
 
     Raises HostError if the file does not compile.
     """

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The network that `path.cc` plays: nodes, links whose delays follow their tables, routes that change.
+// The network that `path.cc` simulates: nodes, links whose delays follow tables, and routes that change.
 #pragma once
 
 #include "ns3/core-module.h"
@@ -28,13 +28,14 @@ using Direction = std::pair<std::string, std::string>;
     std::exit(1);
 }
 
-// The delay of one direction as a function of time. The whole table is known at the start, so a change needs no event.
+// The delay of one direction as a function of time. The complete table is read at the start, so changes of the delay
+// need no events.
 struct DelayLine {
     std::vector<std::pair<int64_t, int64_t>> steps; // (from t_ns on, delay_ns)
     std::size_t at = 0;
     int64_t lastArrivalNs = 0;
 
-    // Arrival time of a packet that departs at `departNs`. Departure times never decrease, and no packet overtakes
+    // Arrival time of a packet that departs at `departNs`. Departure times must not decrease; no packet overtakes
     // another.
     int64_t Arrival(int64_t departNs) {
         while (at + 1 < steps.size() && steps[at + 1].first <= departNs) {
@@ -45,7 +46,7 @@ struct DelayLine {
     }
 };
 
-// PointToPointChannel with a separate delay for each direction, which follows a table.
+// A PointToPointChannel in which each direction has its own delay, which follows a table.
 class ChangingChannel : public PointToPointChannel {
   public:
     DelayLine line[2];
@@ -62,7 +63,7 @@ class ChangingChannel : public PointToPointChannel {
     }
 };
 
-// The number of a transmission. The number travels with the packet, so arrivals are known exactly.
+// The number of a transmission. It travels with the packet, so that each arrival can be matched with its transmission.
 class TransmissionTag : public Tag {
   public:
     uint32_t number = 0;
@@ -82,13 +83,13 @@ struct Network {
     std::map<std::string, Ptr<Node>> nodes;
     std::map<std::string, Ipv4Address> addresses;
     std::map<Direction, uint32_t> interfaces;                // (node, neighbour): the node's interface
-    std::map<Direction, Ptr<PointToPointNetDevice>> senders; // of a direction
-    std::map<Direction, Ptr<ChangingChannel>> channels;      // of a direction
-    std::map<Direction, uint32_t> wires;                     // of a direction: its index in its channel, 0 or 1
+    std::map<Direction, Ptr<PointToPointNetDevice>> senders; // by direction
+    std::map<Direction, Ptr<ChangingChannel>> channels;      // by direction
+    std::map<Direction, uint32_t> wires;                     // by direction: its index in its channel, 0 or 1
     std::map<Direction, uint32_t> overheads;
     std::string source, destination;
     uint32_t bufferBytes = 0;
-    std::vector<uint32_t> lost; // transmissions that met a full queue, which is the only cause of loss here
+    std::vector<uint32_t> lost; // transmissions that were dropped at a full queue, which is the only cause of loss here
 
     void Dropped(Ptr<const Packet> packet) {
         TransmissionTag tag;
@@ -113,7 +114,7 @@ struct Network {
 };
 
 // All interfaces of a node have the same address. A route therefore needs no next-hop address, and a station can be
-// reached over any satellite.
+// reached through any satellite.
 inline void AddNode(Network& net, const std::string& name) {
     Ptr<Node> node = CreateObject<Node>();
     InternetStackHelper stack;
@@ -129,7 +130,7 @@ inline Ptr<PointToPointNetDevice> AddDevice(Network& net, const std::string& nam
                                             uint32_t limitPkts, Ptr<ChangingChannel> channel) {
     auto device = CreateObject<PointToPointNetDevice>();
     auto queue = CreateObject<DropTailQueue<Packet>>();
-    queue->SetMaxSize(QueueSize(QueueSizeUnit::PACKETS, limitPkts)); // the packet being sent is not counted
+    queue->SetMaxSize(QueueSize(QueueSizeUnit::PACKETS, limitPkts)); // the packet that is being sent is not counted
     device->SetQueue(queue);
     device->SetAddress(Mac48Address::Allocate());
     device->SetMtu(1500);
@@ -167,7 +168,8 @@ inline void AddLink(Network& net, const std::string& a, const std::string& b, ui
     }
 }
 
-// The device counts IP and PPP headers. The remaining bytes that the link counts become a gap behind each packet.
+// The device's rate applies to the bytes of IP and PPP headers and payload. The link's further bytes per packet are
+// simulated by a gap after each packet.
 inline void SetRate(Network& net, const std::string& a, const std::string& b, uint64_t rateBps) {
     Ptr<PointToPointNetDevice> device = net.Of(net.senders, a, b);
     device->SetDataRate(DataRate(rateBps));

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the tables and the figure of docs/benchmark.md from docs/benchmark.json alone."""
+"""Make the tables and the figure of docs/benchmark.md from docs/benchmark.json alone."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def read() -> dict[str, Any]:
 
 
 def write(measured: dict[str, Any]) -> None:
-    """Writes the numbers, and makes the tables and the figure from them."""
+    """Write the numbers to `docs/benchmark.json`, and make the tables and the figure from them."""
     NUMBERS.write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8"), measured), encoding="utf-8")
     draw(measured)
 
 
 def with_tables(page: str, measured: dict[str, Any]) -> str:
-    """The page's text with its tables replaced by the tables of these numbers."""
+    """The text of the page, in which the tables are replaced by the tables of these numbers."""
     before, rest = page.split(BEGIN)
     return f"{before}{BEGIN}\n{tables(measured)}\n{END}{rest.split(END)[1]}"
 
@@ -100,7 +100,7 @@ def _wall_clock(netem: dict[str, Any]) -> str:
 
 
 def draw(measured: dict[str, Any]) -> None:
-    """Figure of window and goodput around one route change, with leowarp and ns-3 side by side."""
+    """Figure of window and goodput around one route change, with leowarp and ns-3 beside each other."""
     change = measured["change"]
     look = {"leowarp": (OKABE_ITO[0], LINES[0]), "ns3": (OKABE_ITO[1], LINES[1])}
     with styled():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a leowarp timeline as the text that `path.cc` plays in ns-3. A timeline that `path.cc` cannot play is
-refused."""
+"""Write a leowarp timeline as the text that `path.cc` simulates in ns-3. A timeline that `path.cc` cannot simulate is
+rejected."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _HINT = "ns-3 plays links with a FIFO of packets, one rate, no loss, in_flight =
 
 
 def path_text(timeline: pa.Table, source: str, destination: str, buffer_bytes: int) -> str:
-    """The input of `path.cc`: one line for each node, link, rate, delay and route, and one for the flow.
+    """The input of `path.cc`: one line per node, link, rate, delay and route, and one line for the flow.
 
     Each host is merged with the node at the other end of its wire, which has neither rate nor delay. ns-3 therefore
     simulates two hops less than leowarp.
 
     timeline: The events of `20-timeline.parquet`.
-    source, destination: The scenario's names of the transfer's stations.
-    buffer_bytes: Buffer of each socket.
-    Raises ScenarioError if the timeline holds something that `path.cc` cannot play: loss, jitter, tables of capacity or
-        delay, queues other than a FIFO of packets, a rate that changes, a link that goes down, a path that packets
+    source, destination: Names of the transfer's stations in the scenario.
+    buffer_bytes: Buffer of each socket in bytes.
+    Raises ScenarioError if `path.cc` cannot simulate the timeline. The cases are loss, jitter, tables of capacity or
+        delay, queues other than a FIFO of packets, a rate that changes, a link that goes down, and a path that packets
         keep.
     """
     rows = timeline.to_pylist()
@@ -66,7 +66,7 @@ def _line(row: dict[str, Any], place: dict[str, str]) -> str:
 
 
 def _unplayable(link: dict[str, Any]) -> str | None:
-    """Why `path.cc` cannot play a link, as the end of a sentence; None if it can."""
+    """Reason why `path.cc` cannot simulate a link, as the end of a sentence; None if it can."""
     if not link["up"]:
         return "goes down"
     if link["limit_pkts"] is None or link["limit_bytes"] is not None:

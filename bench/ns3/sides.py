@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a case in leowarp or in ns-3, and measures cost and results of both in the same way."""
+"""Run a case in leowarp or in ns-3, and measure cost and results of both programs in the same way."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import leowarp as lw
 from leowarp.base.errors import LeowarpError
 
 NS3_CONTROLS = {"cubic": "TcpCubic", "reno": "TcpLinuxReno", "bbr": "TcpBbr"}
-"""ns-3's class for each congestion control that Linux has too, by Linux's name."""
+"""ns-3's class for each congestion control, by its name in Linux."""
 GAUGE = Path(__file__).resolve().parent / "gauge.py"
 BUFFER_BYTES = 16 << 20
 SEGMENT_BYTES = 1448
@@ -27,7 +27,7 @@ SEGMENT_BYTES = 1448
 
 @dataclass(frozen=True)
 class Case:
-    """A scenario and the keys that are set on top of it."""
+    """A scenario, and keys that replace keys of the scenario."""
 
     name: str
     scenario: Path
@@ -39,10 +39,10 @@ class Case:
 class Outcome:
     """The result of one run.
 
-    cpu_s: User and system time of the process, and of all processes that it waited for.
-    memory_bytes: Peak of memory. For ns-3, this is the peak of the process; for leowarp, it is the sum of the guest's
-        peak and the peak of the largest other process.
-    numbers: The results, with the keys of `COUNTED`; None if the program does not report the number.
+    cpu_s: Processor time in s (user and system) of the process, and of all processes for which it waited.
+    memory_bytes: Peak of memory in bytes. For ns-3, this is the peak of its process; for leowarp, the sum of two peaks:
+        that of the guest, and that of the largest other process.
+    numbers: The results, by the names in `COUNTED`; None if the program does not report a result.
     series: `t_ns, window_pkts, goodput_bps`, every 50 ms.
     """
 
@@ -54,14 +54,15 @@ class Outcome:
 
 COUNTED = ("goodput_bps", "sent_pkts", "lost_pkts", "late_pkts", "retransmissions_pkts", "spurious_pkts",
            "lost_again_pkts", "recoveries", "timeouts", "undos")  # fmt: skip
-"""Counts of the transfer's data packets. "Lost again" counts lost retransmissions, which only a timer or RACK finds."""
+"""Counts of the transfer's data packets. `lost_again_pkts` counts lost retransmissions, which a sender detects only by
+a timer or by RACK."""
 
 
 def costed(command: list[str], scratch: Path) -> tuple[str, float, int]:
-    """Returns a command's output, its processor time in s, and the peak memory of its largest process in bytes (not
-    below 10 MB).
+    """Run a command; return its output, its processor time in s, and the peak memory of its largest process in bytes
+    (at least 10 MB).
 
-    Raises LeowarpError with the command's last lines if its exit status is not 0.
+    Raises LeowarpError with the last lines of the command's output if its exit status is not 0.
     """
     costs = scratch / "costs.json"
     gauged = [sys.executable, "-I", "-S", str(GAUGE), str(costs), *command]
@@ -73,7 +74,7 @@ def costed(command: list[str], scratch: Path) -> tuple[str, float, int]:
 
 
 def leowarp_run(case: Case, directory: Path) -> Outcome:
-    """Runs leowarp with packet truth and metrics, without the report. `directory` keeps the run."""
+    """Run leowarp with packet truth and metrics, without the report. The run is stored in `directory`."""
     command = [
         sys.executable, "-m", "leowarp", "run", str(case.scenario), "--out", str(directory), "--force", "--no-report",
         "--set", f"run.duration={case.duration_s} s",
@@ -83,7 +84,7 @@ def leowarp_run(case: Case, directory: Path) -> Outcome:
     run = lw.open(directory)
     memory_bytes += run.manifest["costs"]["guest_peak_memory_bytes"]
     flow = run.summary["flows"][0]
-    packets = run.packets(flow=0)  # every retransmission and every lost packet is stored
+    packets = run.packets(flow=0)  # contains every retransmission and every lost packet
     again = packets[(packets["direction"] == "data") & packets["is_retransmission"] & packets["drop_cause"].notna()]
     numbers = {
         "goodput_bps": flow["goodput_mean_bps"], "sent_pkts": flow["sent_pkts"], "lost_pkts": flow["lost_pkts"],
@@ -98,7 +99,7 @@ def leowarp_run(case: Case, directory: Path) -> Outcome:
 
 
 def ns3_run(case: Case, directory: Path, program: Path) -> Outcome:
-    """Runs the same path in ns-3, from the timeline of the leowarp run in `directory`."""
+    """Simulate the same path in ns-3, from the timeline of the leowarp run in `directory`."""
     run = lw.open(directory)
     flow = run.plan.flows[0]
     timeline = pq.read_table(directory / "20-timeline.parquet")
@@ -113,8 +114,8 @@ def ns3_run(case: Case, directory: Path, program: Path) -> Outcome:
 
 
 def sampled(samples: Path) -> pd.DataFrame:
-    """Columns `t_ns, window_pkts, goodput_bps` of ns-3's samples: the window at the sample, and the goodput until the
-    next sample."""
+    """ns-3's samples, as columns `t_ns, window_pkts, goodput_bps`: the window at the time of the sample, and the
+    goodput until the next sample."""
     table = pd.read_csv(samples)
     seconds = np.diff(table["t_ns"]) / 1e9
     received = np.diff(table["received_in_order_bytes"])
@@ -125,9 +126,9 @@ def sampled(samples: Path) -> pd.DataFrame:
 
 
 def as_json(outcomes: list[Outcome]) -> dict[str, Any]:
-    """The costs of all repetitions of one case on one side, and the numbers, which are the same in all repetitions.
+    """The costs of all repetitions of a case in one program, and its results, which are the same in all repetitions.
 
-    Raises LeowarpError if the numbers of two repetitions differ.
+    Raises LeowarpError if the results of two repetitions differ.
     """
     first = outcomes[0].numbers
     for other in outcomes[1:]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dumbbell as emulators build it: three network namespaces of this host and netem, in real time.
+"""The dumbbell as emulators build it: three network namespaces of this host, with netem, in real time.
 
-Everything is made inside namespaces of one process (user, network, mount, process ids), as an ordinary user: the host's
-own interfaces are not touched, and the namespaces disappear when that process ends.
+Everything is created inside namespaces (user, network, mount, process ids) of one process without root rights. The
+host's own interfaces are not changed, and the namespaces disappear when this process ends.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ RATE_BPS = 100_000_000
 DELAY_MS = 40
 QUEUE_PKTS = 500
 FULL_PACKET_BYTES = 1514
-# netem's limit includes the delay line (docs/concepts/links.md), so the limit must have room for packets in flight in
-# addition to waiting packets.
+# netem's limit includes packets in its delay line (docs/concepts/links.md), so it must be larger than the queue by the
+# packets in flight.
 LIMIT_PKTS = QUEUE_PKTS + math.ceil(DELAY_MS / 1e3 * RATE_BPS / (8 * FULL_PACKET_BYTES))
 PROGRAMS = ("unshare", "ip", "tc", "nstat", "ss", "iperf3")
 ALONE = ["unshare", "--user", "--map-root-user", "--net", "--mount", "--pid", "--fork", "--kill-child"]
 
-# A router between two hosts. The router shapes both directions, so that no sender meets its own queue.
+# The script creates a router between two hosts. The router shapes both directions, so that queues are at the router
+# instead of the senders.
 _SCRIPT = f"""set -eu
 mount -t tmpfs none /run
 for space in a r b; do ip netns add $space; done
@@ -59,7 +60,7 @@ ip netns exec a nstat --zeros TcpExtTCPDSACKRecv >&2
 
 
 def lacking() -> str | None:
-    """What this host lacks, as the end of "because ..."; None if it has everything."""
+    """Requirements that this host does not meet, as the end of "because ..."; None if it meets all."""
     missing = [program for program in PROGRAMS if shutil.which(program) is None]
     if missing:
         return f"this host has no {' and no '.join(missing)}"
@@ -69,7 +70,7 @@ def lacking() -> str | None:
 
 
 def reason(said: str) -> str:
-    """The sentence for the kernel's answer when a namespace with netem was tried."""
+    """Sentence that explains the kernel's answer to an attempt to create a namespace with netem."""
     last = (said.strip().splitlines() or ["no reason given"])[-1].removeprefix("Error: ").rstrip(".")
     if "kind is unknown" in said or "not found" in said:
         return f"the kernel of this host has no netem (it says: {last})"
@@ -77,7 +78,7 @@ def reason(said: str) -> str:
 
 
 def over_netem(duration_s: int) -> dict[str, Any]:
-    """Runs the dumbbell with CUBIC over netem. Returns results and duration; if there are none, returns the reason
+    """Run the dumbbell with CUBIC over netem. Return results and duration; if the host cannot run it, return the reason
     under the key `lacking`.
 
     Raises HostError if the run was started and failed.
@@ -98,10 +99,10 @@ def over_netem(duration_s: int) -> dict[str, Any]:
 
 
 def counted(report: str, counters: str) -> dict[str, Any]:
-    """Reads goodput at the receiver and retransmissions from iperf3's JSON, and reported duplicates (DSACK) from
-    nstat's lines.
+    """Read goodput at the receiver and retransmissions from iperf3's JSON, and duplicates that the receiver reported
+    (DSACK) from nstat's lines.
 
-    Raises HostError if iperf3 ended with an error; with --json, iperf3 does not report an error by its exit status.
+    Raises HostError if iperf3's JSON contains an error; with --json, the exit status does not show errors.
     """
     said = json.loads(report)
     if "error" in said:

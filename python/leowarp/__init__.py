@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __version__ = VERSION
 
-# Names are imported when they are first used, because `leowarp --help` and shell completion must not wait for pandas.
+# Public names are imported on first use, because `leowarp --help` and shell completion must not wait for pandas.
 _PUBLIC = {
     "GuestError": "base.errors",
     "HostError": "base.errors",
@@ -48,7 +48,7 @@ _PUBLIC = {
     "run_seeds": "running.seeds",
 }
 
-# Public modules, used as `leowarp.reordering.density(...)`
+# Public modules, which are used as `leowarp.reordering.density(...)`
 _MODULES = ("reordering",)
 
 __all__ = [
@@ -74,12 +74,12 @@ __all__ = [
 
 
 def open(path: Any) -> Run:
-    """The run in a directory.
+    """Open the run in a directory.
 
     Raises
     ------
     TraceError
-        If the directory is not a run, or is an incomplete run; the message gives the reason.
+        If the directory is not a run, or if the run is incomplete; the message gives the reason.
     """
     return Run(path)
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m leowarp`. As `python leowarp-...whl/leowarp`, it prints what a machine lacks if pip refuses the wheel.
+"""`python -m leowarp`. If pip refuses a wheel, `python leowarp-...whl/leowarp` runs this file, which prints the
+requirements that the machine lacks.
 
-pip itself only says "not a supported wheel on this platform". The code in this file runs on any Python from 3.6 on.
+pip itself only prints "not a supported wheel on this platform". The code in this file runs on any Python from 3.6 on.
 """
 
 import platform
@@ -12,8 +13,9 @@ import sys
 def lacking(wheel: str) -> "list[str]":
     """Requirements of a wheel of leowarp, as its name states them, that this machine does not meet.
 
-    wheel: Path or name of the wheel. Its tags (`cp311-abi3-manylinux_2_36_x86_64`) state its requirements.
-    Returns: Each requirement as the end of "leowarp needs ..."; empty if the machine meets all.
+    wheel: Path or name of the wheel. Its requirements are in the tags of this name
+        (`cp311-abi3-manylinux_2_36_x86_64`).
+    Returns: Each missing requirement as the end of the sentence "leowarp needs ..."; empty if the machine meets all.
     """
     needed = re.search(r"-cp3(\d+)-abi3-manylinux_2_(\d+)_x86_64\.whl$", wheel)
     if needed is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A wheel that pip refuses can itself print what the machine lacks."""
+"""Test that a wheel which pip refuses prints the requirements that the machine lacks."""
 
 import platform
 import subprocess

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 VERSION = "0.2.0"
-"""The current release; or the next release, if these sources are between two releases. A study can be continued with
-any commit of the same version. Manifests therefore contain both the version and the commit."""
+"""The version of the current release; between two releases, the version of the next one. A study can be continued with
+any commit of the same version. Manifests contain both the version and the commit."""
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -25,19 +25,20 @@ REVISION = "_revision.json"
 """File in a wheel with `build_version` and `revision_of` of the checkout from which the wheel was built."""
 
 ARCHIVE = ".git_archival.json"
-"""File into which `git archive` writes the commit of a source archive, and its tag if it has one."""
+"""File into which `git archive` writes the commit of a source archive, and the commit's tag if it has one."""
 
 _BESIDE = ("_guest", "examples", "_native.abi3.so", REVISION)
-"""Parts of a wheel that a checkout has in other places, or lacks."""
+"""Parts of a wheel that are elsewhere in a checkout, or that a checkout lacks."""
 
 
-# The files do not change while a process runs, so it reads them only once.
+# The files do not change while a process runs, so the hash is computed only once.
 @cache
 def sources() -> dict[str, Any]:
-    """The sources of this package: `git_commit`, `git_changed` and `package_sha256`. The first two are None if unknown.
+    """The sources of this package: `git_commit`, `git_changed` and `package_sha256`. The commit and `git_changed` are
+    None if unknown.
 
-    Returns: The keys of `revision_of` for the checkout from which the package runs, or in which its wheel was built;
-        and `package_sha256`, by `sha256_of_package`.
+    Returns: The keys of `revision_of` for the checkout from which the package runs, or from which its wheel was built;
+        and `package_sha256`, as computed by `sha256_of_package`.
     """
     return {**_revision(), "package_sha256": sha256_of_package(_PACKAGE)}
 
@@ -45,8 +46,8 @@ def sources() -> dict[str, Any]:
 def _revision() -> dict[str, Any]:
     if built := _built():
         return {name: built[name] for name in _UNKNOWN}
-    # The checkout must have this project's layout: a directory further up may belong to another repository, for example
-    # one that contains a virtual environment.
+    # The parent directory must have this project's layout, because it may belong to another repository, such as one
+    # with a virtual environment.
     top = _PACKAGE.parent.parent
     return revision_of(top) if top / "python" / "leowarp" == _PACKAGE else dict(_UNKNOWN)
 
@@ -58,10 +59,11 @@ def _built() -> dict[str, Any]:
 
 
 def build_version(checkout: Path = _PACKAGE.parent.parent) -> str:
-    """The version of a build from a checkout, by PEP 440. For an installed wheel, it is the wheel's version.
+    """The version of a build from a checkout, in the form of PEP 440. If the package was installed from a wheel, this
+    is the wheel's version.
 
-    Returns: `VERSION` if the commit has the tag `v` plus `VERSION`, and no file differs from the commit. In other
-        cases, a development version with the commit: "0.2.0.dev0+g1a2b3c4d", followed by ".changed" if files differ;
+    Returns: `VERSION` if the commit has the tag `v` plus `VERSION`, and no file differs from the commit. Otherwise, the
+        result is a development version with the commit: "0.2.0.dev0+g1a2b3c4d", followed by ".changed" if files differ;
         "0.2.0.dev0" if the commit is unknown.
     """
     if checkout == _PACKAGE.parent.parent and (built := _built()):
@@ -82,20 +84,22 @@ def tags_of(checkout: Path) -> list[str]:
 
 
 def _archived(directory: Path) -> dict[str, str]:
-    """Commit and tag that `git archive` wrote into a source archive; empty outside of one."""
+    """Commit and tag that `git archive` wrote into a source archive; empty if the directory is not a source archive."""
     file = directory / ARCHIVE
     facts = json.loads(file.read_text()) if file.is_file() else {}
-    # In a checkout, the file contains the placeholders themselves.
+    # In a checkout, the file contains placeholders instead of values.
     return {} if facts.get("commit", "$").startswith("$") else facts
 
 
 def revision_of(checkout: Path) -> dict[str, Any]:
     """The commit of a checkout, and whether files that git tracks differ from it.
 
-    git is run only in the user's own directory, without its hooks and its file-system monitor (docs/security.md).
+    git is run only in a directory that the user owns, and without the repository's hooks and file-system monitor
+    (docs/security.md).
 
-    Returns: `git_commit`, 40 hexadecimal digits, and `git_changed`. Both values are None if git is missing, outside of
-        a checkout, or in a checkout of another user. `git_changed` alone is None in a source archive.
+    Returns: `git_commit`, 40 hexadecimal digits, and `git_changed`. Both values are None if git is missing, if the
+        directory is not a checkout, or if the checkout belongs to another user. In a source archive, only `git_changed`
+        is None.
     """
     dot_git = checkout / ".git"
     if archived := {} if dot_git.exists() else _archived(checkout):
@@ -110,11 +114,11 @@ def revision_of(checkout: Path) -> dict[str, Any]:
 
 
 def _git(checkout: Path, *words: str) -> list[str]:
-    """Lines of git's output about a checkout; empty if git fails. git runs without hooks and file-system monitor."""
-    # Imported late, because `leowarp --help` needs only the version.
+    """Lines of git's output about a checkout; empty if git fails. git is run without hooks and file-system monitor."""
+    # The import is here, because `leowarp --help` needs only the version.
     import subprocess
 
-    # GIT_DIR and similar variables would select another repository.
+    # These variables are removed, because GIT_DIR and others would select another repository.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     command = [
         "git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-C",
@@ -123,7 +127,7 @@ def _git(checkout: Path, *words: str) -> list[str]:
     try:
         return subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout.splitlines()
     except (OSError, subprocess.CalledProcessError):
-        # git is missing, refuses the directory, or finds it damaged, so the revision is unknown.
+        # git is missing, refuses to read the directory, or finds it damaged, so the revision is unknown.
         return []
 
 
@@ -133,8 +137,8 @@ _UNKNOWN = {"git_commit": None, "git_changed": None}
 def sha256_of_package(package: Path) -> str:
     """The sha256 of a package: a hash over the lines that `sha256sum` prints for its files, sorted by name.
 
-    Tests, guest, examples and native library are left out, so that a wheel and its checkout have the same hash.
-    docs/concepts/repeatability.md has a command that computes the hash.
+    Tests, guest, examples and native library are left out, so that a wheel has the same hash as the checkout from which
+    it was built. docs/concepts/repeatability.md has a command that computes the hash.
     """
     names = []
     for folder, folders, files in os.walk(package):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The version of the sources: the commit, for which git is run with care, and the hash of the files."""
+"""Tests of the version of the sources: the commit, for which git runs only in safe directories, and the hash of the
+files."""
 
 import json
 import os
@@ -24,7 +25,7 @@ def git(directory, *words):
 
 @pytest.fixture
 def checkout(tmp_path):
-    """A repository with one commit and the package in it."""
+    """A repository with one commit that contains the package."""
     top = tmp_path / "checkout"
     (top / "python" / "leowarp").mkdir(parents=True)
     (top / "python" / "leowarp" / "a.py").write_text("x = 1\n")
@@ -54,7 +55,7 @@ def test_the_callers_environment_leads_to_no_other_repository(checkout, monkeypa
 
 def test_what_is_no_checkout_has_no_commit(checkout, tmp_path):
     assert revision_of(tmp_path) == UNKNOWN
-    # git is not run for a directory within a repository, because the repository may be unrelated, such as one that
+    # git is not run for a subdirectory of a repository, because the repository may be unrelated, such as one that
     # contains a virtual environment.
     assert revision_of(checkout / "python") == UNKNOWN
     (tmp_path / "damaged" / ".git").mkdir(parents=True)
@@ -127,7 +128,7 @@ def test_a_source_archive_knows_its_commit_and_its_tag(checkout, tmp_path):
 
 
 def package(directory):
-    """A directory with all files that a package has in a checkout or in a wheel."""
+    """A directory with all files of a package, as in a checkout or in a wheel."""
     for name, text in {
         "__init__.py": "", "a.py": "x = 1", "room/b.py": "y = 2", "room/b.c.js": "z", "room/B.py": "capital",
         "view/built/page.js": "page", "room/Ünlaut.toml": "u",
@@ -172,7 +173,7 @@ def test_a_package_knows_its_checkout_and_a_wheel_what_it_was_built_of(checkout,
     sources.cache_clear()
     try:
         assert sources()["git_commit"] == git(checkout, "rev-parse", "HEAD")
-        # The environment is inside a repository of the user, which is not leowarp's.
+        # The virtual environment is inside another repository of the user.
         installed = checkout / "environment" / "leowarp"
         installed.mkdir(parents=True)
         monkeypatch.setattr(version, "_PACKAGE", installed)

@@ -28,8 +28,8 @@ def say(text: str) -> None:
 
 
 def sets(sources: Path, only: str, kernels: Sequence[str] | None = None) -> list[ScriptSet]:
-    """All sets of scripts: each origin on each of the kernels (None: on all kernels). Only scripts with `only` in their
-    path are included.
+    """All sets of scripts: the scripts of each origin, on each of the kernels (None means all kernels). Only scripts
+    whose path contains `only` are included.
 
     Raises HostError for the same reasons as `unpacked_selftests` and `selftests`.
     """
@@ -47,13 +47,13 @@ def sets(sources: Path, only: str, kernels: Sequence[str] | None = None) -> list
 
 
 def run(laboratory: Laboratory, scripts: ScriptSet) -> list[Outcome]:
-    """Run each script of a set, with one guest per processor. Report each outcome as soon as it is known."""
+    """Run each script of a set, with one guest per processor. Report each outcome as soon as the script has ended."""
 
     def outcome(script: str) -> Outcome:
         return climb(script, lambda tolerance_us: attempt(laboratory, scripts, script, tolerance_us))
 
     outcomes = []
-    # Threads are enough, because each of them waits for a guest, which is a separate process.
+    # Threads are enough, because each of them only waits for a guest, which is a separate process.
     with ThreadPoolExecutor(usable_cores()) as pool:
         for each in pool.map(outcome, scripts.scripts):
             say(told(scripts, each))
@@ -114,7 +114,7 @@ def conformance(given: argparse.Namespace) -> int:
 
 
 def keep(directory: Path, verdict: reasons.Verdict) -> None:
-    """Write the output of each failing script into its own file."""
+    """Write the output of each failing script into a separate file."""
     for each in verdict.failed:
         assert each.failure is not None
         file = directory / verdict.scripts.name.replace(", ", "-") / f"{each.script}.txt"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One attempt at one script. The attempt boots a guest in which packetdrill runs as root with all capabilities."""
+"""One attempt at one script. The attempt boots a guest, in which packetdrill runs as root with all capabilities."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from leowarp_conformance.scripts import ScriptSet
 INIT = Path(__file__).with_name("init.c")
 MEMORY_BYTES = 256 << 20
 LIMIT_S = 180
-"""Maximum virtual time of a script in s. packetdrill's run_all.py has the same limit."""
+"""Maximum virtual time of a script in s, which is the limit in packetdrill's run_all.py."""
 SEED = 1
 
-# PATH in init.c, by which scripts and packetdrill find programs in the guest.
+# This is the PATH that init.c sets in the guest, by which scripts and packetdrill find programs.
 _PATH = os.pathsep.join(f"{top}{name}" for top in ("/usr/local/", "/usr/", "/") for name in ("sbin", "bin"))
 _STARTED = (
     ("bash", "bash"), ("ip", "iproute2"), ("tc", "iproute2"), ("sysctl", "procps"), ("python3", "python3"),
     ("ifconfig", "net-tools"), ("ethtool", "ethtool"), ("unshare", "util-linux"),
 )  # fmt: skip
-# Matches a line such as "script.pkt:47: error handling packet: ...", or the line of an assertion in Python.
+# The pattern matches a line such as "script.pkt:47: error handling packet: ...", or the line of an error in Python.
 _TELLING = re.compile(r"^(\S+\.pkt:\d+: (?!error in Python)|\w*Error\b)")
 
 
 @dataclass(frozen=True)
 class Laboratory:
-    """Programs and kernels that all attempts share.
+    """Programs and kernels that all attempts use.
 
     program: Directory with packetdrill (the result of `packetdrill.compiled`).
     init: Program compiled from `init.c`.
-    kernels: Kernels by their names on the shelf.
+    kernels: Kernels by name, as `leowarp kernel list` shows them.
     """
 
     program: Path
@@ -55,7 +55,7 @@ class Attempt:
 
     why: One line with the reason of the failure; empty if the script passed.
     printed: Output of packetdrill and of the script's commands.
-    hung: True if the guest stopped making progress, or if the script took longer than `LIMIT_S`.
+    hung: True if the guest stopped making progress, or if the script needed more than `LIMIT_S`.
     """
 
     passed: bool
@@ -67,7 +67,7 @@ class Attempt:
 def check_host() -> None:
     """Check that this machine has the programs that scripts start.
 
-    Raises HostError if programs are missing; the message names all of them.
+    Raises HostError if programs are missing; the message lists all of them.
     """
     host.demand([host.tool(name, package, _PATH) for name, package in _STARTED], "running conformance tests")
 
@@ -92,8 +92,8 @@ def attempt(laboratory: Laboratory, scripts: ScriptSet, script: str, tolerance_u
     """Run one script of a set in a guest.
 
     script: A path of `scripts.scripts`.
-    tolerance_us: packetdrill's ``--tolerance_usecs``. None: the script's own value, or packetdrill's default of 4,000
-        if it has none.
+    tolerance_us: packetdrill's ``--tolerance_usecs``. None: the value that the script sets, or else packetdrill's
+        default of 4,000.
     Raises HostError if this machine cannot boot a guest.
     """
     kernel, path = laboratory.kernels[scripts.kernel], Path(script)
@@ -125,7 +125,8 @@ def attempt(laboratory: Laboratory, scripts: ScriptSet, script: str, tolerance_u
 
 
 def why_not(printed: str, status: int) -> str:
-    """The line of an attempt's output that says why it failed. If no line says why, the last line."""
+    """The line of an attempt's output that gives the reason of the failure. If no line does, the last line of the
+    output."""
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     telling = [line for line in lines if _TELLING.match(line)]
     return (telling or lines[-1:] or [f"it ended with {status}, and printed nothing"])[0]

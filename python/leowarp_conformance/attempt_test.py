@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The line of output that names the reason of the failure is found."""
+"""Test that the line of output with the reason of a failure is found."""
 
 from pathlib import Path
 

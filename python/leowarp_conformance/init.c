@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The init of a guest that runs one command as root with all capabilities. The command runs in the host's file system
- * (read-only), except for the guest's own directories for devices, processes and temporary files. `attempt.py` compiles
- * and boots it.
+ * The init of a guest that runs one command as root with all capabilities. The command sees the host's file system
+ * (read-only), except for directories of devices, processes and temporary files, which belong to the guest.
+ * `attempt.py` compiles this program and boots it.
  *
  * Lines of /host/in/command: virtual seconds after which all processes are killed; working directory; then each word of
- * the command. /host/in has links to three directories of the host: root, packetdrill and scripts. These directories
- * become / and two directories of /run. The command's output goes to /host/out/printed. The command's wait status
+ * the command. /host/in has links to three directories of the host: root, packetdrill and scripts. In the guest, they
+ * become / and two directories below /run. The command's output goes to /host/out/printed. The command's wait status
  * (wait(2)) goes into end.json.
  */
 #define _GNU_SOURCE
@@ -39,8 +39,8 @@ static char *const environment[] = {
 
 /*
  * An IPv6 address is usable only after a worker of the kernel has processed it (addrconf_dad_work). On one processor,
- * this worker waits for tasks of the policy below, and computing takes no virtual time. The command that adds an
- * address therefore sleeps afterwards.
+ * this worker waits for tasks with the scheduling policy set below, and computing takes no virtual time. The wrapper of
+ * the command that adds an address therefore sleeps afterwards.
  */
 static const char ip[] = "#!/bin/bash\n"
 			 "real=$(PATH=${PATH#*:} type -P ip)\n"
@@ -98,9 +98,9 @@ static long long now_ns(void)
 static void run(char **words, const char *directory, int output)
 {
 	/*
-	 * packetdrill requests this policy itself if there is more than one processor (set_scheduling_priority of its
-	 * run.c). The guest has only one processor. Under another policy, a task that a packet wakes may run after a
-	 * program that starts later.
+	 * packetdrill itself sets this scheduling policy if there is more than one processor (set_scheduling_priority
+	 * in its run.c). The guest has only one processor, so the policy is set here. Under another policy, a task that
+	 * a packet wakes may run after a program that starts later than the packet.
 	 */
 	struct sched_param priority = { .sched_priority = sched_get_priority_min(SCHED_RR) };
 
@@ -142,7 +142,7 @@ int main(void)
 	mounted("hostfs", "/root", MS_RDONLY, "/in/root/.");
 	if (chroot("/root") || chdir("/"))
 		fail("change its root");
-	/* Scripts use "&> /dev/null", which means two commands in a shell other than bash. */
+	/* Scripts use "&> /dev/null", which only bash reads as a redirection; other shells read it as two commands. */
 	if (mount("/bin/bash", "/bin/sh", NULL, MS_BIND, NULL))
 		fail("put bash in place of sh");
 	mounted("tmpfs", "/dev", 0, NULL);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The smallest tolerance of a script, compared with attempts at all tolerances."""
+"""Tests that the search finds the same smallest tolerance as attempts at all tolerances."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -17,14 +17,14 @@ from leowarp.guest.machine.session import own_session
 
 ADDRESS = "https://github.com/google/packetdrill"
 COMMIT = "8d63bbc7d6273f86e826ac16dbc3c38d4a41b129"
-"""Commit of packetdrill, seven weeks younger than Linux 6.12. Later commits expect a longer TCP_INFO than that of 6.12,
-and add no TCP scripts."""
+"""Commit of packetdrill, seven weeks younger than Linux 6.12. Later commits expect a longer TCP_INFO than that of Linux
+6.12, and add no TCP scripts."""
 VARIABLE = "PACKETDRILL"
 PROGRAM = "gtests/net/packetdrill"
 GOOGLES_SCRIPTS = "gtests/net"
 NETNS = "in_netns.sh"
 
-# Files that `make` leaves in a checkout that was compiled before.
+# `make` has left these files if the checkout was compiled before; they are not copied.
 _MADE = ("*.o", "*_test", "packetdrill", "Makefile", "lexer.c", "parser.c", "parser.h", "parser.output")
 _TOOLS = (("make", "make"), ("gcc", "gcc"), ("flex", "flex"), ("bison", "bison"))
 
@@ -52,9 +52,11 @@ def checked(named: str | None) -> Path:
 
 
 def compiled(sources: Path, on_message: Callable[[str], None]) -> Path:
-    """A directory with two files: the static program `packetdrill`, and the script that gives it a network namespace.
+    """Compile packetdrill, and return a directory with two files: the static program `packetdrill`, and the script that
+    runs it in a network namespace.
 
-    The directory is in the cache, and its name depends on the contents of the sources. The sources are not changed.
+    The directory is in the cache, and its name depends on the contents of the sources. The user's sources are not
+    changed.
 
     sources: The result of `checked`.
     on_message: Function that is called with a line of text before the compilation.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sources of packetdrill: which are rejected, and how they are compiled."""
+"""Tests of packetdrill's sources: which directories are rejected, and how the sources are compiled."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def stand_in(tmp_path: Path) -> Path:
-    """A checkout with the same file names as packetdrill's, whose files can be compiled."""
+    """A checkout whose files have the names of packetdrill's files, and can be compiled."""
     top = tmp_path / "checkout" / packetdrill.PROGRAM
     top.mkdir(parents=True)
     (top / "packetdrill.c").write_text("int main(void) { return 0; }\n")

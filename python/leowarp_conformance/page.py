@@ -40,7 +40,8 @@ def tables(verdicts: Sequence[Verdict]) -> str:
 
 
 def _needing_more(verdicts: Sequence[Verdict]) -> list[str]:
-    """Table of the scripts that need more than 1 us in some set, each with its smallest tolerance."""
+    """Table of the scripts that need a tolerance of more than 1 us in at least one set, with the smallest tolerance in
+    each set."""
     needed: dict[tuple[str, str], dict[str, int]] = {}
     for each in verdicts:
         for outcome in each.outcomes:
@@ -64,7 +65,7 @@ def _failing(verdicts: Sequence[Verdict]) -> list[str]:
                 failing.setdefault(each.reasons[outcome.script], {})[where] = None
     if not failing:
         return []
-    # Scripts that fail for the same reason share a row.
+    # Scripts that fail for the same reason are in one row.
     rows: dict[tuple[str, str, str], list[str]] = {}
     for reason, places in failing.items():
         everywhere = len(places) == len(_places(verdicts, reason.origin))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of a conformance run."""
+"""Tests of the tables of a conformance run."""
 
 from pathlib import Path
 

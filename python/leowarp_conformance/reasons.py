@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Known reasons of failures, from `reasons.toml`, which are compared with the scripts that fail."""
+"""Known reasons of failures, from `reasons.toml`; they are compared with the scripts that fail."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Reason:
     script: Path of the script, relative to the top directory of its set.
     kind: One of `KINDS`.
     reason: The reason as a sentence.
-    ips, kernels: IP versions and kernels with which the script fails; None for all.
+    ips, kernels: IP versions and kernels for which the reason applies; None for all.
     """
 
     origin: str
@@ -37,7 +37,7 @@ class Reason:
     kernels: tuple[str, ...] | None = None
 
     def is_of(self, scripts: ScriptSet) -> bool:
-        """Whether the reason applies to this set."""
+        """Whether the reason applies to this set of scripts."""
         ip_fits = self.ips is None or scripts.ip in self.ips
         return self.origin == scripts.origin and ip_fits and (self.kernels is None or scripts.kernel in self.kernels)
 
@@ -60,12 +60,12 @@ class Verdict:
 
     @property
     def failed(self) -> list[Outcome]:
-        """Outcomes of scripts that fail when they are run in the same way as by their driver."""
+        """Outcomes of scripts that fail with the settings of their driver."""
         return [each for each in self.outcomes if each.failure is not None]
 
     def faults(self) -> list[str]:
-        """Sentences about problems: failures without a known reason, failures that leowarp causes, and known reasons
-        without a failure."""
+        """Sentences about problems: failures without a known reason, failures whose reason is a fault of leowarp, and
+        known reasons of scripts that pass."""
         found = []
         for each in self.failed:
             assert each.failure is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Failures without a known reason, and known reasons without a failure, are reported."""
+"""Test that failures without a known reason, and known reasons without a failure, are reported."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sets of scripts, and the command by which each set's driver calls packetdrill."""
+"""Sets of scripts, and the commands by which the drivers of these sets call packetdrill."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ _GOOGLES_ADDITIONS = {
     "IPv4": ("-D", "TFO_COOKIE=3021b9d889017eeb", "-D", "CODE=host_unreachable"),
     "IPv6": ("-D", "TFO_COOKIE=c1d1e9742a47a9bc"),
 }
-# Suffix of a script's name that marks it as a script for the other IP version (CmdsTests in run_all.py).
+# A script whose name has this suffix is for the other IP version (CmdsTests in run_all.py).
 _FOR_OTHER = {"IPv4": "v6.pkt", "IPv6": "v4.pkt"}
-# Kernel and IP version of each set. Every optional kernel that a user may use for results is included, and IPv6 where
-# the kernel supports it.
+# Kernel and IP version of each set of scripts. They include every optional kernel with which users may make results,
+# and IPv6 if the kernel supports it.
 PLACES = (("default", "IPv4"), ("plain", "IPv4"), ("6.12+net", "IPv6"))
 
 
 @dataclass(frozen=True)
 class ScriptSet:
-    """Scripts that a driver runs on one kernel.
+    """Scripts that one driver runs on one kernel.
 
     origin: Where the scripts come from: `KERNELS` or `GOOGLES`.
     kernel: Name of the kernel.
     ip: ``"IPv4"`` or ``"IPv6"``.
     top: Directory whose files a script may read.
     scripts: Paths relative to `top`.
-    words: The command without packetdrill's options.
+    words: Words of the command that calls packetdrill, without options.
     options: Options that the driver gives to packetdrill.
     """
 
@@ -64,8 +64,8 @@ class ScriptSet:
     def command(self, script: str) -> list[str]:
         """The command for a script, without the script's path.
 
-        An option that the script sets itself is left out: packetdrill would prefer the option in the command, but a
-        script with its own addresses expects packets that depend on them.
+        An option that the script sets itself is left out: packetdrill would use the command's value, but a script that
+        sets addresses expects packets with these addresses.
         """
         own = own_options((self.top / script).read_text(encoding="utf-8", errors="replace"))
         return [*self.words, *(each for each in self.options if each.partition("=")[0] not in own)]
@@ -77,7 +77,7 @@ class ScriptSet:
 
 
 def selftests(top: Path, kernel: str, ip: str) -> ScriptSet:
-    """Selftests from the kernel's source, which are run in the same way as by `ksft_runner.sh`.
+    """Selftests from the kernel's source, with the settings of `ksft_runner.sh`.
 
     Raises HostError if `top` contains no selftests.
     """
@@ -91,7 +91,7 @@ def selftests(top: Path, kernel: str, ip: str) -> ScriptSet:
 
 
 def googles(sources: Path, kernel: str, ip: str) -> ScriptSet:
-    """Scripts that come with packetdrill, which are run in the same way as by `run_all.py`. The set may be empty.
+    """Scripts that come with packetdrill, with the settings of `run_all.py`. The set may be empty.
 
     sources: The checkout of packetdrill.
     """
@@ -111,7 +111,7 @@ def own_options(text: str) -> dict[str, str]:
 
 
 def _is_for(script: Path, ip: str) -> bool:
-    """Whether a script is for this IP version. The script's name or its address shows the version."""
+    """Whether a script is for this IP version. The suffix of its name or the address that it sets shows the version."""
     address = own_options(script.read_text(encoding="utf-8", errors="replace")).get("--local_ip")
     return not script.name.endswith(_FOR_OTHER[ip]) and (address is None or (":" in address) == (ip == "IPv6"))
 
@@ -134,6 +134,6 @@ def unpacked_selftests(on_message: Callable[[str], None]) -> Path:
 def _unpack(source: Source, patterns: Sequence[str], directory: Path) -> None:
     command = ["tar", "-xf", str(source.tarball), "-C", str(directory), "--strip-components=1", "--wildcards"]
     done = subprocess.run([*command, *patterns], capture_output=True, text=True, check=False)
-    # If the tarball has no selftests, `selftests` reports this later, as for a directory without scripts.
+    # If the tarball has no selftests, `selftests` later reports that the directory has no scripts.
     if done.returncode != 0 and "Not found in archive" not in done.stderr:
         raise HostError(f"unpacking {source.tarball}: {done.stderr.strip()[-500:]}", hint="is it a whole tarball?")

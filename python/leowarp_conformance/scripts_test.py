@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sets of scripts, and the command for each script."""
+"""Tests of the sets of scripts, and of the command for each script."""
 
 import tarfile
 from pathlib import Path
@@ -12,7 +12,8 @@ from leowarp_conformance import scripts
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A checkout with scripts for both IP versions, for one version, and with their own addresses."""
+    """A checkout with scripts for both IP versions, scripts for one version, and scripts that set their own
+    addresses."""
     top = tmp_path / "gtests" / "net" / "tcp" / "close"
     top.mkdir(parents=True)
     for name in ("both", "basic-v4", "basic-v6"):

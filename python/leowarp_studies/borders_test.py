@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of leowarp that the studies use although they are not part of its interface."""
+"""Test which names of leowarp the studies use although these names are not part of its public interface."""
 
 import ast
 from pathlib import Path
@@ -11,8 +11,8 @@ from api_page import ROOMS
 
 HERE = Path(__file__).parent
 PUBLIC = ("leowarp", "leowarp.study", "leowarp.reordering")
-"""Packages whose `__all__` is the interface. In `leowarp.study`, modules count as interface too, because they form the
-framework of studies."""
+"""Packages whose `__all__` is the public interface. The modules of `leowarp.study` are also part of the interface,
+because studies are built on them."""
 
 BEYOND = {
     "leowarp.base.ownership:make_directory",
@@ -77,8 +77,8 @@ BEYOND = {
     "leowarp.trace.schema.hosts:CA_LOSS",
     "leowarp.trace.schema.packets:DIRECTIONS",
 }
-"""Names outside the interface that studies use. This list may only shrink: if a study needs another name, add the name
-to `PUBLIC`."""
+"""Names outside the interface that studies use. Names may only be removed from this list: if a study needs another
+name, add the name to `PUBLIC`."""
 
 
 def used(text):
@@ -98,8 +98,8 @@ def used(text):
 
 
 def public(module, name):
-    """Whether a name belongs to the interface: it is in `PUBLIC`, in the framework of studies, or on the reference
-    page."""
+    """Whether a name belongs to the interface: it is exported by a package of `PUBLIC`, is in a module of
+    `leowarp.study`, or is on the reference page."""
     if module == "leowarp":
         return name in leowarp.__all__ or name == "study"
     return (

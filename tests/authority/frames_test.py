@@ -2,7 +2,7 @@
 """Sidereal time, and the conversion from TEME to Earth-fixed coordinates, against a textbook and against Skyfield.
 
 D. Vallado, Fundamentals of Astrodynamics and Applications, example 3-5: at 1992-08-20 12:14:00 UT1 GMST is
-152.578787810 deg. Skyfield (B. Rhodes, MIT; version in the lock file) as an independent implementation.
+152.578787810 deg. Skyfield (B. Rhodes, MIT; version in the lock file) is an independent implementation.
 """
 
 import math
@@ -51,8 +51,8 @@ def test_earth_fixed_positions_are_skyfields(tmp_path: Path) -> None:
         t = timescale.utc(2000, 6, 28, hours)
         theirs_m = satellite.at(t).frame_xyz(itrs).m
         radius_m = float(np.linalg.norm(theirs_m))
-        # Skyfield uses UT1 - UTC (0.2 s at that date), and leowarp takes it as 0. The Earth rotates by omega (UT1 -
-        # UTC), which is up to 0.9 s.
+        # Skyfield uses UT1 - UTC (0.2 s at that date), and leowarp takes it as 0. In the time UT1 - UTC, which is up to
+        # 0.9 s, the Earth rotates by omega (UT1 - UTC).
         turned_m = EARTH_ROTATION_RAD_PER_S * abs(t.dut1) * radius_m
         # No table of polar motion is loaded, so Skyfield does not apply it either. Skyfield's chain TEME > ICRF > ITRS
         # uses another model of sidereal time and nutation, which leaves about 1e-7 rad.

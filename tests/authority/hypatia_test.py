@@ -62,7 +62,7 @@ def kuiper(tmp_path_factory: pytest.TempPathFactory) -> Plan:
 
 def test_links_are_those_of_hypatias_plus_grid(kuiper: Plan) -> None:
     # Links of satgenpy's generate_plus_grid_isls.py at the same commit, with isl_shift = 0. Satellite j of plane i has
-    # links to satellite j + 1 of its plane and to satellite j of plane i + 1, both modulo.
+    # links to satellite j + 1 of its plane and to satellite j of plane i + 1; both indexes wrap around.
     theirs = set()
     for i in range(PLANES):
         for j in range(SLOTS):

@@ -27,7 +27,7 @@ def texts(source: str) -> Iterator[str]:
 
 
 def unknown_options(text: str) -> list[str]:
-    """Options after `leowarp VERB` in a text that this verb does not have."""
+    """For each `leowarp VERB` in a text: the options after it that the verb does not have."""
     wrong = []
     for found in COMMAND.finditer(text):
         verb, named = VERBS, False

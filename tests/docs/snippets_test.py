@@ -41,7 +41,7 @@ ELSEWHERE = {
     'protocol="rtp"': "needs a capture of RTP",
     "trace.json.gz": "needs a recording by irtt",
 }
-"""Texts by which snippets are recognised that cannot run here, each with the reason."""
+"""Texts that occur in snippets which cannot run here, each with the reason."""
 
 
 def needs(text: str) -> str | None:

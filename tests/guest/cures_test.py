@@ -93,7 +93,7 @@ def test_what_waits_at_a_link_that_goes_down_is_in_the_node_s_memory_or_lost(tmp
     moved_pkts = int(run.switches().moved_pkts.sum())
     totals = run.linktotals()
     at_madrid = totals[(totals["from"] == "Madrid") & (totals.dropped_down_pkts > 0)]
-    # dropped are packets in transmission and in flight; if the queue is lost with the link, waiting packets are dropped
+    # packets in transmission and in flight are dropped; if the queue is lost with the link, waiting packets are dropped
     # as well
     assert (moved_pkts >= 15) == moved
     assert (at_madrid.dropped_down_pkts.sum() >= 15 + 2) == (not moved)

@@ -44,8 +44,8 @@ def test_dctcp_fills_the_link_above_a_threshold_of_a_seventh_of_the_path(tmp_pat
     threshold_pkts = 12_000_000 / PACKET_NS
     assert threshold_pkts > RTT_PKTS / 7
     flow, waiting, sockets = step_marked(tmp_path, "dctcp", "12 ms")
-    # The queue is never empty (section 3.4), and its maximum is the threshold plus the growth in one round trip, which
-    # is a packet
+    # The queue is never empty (section 3.4), and its maximum is the threshold plus the growth in one round trip, one
+    # packet
     assert 0 < waiting.min() < waiting.max() <= threshold_pkts + 3
     assert rate_bps(sockets) == pytest.approx(PAYLOAD_BPS, rel=2e-4)
     # The window varies by at most alpha / 2 with alpha = sqrt(2 / W), plus one packet per RTT (section 3.3)

@@ -60,8 +60,8 @@ def end_ns(run: lw.Run) -> int:
 
 
 def test_a_run_is_over_a_while_after_its_last_transfer(tmp_path):
-    # Counters are recorded only when they have changed, and none changes after the last byte. So no counter was read
-    # before the run's end.
+    # Counters are recorded only when they have changed, and none changes after the last byte. With an interval of 10 s,
+    # counters are first read at the run's end.
     run = run_of(tmp_path, TRANSFER, changes={"observe.counters": "10 s"})
     flow = run.flows().iloc[0]
     # The receiver reads the end of the stream together with the last payload, or after it. It reads the clock after
@@ -79,7 +79,7 @@ def test_a_run_is_over_a_while_after_its_last_transfer(tmp_path):
 
 def test_the_last_of_several_flows_counts_and_one_without_an_end_is_cut_off(tmp_path):
     run = run_of(tmp_path, TRANSFER + UNLIMITED + PROBES)
-    # packet 29 of the probes is due at 1 s + 29/7 s, and the transfer has ended before
+    # packet 29 of the probes is due at 1 s + 29/7 s, when the transfer has already ended
     flows = run.flows().set_index("flow")
     assert flows.loc[0].completion_ns < 5e9
     assert end_ns(run) == 1_000_000_000 + 29_000_000_000 // 7 + 700_000_000

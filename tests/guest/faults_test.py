@@ -24,7 +24,7 @@ MIB = 1 << 20
 
 
 def guests_in(directory: Path) -> list[int]:
-    """Ids of the processes whose working directory is `directory`, which are the guests that run there."""
+    """Process ids of the guests in `directory`: the processes that have this working directory."""
     found = []
     for entry in filter(str.isdigit, os.listdir("/proc")):
         try:

@@ -246,7 +246,7 @@ def test_once_reordering_was_seen_rack_of_the_drafts_waits_for_a_quarter_of_the_
 
 @pytest.mark.parametrize("detection", ["rack-draft", "rack-4.14"])
 def test_the_first_rack_counts_duplicate_acks_beside(tmp_path, detection):
-    # Eight later packets, which are all sent within a millisecond, arrive before it
+    # Eight later packets, which are all sent within a millisecond, arrive before the late packet
     assert spurious(some_late(tmp_path, detection, 900_000, 100_000, "classic")) >= 20
 
 

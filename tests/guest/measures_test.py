@@ -70,8 +70,8 @@ def request_bytes(path: str) -> int:
 
 
 PACKET_NS = sending_ns(1514)
-"""When pure acknowledgements are sent depends on the kernel; the transmission of those in one round trip takes less
-than that of a packet."""
+"""The kernel decides when it sends pure acknowledgements; sending those of one round trip takes less time than sending
+one packet."""
 
 
 def test_a_transaction_takes_a_round_trip_and_the_sending_of_its_packets(tmp_path):

@@ -50,7 +50,8 @@ sender.sendall(data)
 sender.shutdown(socket.SHUT_WR)
 sender.recv(1)
 """
-# When the reader wakes decides when its host opens the window, so the server wakes as in crates/agent/src/flows/tcp.rs.
+# The time at which the reader wakes decides when its host opens the window, so the server wakes as in
+# crates/agent/src/flows/tcp.rs.
 SERVER = """
 import ctypes, socket, struct, sys
 

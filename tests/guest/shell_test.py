@@ -112,8 +112,7 @@ def test_a_command_says_what_it_says_in_virtual_time_and_its_exit_code_is_ours(s
     assert ran.returncode == 7
     assert ran.stderr.endswith(b"no\n")
     trips = re.findall(rb"from B \(10\.1\.0\.2\): icmp_seq=\d ttl=61 time=(\S+) ms", ran.stdout)
-    # The round trip has four delays of 10 ms, and on four links the transmission of 84 bytes and an Ethernet header at
-    # 20 Mbit/s.
+    # The round trip has four delays of 10 ms, and four transmissions of 84 bytes and an Ethernet header at 20 Mbit/s.
     assert [float(trip) for trip in trips] == pytest.approx([40.2] * 3, abs=0.1)
 
 

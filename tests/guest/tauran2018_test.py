@@ -15,7 +15,7 @@ pytestmark = pytest.mark.guest
 
 SHORT = {"first": "120 s", "growth": "10 s", "growth_by_acks": "10 s", "rto_floor": "60 s", "capacity": "60 s"}
 TICK_US = 8_000
-"""SRTT and RTO are rounded to ticks of the kernel's clock, which take 4 ms."""
+"""SRTT and RTO are rounded to the ticks of the kernel's clock, 4 ms each."""
 SESSIONS = ("first", "rto_floor", "capacity")
 """Groups for several SNRs, of which this test runs only one."""
 

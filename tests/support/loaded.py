@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which libraries, and which packages of leowarp, a command loads."""
+"""Libraries, and packages of leowarp, that a command loads."""
 
 import subprocess
 import sys

@@ -21,8 +21,8 @@ FOUND = Path(__file__).resolve().parents[2] / "build" / "pictures"
 KEPT = 2
 """A reviewed picture has half the width and half the height of the page."""
 COLOURS = 256
-"""With the method "maximum coverage", the mean of each 8 x 8 square is off by at most 7 of 255; with "median cut", by
-up to 46."""
+"""Number of colours in a stored picture. With the method "maximum coverage", the mean of each 8 x 8 square is off by at
+most 7 of 255; with "median cut", by up to 46."""
 APART = 16
 """Largest difference between two means, out of 255, in each colour. If the difference is larger, the square counts as
 changed."""

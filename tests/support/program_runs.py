@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs with one flow of programs, which are made in the guest."""
+"""Runs in the guest with one flow of programs."""
 
 import json
 from pathlib import Path

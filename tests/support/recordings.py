@@ -4,8 +4,8 @@ ones.
 
 `recording(seed)` returns a random recording. Most recordings are of a dish (with a bent pipe or with laser links) that
 is reconfigured every 15 s or with another period. The other recordings have no period. The ranges of all properties
-include those of published recordings: probes every 10 ms to 1 s, 2 minutes to 1 hour, and up to a fifth of the probes
-lost.
+include those of published recordings: probes every 10 ms to 1 s, durations of 2 minutes to 1 hour, and up to a fifth of
+the probes lost.
 
 Every dish has at least eight reconfigurations, because fewer cannot be distinguished from chance. It has twelve if they
 are more than 16 s apart, and twenty if probes are half a second apart or more. Each reconfiguration has at least one
@@ -314,7 +314,7 @@ def _finished(
     ratio = 0.0 if dice.random() < 0.3 else _log_uniform(dice, 1e-4, 0.2)
     if dice.random() < 0.6:
         lost |= dice.random(count) < ratio
-    else:  # in these bursts, the same share of probes is lost
+    else:  # the same share of probes is lost, but in bursts
         length = dice.uniform(2, 20)
         bursts = dice.random(count) < ratio / length
         for place in np.flatnonzero(bursts):

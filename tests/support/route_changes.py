@@ -2,9 +2,9 @@
 """Packets across a route change: runs in the guest, and a model of links and cures that computes the same without the
 guest.
 
-Packets from Madrid to Tokyo, at the two changes in the constellation's first minute. At 30 s, a satellite switches to a
-shorter path, and at 47 s, Madrid switches to another satellite. A burst of equal packets reaches the switching node
-just before the change. At Madrid, links are slow, so the burst forms a queue.
+The packets go from Madrid to Tokyo, and cross one of the two route changes in the constellation's first minute. At 30
+s, a satellite switches to a shorter path, and at 47 s, Madrid switches to another satellite. A burst of equal packets
+reaches the switching node just before the change. At Madrid, links are slow, so the burst forms a queue.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 
 No test has a limit of wall-clock time. Instead, a thread checks the processes of the tests once per second. A test
 hangs if all its processes have slept for long. Because it may wait for other pytest-xdist workers, their processes must
-have slept as well. A test test counts as hanging if it has used far more processor time than any test needs.
+have slept as well. A test also counts as hanging if it has used far more processor time than any test needs.
 """
 
 import os

@@ -82,7 +82,7 @@ _SECOND_RUN = """
 ## The second run
 
 A forger who changes a file can change its sha256, too. So the plan is run once more, and each stage is compared in the
-order of the street. The verdict names the first stage that differs.
+order of the stages. The verdict names the first stage that differs.
 """
 
 _OF_STUDIES = """

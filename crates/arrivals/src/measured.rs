@@ -20,8 +20,8 @@ pub struct Measured {
     protocol: Protocol,
     /// Number of the direction in which the flow's packets are sent.
     way: usize,
-    /// How the flow's packets are numbered. For TCP, the sequence begins where the SYN, the first segment and the other
-    /// end's acknowledgement say.
+    /// How the flow's packets are numbered. For TCP, the SYN, the first segment and the other end's
+    /// acknowledgement determine where the sequence begins.
     sequence: Sequence,
     watch: Watch,
     lengths: Lengths,

@@ -24,7 +24,8 @@ pub enum Reason {
     IpProtocol(u8),
     /// The packet is a fragment other than the first.
     Fragment,
-    /// Only this many bytes of the packet were captured, which end before a header or the sequence number does.
+    /// Only this many bytes of the packet were captured; they end inside a header, or before the end of the sequence
+    /// number.
     Cut(u32),
     /// The packet ends inside its headers, or its lengths are contradictory.
     Short,

@@ -34,8 +34,8 @@ const WAITING_MAX: usize = 65_536;
 const ORIGIN: u64 = 1 << 40;
 /// Number of segments above a hole that are examined for a timestamp or identification.
 const LOOK_MAX: usize = 64;
-/// An acknowledgement further beyond the captured data than this belongs to another connection. The reason is that no
-/// window is larger (RFC 7323, 2.3).
+/// If an acknowledgement is more than this number of bytes beyond the captured data, it belongs to another connection.
+/// The reason is that no window is larger (RFC 7323, 2.3).
 const WINDOW_MAX_BYTES: u64 = 1 << 30;
 /// Maximum increment of an identification that counts up. The increment between two captured segments can be large,
 /// because a network card may make many packets of one segment.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A sorted set of numbers from a base on; the base only increases. Its base only moves forward.
+//! A sorted set of numbers from a base on; the base only increases.
 
 use std::collections::BTreeSet;
 

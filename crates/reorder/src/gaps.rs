@@ -18,7 +18,7 @@ const FEW: usize = 16;
 /// Implements RFC 4737, 4.5.5 (summary of gaps).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Gaps {
-    /// Number of packets whose number skipped missing numbers. The skipped packets may be lost or late.
+    /// Number of packets that skipped missing sequence numbers. The skipped packets may be lost or late.
     pub sequence_discontinuities: u64,
     /// Number of packets that were the first to overtake some reordered packet.
     pub reordering_discontinuities: u64,
@@ -52,7 +52,7 @@ impl Gaps {
 /// Position of a packet among the arrivals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
-    /// Number of earlier arrivals, not counting further copies. Only first copies count.
+    /// Number of earlier arrivals, not counting further copies.
     pub index: u64,
     /// Time of arrival, if known.
     pub t_ns: Option<i64>,
@@ -62,8 +62,8 @@ pub struct Position {
 struct Discontinuity {
     seq: u64,
     position: Position,
-    /// Whether the packet certainly skipped numbers. If the first number of the sequence is unknown, the first arrival
-    /// has skipped none for certain. Packets may nevertheless be late relative to it.
+    /// Whether the packet certainly skipped numbers. If the first number of the sequence is unknown, this is false for
+    /// the first arrival, which may have skipped none. Packets may nevertheless be late relative to that arrival.
     leaps: bool,
     reorders: bool,
 }
@@ -88,8 +88,9 @@ impl Discontinuities {
         self.recent.push_back(Discontinuity { seq, position, leaps, reorders: false });
     }
 
-    /// Finds the first arrival with a number above `seq`, and makes it a reordering discontinuity. `seq` must be at
-    /// least `lowest` of the last call of `add`, and a larger number must have arrived before.
+    /// Finds the first arrival with a number above `seq`, and makes it a reordering discontinuity. The
+    /// caller must ensure two conditions: `seq` is not below the argument `lowest` of the last call of `add`, and a
+    /// number above `seq` has already arrived.
     ///
     /// Only packets that skipped numbers are searched. For any other packet with a new largest number, all numbers
     /// between the previous largest number and its own have arrived.

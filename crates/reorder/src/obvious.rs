@@ -155,7 +155,7 @@ pub fn stay_back(numbers: &[u64], threshold: u64, discarding: Discarding) -> Sta
 }
 
 /// Whether the full buffer stores an early arrival that is still early after the expected number has moved. In the RFC,
-/// it drops this arrival: see `buffer.rs`.
+/// the buffer drops this arrival: see `buffer.rs`.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Overflowing {
     Stores,

@@ -168,8 +168,8 @@ const STEP: [u64; 2 * FAN - 1] = {
 
 /// Sum of the entries after the index `at`. All sixteen entries are added, each after a mask from a table is applied,
 /// so that there is no branch. With a loop, this function caused 1.1 of the 5.4 million mispredicted branches of
-/// `examples/speed` (callgrind, 100,000 packets). So it did with a condition, because the compiler turned the condition
-/// into a loop.
+/// `examples/speed` (callgrind, 100,000 packets). A condition instead of the loop caused them as well, because the
+/// compiler turned it into a loop.
 #[inline]
 fn after(bytes: &[u64; FAN], at: usize) -> u64 {
     bytes.iter().zip(&STEP[FAN - 1 - at..]).map(|(b, mask)| b & mask).sum()
@@ -187,7 +187,7 @@ mod tests {
     }
 
     proptest! {
-        /// Each move leads ahead of the largest number or back from it; it is a distance, with the packet's bytes.
+        /// Each move is a distance ahead of the largest number or back from it, with the packet's bytes.
         #[test]
         fn knows_what_has_arrived_within_the_window(window in prop_oneof![1u32..200, 1u32..20_000], start in 0u64..100_000, moves in moves()) {
             let (mut recent, mut slow, mut largest) = (Recent::new(window), BTreeMap::new(), start);

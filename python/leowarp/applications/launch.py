@@ -4,8 +4,8 @@
 
 import sys
 
-# Compiled modules are neither read nor written, because their existence depends on earlier use of this installation,
-# and a failing system call takes virtual time.
+# Compiled modules are neither read nor written: they exist only if this installation was used before, and a failing
+# system call takes virtual time.
 sys.pycache_prefix = "/nonexistent"
 sys.dont_write_bytecode = True
 

@@ -16,8 +16,8 @@ def policy_tag(scripts: Sequence[str]) -> str:
     A page may show a run of somebody else, whose texts must not run as scripts. The policy therefore allows scripts by
     their hashes. Inline styles need 'unsafe-inline'.
 
-    scripts: Text of each script, exactly as between its tags. If the page has only one blank more, a browser does not
-        run the script. Data blocks, such as ``<script type="application/json">``, are not scripts.
+    scripts: Text of each script, exactly as between its tags. If the script in the page differs by a single blank, a
+        browser does not run it. Data blocks, such as ``<script type="application/json">``, are not scripts.
     """
     digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
     allowed = " ".join(f"'sha256-{digest}'" for digest in digests)

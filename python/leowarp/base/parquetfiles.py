@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 MOST_SMALL_BYTES = 128 << 20
-"""Tables that are read together may always take this number of bytes once decoded. Their size on disk says little,
+"""Once decoded, tables that are read together may always take this number of bytes. Their size on disk says little,
 because equal values take almost no space there."""
 
 MOST_TIMES_FILE = 256
-"""Larger tables may take this number of bytes, once decoded, per byte on disk.
+"""Once decoded, larger tables may take this number of bytes per byte on disk.
 
 We measured 2,078 run directories of tests, studies and exams: those that need more than 64 MiB need up to 90 times
-their size on disk. A UDP flow of constant rate that loses nearly all its packets needs even more: 130 times for 8.5
-million packets (copies of 0.6 million). Other runs need less: 39 times with a recording of a dish in the timeline, 26
-times with 2,000 flows, and 15 times with 5.9 million packets of TCP.
+their size on disk. A UDP flow of constant rate that loses nearly all its packets needs even more: 130 times, measured
+with 8.5 million packets (a trace of 0.6 million packets, copied). Other runs need less: 39 times with a recording of a
+dish in the timeline, 26 times with 2,000 flows, and 15 times with 5.9 million packets of TCP.
 """
 
 MOST_BYTES = 3 << 29
@@ -57,10 +57,8 @@ def read_table(
 ) -> pa.Table:  # fmt: skip
     """Read a table.
 
-    columns, filters
-        As in `pyarrow.parquet.read_table`.
-    hint: str
-        What the user should do if the table cannot be read.
+    columns, filters: As in `pyarrow.parquet.read_table`.
+    hint: What the user should do if the table cannot be read.
     is_bounded: Whether `refuse_large` has already checked the size of the table.
     Raises TraceError if the file is missing, not a regular file, not Parquet, truncated, or too large (`refuse_large`).
     """
@@ -112,16 +110,13 @@ def rows(path: Path) -> int:
 def refuse_large(paths: Sequence[Path], *, columns: list[str] | None = None, hint: str = "make the run again") -> None:
     """Raise TraceError if tables that are read together would take more memory than allowed once decoded.
 
-    For numbers, the number of values in the footers is enough. For texts it is not: a dictionary may hold one long text
-    that many rows refer to. If the footers do not limit the size of texts, the texts are read in batches, as
-    dictionaries, and their size is added up.
+    For numbers, the number of values in the footers is enough. For texts, this number is not enough: a dictionary may
+    hold one long text that many rows refer to. If the footers do not limit the size of texts, the texts are read in
+    batches, as dictionaries, and their size is added up.
 
-    columns: list of str, optional
-        Names of the columns that will be read; by default all columns.
-    hint: str
-        What the user should do if a table cannot be read.
-    Raises TraceError
-        If the tables are too large; also for the same reasons as `read_table`.
+    columns: Names of the columns that will be read; by default all columns.
+    hint: What the user should do if a table cannot be read.
+    Raises TraceError if the tables are too large; also for the same reasons as `read_table`.
     Raises HostError if the value of the environment variable `TABLE_BYTES` is not an integer.
     """
     sizes = []

@@ -280,7 +280,7 @@ def _runs_in(folder: Path) -> list[Path]:
 
 
 def _again(path: Path) -> str:
-    """The command that runs again what is in a directory: from its plan, if it has one."""
+    """The command that repeats the run of a directory; the command uses the directory's plan, if there is one."""
     plan = path / PLAN
     return f"run it again: leowarp run {plan if plan.exists() else 'SCENARIO.toml'} --out {path} --force"
 

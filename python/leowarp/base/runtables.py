@@ -30,10 +30,8 @@ def read(
     """Read a table of a run directory.
 
     name: Name of the file, relative to the run directory.
-    columns, filters
-        As in `pyarrow.parquet.read_table`.
-    hint: str
-        What the user should do if the table cannot be read.
+    columns, filters: As in `pyarrow.parquet.read_table`.
+    hint: What the user should do if the table cannot be read.
     Raises TraceError if the file does not have the sha256 in the manifest, or cannot be read; also if the directory's
     tables would together take more memory than allowed (`parquetfiles.refuse_large`).
     """

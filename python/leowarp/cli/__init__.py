@@ -60,7 +60,7 @@ def _run() -> None:
 
     for stream in (sys.stdout, sys.stderr):
         accept_any_character(stream)
-    # This module is imported inside the function, because the import may fail for lack of files or memory.
+    # `leowarp.cli.app` is imported inside the function, because the import may fail for lack of files or memory.
     from leowarp.cli.app import program
 
     try:

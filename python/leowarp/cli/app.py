@@ -39,8 +39,8 @@ class _AsWritten(TyperGroup):
         _escape(self)
 
     def main(self, *given: Any, **options: Any) -> Any:
-        """Run the program. The conversion of parameters is replaced only here, because typer adds its options for
-        completion after it has made the verbs."""
+        """Run the program. Typer adds its options for completion after it has made the verbs, so the conversion of
+        parameters is replaced only at this point."""
         _convert_plainly(self)
         return super().main(*given, **options)
 

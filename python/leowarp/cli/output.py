@@ -167,8 +167,8 @@ def interruptible(verb: Callable[P, None]) -> Callable[P, None]:
 
 def print_error_json(error: LeowarpError) -> None:
     """Print an error as a JSON object on stdout."""
-    # Unlike an error's text, it goes to stdout, because a program that uses --json reads one object from stdout in
-    # every case.
+    # The object goes to stdout, unlike an error's text, because a program that uses --json reads one object from stdout
+    # in every case.
     print_json({"error": error.message, "hint": error.hint, "kind": kind_of(error), "exit_code": error.exit_code})
 
 

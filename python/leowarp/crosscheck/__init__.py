@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check the tables of `[cures]` by computing them again without the guest, from plan, timeline and stored packets.
+"""Check the tables of `[cures]`: their values are computed again without the guest, from plan, timeline and stored
+packets.
 
-`leowarp verify` checks whether the same plan gives the same bytes, and whether the results are possible. If the guest
-repeats a fault exactly, the first check passes, but this second one fails.
+`leowarp verify` checks whether a second run of the plan gives the same bytes. If the guest has a fault that it repeats
+exactly, that check passes, but this package finds the fault.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def crosscheck(run: Run) -> dict[str, Findings]:
     if older:
         return {name: Findings(unknown=["it is of another version of leowarp"]) for name in older}
     expected = changes(run)
-    # The packets on each link are known only if the run stored all packets.
+    # The packets on each link can be computed only if the run stored all packets.
     stations = Stations(run) if run.plan.observe.packets == "all" and tables.has("packets") else None
     judge = Judge(run, expected, stations)
     made = {

@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rests:
-    """Remaining travel times of packets to the host's station, from the far ends of a node's old and new links.
+    """Remaining travel times of packets from the far end of a node's old link, and of its new link, to the host's
+    station.
 
-    old_ns: The longest remaining time on the old path. Each further link is assumed to transmit a full packet first. If
-        a delay changes at this instant, the larger value counts.
+    old_ns: The longest remaining time on the old path. It includes the transmission of one full packet at each further
+        link. If a link's delay changes at the instant of the switch, the larger of the two delays is used.
     new_ns: The shortest remaining time on the new path.
-    old, new: tuple of (node, node). The old link and the new link.
+    old, new: tuple of (node, node). The old link and the new link of the node.
     """
 
     old_ns: int
@@ -39,12 +40,12 @@ class Rests:
 class Switch:
     """A change of a node's route to a host from one link to another.
 
-    old, new: (node, node). First links of the old path and of the new path, as seen from the node.
-    rests: None if packets sent on the old link never arrive.
-    copies_refused, marker_refused: Reason why the node sends no copies or no marker, as in the column `refused`; None
-        if it does.
-    met: ((node, node), (node, node)) or None. Links on which the old and the new path enter the node where they meet;
-        None if there is no marker.
+    old, new: (node, node). First link of the old path and first link of the new path, as seen from the node.
+    rests: Remaining travel times; None if packets sent on the old link never arrive.
+    copies_refused, marker_refused: Reason why the node sends no copies, or no marker, as in the column `refused`; None
+        if it sends them.
+    met: ((node, node), (node, node)) or None. The last link of the old path and the last link of the new path before
+        the node at which the paths meet; None if there is no marker.
     old_delay_ns, new_delay_ns: Delays of the node's old and new link from this instant on.
     """
 
@@ -62,16 +63,16 @@ class Switch:
 
 @dataclass(frozen=True)
 class Notice:
-    """A notice that a host must get.
+    """A notice that the cures require a host to receive.
 
-    told, destination: Nodes of the host that gets the notice, and of the destination host.
-    link: (node, node). The new link of the node that sends the notice. If the notice is sent before the change, the old
-        link.
-    wait_ns: Waiting time of a false notice. None for a true notice, whose waiting time follows from `switch` and
+    told, destination: Node of the host that receives the notice, and node of the destination host.
+    link: (node, node). The new link of the node that sends the notice. If the notice is sent before the change, this is
+        the old link.
+    wait_ns: Waiting time in a false notice. None for a true notice, whose waiting time is computed from `switch` and
         `answer_ns`.
-    switch: The switch about which a true notice informs.
-    answer_ns: Travel time from the destination back to the host, minus the travel time of the notice; None if there is
-        no path.
+    switch: The switch that a true notice announces.
+    answer_ns: Travel time from the destination back to the host, minus the travel time of the notice, in ns; None if
+        there is no path.
     """
 
     t_ns: int
@@ -108,12 +109,12 @@ def changes(run: Run) -> Changes:
     full_bytes = {link: plan.network.mtu_bytes + bytes_ for link, bytes_ in overhead_bytes.items()}
     former: State | None = None
     for instant in instants(run.timeline()):
-        # The state is modified in place, so values that were valid before this instant must be read first.
+        # The next instant modifies the state in place, so the state before it must be used first.
         while former is not None and untrue and untrue[0][0] < instant.t_ns:
             notices += _false_notice(former, *untrue.pop(0))
         if untrue:
             former = State(dict(instant.state.entries), dict(instant.state.delays_ns))
-        # A run may end between a notice and its change.
+        # A notice may be sent before the run's end although its change comes after the end.
         if instant.t_ns - lead_ns > run.end_ns:
             break
         mine = [_switch(instant, entry, old, full_bytes) for entry, old in sorted(instant.switched.items())]
@@ -204,7 +205,7 @@ def _false_notice(state: State, t_ns: int, told: str, destination: str) -> Itera
 
 
 def _false_instants(plan: Plan, hosts: tuple[str, ...], pairs: list[tuple[str, str]]) -> list[tuple[int, str, str]]:
-    """Times of false notices. The false notices of each pair of hosts form a Poisson process with its own random
+    """Times of false notices. For each pair of hosts, false notices are a Poisson process with its own random
     stream."""
     mean_ns = plan.cures.notify_false_interval_ns if plan.cures.notify else None
     out: list[tuple[int, str, str]] = []
@@ -219,6 +220,6 @@ def _false_instants(plan: Plan, hosts: tuple[str, ...], pairs: list[tuple[str, s
 
 
 def hosts_of_flow(plan: Plan, flow: int, direction: int) -> tuple[str, str]:
-    """Nodes of the sending and the receiving host of a flow's direction (0 data, 1 return)."""
+    """Node of the sending host and node of the receiving host, for one direction of a flow (0 data, 1 return)."""
     ends = host_node(plan.flows[flow].source), host_node(plan.flows[flow].destination)
     return ends if direction == 0 else ends[::-1]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queues, waiting times and paths, compared with calculations by hand. tests/guest/crosscheck_test.py applies
-`crosscheck` to whole runs."""
+"""Tests of queues, waiting times and paths against calculations by hand. tests/guest/crosscheck_test.py applies
+`crosscheck` to complete runs."""
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ def test_of_three_packets_the_last_waits_at_the_link_that_is_abandoned():
     # 125 bytes take 1 us at 1 Gbit/s, so packets are sent at 0, 1000 and 2000 ns.
     found = queue_at(sent((0, 125), (0, 125), (100, 125)), 1500, 1000 * MBPS, 70, 50)
     assert (found.waiting_pkts, found.waiting_bytes) == (1, 125)
-    # The second packet leaves after the change of the delay, so it has the new delay.
+    # The second packet leaves the queue after the change of the delay, so the new delay applies to it.
     assert (found.begun_arrived_ns, found.all_arrived_ns) == (2000 + 70, 3000 + 70)
 
 
@@ -38,8 +38,7 @@ def test_a_marker_is_behind_all_that_stay():
 
 def test_who_arrives_together_and_who_never_does():
     nan = float("nan")
-    # Packet 1 was lost, and packets 2 and 3 waited for packet 1. Packet 5 overtook packet 4. Packet 6 may still be in
-    # flight.
+    # Packet 1 was lost, and packets 2 and 3 waited for it. Packet 5 overtook packet 4. Packet 6 may still be in flight.
     found = waits_of(np.array([10.0, nan, 30.0, 30.0, 50.0, 40.0, nan]))
     assert (found.late_pkts, found.lost_pkts) == (1, 1)
     assert [group.tolist() for group in found.together] == [[2, 3]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results of the comparisons."""
+"""Results of the checks: values compared, differences, and values that could not be compared."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 
 @dataclass
 class Findings:
-    """Comparisons for one cure, and the differences between the table and the required actions.
+    """Number of comparisons for one cure, and the differences between the table and the required actions.
 
     checked: Number of values that were compared.
     wrong: One sentence per difference.
@@ -23,15 +23,15 @@ class Findings:
     unknown: list[str] = field(default_factory=list)
 
     def compare(self, where: str, name: str, found: Any, expected: Any) -> None:
-        """Compare two values, and record a difference. A missing value counts as equal to None."""
+        """Compare two values, and record a difference. A missing value in the table is equal to None."""
         self.checked += 1
         found = None if pd.isna(found) else found
         if found != expected:
             self.wrong.append(f"{where}: {name} is {found}, and has to be {expected}")
 
     def within(self, where: str, name: str, found: Any, low: int, high: int) -> None:
-        """Compare a value with two bounds, and record a difference if the value is outside. A missing value counts as
-        0."""
+        """Compare a value with two bounds, and record a difference if the value is not between them. A missing value in
+        the table counts as 0."""
         self.checked += 1
         found = 0 if pd.isna(found) else int(found)
         if not low <= found <= high:

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 Link = tuple[str, str]
 """A direction of a link: the sending node and the receiving node."""
 Entry = tuple[str, str]
-"""A route: a node, and the node of the host to which it sends packets."""
+"""A route: a node, and the node of the host to which the packets go."""
 
 
 @dataclass
 class State:
-    """The routes, delays, rates and links that are valid at an instant.
+    """The routes, delays, rates and down links of the network at an instant.
 
-    entries: dict of (node, host) to node. Next node to which a node sends packets for a host.
-    delays_ns, rates_bps: dict of (node, node) to int. Values for each direction of a link. A direction without an entry
-        in `rates_bps` has no limit.
-    down, lost: set of (node, node). Directions that are down; `lost` has those among them that lost their packets at
-        this instant.
+    entries: dict of (node, host) to node. The next node on the path from a node to a host.
+    delays_ns, rates_bps: dict of (node, node) to int. Values for each direction of a link. A direction that is missing
+        in `rates_bps` has no rate limit.
+    down, lost: set of (node, node). Directions that are down; `lost` contains those in which packets were lost at this
+        instant.
     """
 
     entries: dict[Entry, str] = field(default_factory=dict)
@@ -39,11 +39,11 @@ class State:
     lost: set[Link] = field(default_factory=set)
 
     def way(self, node: str, host: str, entries: Mapping[Entry, str] | None = None) -> list[Link] | None:
-        """Directions on the path from a node to a host's station, without the wire to the host. None if packets do not
-        arrive."""
+        """Directions of the links on the path from a node to a host's station; the wire to the host is not included.
+        None if there is no path on which packets arrive."""
         entries = self.entries if entries is None else entries
         way: list[Link] = []
-        # A path with more hops than there are routes is a loop.
+        # A path with more hops than there are routes must contain a loop.
         while len(way) <= len(entries):
             following = entries.get((node, host))
             if following is None:
@@ -55,7 +55,7 @@ class State:
         return None
 
     def delay_ns(self, way: list[Link]) -> int:
-        """Sum of the delays of a path's links, ns; a link without a delay counts as 0."""
+        """Sum of the delays of a path's links, in ns; a link without a known delay counts as 0."""
         return sum(self.delays_ns.get(link, 0) for link in way)
 
 
@@ -63,9 +63,9 @@ class State:
 class Instant:
     """An instant at which the network changed.
 
-    state: State from this instant on. This object is modified when the next instant is read.
-    former: dict of (node, host) to node. Previous next hops of the routes that changed or were removed at this instant.
-    former_ns: dict of (node, node) to int. Previous delays of the directions whose delay changed at this instant.
+    state: State from this instant on. Reading the next instant modifies this object.
+    former: dict of (node, host) to node. Next hops before this instant, for the routes that were changed or removed.
+    former_ns: dict of (node, node) to int. Delays before this instant, for the directions whose delay changed.
     """
 
     t_ns: int
@@ -75,15 +75,15 @@ class Instant:
 
     @property
     def switched(self) -> dict[Entry, str]:
-        """Routes that changed to another neighbour, each with the previous neighbour."""
+        """Routes that changed to another next node, each with the previous next node."""
         return {entry: old for entry, old in self.former.items() if self.state.entries.get(entry) not in (None, old)}
 
     def old_way(self, node: str, host: str) -> list[Link] | None:
-        """Path of packets to a host before this instant."""
+        """Path that packets to a host used before this instant."""
         return self.state.way(node, host, self.state.entries | self.former)
 
     def old_delay_ns(self, way: list[Link]) -> int:
-        """Sum of the delays that a path's links had before this instant, ns."""
+        """Sum of the delays of a path's links before this instant, in ns."""
         return sum(self.former_ns.get(link, self.state.delays_ns.get(link, 0)) for link in way)
 
 
@@ -131,11 +131,12 @@ def _play(state: State, row: Any, before: dict[Entry, str | None], former_ns: di
 
 
 def talking(run: Run) -> list[tuple[str, str]]:
-    """Pairs of host nodes of which the first sends packets to the second (data, or acknowledgements and replies)."""
+    """Pairs of host nodes; the first host of a pair sends packets to the second (data, or acknowledgements and
+    replies)."""
     ends = [(host_node(flow.source), host_node(flow.destination)) for flow in run.plan.flows]
     return sorted({pair for a, b in ends for pair in ((a, b), (b, a))})
 
 
 def station_of_host(state: State, host: str) -> str | None:
-    """Node at the other end of a host's wire."""
+    """The station at the other end of a host's wire; None if the host has no wire."""
     return next((node for (node, to), following in state.entries.items() if to == following == host), None)

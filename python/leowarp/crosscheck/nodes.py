@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Number of packets that enter and leave each node. The difference of the two numbers must be copies and the node's own
-packets."""
+"""Check the numbers of packets that enter and leave each node. The difference between the numbers must equal the copies
+and other packets that the node itself sends."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from leowarp.crosscheck.findings import Findings
 if TYPE_CHECKING:
     from leowarp.results.run import Run
 
-# Sizes of Ethernet frames from design/cures.md: Ethernet header, then IPv4, ICMP and content.
+# Sizes of Ethernet frames in bytes, from design/cures.md: Ethernet header, followed by IPv4, ICMP and content.
 _MARKER_BYTES, _NOTICE_BYTES = 14 + 32, 14 + 60
 
 
 def nodes(run: Run) -> Findings:
-    """Check the packets of each node that forwards, and the packets of hosts that stations sent."""
+    """Check the numbers of packets at each forwarding node, and the numbers of packets that stations numbered."""
     found = Findings()
     tables = run.tables
     totals = run.nodetotals().set_index("node")
@@ -44,9 +44,9 @@ def nodes(run: Run) -> Findings:
         out[a] += int(offered)
     copied = _copied(run)
     held = {str(node): int(row["held_pkts"]) for node, row in totals.iterrows()}
-    # No table records the node at which packets without a route were lost.
+    # No table records the node at which packets without a route were lost, so these losses only widen the bounds.
     lost_pkts = int((tables.drops["direction"].isna()).sum())
-    # Packets over wires are not counted here.
+    # Packets over the wires between hosts and stations are not counted here.
     wired = {end for a, b, kind in tables.directions if kind == "wire" for end in (a, b)}
     for node in sorted((into.keys() | out.keys()) - wired):
         expected = into[node] + copied[node] + markers[node] + notices[node] - ended[node]
@@ -60,8 +60,8 @@ def _stations(
     run: Run, out: Counter[str], markers: Counter[str], notices: Counter[str], to_own_host: Counter[str],
     copied: Counter[str], found: Findings,
 ) -> None:  # fmt: skip
-    """A station that numbers packets counts each packet that its queue accepts. A refused packet belongs to a flow but
-    has no number."""
+    """Check that a station numbers each packet that its queue accepts. A packet that the queue refuses belongs to a
+    flow, but gets no number."""
     tables = run.tables
     numbered = Counter[str]()
     for row in run.orders().itertuples(index=False):
@@ -73,8 +73,8 @@ def _stations(
             refused[tables.directions[int(direction)][0]] += 1
     for station in sorted(station.name for station in run.plan.stations):
         passed = out[station] - markers[station] - notices[station] + to_own_host[station] - copied[station]
-        # With move_queue, a queue can refuse packets that already have a number. A link that goes down loses such
-        # packets too.
+        # With move_queue, a queue can refuse packets that already have a number. A link that goes down also loses
+        # numbered packets.
         slack = refused[station] if run.plan.cures.move_queue != "off" or run.plan.routing.in_flight == "drop" else 0
         high = passed - refused[station] + slack
         found.within(f"station {station}", "packets numbered", numbered[host_node(station)], high - slack, high)
@@ -90,7 +90,7 @@ def _copied(run: Run) -> Counter[str]:
 
 
 def _markers(run: Run) -> tuple[Counter[str], Counter[str]]:
-    """Number of markers that each node sent, and number of markers that ended their path at each node."""
+    """Number of markers that each node sent, and number of markers that arrived at the node where their path ends."""
     sent, ended = Counter[str](), Counter[str]()
     if run.tables.has("merges"):
         for row in run.merges().itertuples(index=False):
@@ -102,7 +102,8 @@ def _markers(run: Run) -> tuple[Counter[str], Counter[str]]:
 
 
 def _notices(run: Run) -> tuple[Counter[str], Counter[str]]:
-    """Number of notices that each node sent, including those that stations sent to their own hosts over a wire."""
+    """Number of notices that each node sent over links; and number of notices that each station sent to its own host
+    over the wire."""
     sent, to_own_host = Counter[str](), Counter[str]()
     if run.plan.cures.notify:
         for row in run.notices().itertuples(index=False):

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from leowarp.results.run import Run
 
 CARRIED_OUT_WITHIN_NS = 1_000_000
-"""Maximum delay with which an event of the timeline is applied. The delay is not 0, because the agent's clock advances
-by 512 ns at each reading."""
+"""Maximum time in ns between an event of the timeline and its application in the guest. This time is above 0, because
+each reading of the agent's clock advances it by 512 ns."""
 
-# Size of a marker's packet from design/cures.md: IPv4, ICMP, magic number and number.
+# Size in bytes of a marker's packet, from design/cures.md: IPv4, ICMP, magic number and number.
 _MARKER_IP_BYTES = 32
 
 T = TypeVar("T", Switch, Notice)
@@ -30,9 +30,9 @@ T = TypeVar("T", Switch, Notice)
 
 @dataclass(frozen=True)
 class Judge:
-    """A run, together with the actions that its cures require.
+    """A run and the actions that its cures require, with one check per table.
 
-    stations: None if the run did not store all packets.
+    stations: Stored packets by station; None if the run did not store all packets.
     """
 
     run: Run
@@ -68,7 +68,7 @@ class Judge:
         """Check which packets each switch moved, held or copied."""
         found, cures = Findings(), self.run.plan.cures
         rows = list(self.run.switches().itertuples(index=False))
-        # A switch without copies has a row only if packets were moved or held.
+        # If a switch sends no copies, it has a row only if packets were moved or held.
         expected = self.changes.switches
         pairs = self._matched(
             rows, [self._switch_key(row) for row in rows], expected, [(e.old, e.new, e.host) for e in expected], found,
@@ -111,7 +111,7 @@ class Judge:
             found.within(where, "longest_ns", row.longest_ns, 0, cures.end_marker_wait_ns)
             found.within(where, "waiting_max_bytes", row.waiting_max_bytes, 0, int(row.waited_bytes))
             if not pd.isna(row.marker_ns):
-                # The old link itself may be the last link before the paths meet.
+                # The old link may itself be the last link before the node at which the paths meet.
                 old, by_old = switch.rests.old, switch.met[0]
                 to_there = old[: old.index(by_old) + 1] if by_old in old else ()
                 fastest_ns = int(row.t_ns) + switch.old_delay_ns + sum(self._least_delay_ns(link) for link in to_there)
@@ -124,7 +124,7 @@ class Judge:
             return
         until_ns = int(row.t_ns) + (self.run.plan.cures.duplicate_ns or 0)
         node, host = switch.old[0], switch.host
-        # From the node's next switch on, packets no longer use this link.
+        # After the node's next switch for this host, packets no longer use this link.
         others = [each for each in self.changes.switches if (each.old[0], each.host) == (node, host)]
         end_ns = min((each.t_ns for each in others if each.t_ns > switch.t_ns), default=self.run.end_ns)
         if self.stations is None or not self._is_station(node) or min(end_ns, self.run.end_ns) < until_ns:
@@ -137,14 +137,13 @@ class Judge:
             found.compare(where, "copied_bytes", row.copied_bytes, int(on_link.link_bytes.sum()))
 
     def _wait_ns(self, t_ns: int, notice: Notice) -> int | None:
-        """Time until the acknowledgement of the last packet on the old path can be back. None if this check cannot
-        compute it."""
+        """Time in ns after which the acknowledgement of the last packet on the old path can have returned. None if this
+        check cannot compute the time."""
         if notice.is_false or notice.switch is None:
             return notice.wait_ns
         if notice.switch.rests is None or notice.answer_ns is None:
             return 0
-        # If the notice is sent before the change, it cannot be computed here which packets will be waiting at the
-        # change.
+        # If the notice is sent before the change, the packets that will be waiting at the change are unknown here.
         if self.run.plan.cures.notify_delay_ns < 0:
             return None
         queue = self._queue(t_ns, notice.switch)
@@ -155,24 +154,24 @@ class Judge:
         return until_ns if ahead_ns > 0 and until_ns > 0 else 0
 
     def _left(self, queue: Queue) -> tuple[int, int]:
-        """Number of packets that stay at the old link, and the time at which the last of them arrives at the link's far
-        end."""
+        """Number of packets that remain at the old link, and the time at which the last of them arrives at the link's
+        far end."""
         if self.run.plan.cures.move_queue != "off":
             return 0, queue.begun_arrived_ns
         return queue.waiting_pkts, queue.all_arrived_ns
 
     def _ahead_ns(self, t_ns: int, switch: Switch, queue: Queue) -> int:
-        """Time between the arrival of the last packet on the old path and the arrival of the first packet on the new
-        path."""
+        """Time in ns by which the first packet on the new path would arrive before the last packet on the old path."""
         if switch.rests is None:
             return 0
         return self._left(queue)[1] + switch.rests.old_ns - (t_ns + switch.new_delay_ns + switch.rests.new_ns)
 
     def _queue(self, t_ns: int, switch: Switch) -> Queue | None:
-        """The queue of the link that a node leaves at a switch; None if it is unknown."""
+        """The queue at the link that a node stops using at a switch; None if it is unknown."""
         node, host = switch.old[0], switch.host
         earlier = [each for each in self.changes.switches if each.old[0] == node and each.t_ns < switch.t_ns]
-        # Arrivals are recorded only at stations. The arrival times at a link that held packets are therefore unknown.
+        # Arrivals of packets are recorded only at stations. If a link's packets were held, the times at which they
+        # reached the link are unknown.
         if self.stations is None or not self._is_station(node) or (self.run.plan.cures.hold and earlier):
             return None
         if {other for a, other in self._pairs() if a == host_node(node)} != {host}:
@@ -187,7 +186,7 @@ class Judge:
         )
 
     def _marker_bytes(self, t_ns: int, switch: Switch) -> int | None:
-        """Number of bytes that the marker of a switch takes on the old link. None if there was no marker, or if the
+        """Number of bytes that the marker of a switch uses on the old link. None if there was no marker, or if the
         queue refused it."""
         drops = self.run.tables.drops
         refused = (drops["t_ns"] == t_ns) & (drops["direction"] == self._direction(switch.old)) & drops["flow"].isna()
@@ -234,7 +233,8 @@ class Judge:
         self, rows: Sequence[Any], keys: Sequence[Any], expected: Sequence[T], wanted: Sequence[Any],
         found: Findings, table: str, *, all_wanted: bool = True,
     ) -> Iterator[tuple[Any, T]]:  # fmt: skip
-        """Match the rows of a table with the required actions. Record each row and each action without a match."""
+        """Match the rows of a table with the required actions. Each row without an action, and each action without a
+        row, is recorded as a difference."""
         left = list(zip(wanted, expected, strict=True))
         for row, key in zip(rows, keys, strict=True):
             found.checked += 1

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A station's link, reconstructed from stored packets: the packets sent on it, and the arrival of the last of them."""
+"""Packets on a station's link, reconstructed from stored packets: their times, sizes, and the arrival of the last
+packet."""
 
 from __future__ import annotations
 
@@ -26,14 +27,14 @@ _TCP_BYTES, _TIMESTAMP_BYTES = 20, 12
 
 @dataclass(frozen=True)
 class Sent:
-    """Packets that the queue of a link accepted, in order: time in ns, and bytes on the link."""
+    """Packets that the queue of a link accepted, in order: for each, its time in ns and its bytes on the link."""
 
     sent_ns: np.ndarray
     link_bytes: np.ndarray
 
 
 class Stations:
-    """Stored packets by the station at which they entered the network.
+    """Stored packets of a run, by the station at which they entered the network.
 
     run: A run that stored all packets (`observe.packets = "all"`).
     """
@@ -66,7 +67,7 @@ class Stations:
         return mine[~self.refused(mine, link)]
 
     def on_link(self, sent: pd.DataFrame) -> Sent | None:
-        """The packets with their bytes on a ground link. None if some sizes are unknown."""
+        """The packets with their sizes in bytes on a ground link. None if the size of some packet is unknown."""
         headers = {key: self._header_bytes(*key) for key in set(zip(sent["flow"], sent["direction"], strict=True))}
         known = {key: header for key, header in headers.items() if header is not None}
         if len(known) < len(headers):
@@ -82,7 +83,7 @@ class Stations:
             return below_bytes + _UDP_BYTES
         if planned.kind == "ping":
             return below_bytes + _ICMP_BYTES
-        # The options of acknowledgements vary in length.
+        # The size of an acknowledgement is unknown, because its TCP options vary in length.
         if planned.kind != "tcp" or direction != DATA:
             return None
         sysctl = next(host.sysctl for host in self._plan.hosts if host.name == planned.source)
@@ -92,12 +93,12 @@ class Stations:
 
 @dataclass(frozen=True)
 class Queue:
-    """Outcome for the packets at an abandoned link with a FIFO, a rate and a delay.
+    """Packets at a link with a FIFO queue, a rate and a delay, after a node stops using the link.
 
-    waiting_pkts, waiting_bytes: Packets whose transmission had not begun at the instant of the change. Bytes include
-        the link's overhead.
-    all_arrived_ns, begun_arrived_ns: Arrival at the link's far end of the last packet, and of the last packet whose
-        transmission had begun at that instant; 0 if there is none.
+    waiting_pkts, waiting_bytes: Packets whose transmission had not begun when the node stopped using the link. Bytes
+        include the link's overhead.
+    all_arrived_ns, begun_arrived_ns: Times at which the last packet, and the last packet whose transmission had begun,
+        arrive at the link's far end; 0 if there is no such packet.
     """
 
     waiting_pkts: int
@@ -109,18 +110,18 @@ class Queue:
 def queue_at(
     sent: Sent, at_ns: int, rate_bps: int | None, delay_ns: int, former_ns: int, marker_bytes: int | None = None
 ) -> Queue:
-    """The queue of a link that gets no more packets after the instant `at_ns`.
+    """The queue of a link to which no packets are sent from the instant `at_ns` on.
 
-    at_ns: Instant from which the link gets no more packets.
+    at_ns: Instant at which the node stops using the link.
     rate_bps: Rate of the link. None if transmission takes no time.
-    delay_ns, former_ns: Delay from the instant on, and delay before it. A packet has the delay that is valid when the
-        packet leaves, and packets do not overtake each other.
-    marker_bytes: Size of a marker, which is then the last packet on the link. The marker counts in both arrival times.
+    delay_ns, former_ns: Delay of the link from `at_ns` on, and delay before `at_ns`. The delay of a packet is the one
+        at the end of its transmission, and packets do not overtake each other.
+    marker_bytes: Size of a marker, which is sent as the last packet on the link. Both arrival times include the marker.
         None if there is no marker.
     """
 
     def sent_ns_of(link_bytes: int) -> int:
-        # Times are rounded to the nearest ns.
+        # The transmission time is rounded to the nearest ns.
         return 0 if rate_bps is None else (link_bytes * 8_000_000_000 + rate_bps // 2) // rate_bps
 
     busy_ns = arrived_ns = begun_ns = begun_arrived_ns = waiting_pkts = waiting_bytes = 0

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the table `orders`, which is about numbered packets, against the departures and arrivals of stored packets.
+"""Check the table `orders` about numbered packets against the departures and arrivals of stored packets.
 
-A waiting packet leaves at the instant at which another packet releases it. On a link with a rate, two packets never
-arrive at the same instant. Packets that arrive together therefore show how many packets waited, and the longest waiting
-time.
+A packet that waits for another packet leaves at the instant at which that packet arrives. On a link with a rate, two
+packets never arrive at the same instant. Packets that seem to arrive together therefore show how many packets waited,
+and the longest waiting time.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ _PROTOCOLS = {"ping": 1, "tcp": 6, "udp": 17}
 
 @dataclass(frozen=True)
 class Waits:
-    """Numbers about a stream, from stored packets. Arrays are in the order of the packets' numbers.
+    """Numbers of late, lost and waiting packets of a stream, from stored packets. Arrays are in the order of the
+    packets' numbers.
 
     late_pkts, lost_pkts: Number of packets that arrived after a packet with a larger number; and number of packets that
-        never arrived although a later packet did.
+        never arrived although a packet with a larger number did.
     together: For each instant with several arrivals, the positions of the arriving packets.
     """
 
@@ -40,11 +41,12 @@ class Waits:
 
 
 _ANY = 1 << 62
-"""Stands for a missing upper bound."""
+"""Upper bound for values without an upper bound."""
 
 
 def waits_of(received_ns: np.ndarray) -> Waits:
-    """Evaluate the arrivals of packets, in the order of their numbers. NaN means that the packet never arrived."""
+    """Late, lost and waiting packets, from the arrival times of packets in the order of their numbers. NaN means that
+    the packet never arrived."""
     arrived = np.flatnonzero(~np.isnan(received_ns))
     by_arrival = arrived[np.lexsort((arrived, received_ns[arrived]))]
     late_pkts = int((np.maximum.accumulate(by_arrival) > by_arrival).sum()) if len(by_arrival) else 0
@@ -72,14 +74,14 @@ def orders(run: Run, changes: Changes, stations: Stations | None) -> Findings:
 
 
 def _copies(run: Run, frame: pd.DataFrame, found: Findings) -> None:
-    """Check that the second copy of each pair was discarded, unless one of the two copies was lost."""
+    """Check that one copy of each duplicated packet was discarded, unless the other copy was lost."""
     tables = run.tables
     if run.plan.cures.duplicate_ns is None or not tables.linktotals["held_pkts"].eq(0).all():
         return
     copied_pkts = int(run.switches()["copied_pkts"].sum())
     unnamed_pkts = int(tables.drops["flow"].isna().sum())
     signals_pkts = int(tables.nodetotals["signals_pkts"].sum())
-    # A notice that is lost on a link belongs to no flow either.
+    # A notice that is lost on a link also belongs to no flow.
     least = copied_pkts - unnamed_pkts
     most = least + min(signals_pkts, unnamed_pkts)
     found.within("copies", "eliminated_pkts", frame["eliminated_pkts"].sum(), least, most)
@@ -100,8 +102,8 @@ def _stream(run: Run, changes: Changes, stations: Stations | None, rows: pd.Data
         mine = mine[np.array(kinds, dtype=object) == int(first["protocol"])]
     mine = mine[~_refused_at_first(tables, mine)]
     numbered_pkts = int(rows["numbered_pkts"].sum())
-    # After the run's end, links still send the rest of their queues, and hosts still send packets. A queue can also
-    # refuse moved packets, which already have numbers.
+    # After the run's end, links still send the packets in their queues, and hosts still send packets. With move_queue,
+    # a queue can also refuse moved packets, which already have numbers.
     is_all = len(mine) == numbered_pkts and cures.move_queue == "off"
     found.within(where, "numbered_pkts", numbered_pkts, len(mine), _ANY)
     if not is_all:
@@ -114,8 +116,8 @@ def _stream(run: Run, changes: Changes, stations: Stations | None, rows: pd.Data
     given_up_pkts = late_pkts + sum(each.lost_pkts for each in waits)
     found.within(where, "late_pkts", rows["late_pkts"].sum(), late_pkts, late_pkts if is_all else _ANY)
     found.within(where, "given_up_pkts", rows["given_up_pkts"].sum(), given_up_pkts, given_up_pkts if is_all else _ANY)
-    # If several packets arrive together, the last of them did not wait. The exception is an expired waiting time, after
-    # which a packet was given up.
+    # If several packets arrive together, the last of them did not wait. There is an exception: if the waiting time
+    # expires and a packet is given up, all of them may have waited.
     least_pkts = sum(len(group) - 1 for each in waits for group in each.together)
     most_pkts = least_pkts + given_up_pkts if is_all else _ANY
     found.within(where, "waited_pkts", rows["waited_pkts"].sum(), least_pkts, most_pkts)
@@ -150,8 +152,8 @@ def _only_of_a_new_way(
     run: Run, changes: Changes, target: str, parts: list[pd.DataFrame], waits: list[Waits], where: str,
     found: Findings,
 ) -> None:  # fmt: skip
-    """With the advanced algorithm, packets wait only if a node sent them on a new path, and only for a limited time
-    after a change."""
+    """With the advanced algorithm, a packet waits only if a node sent it on a new path, and only for a limited time
+    after the change."""
     delay_ns = run.plan.cures.resequence_delay_ns
     switched_ns = [switch.t_ns for switch in changes.switches if switch.host == target]
     for part, each in zip(parts, waits, strict=True):
@@ -169,11 +171,11 @@ def _only_of_a_new_way(
 
 
 _MARKED_WITHIN_NS = 1_000_000
-"""Maximum delay with which a switch is applied (`records.CARRIED_OUT_WITHIN_NS`)."""
+"""Maximum time in ns between a switch in the timeline and its application (`records.CARRIED_OUT_WITHIN_NS`)."""
 
 
 def _refused_at_first(tables: Tables, packets: pd.DataFrame) -> np.ndarray:
-    """Packets that the queue of their station's link refused, which therefore got no number."""
+    """Mask of the packets that the queue of their first station's link refused, so that they got no number."""
     at_ns = packets["drop_direction"]
     senders = {number: direction[0] for number, direction in enumerate(tables.directions)}
     station = packets["source"].str.removeprefix("host:")

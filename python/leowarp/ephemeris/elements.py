@@ -57,8 +57,7 @@ def element_file(path: Path) -> ElementFile:
     path: A file of TLE, 3LE, or OMM as JSON, XML, CSV or KVN; its format is recognised by the beginning of the text. A
         first line of two numbers is Hypatia's header (satgenpy, `generate_tles_from_scratch.py`).
     Raises ScenarioError if the file cannot be read, holds no satellite, or a record is damaged or is not for SGP4; the
-    message has
-        with file and line.
+    message has file and line.
     """
     text = _text_of(path)
     start = text.lstrip()[:1]

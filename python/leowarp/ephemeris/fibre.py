@@ -21,7 +21,6 @@ class Fibre:
     that adds delay.
 
     source, destination: Names of the stations.
-    length_m: Length of the great circle.
     """
 
     source: str

@@ -70,8 +70,7 @@ def satellite_of(path: Path, line: int, message: Fields) -> Element:
 
     line: Line on which the message begins, from 1.
     Raises ScenarioError if a field that SGP4 needs is missing, a value is invalid, or a field shows that the elements
-    are
-        not SGP4's; with file, line, field, value and satellite.
+    are not SGP4's; with file, line, field, value and satellite.
     """
     fields = {key: value.strip() for key, value in message.items() if value.strip()}
     where = f"{path}:{line} ({_satellite(fields)})"

@@ -120,8 +120,7 @@ def xml_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
     """Messages in XML, one per segment, in any namespace.
 
     Raises ScenarioError if the text is not XML, or a segment lacks metadata or mean elements, has a field twice, or has
-    a unit that
-        CCSDS does not prescribe.
+    a unit that CCSDS does not prescribe.
     """
     reader = _Xml(path, skipped)
     try:
@@ -140,8 +139,7 @@ def kvn_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
     """Messages of lines ``KEYWORD = value [unit]``; each message begins with ``CCSDS_OMM_VERS``.
 
     Raises ScenarioError if a line is neither a comment nor of this form, if a keyword occurs twice in a message, or if
-    a unit is not
-        the one that CCSDS prescribes.
+    a unit is not the one that CCSDS prescribes.
     """
     fields: dict[str, str] = {}
     begin, other = 0, False

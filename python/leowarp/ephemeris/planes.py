@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds planes and slots of satellites, if the file does not give them, from gaps between the mean elements.
 
-Sort satellites by inclination or by altitude: a family is a set of satellites without a larger gap than 0.1 deg and 5
-km. A plane is a part of a family without a larger gap than 1 km in altitude, and without a large gap between ascending
-nodes. A gap between nodes is large if it is above a limit from 0.5 to 5 deg, which depends on the family. The limit is
-where gaps within planes end and gaps between planes begin: in the sorted list of gaps, where the ratio of a gap to the
-next smaller one is largest. A plane must have at least half as many satellites as the plane of the family's median
-satellite; slots are then fitted to it (`ephemeris.slots`). Satellites without a plane (rising, sinking, drifting) or
-without a slot (spares) are left out.
+Satellites are sorted by inclination and by altitude. A family is a set of satellites in which no gap exceeds 0.1 deg of
+inclination or 5 km of altitude. A plane is a part of a family in which no gap exceeds 1 km of altitude, and no gap
+between ascending nodes is large. A gap between nodes is large if it is above a limit from 0.5 to 5 deg, which depends
+on the family. The limit separates gaps within planes from gaps between planes: it lies where the ratio of two
+successive gaps in the sorted list of gaps is largest. A plane must have at least half as many satellites as the plane
+of the family's median satellite; slots are then fitted to the plane (`ephemeris.slots`). Satellites without a plane
+(rising, sinking, drifting) or without a slot (spares) are left out.
 """
 
 from __future__ import annotations

@@ -68,8 +68,7 @@ def ephemeris_of(plan: Plan) -> Ephemeris | None:
     """Positions of all nodes of a plan; None for a plan without a constellation.
 
     Raises ScenarioError if the file of elements cannot be read or is malformed, or if SGP4 cannot propagate one of its
-    satellites.
-        Also raised if the plan has a +Grid, but planes and slots of the satellites cannot be found.
+    satellites. Also raised if the plan has a +Grid, but planes and slots of the satellites cannot be found.
     """
     constellation = plan.constellation
     if constellation is None:
@@ -81,7 +80,8 @@ def ephemeris_of(plan: Plan) -> Ephemeris | None:
         # If the constellation has only one pattern, the names contain no shell number.
         shells: Walker | Shells = Shells(shells=patterns) if constellation.shells else patterns[0]
         return Ephemeris(orbits=shells, names=shells.names, stations=stations)
-    # Imported here, because SGP4 and the formats of elements take a fiftieth of a short run without them.
+    # Imported here, because importing SGP4 and the formats of elements would take a fiftieth of the time of a short run
+    # that does not need them.
     from leowarp.ephemeris.places import places_of
     from leowarp.ephemeris.selection import selected
 

@@ -138,7 +138,7 @@ def check_theory(where: str, ephemeris_type: str) -> None:
 
     where: Beginning of the message: file, line, field and satellite.
     ephemeris_type: The type, as text from the file.
-    Raises ScenarioError if the type means another theory.
+    Raises ScenarioError if the type is that of another theory, such as SGP4-XP.
     """
     if ephemeris_type.isascii() and ephemeris_type.isdigit() and int(ephemeris_type) in (0, 2):
         return
@@ -153,7 +153,7 @@ def check_theory(where: str, ephemeris_type: str) -> None:
 def _note_of_epoch(path: Path, number: int, line: str, satellite: str) -> str:
     """A remark if the epoch is on day 366 of a year that has 365 days; otherwise "".
 
-    Raises ScenarioError if the day is outside the year by more.
+    Raises ScenarioError if the year has no such day, except for day 366.
     """
     two_digits, day = int(line[18:20]), float(line[20:32])
     # Years 57 to 99 are 1957 to 1999, as in SGP4: the first satellite, Sputnik, was launched in 1957.
@@ -205,7 +205,7 @@ def _check_line(path: Path, number: int, line: str, layout: _Layout, which: int)
     # The columns between fields must be blank. If one has a digit, a number is too long or the line is shifted.
     for (_, last, meaning, _), (first, *_) in pairwise(layout):
         between = line[last : first - 1]
-        if between.strip() and (which, last) != (1, 7):  # between catalogue number and designator is the classification
+        if between.strip() and (which, last) != (1, 7):  # the classification is between catalogue number and designator
             raise ScenarioError(
                 f"{path}:{number}: column {last + 1} of line {which} of a TLE, behind the {meaning}, is blank, not "
                 f"{between!r}",

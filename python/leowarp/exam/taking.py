@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from leowarp import media, scenario
 from leowarp.base import plainfiles
@@ -17,13 +17,10 @@ from leowarp.exam.verdict import Judged, judge
 from leowarp.results.run import Run
 from leowarp.scenario import Plan
 from leowarp.study.parts import warnings_said
-from leowarp.study.sweep.engine import Options, run_plans
+from leowarp.study.sweep.engine import Options, StudyResult, run_plans
 from leowarp.study.sweep.maker import GUESTS, Maker
 from leowarp.study.sweep.session import RUNS
 from leowarp.version import VERSION
-
-if TYPE_CHECKING:
-    from leowarp.study.sweep.engine import StudyResult
 
 STUDY = "runs"
 """Folder in the exam's directory for the study that makes the runs."""

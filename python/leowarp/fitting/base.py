@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base round trips of slots: their distribution, and the probability that a reconfiguration keeps one."""
+"""Base round trips of slots: their distribution, and the probability that a reconfiguration does not change the
+base."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ QUANTILES = 11
 """Number of quantiles of the base round trip: minimum, deciles, maximum."""
 
 _APART = 0.02
-"""Distance between the shares that are tried."""
+"""Step between the values of `base_kept` that are tried."""
 _SHARES = np.arange(0.0, 0.96, _APART)
 _DRAWN = 4000
 
@@ -22,8 +23,9 @@ def fit_base(probes: Slotted, over_base_ns: NDArray[np.float64], extra_ns: int =
     """Estimates of `base_rtts` and `base_kept`.
 
     probes: Probes of round trips.
-    over_base_ns: float64 array of shape (n,). Addition delay that the fitted jitter adds to the base at the times of
-        the probes, by simulation: A slot's minimum delay exceeds its base by the smallest of the slot's values.
+    over_base_ns: float64 array of shape (n,). over_base_ns: float64 array of shape (n,). Delay above the base that the
+        fitted jitter causes at the times of the probes, by simulation. The minimum of these values over a slot is the
+        amount by which the slot's minimum delay exceeds its base.
     extra_ns: Part of the round trip that comes from other keys of the profile.
     """
     numbers, floors_ns = probes.floors_ns(probes.series.delay_ns)
@@ -32,9 +34,9 @@ def fit_base(probes: Slotted, over_base_ns: NDArray[np.float64], extra_ns: int =
     shares = np.linspace(0.0, 1.0, QUANTILES)
     follows = np.diff(numbers) == 1
     steps_ns = np.abs(np.diff(floors_ns))[follows]
-    # Minima of two slots differ even on the same path, because each contains some jitter.
+    # The minimum delays of two slots differ even on the same path, because each minimum contains some jitter.
     same_ns = 3.0 * np.sqrt(2.0) * float(above_ns.std()) + 100_000.0
-    # Consecutive slots that kept a path form one sample, which is resampled as a whole.
+    # Consecutive slots with the same path form one sample, which is resampled as a unit.
     draws = np.split(bases_ns, np.flatnonzero(~(follows & (np.abs(np.diff(floors_ns)) <= same_ns))) + 1)
 
     def spread(places: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -55,7 +57,8 @@ def fit_base(probes: Slotted, over_base_ns: NDArray[np.float64], extra_ns: int =
     one_ns, other_ns = (rng.choice(bases_ns, _DRAWN) for _ in range(2))
     rest_ns = rng.choice(above_ns, _DRAWN) - rng.choice(above_ns, _DRAWN)
     changes = rng.random(_DRAWN)
-    # For each share of kept bases: the sorted steps between slots with these bases.
+    # For each tried share of reconfigurations that keep the base: simulated steps between the minima of successive
+    # slots, sorted.
     made_ns = [
         np.sort(np.abs(np.where(changes >= share, one_ns - other_ns, 0.0) + rest_ns)) for share in _SHARES.tolist()
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Length of loss bursts, estimated from the times at which a transfer retransmits."""
+"""Length of loss bursts, estimated from the times at which a TCP transfer retransmits."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _BLOCK_NS = 5_000_000_000
 _LONGEST_INTERVAL_NS = 500_000_000
 _USUAL_RTT_NS = 60e6
 _OF_ROW = 0.1
-"""Minimum share of a row that bursts leave. Bursts that take more than nine tenths of each row could have any length;
-the smallest such length is estimated."""
+"""Minimum share of a row of segments that is assumed to survive the bursts. If bursts took more than nine tenths of
+each row, any longer length would explain the losses equally well, so the smallest of these lengths is estimated."""
 _APART_RTTS = 2.0
-"""Retransmissions less than two round trips apart belong to one burst: a loss is detected after one round trip, and the
-segment may be retransmitted twice."""
+"""Retransmissions less than two round trips apart belong to one burst: TCP detects a loss after one round trip, and may
+retransmit the segment twice."""
 
 
 def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list[Untold]]:
     """Estimate of `loss_burst`: the number of segments retransmitted per burst, times their spacing at the link's rate.
 
-    By ACK clocking, a window leaves in rows of segments at the link's rate, with pauses between the rows. A burst
-    during a pause loses no segment and is not observed. If segments were sent evenly, the same losses would mean longer
-    bursts; the note gives that length too.
+    Because of ACK clocking, the segments of a window leave in rows at the link's rate, with pauses between the rows. A
+    burst that falls into a pause loses no segment and is not observed. If segments were sent evenly, the same losses
+    would mean longer bursts; the estimate's note also gives that length.
 
-    access: For the link's rate, because a transfer only gives a lower bound of the rate.
+    access: Profile with the link's rate; the transfer itself only gives a lower bound of this rate.
     """
     told = ~np.isnan(transfer.retransmissions)
     if not told.all():
@@ -41,8 +41,8 @@ def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list
         return [], [Untold(KEY, f"intervals of {interval_ns / 1e9:.3g} s do not tell one burst from the next")]
     known_ns = transfer.rtt_ns[transfer.rtt_ns > 0]
     rtt_ns = float(np.median(known_ns)) if len(known_ns) else _USUAL_RTT_NS
-    # Two bursts this close together count as one: the distance between their retransmissions, plus half an interval at
-    # the end of the first burst and half at the start of the second.
+    # Two bursts that are closer together than this cannot be distinguished: two round trips, plus half a reporting
+    # interval at the end of the first burst and half at the start of the second.
     dead_ns = _APART_RTTS * rtt_ns + interval_ns
     again = np.flatnonzero(transfer.retransmissions > 0)
     ends_ns = transfer.t_ns[again] + transfer.length_ns[again]
@@ -54,7 +54,7 @@ def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list
     begins[first] = 1.0
     segments = transfer.rate_bps * transfer.length_ns / 8e9 / SEGMENT_BYTES
     table = np.column_stack([transfer.retransmissions, segments, transfer.length_ns, begins])
-    # A burst and its retransmissions lie within a few successive intervals, so blocks of intervals are resampled.
+    # A burst and its retransmissions may span a few successive intervals, so blocks of intervals are resampled.
     block = max(round(_BLOCK_NS / interval_ns), 1)
     blocks = np.add.reduceat(table, np.arange(0, len(table), block), axis=0)
 
@@ -65,7 +65,7 @@ def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list
 
     def length_ns(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
         lost, sent, lasts_ns, times = drawn.sum(axis=0)
-        # A resample without a burst has no length, so it counts as if it had one burst.
+        # A resample without a burst has no burst length, so its number of bursts is set to one.
         seen_ns = lost / _bursts(max(times, 1.0), lasts_ns / dead_ns) * spacing_ns
         row_ns = sent / lasts_ns * rtt_ns * spacing_ns
         # A burst of length L that meets a row of length R covers L R / (R + L) of the row on average, because either
@@ -85,10 +85,11 @@ def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list
 
 
 def _bursts(seen: float, spans: float) -> float:
-    """Number of bursts, estimated from the number seen.
+    """Number of bursts, estimated from the number of observed bursts.
 
-    There are n bursts in `spans` dead times. A burst is seen only if no other one began in the dead time before it. For
-    a Poisson process: seen = n exp(-n / spans), solved by iteration. `seen` is at most spans / e, where n is spans.
+    The time contains `spans` dead times, and n bursts. A burst is observed only if no other burst began in the dead
+    time before it. For a Poisson process: seen = n exp(-n / spans), solved by iteration. The largest possible `seen` is
+    spans / e, where n equals spans.
     """
     count = seen
     for _ in range(50):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bursts of loss, from a transfer whose bursts are known."""
+"""Tests of the estimated burst length, with transfers whose burst length is known."""
 
 import numpy as np
 import pytest
@@ -15,8 +15,8 @@ SPACING_NS = 8 * 1514 * SECOND_NS // 15_000_000
 
 
 def transfer(burst_ns: int, seed: int, *, told: bool = True) -> Transfer:
-    """A transfer of 300 s up. Each round trip has a row of 20 segments at 15 Mbit/s; segments lost in bursts are
-    retransmitted one RTT later."""
+    """A simulated transfer of 300 s in the uplink. Each round trip has a row of 20 segments at 15 Mbit/s; segments lost
+    in bursts are retransmitted one RTT later."""
     access = Access(loss_burst_ns=burst_ns)
     begins_ns, ends_ns = bursts_ns(access, "up", 0.004, seed=seed, duration_ns=300 * SECOND_NS)
     rows_ns = np.arange(0, 299 * SECOND_NS, RTT_NS, dtype=np.int64)
@@ -37,7 +37,7 @@ def transfer(burst_ns: int, seed: int, *, told: bool = True) -> Transfer:
 @pytest.mark.parametrize("burst_ns", [3_000_000, 8_000_000])
 def test_the_length_of_bursts_comes_back(burst_ns):
     found = [fit_bursts(transfer(burst_ns, seed), Access())[0][0] for seed in range(1, 21)]
-    # Bursts that begin or end within a row of 16 ms lose less than their length.
+    # A burst that begins or ends within a row of 16 ms loses fewer segments than its length suggests.
     assert np.median([each.value for each in found]) == pytest.approx(burst_ns, rel=0.25)
     assert all(each.low < each.value < each.high for each in found)
 

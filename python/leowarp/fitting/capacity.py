@@ -17,7 +17,8 @@ _SECOND_NS = 1_000_000_000
 _FEWEST_SLOTS = 4
 
 _CUT_SPREAD = 0.8796
-"""Standard deviation of a standard normal distribution that is truncated at two, like the profile's levels."""
+"""Standard deviation of a standard normal distribution that is truncated at two standard deviations, as the profile's
+levels are."""
 
 _WIRE = WIRE_BYTES / SEGMENT_BYTES
 """Bytes on the link per byte of payload, for full segments."""
@@ -58,7 +59,8 @@ def fit_capacity(
 
 
 def carried(transfer: Transfer, access: Access, schedule: Schedule) -> tuple[list[Estimate], list[Untold]]:
-    """A lower bound of the capacity: the goodput of one flow in the best seconds of each slot."""
+    """A lower bound of the capacity: the median over slots of the goodput that one flow reached in the best tenth of a
+    slot's seconds."""
     key = "capacity" if transfer.way == "down" else "capacity_up"
     t_ns = transfer.t_ns - transfer.t_ns[0]
     second = t_ns // _SECOND_NS
@@ -73,8 +75,8 @@ def carried(transfer: Transfer, access: Access, schedule: Schedule) -> tuple[lis
     low, high = resampled(best, lambda drawn: np.asarray(np.median(drawn)))
     own_bps = access.capacity_bps if transfer.way == "down" else access.capacity_up_bps
     if own_bps is not None and low <= own_bps:
-        # A flow that losses slow down carries less than the link could. A lower bound that the profile's capacity
-        # already exceeds is therefore no estimate.
+        # A flow with losses may use less than the link's capacity. A lower bound below the profile's capacity therefore
+        # gives no estimate.
         carried_text = f"{np.median(best) / 1e6:.4g} Mbit/s ({low / 1e6:.4g} to {high / 1e6:.4g})"
         why = f"one flow carried {carried_text} in its best seconds, which the profile's {own_bps / 1e6:.4g} allows"
         return [], [Untold(key, why), queue]
@@ -84,7 +86,7 @@ def carried(transfer: Transfer, access: Access, schedule: Schedule) -> tuple[lis
 
 
 def _means(capacity: Capacity, t_ns: NDArray[np.int64], end_ns: int) -> NDArray[np.float64]:
-    """Mean rate in each window, bit/s; nan where the capacity is unlimited."""
+    """Mean rate in each window, in bit/s; nan for windows in which the capacity is unlimited."""
     rate_bps = np.where(capacity.rate_bps == UNSHAPED, np.nan, capacity.rate_bps.astype(np.float64))
     lengths_ns = np.diff(np.append(capacity.t_ns, end_ns)).astype(np.float64)
     sums = np.concatenate([[0.0], np.cumsum(rate_bps * lengths_ns)])

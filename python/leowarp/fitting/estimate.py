@@ -12,7 +12,7 @@ from scipy.stats import beta
 from scipy.stats import t as student
 
 RESAMPLES = 1000
-"""Number of bootstrap samples; 1000 determine the ends of a 95 % interval to a tenth of its width."""
+"""Number of bootstrap samples; with 1000 samples, the ends of a 95 % interval are accurate to a tenth of its width."""
 
 Z_95 = 1.96
 
@@ -23,8 +23,8 @@ class Estimate:
 
     key: Name of the key in `[access]`.
     value: Value in the key's stored unit (ns, bit/s, 0 to 1); a tuple of quantiles; a word.
-    low, high: Ends of the 95 % interval; for a tuple of quantiles, one pair per quantile. None if no interval is
-        possible; `note` has the reason.
+    low, high: Ends of the 95 % interval; for a tuple of quantiles, one pair per quantile. None if no interval can be
+        computed; `note` has the reason.
     count: Number of observations on which the estimate is based.
     of: Kind of observations: slots, reconfigurations, probes, intervals.
     note: Method of the estimate, and its limitations.
@@ -39,7 +39,7 @@ class Estimate:
     note: str
 
     def holds(self, truth: float) -> bool:
-        """Whether a single number is in the interval."""
+        """Whether a value is inside the interval of this estimate, which must not be a tuple of quantiles."""
         assert not isinstance(self.low, tuple)
         assert not isinstance(self.high, tuple)
         return self.low is not None and self.high is not None and self.low <= truth <= self.high
@@ -47,7 +47,8 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Untold:
-    """A key that the recording does not determine, with the reason; the profile's own value is kept."""
+    """A key that the recording does not determine, with the reason; the fitted profile has the initial value of this
+    key."""
 
     key: str
     why: str
@@ -58,7 +59,7 @@ def resampled(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Ends of the 95 % interval of a statistic, by resampling slots.
 
-    Whole slots are resampled, because the delays within a slot belong to one path and are not independent.
+    Complete slots are resampled, because the delays within a slot belong to one path and are not independent.
 
     values: float64 array of shape (slots, ...)
     statistic: Function from such an array to an array of shape (k,) or a number.
@@ -68,8 +69,8 @@ def resampled(
     count = len(values)
     found = np.array([statistic(values[rng.integers(0, count, count)]) for _ in range(RESAMPLES)])
     low, high = np.quantile(found, [0.025, 0.975], axis=0)
-    # Resamples of a few slots vary less than the slots of another recording would: their variance is smaller by (n - 1)
-    # / n, and Student's t applies instead of the normal distribution. The interval is widened accordingly.
+    # Resamples of a few slots vary less than other recordings would: the variance is smaller by (n - 1) / n, and
+    # Student's t applies instead of the normal distribution. The interval is therefore widened by both factors.
     middle = statistic(values)
     wider = float(student.ppf(0.975, max(count - 1, 1))) / Z_95 * np.sqrt(count / max(count - 1, 1))
     return middle + (low - middle) * wider, middle + (high - middle) * wider

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From recordings to the parameters of an access profile: `fit(measurements)`."""
+"""Estimate the parameters of an access profile from recordings: `fit(measurements)`."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from leowarp.timeline.recordings.period.schedule import Schedule
 
 _FEWEST_SLOTS = 8
 _PUBLISHED_NS = 300_000_000
-"""A phase this close to the published one is assumed to be equal to it, because the clocks of recorders may be off by
-this much."""
+"""An estimated phase within this distance of the published phase is assumed to equal it, because the clocks of
+recorders may be off by this much."""
 
 
 @dataclass(frozen=True)
 class Told:
     """Estimates from one recording.
 
-    description: Schedule of the recording's delays, with their schedule; None if it has no delays.
+    description: Description of the recording's delays, with their schedule; None if the recording has no delays.
     """
 
     source: str
@@ -55,11 +55,11 @@ class Fit:
 
     @property
     def chosen(self) -> dict[str, tuple[Estimate, str]]:
-        """Each key with its estimate and the recording that gave it; of several recordings, the one with the most data
-        counts.
+        """The best estimate of each key, with the name of its recording; if several recordings determine a key, the one
+        with the most data is used.
 
-        From a transfer, isolated loss gets only an upper bound, from retransmissions. Capacity gets only a lower bound,
-        from the transfer's goodput. Estimates from probes and traces therefore take precedence.
+        A transfer's retransmissions give only an upper bound of isolated loss. Its goodput gives only a lower bound of
+        capacity. Estimates from probes and traces therefore take precedence.
         """
         found: dict[str, tuple[Estimate, str]] = {}
         for told in self.recordings:
@@ -70,8 +70,8 @@ class Fit:
             for one in told.estimates:
                 probed = found[one.key][0]
                 if one.of == "segments" and probed.of != "segments" and _number(one) < _number(probed):
-                    # Probes that a router drops by policy look like losses; TCP cannot have lost more than it
-                    # retransmitted.
+                    # Probes that a router drops by policy look like losses, so the transfer's bound is used if it is
+                    # lower: TCP cannot have lost more segments than it retransmitted.
                     found[one.key] = (one, told.source)
         return found
 
@@ -95,11 +95,11 @@ _FITTED = (
 
 
 def fit(measurements: Sequence[Measurement], *, profile: str = "starlink", access: Access | None = None) -> Fit:
-    """Estimate the profile's parameters, as far as the recordings determine them.
+    """Estimate those parameters of the profile that the recordings determine.
 
     measurements: Pings, irtt, iperf3 transfers, capacities; each recording is evaluated separately.
     profile: Profile whose keys are estimated.
-    access: Initial values of the search; default: the profile's own values.
+    access: Initial values of the search; default: the values of `profile`.
     Raises ScenarioError if no recording determines any key, because it is too short or its delays follow no schedule.
     """
     start = dataclasses.replace(access or _start(profile), profile=profile)
@@ -154,7 +154,7 @@ def _add(found: tuple[list[Estimate], list[Untold]], estimates: list[Estimate], 
 
 
 def _schedule(description: Description, access: Access, estimates: list[Estimate]) -> None:
-    """Add period and phase to the estimates if they differ from the published values."""
+    """Add the period and the phase of the schedule to the estimates, if they differ from the published values."""
     schedule, seconds = description.schedule, description.seconds_of_minute
     assert schedule is not None
     sure = 1.0 if description.finding is None else description.finding.confidence_ratio
@@ -169,7 +169,8 @@ def _schedule(description: Description, access: Access, estimates: list[Estimate
 def _delays(
     measurement: Measurement, schedule: Schedule, access: Access, estimates: list[Estimate], untold: list[Untold]
 ) -> None:
-    """Estimates from probes: jitter of each measured direction, then base, losses and handovers of round trips."""
+    """Estimates from probes: first the jitter of each measured direction, then base, losses and handovers of round
+    trips."""
     one_way = measurement.down is not None and measurement.up is not None
     names = ("up", "down") if one_way else tuple(measurement.series)
     for name in names:
@@ -188,14 +189,14 @@ def _delays(
     estimates += fit_base(probes, over_base_ns, 2 * access.server_delay_ns)
     counted = measurement.format != "columns" or bool(probes.series.lost.any())
     _add(fit_losses(probes, access, counted=counted), estimates, untold)
-    # If outages could not be estimated, the simulation has none.
+    # If the outages could not be estimated, the profile that is simulated has no outages.
     told = {one.key for one in estimates}
     losses = _values(estimates, ("outage", "residual_loss")) | ({} if "outage_share" in told else {_SHARE: 0.0})
     _add(fit_handover(probes, dataclasses.replace(access, **losses)), estimates, untold)
 
 
 def _values(estimates: Sequence[Estimate], beginnings: tuple[str, ...]) -> dict[str, Any]:
-    """Estimates of keys with one of these prefixes, as attributes of `Access`."""
+    """Estimates of the keys that begin with one of these prefixes, as attributes of `Access`."""
     found: dict[str, Any] = {}
     for one in estimates:
         if one.key.startswith(beginnings):
@@ -213,5 +214,5 @@ def _number(estimate: Estimate) -> float:
 
 
 def _rank(estimate: Estimate) -> tuple[bool, int]:
-    """Sort key: probes and traces before transfers, then by the amount of data."""
+    """Sort key of an estimate: whether it comes from probes or traces instead of transfers, then the amount of data."""
     return ("bound" not in estimate.note, estimate.count)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Duration for which a handover holds packets, from peaks of the delay at reconfigurations."""
+"""Duration for which a handover holds packets, estimated from peaks of the delay at reconfigurations."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from leowarp.timeline.recordings.period.schedule import Schedule
 
 _DENSE_NS = 20_000_000
 _BEFORE_NS, _AFTER_NS = 60_000_000, 300_000_000
-"""Times before and after a reconfiguration at which the peak may lie, because the reconfiguration's phase is known only
-to about a tenth of a second."""
+"""Times before and after a reconfiguration within which its delay peak is searched: the phase of reconfigurations is
+known only to about a tenth of a second."""
 
 _MISSING = 2.5
-"""Maximum gap between answered probes, in intervals. One lost probe makes a gap of two intervals, so a longer gap means
-several lost probes."""
+"""Maximum gap between answered probes, in intervals between probes. One lost probe makes a gap of two intervals, so a
+longer gap means that several successive probes were lost."""
 _CLEAR_NS = 1_000_000_000
 _FEWEST = 12
 _ROUNDS, _SEEDS = 2, 5
@@ -35,11 +35,12 @@ _SPACING_NS = 4_000_000_000
 
 
 def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[Untold]]:
-    """Estimates of `handover_min` and `handover_max`: holds for which the profile's peaks have the median and deciles
-    of the recording's peaks.
+    """Estimates of `handover_min` and `handover_max`: with these values, the peaks of the simulated profile have the
+    same median and deciles as the recording's peaks.
 
     probes: Probes of round trips.
-    access: Profile with the fitted jitter and outages. Outages remove probes from the peaks.
+    access: Profile with the fitted jitter and outages. Outages remove probes from the simulated peaks, as from the
+        recording's.
     """
     both = ("handover_min", "handover_max")
     if probes.interval_ns > _DENSE_NS:
@@ -54,7 +55,7 @@ def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[
         still_ns = np.concatenate([_simulated_peaks_ns(probes, access, middle_ns, seed) for seed in seeds])
         if len(still_ns) < _FEWEST:
             return [], [Untold(key, "outages leave too few peaks") for key in both]
-        # A hold that is longer by some ms makes the peak higher by the same amount.
+        # If a hold is longer by some ms, the peak is higher by the same amount.
         made_ns = still_ns[None, :] + _HALVES_NS[:, None] * _spread_evenly(len(still_ns))[None, :]
         widths_ns, medians_ns = _width(made_ns), np.median(made_ns, axis=1)
         half_ns = float(np.interp(_width(peaks_ns), np.maximum.accumulate(widths_ns), _HALVES_NS))
@@ -76,12 +77,13 @@ def _ends_ns(peaks_ns: NDArray[np.float64], over_hold_ns: NDArray[np.float64]) -
     """Intervals of the shortest and the longest hold, over all pairs of holds that could cause the observed median and
     width of the peaks.
 
-    Median and width are each tested at half of 5 %, so that both tests pass in 95 of 100 cases. Jitter alone makes
-    peaks differ, so a narrow range of holds cannot be distinguished from a single length. Resampling the peaks would
-    not show this uncertainty.
+    Median and width are each tested at a level of 2.5 %, so that the true values pass both tests in 95 of 100 cases.
+    Because jitter alone makes peaks differ, a narrow range of holds cannot be distinguished from holds of one length.
+    Resampling the peaks would hide this uncertainty.
 
-    over_hold_ns: Peaks of the profile for holds of one length, minus that length.
-    Returns: float64 array of shape (2, 2). Lower ends for the shortest and the longest hold, then the upper ends.
+    over_hold_ns: Simulated peaks of the profile with holds of one length, minus that length.
+    Returns: float64 array of shape (2, 2). The first row has the lower ends of the intervals (shortest hold, longest
+        hold), the second row the upper ends.
     """
     rng = np.random.default_rng(1)
     width_ns, median_ns = _width(peaks_ns), float(np.median(peaks_ns))
@@ -94,8 +96,9 @@ def _ends_ns(peaks_ns: NDArray[np.float64], over_hold_ns: NDArray[np.float64]) -
             middles_ns = median_ns - np.quantile(np.median(drawn_ns, axis=1), _TESTED[::-1])
             ends.append(middles_ns[:, None] + np.array([-half_ns, half_ns]))
     if not ends:
-        # No tried range of holds gives peaks of this width. The nearest range is used, and the intervals reach from its
-        # ends to its middle.
+        # None of the tried ranges of holds gives peaks of this width. The nearest range is used: the interval of the
+        # shortest hold reaches from the range's lower end to its middle, and that of the longest hold from the middle
+        # to the upper end.
         half_ns = _HALVES_NS[-1] if width_ns > _width(over_hold_ns) else 0.0
         middle_ns = median_ns - float(np.median(over_hold_ns))
         ends.append(np.array([[middle_ns - half_ns, middle_ns], [middle_ns, middle_ns + half_ns]]))
@@ -113,25 +116,25 @@ def _clipped(middle_ns: float) -> float:
 
 
 def _width(peaks_ns: NDArray[np.float64]) -> Any:
-    """Distance from the first to the last decile. Holds and jitter are bounded, so the outer deciles contain more
-    information than quartiles."""
+    """Distance from the first to the ninth decile of the peaks. Holds and jitter are bounded, so the outer deciles
+    contain more information than quartiles."""
     low, high = np.quantile(peaks_ns, [0.1, 0.9], axis=-1)
     return high - low
 
 
 def _peaks_ns(t_ns: NDArray[np.int64], schedule: Schedule, delay_ns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """For each reconfiguration, the largest delay around it, minus the median delay of the same slot.
+    """For each reconfiguration: the largest delay around it, minus the median delay of the slot with this delay.
 
-    Reconfigurations near missing probes are left out, because an outage may have hidden the peak, and quantiles would
-    describe a mixture.
+    Reconfigurations near lost probes are left out: an outage may have hidden the peak, and quantiles would then mix
+    true and hidden peaks.
     """
     longest_ns = _MISSING * float(np.median(np.diff(t_ns)))
     answered = ~np.isnan(delay_ns)
     t_ns, delay_ns = t_ns[answered], delay_ns[answered]
     instants_ns = schedule.instants_ns(int(t_ns[0]) + schedule.period_ns, int(t_ns[-1]) - schedule.period_ns)
     found = []
-    # The times before and after a reconfiguration are examined separately. The bases of the two slots differ, and a
-    # higher base is not a peak above the lower one.
+    # The times before and after a reconfiguration are examined separately. The two slots have different bases, so the
+    # higher base could be mistaken for a peak above the lower base.
     sides = (-_BEFORE_NS, 0, -schedule.period_ns), (0, _AFTER_NS, 0)
     for instant in instants_ns:
         near = slice(*np.searchsorted(t_ns, [instant - _BEFORE_NS, instant + _AFTER_NS]))
@@ -153,10 +156,11 @@ def _peaks_ns(t_ns: NDArray[np.int64], schedule: Schedule, delay_ns: NDArray[np.
 def _simulated_peaks_ns(probes: Slotted, access: Access, hold_ns: float, seed: int) -> NDArray[np.float64]:
     """Peaks (as from `_peaks_ns`) of the profile with the recording's minimum delays per slot and holds of one length.
 
-    Steps between the slots' minimum delays are part of the peaks, because a probe may be under way when the path
-    changes.
+    The minimum delays of the slots are included, because a probe that is under way when the path changes contributes to
+    the peak.
     """
-    # Reconfigurations follow each other as closely as the peaks permit, so that the same time contains more of them.
+    # The simulated reconfigurations are closer together than real ones, so that a simulation of the same length has
+    # more peaks.
     schedule = Schedule(_SPACING_NS, probes.schedule.phase_ns % _SPACING_NS)
     drawn = dataclasses.replace(
         access, handover_min_ns=round(hold_ns), handover_max_ns=round(hold_ns), period_ns=_SPACING_NS

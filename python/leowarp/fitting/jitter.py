@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jitter of the profile by the method of simulated moments: values for which simulated probes have the same statistics
-as the recording.
+"""Estimate the profile's jitter by the method of simulated moments: the values for which simulated probes have the same
+statistics as the recording.
 
-The statistics are trimmed means over slots: the spread of delays within a slot, and differences of successive delays.
-The profile's own jitter is sampled at the times of the recording, so that sampling affects both statistics equally.
-Intervals follow McFadden (1989), simulated moments: the covariance of the statistics over slots, plus that of the
-simulation.
+The statistics are trimmed means over slots, of the spread of delays within a slot and of differences between successive
+delays. The simulated jitter is sampled at the times of the recording's probes, so that sampling affects the recorded
+and the simulated statistics equally.
+Intervals follow McFadden (1989) on simulated moments: the covariance of the statistics is that over slots, plus that of
+the simulation.
 """
 
 from __future__ import annotations
@@ -26,33 +27,35 @@ from leowarp.media.access.delays import jitter_rows, up_step_frames
 from leowarp.scenario.schema import Access
 
 _DENSE_NS = 30_000_000
-"""Probes further apart than this contain no information about steps of 6 and 28 ms."""
+"""Maximum interval between probes that contain information about jitter steps of 6 and 28 ms."""
 
 _MOST_PROBES = 60_000
 _MOST_SLOTS = 200
 _ROUNDS, _FAR_ROUNDS = 9, 3
 _SHAPES = ("uniform", "exponential")
 _CHANCE_SEEDS = range(1, 7)
-"""Seeds of several simulations in which all slots have the same jitter. The noise of a single one would look like a
-spread over slots, equally in every recording."""
+"""Seeds of the simulations that show how much slots differ by chance if all of them have the same jitter. With a single
+simulation, its noise would look like a spread over slots, in the same direction for every recording."""
 _FITS = 30.0
-"""Maximum distance of about nine statistics at which a shape fits, so that the other shape is not tried."""
+"""Maximum distance (squared, in standard errors, of about nine statistics) at which a shape fits; the other shape is
+then not tried."""
 _DAMPING = 0.02
 _TRIMMED = 0.2
-"""Share of the slots that are removed at either end for sparse probes, because a few slots with bad sky do not
-represent the jitter. For dense probes, steps are fitted too, and would drift if slots were removed (seed 1 of
-design/fit-coverage.py: 12 ms where 28 is true)."""
+"""Share of the slots that is removed at either end of the sorted slots, for sparse probes: a few slots with a bad view
+of the sky do not represent the jitter. For dense probes, no slots are removed: the fitted step would then drift (seed 1
+of design/fit-coverage.py gives 12 ms where 28 is true)."""
 _STEP, _STEP_OF_STEPS = 0.15, 0.4
-"""Changes of a parameter's logarithm for computing slopes. The effect of smaller changes would be lost in the
-simulation's noise. The second value is for the length of steps: another length changes every random draw after the
-first, so these slopes are noisier."""
+"""Changes of a parameter's logarithm for computing slopes of the statistics. The effect of smaller changes would be
+smaller than the simulation's noise. The second value is for the length of steps, whose slopes are noisier: another
+length changes every random draw after the first."""
 
 _NO_FINER_NS = 50_000.0
-"""Half of the resolution of ping, which prints tenths of a millisecond."""
+"""Half of the resolution of ping, which prints tenths of a millisecond, in ns."""
 
 _TOLD = 0.1
 _WIDEST = 0.7
-"""Maximum standard error of a logarithm: the interval then reaches a factor of 4 in either direction."""
+"""Maximum standard error of a parameter's logarithm for an estimate; the 95 % interval then reaches a factor of 4 in
+either direction."""
 
 _MEANS_NS = (50_000.0, 200_000_000.0)
 _STEPS_NS = (1_400_000.0, 200_000_000.0)
@@ -61,7 +64,7 @@ _STEPS_NS = (1_400_000.0, 200_000_000.0)
 
 @dataclass(frozen=True)
 class Jitter:
-    """Estimates of the jitter's keys, and the keys that the recording does not determine."""
+    """Estimates of the jitter's keys, and those keys that the recording does not determine."""
 
     estimates: tuple[Estimate, ...]
     untold: tuple[Untold, ...]
@@ -71,12 +74,12 @@ def simulated_ns(
     access: Access, t_ns: NDArray[np.int64], ways: tuple[str, ...], seed: int, until_ns: int,
     slots_ns: NDArray[np.int64],
 ) -> NDArray[np.float64]:  # fmt: skip
-    """Delays of probes that come only from the profile's jitter and frames: no base, handovers or losses.
+    """Delays of probes that only the profile's jitter and frames cause, in ns: without base, handovers or losses.
 
     t_ns: int64 array of shape (n,). Ascending.
-    ways: "up", "down" or both, in the order in which a probe passes the directions.
-    slots_ns: int64 array of shape (m,). Beginnings of slots. With `jitter_spread`, each slot has its own with
-        `jitter_spread`.
+    ways: "up", "down" or both, in the order in which a probe travels through them.
+    slots_ns: int64 array of shape (m,). Beginnings of slots, in ns. With `jitter_spread`, each slot has jitter of a
+        different size.
     """
     at_ns = t_ns
     for way in ways:
@@ -87,11 +90,11 @@ def simulated_ns(
 
 
 def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter:
-    """Means, spread over slots and shape of the jitter in the directions of the series; with dense probes, also its
-    steps.
+    """Means, spread over slots, and shape of the jitter in the measured directions; with dense probes, also the length
+    of steps.
 
     access: Initial values of the search.
-    ways: Directions as in `simulated_ns`: both directions for round trips.
+    ways: Directions as in `simulated_ns`; round trips have both.
     """
     chosen = _chosen(probes)
     taken = dataclasses.replace(
@@ -121,8 +124,8 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
 
 
 def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitter, float]:
-    """The jitter's parameters for one shape, and the distance of its statistics from those of the recording (squared,
-    in standard errors)."""
+    """The jitter's parameters for one shape, and the distance between the simulated and the recorded statistics
+    (squared, in standard errors)."""
     probes = taken
     dense = probes.interval_ns <= _DENSE_NS
     names = [f"jitter_{way}_ns" if way == "up" else "jitter_ns" for way in ways]
@@ -133,7 +136,8 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
     measured = _by_slot(taken, taken.series.delay_ns, lags)
     slots = len(measured)
     target = _middle(measured, trimmed)
-    # Covariance of the recording's statistics, plus the covariance of the mean of several equally long simulations.
+    # Covariance of the recording's statistics, plus the covariance of their mean over several simulations of the same
+    # length.
     covariance = (1.0 + 1.0 / (_ROUNDS - _FAR_ROUNDS)) * _covariance(measured, trimmed)
     weights = 1.0 / (np.diag(covariance) + _NO_FINER_NS**2 / slots)
 
@@ -156,12 +160,12 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
             step = np.zeros(len(logs))
             step[place] = apart = _STEP_OF_STEPS if name == "jitter_step_ns" else _STEP
             slope[:, place] = (moments(logs + step, seed) - moments(logs - step, seed)) / (2 * apart)
-        # The slopes of the first rounds are far off. Slopes of later rounds differ by random draws, which averaging
-        # reduces.
+        # The slopes of the first rounds are computed far from the solution, so they are dropped. The slopes of later
+        # rounds differ by random draws, so they are averaged.
         fresh = max(number - _FAR_ROUNDS + 1, 1)
         slopes = slopes + (slope - slopes) / fresh
         normal = slopes.T @ (weights[:, None] * slopes)
-        # Least squares with slight damping: if two directions are hard to distinguish, neither diverges.
+        # Least squares with slight damping, so that two parameters that are hard to distinguish do not diverge.
         damped = normal + _DAMPING * np.diag(np.diag(normal) + 1e-9)
         gain = np.linalg.solve(damped, slopes.T @ (weights * (target - here)))
         logs = np.clip(logs + np.clip(gain, -0.7, 0.7), bounds[:, 0], bounds[:, 1])
@@ -201,7 +205,7 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
 
 
 def _widths_ns(probes: Slotted, delay_ns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Distance between the first and the last decile of the delays, for each slot with enough probes."""
+    """For each slot with enough probes: distance between the first and the ninth decile of its delays."""
     table = _by_slot(probes, delay_ns, (1,))
     return np.asarray(table[:, 0] + table[:, 2])
 
@@ -209,14 +213,17 @@ def _widths_ns(probes: Slotted, delay_ns: NDArray[np.float64]) -> NDArray[np.flo
 def _without_noise(
     every: list[NDArray[np.float64]], weights: NDArray[np.float64], covariance: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Variances of the logarithms, from slopes of pairs of different simulations; 0 if these pairs give no variances.
+    """Variances of the parameters' logarithms, from products of slopes of different simulations; 0 if these products
+    give no valid variances.
 
-    If each slope were multiplied by itself, its noise would count as information and make intervals too narrow.
+    If each simulation's slopes were multiplied by themselves, their noise would count as information, and the intervals
+    would be too narrow.
     """
     middle = np.mean(every, axis=0)
     own = np.mean([one.T @ (weights[:, None] * one) for one in every], axis=0)
     normal = (len(every) * middle.T @ (weights[:, None] * middle) - own) / (len(every) - 1)
-    # If the data hardly determine one direction, all of these variances are uncertain, and the plain errors are used.
+    # If the data hardly determine some combination of the parameters, all of these variances are uncertain, so the
+    # plain errors are used.
     if np.linalg.eigvalsh(normal / np.sqrt(np.outer(np.diag(own), np.diag(own)))).min() < _TOLD:
         return np.zeros(len(normal))
     inverse = np.linalg.inv(normal)
@@ -225,30 +232,31 @@ def _without_noise(
 
 
 def _alike_ns(step_ns: float, access: Access) -> tuple[float, float]:
-    """Shortest and longest step of the uplink's jitter, ns, that draw from the same whole frames: no recording can
-    distinguish the steps in between."""
+    """Shortest and longest step of the uplink's jitter, in ns, that give the same range of whole frames as `step_ns`:
+    no recording can distinguish steps between them."""
     frame_ns = 1e9 / access.frames_per_s
     first, last = up_step_frames(step_ns / frame_ns)
-    # first = ceil(f / 2) and last = floor(1.5 f)
+    # up_step_frames(f) returns first = ceil(f / 2) and last = floor(1.5 f).
     return max(2.0 * (first - 1), last / 1.5) * frame_ns, min(2.0 * first, (last + 1) / 1.5) * frame_ns
 
 
 def _chosen(probes: Slotted) -> NDArray[np.int64]:
-    """Indices of the probes in the first slots: enough for a fit, and few enough that a simulation takes at most a
+    """Indices of the probes in the first slots: enough probes for a fit, but so few that a simulation takes at most a
     second."""
     whole = probes.slot < probes.slot[0] + _MOST_SLOTS
     return np.flatnonzero(whole)[:_MOST_PROBES]
 
 
 def _lags(probes: Slotted, dense: bool) -> tuple[int, ...]:
-    """Distances in probes between compared probes: neighbours; with dense probes, also 30 and 100 ms apart."""
+    """Distances, in number of probes, between the probes that are compared: neighbours; with dense probes, also probes
+    30 and 100 ms apart."""
     if not dense:
         return (1,)
     return tuple(sorted({1, *(max(round(apart_ns / probes.interval_ns), 1) for apart_ns in (30e6, 100e6))}))
 
 
 def _by_slot(probes: Slotted, delay_ns: NDArray[np.float64], lags: tuple[int, ...]) -> NDArray[np.float64]:
-    """Statistics of each slot with enough probes; shape (slots, k)."""
+    """Statistics of each slot with enough probes; array of shape (slots, k)."""
     columns = _quantiles(probes.slot[probes.clear], delay_ns[probes.clear], (0.1, 0.5, 0.75, 0.9))
     found = [columns[:, 1] - columns[:, 0], columns[:, 2] - columns[:, 1], columns[:, 3] - columns[:, 1]]
     for lag in lags:
@@ -261,7 +269,7 @@ def _by_slot(probes: Slotted, delay_ns: NDArray[np.float64], lags: tuple[int, ..
 
 
 def _middle(table: NDArray[np.float64], trimmed: float) -> NDArray[np.float64]:
-    """Mean of each column, without the share `trimmed` of its smallest and of its largest values."""
+    """Mean of each column without its smallest and its largest values, each a share `trimmed` of the rows."""
     cut = round(trimmed * len(table))
     return np.asarray(np.sort(table, axis=0)[cut : len(table) - cut].mean(axis=0))
 
@@ -278,7 +286,8 @@ def _covariance(table: NDArray[np.float64], trimmed: float) -> NDArray[np.float6
 def _quantiles(
     slot: NDArray[np.int64], values: NDArray[np.float64], at: tuple[float, ...], of: NDArray[np.int64] | None = None
 ) -> NDArray[np.float64]:
-    """Quantiles of `values` in each slot of `of`; nan in slots with fewer than eight values. Shape (slots, len(at))."""
+    """Quantiles of `values` in each slot of `of`; nan in slots with fewer than eight values. Array of shape (slots,
+    len(at))."""
     known = np.unique(slot if of is None else of)
     found = np.full((len(known), len(at)), np.nan)
     # Probes are sorted by time, so the probes of a slot are adjacent.

@@ -25,16 +25,16 @@ _FEWEST_RUNS = 10
 _ROUNDS, _GAIN = 12, 0.5
 _SIMULATED, _SPACING_NS = 1000, 4_000_000_000
 _APART = (0.1, 0.1, 0.5)
-"""Steps for computing slopes, of a share, a probability and a logarithm. The steps are wide enough for the simulation's
-noise."""
+"""Changes of the three parameters for computing slopes: of a share, a probability and a logarithm. The changes are
+large enough to exceed the simulation's noise."""
 _RANKED = 20
-"""`outage_max` is estimated from the longest of 20 runs of losses, the second longest of 40, and so on. The longest run
-of all may consist of two outages that overlap."""
+"""With 20 runs of lost probes, `outage_max` is estimated from the longest run; with 40, from the second longest, and so
+on. The longest of many runs may consist of two outages that overlap."""
 _LONGEST_OF = np.exp(np.linspace(np.log(0.4), np.log(4.0), 7))
-"""Values of `outage_max` that are tried for the interval, as factors of the estimate."""
+"""Values of `outage_max` that are tried to find its interval, as factors of the estimate."""
 _RECORDINGS = 400
 _PHASE_NS = 100_000_000
-"""Precision with which reconfigurations are found in the data."""
+"""Precision, in ns, with which the times of reconfigurations are found in the data."""
 _MOST = np.array([1.0, 0.95, np.log(1.9e9)])
 _BOUND = (
     "retransmissions: an upper bound of isolated loss, for drops of queues, bursts and spurious retransmissions are "
@@ -44,11 +44,11 @@ _OUTAGE_KEYS = ("outage_share", "outage_again", "outage_min", "outage_max")
 
 
 def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> tuple[list[Estimate], list[Untold]]:
-    """Estimates from lost round trips: losses away from reconfigurations are isolated loss, losses near them outages.
+    """Estimates from lost round trips: losses away from reconfigurations count as isolated loss, losses near
+    reconfigurations as outages.
 
-    probes: Probes of round trips.
-    access: Profile that defines the reach of outages.
-    counted: True if the recording lists lost probes, which a table of replies alone does not.
+    access: Profile that defines the distance from a reconfiguration within which outages lie.
+    counted: True if the recording lists lost probes; a table that has only replies does not.
     """
     if not counted:
         why = "the recording holds replies alone, so that a lost probe leaves nothing"
@@ -77,7 +77,7 @@ def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> tuple[list[
 
 
 def _residual(lost: NDArray[np.float64], sent: NDArray[np.float64]) -> list[Estimate]:
-    """Isolated loss of each direction: half of the round trips' loss is attributed to each."""
+    """Isolated loss of each direction: half of the round-trip loss is attributed to each direction."""
     table = np.column_stack([lost, sent])
 
     def one_way(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -86,8 +86,8 @@ def _residual(lost: NDArray[np.float64], sent: NDArray[np.float64]) -> list[Esti
 
     value = float(one_way(table))
     low, high = (float(end) for end in resampled(table, one_way))
-    # A few losses may differ little between slots by chance, so the interval is never narrower than that of independent
-    # losses.
+    # By chance, a few losses may be spread evenly over the slots, so the interval is never narrower than the interval
+    # for independent losses.
     least, most = (1.0 - float(np.sqrt(1.0 - end)) for end in share_interval(int(lost.sum()), int(sent.sum())))
     low, high = max(min(low, least), 0.0), max(high, most)
     note = "losses of probes away from reconfigurations; which way they were lost is not known, half is put on each"
@@ -103,7 +103,7 @@ def _excess(table: NDArray[np.float64]) -> float:
 
 
 def _possible(excess: float, access: Access) -> float:
-    """Share of reconfigurations that must have outages to cause this excess loss near reconfigurations."""
+    """Share of reconfigurations with an outage that would cause this excess of loss near reconfigurations."""
     span = np.log(access.outage_max_ns / access.outage_min_ns)
     mean_ns = (access.outage_max_ns - access.outage_min_ns) / max(span, 1e-9)
     of_one = mean_ns / (1.0 - access.outage_again_ratio) / (2.0 * access.outage_reach_ns)
@@ -113,8 +113,8 @@ def _possible(excess: float, access: Access) -> float:
 def _outages(
     probes: Slotted, near: NDArray[np.bool_], access: Access, estimates: list[Estimate]
 ) -> tuple[list[Estimate], list[Untold]]:
-    """Share, number and length of outages for which simulated outages of the profile give the same runs of lost
-    probes."""
+    """Share, number and length of outages, fitted so that simulated outages give the same runs of lost probes as the
+    recording."""
     lost = probes.series.lost & near
     counts, logs, numbers = _runs(probes.series.t_ns, lost, probes.interval_ns, probes.schedule)
     untold = [Untold("outage_min", "an outage shorter than the time between two probes is met by chance")]
@@ -123,7 +123,8 @@ def _outages(
     rank = _rank(len(logs))
     longest = float(np.sort(logs)[-rank])
     target = np.array([*_shares(counts), longest])
-    # Quantile that corresponds to this rank: the median of the rank's value among this number of runs.
+    # Quantile that corresponds to this rank: the median of the distribution of the rank's value among this number of
+    # runs.
     middle = float(beta(len(logs) - rank + 1, rank).ppf(0.5))
     isolated_ratio = _isolated(estimates)
     found = np.array([access.outage_share_ratio, access.outage_again_ratio, np.log(access.outage_max_ns)])
@@ -136,7 +137,8 @@ def _outages(
     for seed in range(1, _ROUNDS + 1):
         moved = target - statistics(found, seed)
         found = np.clip(found + _GAIN * moved, _least(access), _MOST)
-    # Outages may overlap, and short outages may meet no probe, so a statistic changes by less than its parameter.
+    # Outages may overlap, and short outages may fall between two probes, so a statistic changes by less than its
+    # parameter.
     slopes = _slopes(lambda values: statistics(values, _ROUNDS), found, access)
     slots = np.arange(len(counts), dtype=np.float64)[:, None]
 
@@ -149,10 +151,11 @@ def _outages(
         return np.asarray(found + np.linalg.solve(slopes, here - target))
 
     ends = [np.clip(end, _least(access), _MOST) for end in resampled(slots, moved_by)]
-    # A resample never contains an outage longer than the longest observed one, so the largest values of resamples give
-    # no valid interval.
+    # A resample never contains an outage longer than the longest observed outage, so resampling gives no valid interval
+    # for the maximum length.
     low, high = ends
-    # If reconfigurations have more outages, more of them merge, and shorter outages then make runs of the same length.
+    # If there are more outages per reconfiguration, more of them merge, and shorter outages then give runs of the same
+    # length.
     for end, other, quantile in ((low, high, 0.975), (high, low, 0.025)):
         values = np.array([found[0], other[1], found[2]])
         end[2] = _longest(probes, access, values, isolated_ratio, quantile, longest, len(counts))
@@ -175,8 +178,8 @@ def _isolated(estimates: list[Estimate]) -> float:
 def _slopes(
     statistics: Callable[[NDArray[np.float64]], NDArray[np.float64]], found: NDArray[np.float64], access: Access
 ) -> NDArray[np.float64]:
-    """Derivatives of the statistics by each parameter, from differences of simulations with the same random draws;
-    shape (3, 3)."""
+    """Derivatives of the statistics with respect to each parameter, from differences of simulations with the same
+    random draws; shape (3, 3)."""
     slopes = np.eye(3)
     for place, step in enumerate(_APART):
         least, most = found.copy(), found.copy()
@@ -193,8 +196,8 @@ def _least(access: Access) -> NDArray[np.float64]:
 def _runs(
     t_ns: NDArray[np.int64], lost: NDArray[np.bool_], interval_ns: int, schedule: Schedule
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Number of runs of lost probes per reconfiguration; and for each run, the logarithm of its length and the number
-    of its reconfiguration."""
+    """Number of runs of lost probes at each reconfiguration; and for each run, the logarithm of its length and the
+    number of its reconfiguration."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], lost.astype(np.int8), [0]])))
     logs = np.log((edges[1::2] - edges[::2]) * float(interval_ns))
     first, last = (round((int(t) - schedule.phase_ns) / schedule.period_ns) for t in t_ns[[0, -1]])
@@ -203,14 +206,14 @@ def _runs(
 
 
 def _shares(counts: NDArray[np.float64]) -> tuple[float, float]:
-    """Share of reconfigurations with at least one run of losses, and share of runs that are not the first at their
-    reconfiguration."""
+    """Share of reconfigurations with at least one run of losses; and among all runs, the share that follows another run
+    at the same reconfiguration."""
     some = float((counts > 0).mean())
     return some, 1.0 - some / max(float(counts.mean()), 1e-9)
 
 
 def _rank(runs: int) -> int:
-    """Rank, counted from the longest, of the run whose length determines the longest outage."""
+    """Rank of the run whose length determines the longest outage; rank 1 is the longest run."""
     return max(round(runs / _RANKED), 1)
 
 
@@ -218,11 +221,11 @@ def _longest(
     probes: Slotted, access: Access, found: NDArray[np.float64], isolated_ratio: float, quantile: float, length: float,
     times: int,
 ) -> float:  # fmt: skip
-    """Logarithm of the `outage_max` for which the run of this rank is at most `length` long with the probability
-    `quantile`.
+    """Logarithm of the `outage_max` for which, with the probability `quantile`, the run of this rank is at most
+    `length` long.
 
     length: Logarithm of the length of the recording's run.
-    times: Reconfigurations of reconfigurations in the recording.
+    times: Number of reconfigurations in the recording.
     """
     tried = np.clip(found[2] + np.log(_LONGEST_OF), _least(access)[2], _MOST[2])
     rng = np.random.default_rng(1)
@@ -241,8 +244,8 @@ def _longest(
 def _simulated_runs(
     probes: Slotted, access: Access, found: NDArray[np.float64], isolated_ratio: float, seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Runs, as from `_runs`, of the profile's outages around many reconfigurations, as probes at the recording's
-    interval observe them."""
+    """Simulated runs of lost probes (see `_runs`): the profile's outages around many reconfigurations, observed by
+    probes at the recording's interval."""
     drawn = dataclasses.replace(
         access,
         outage_share_ratio=float(found[0]),
@@ -256,17 +259,18 @@ def _simulated_runs(
     end_ns = _SIMULATED * _SPACING_NS
     begins_ns, ends_ns = outages_ns(drawn, slots, seed=seed, duration_ns=end_ns)
     t_ns = np.arange(0, end_ns, probes.interval_ns, dtype=np.int64)
-    # An outage affects both directions: probes on their way up, and earlier probes on their way back.
+    # An outage affects both directions: it loses probes on their way up, and probes sent earlier that are on their way
+    # back.
     back_ns = (
         t_ns + round(probes.one_way_ns) + simulated_ns(access, t_ns, ("up",), seed, end_ns, begin_ns).astype(np.int64)
     )
     lost = _within(t_ns, begins_ns, ends_ns) | _within(back_ns, begins_ns, ends_ns)
     schedule = Schedule(_SPACING_NS, _SPACING_NS // 2)
-    # An isolated loss is a run of one probe, as in the recording.
+    # As in the recording, an isolated loss is a run of one probe.
     isolated = np.random.default_rng(seed).random(len(t_ns)) < isolated_ratio
     lost |= isolated & (schedule.distance_ns(t_ns) <= access.outage_reach_ns)
     counts, logs, numbers = _runs(t_ns, lost, probes.interval_ns, schedule)
-    # The range of reconfigurations has one more at its end, for which no outages were simulated.
+    # The times include one more reconfiguration at their end, for which no outages were simulated.
     inside = numbers < len(begin_ns)
     return counts[: len(begin_ns)], logs[inside], numbers[inside]
 
@@ -276,7 +280,8 @@ def _within(t_ns: NDArray[np.int64], begins_ns: NDArray[np.int64], ends_ns: NDAr
 
 
 def retransmitted(transfer: Transfer) -> Estimate | None:
-    """Share of retransmitted segments. Isolated loss cannot be larger, because queues drop packets as well."""
+    """Share of retransmitted segments. This share is an upper bound of isolated loss, because queues drop packets as
+    well."""
     key = "residual_loss" if transfer.way == "down" else "residual_loss_up"
     segments = transfer.rate_bps * transfer.length_ns / 8e9 / SEGMENT_BYTES
     if np.isnan(transfer.retransmissions).all():
@@ -288,7 +293,7 @@ def retransmitted(transfer: Transfer) -> Estimate | None:
     told = ~np.isnan(transfer.retransmissions)
     table = np.column_stack([transfer.retransmissions[told], segments[told]])
     whole = max(round(1e9 / float(np.median(transfer.length_ns))), 1)
-    # Losses come in bursts, so whole seconds are resampled instead of the shorter intervals.
+    # Losses come in bursts, so whole seconds are resampled instead of single intervals.
     seconds = np.add.reduceat(table, np.arange(0, len(table), whole), axis=0)
 
     def ratio(drawn: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -13,16 +13,17 @@ from leowarp.timeline.recordings.measurement import Series
 from leowarp.timeline.recordings.period.schedule import Schedule
 
 FEWEST_PROBES = 8
-"""Minimum number of probes in a slot, away from its ends, for a valid minimum."""
+"""Minimum number of answered probes in a slot, away from the slot's ends, for a valid minimum delay."""
 
 
 @dataclass(frozen=True, eq=False)
 class Slotted:
     """Probes by slots.
 
-    series: Number of probes, including lost ones.
+    series: The probes, including lost ones.
     slot: int64 array of shape (n,). Number of each probe's slot, from 0.
-    clear: bool array of shape (n,). Answered, and is at least 1 s away from either end of its slot.
+    clear: bool array of shape (n,). True if the probe was answered, and is at least 1 s away from either end of its
+        slot.
     """
 
     series: Series
@@ -32,7 +33,7 @@ class Slotted:
 
     @property
     def interval_ns(self) -> int:
-        """Median interval between probes."""
+        """Median interval between probes, in ns."""
         interval_ns = self.series.interval_ns
         assert interval_ns is not None, "two probes at least"
         return interval_ns
@@ -50,7 +51,7 @@ class Slotted:
 
     @property
     def one_way_ns(self) -> float:
-        """Half of the median of the slots' minimum round trips."""
+        """Half of the median of the slots' minimum round trips, in ns."""
         return float(np.median(self.floors_ns(self.series.delay_ns)[1])) / 2.0
 
     def floors_ns(self, delay_ns: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much the jitter differs between slots, beyond the differences that occur by chance if all slots have the same
+"""Differences between the jitter of slots, beyond the differences that occur by chance if all slots have the same
 jitter."""
 
 from __future__ import annotations
@@ -12,24 +12,27 @@ from leowarp.fitting.estimate import Estimate, resampled
 KEY = "jitter_spread"
 
 _LEAST_NS = 10_000.0
-"""Minimum width of a slot's delays: if all probes of a slot have the same delay, the width still has a logarithm."""
+"""Minimum width of a slot's delays, in ns: without it, a slot whose probes all have the same delay would have the
+logarithm of 0."""
 
 _CUT_SPREAD = 0.8796
-"""Standard deviation of a standard normal distribution that is truncated at two, like the profile's factors of
-slots."""
+"""Standard deviation of a standard normal distribution that is truncated at two standard deviations, as the profile's
+slot factors are."""
 
 _MOST = 1.0
-"""Largest value of the key."""
+"""Largest allowed value of `jitter_spread`."""
 
 
 def fit_spread(widths_ns: NDArray[np.float64], made_ns: NDArray[np.float64]) -> Estimate:
-    """Estimate of `jitter_spread`: standard deviation over slots of the logarithm of the delays' width, without the
-    part that simulated slots with one jitter also have.
+    """Estimate of `jitter_spread`: standard deviation over slots of the logarithm of the delays' width, less the part
+    that also occurs in simulated slots with one jitter.
 
-    If the interval of this difference includes 0, the estimate is 0: the jitter counts as the same in all slots.
+    If the confidence interval of the remaining part includes 0, the estimate is 0, which means the same jitter in all
+    slots.
 
     widths_ns: float64 array of shape (slots,). Widths of the recording's delays in each slot.
-    made_ns: float64 array of shape (m,). The delays of the profile, with one jitter for all slots.
+    made_ns: float64 array of shape (m,). Widths of the simulated delays of the profile, with the same jitter in all
+        slots.
     """
     logs, of_made = _logs(widths_ns), _logs(made_ns)
 
@@ -39,7 +42,8 @@ def fit_spread(widths_ns: NDArray[np.float64], made_ns: NDArray[np.float64]) -> 
     here, by_chance = float(variance(logs)), float(variance(of_made))
     least, most = (float(end) for end in resampled(logs, variance))
     fewest, largest = (float(end) for end in resampled(of_made, variance))
-    # The two estimates are independent, so the squares of their errors add up to the squared error of the difference.
+    # The two variances are independent estimates, so the squares of their errors add up to the squared error of their
+    # difference.
     low = here - by_chance - float(np.hypot(here - least, largest - by_chance))
     high = here - by_chance + float(np.hypot(most - here, by_chance - fewest))
     value = here - by_chance if low > 0.0 else 0.0

@@ -15,13 +15,13 @@ from leowarp.scenario.write import quoted
 
 
 def preset_text(fit: Fit) -> str:
-    """TOML with only ``[access]``: each key with its interval and its basis, and comments on keys that no recording
-    determines."""
+    """TOML with only ``[access]``: each key with its interval and the data behind it, and comments on keys that no
+    recording determines."""
     return "\n".join(_lines(fit)) + "\n"
 
 
 def shown(key: str, value: float) -> str:
-    """A value as a scenario writes it, with four digits: ``20.13 ms``."""
+    """A value in the form of a scenario, with four digits: ``20.13 ms``."""
     if key == "base_rtts":
         return _rounded(value, units.TIME)
     declared = keys(Access)[key][1]

@@ -32,8 +32,8 @@ _LIVE = ("Forward", "Live", "Pace", "check_allowed", "check_room", "forward_of",
 
 
 def __getattr__(name: str) -> Any:
-    # These names are imported only on first use, because sockets and asyncio take time to import and only one verb
-    # needs them.
+    # The names of live mode are imported only on first use, because sockets and asyncio take time to import and only
+    # one verb needs them.
     if name not in _LIVE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from leowarp.guest import live
@@ -51,8 +51,8 @@ def run(
     """Run `plan` in a guest on `timeline` and return the guest's result. The function calls `put_input`, then `drive`.
 
     timeline: Columns of `leowarp.timeline.schema`.
-    run_dir: Run directory. The guest works in `.guest` inside it (`in/`, `out/`), which `GuestResult.discard` removes.
-        The guest's console output remains in `guest-console.txt` of the run directory.
+    run_dir: Run directory. The guest works in its subdirectory `.guest` (with `in/` and `out/`), which
+        `GuestResult.discard` removes. The guest's console output remains in `guest-console.txt` of the run directory.
     Raises ScenarioError, HostError, GuestError for the same reasons as `put_input` and `drive`.
     """
     directory = run_dir / GUEST

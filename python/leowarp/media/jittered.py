@@ -47,7 +47,6 @@ def jittered_timeline(plan: Plan, path: Jittered, routes: Routes) -> pa.Table:
     deviation 1.
 
     Raises ScenarioError if the table cannot be read, the jitter exceeds netem's limit, or a delay could be below 0.
-    routes: Routes of the same plan.
     Returns: A table in which all events are at time 0.
     """
     events = Events(NODES)
@@ -149,7 +148,7 @@ def _check_draws(path: Jittered, table: JitterTable) -> None:
 def samples(path: Path) -> NDArray[np.float64]:
     """Samples in a file: one number per line; empty lines and lines that begin with # are ignored.
 
-    Raises ScenarioError with the file and line.
+    Raises ScenarioError if the file cannot be read, or with file and line if a line is not a finite number.
     Returns: float64 array of shape (n,). The samples are in the order and unit of the file; only the shape of their
         distribution is used (`jitter_tables.standardised`).
     """

@@ -41,7 +41,6 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
     """Timeline of a plan's ``[measured]``; columns as in `timeline.schema`, metadata `warnings`.
 
     Raises ScenarioError if a file cannot be read or violates its format, or the run extends beyond the measurement.
-    routes: Routes of the same plan.
     Returns: `capacity` and `channel` rows of both directions; with netem `rate`, `delay` and `loss` events instead.
     """
     begin_ns = plan.run.start_ns

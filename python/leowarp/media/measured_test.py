@@ -233,7 +233,7 @@ def test_a_gap_is_an_error_that_says_where_and_what_to_type(tmp_path: Path) -> N
     with pytest.raises(ScenarioError, match=r"a sample at 0\.4 s, and the next is 1\.6 s later") as raised:
         timeline_of(gap(tmp_path))
     assert 'gaps = "hold", "down" or "linear"' in str(raised.value.hint)
-    # Runs that end before the gap need no rule.
+    # A run that ends before the gap, or begins after it, needs no rule.
     timeline_of(dataclasses.replace(gap(tmp_path), run=Run(duration_ns=400 * MS)))
     timeline_of(dataclasses.replace(gap(tmp_path), run=Run(duration_ns=300 * MS, start_ns=2 * S)))
 

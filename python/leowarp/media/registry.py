@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maps the type of `plan.medium` to the class that plans it: apart from the scenario, the only list of media."""
+"""Maps the type of `plan.medium` to the class that plans it. No other list of media exists, except in the scenario."""
 
 from __future__ import annotations
 

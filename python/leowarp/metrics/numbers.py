@@ -35,7 +35,6 @@ class Numbers:
         computed.
     warnings: Points to check before the result is trusted.
     end_ns: Length of the run on its own clock.
-    tables: The tables from which the results were computed.
     pairs: dict of (source, destination) to list of int. Numbers of the flows between two stations.
     recoveries: One row per change and TCP flow; columns in `RECOVERY_COLUMNS`.
     """

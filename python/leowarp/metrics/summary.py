@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,10 +37,8 @@ from leowarp.metrics.sharing.capacity import capacity_scalars
 from leowarp.metrics.sharing.shares import Shares
 from leowarp.scalars.of_flows import ONE_WAY
 from leowarp.scalars.of_run import COSTS, PATH_DELAY
+from leowarp.scenario import Plan
 from leowarp.scenario.workload.mptcp import further_interfaces
-
-if TYPE_CHECKING:
-    from leowarp.scenario import Plan
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from leowarp.metrics.per_flow import iperf3
 from leowarp.trace.schema.hosts import CA_OPEN
 
 LATE_WITHIN_NS = 2_000_000_000
-"""A late packet is attributed to a route change if it arrives at most this long after the change: 500 packets at 100
-Mbit/s take 60 ms per hop."""
+"""A late packet is attributed to a route change if it arrives at most this long after the change. For comparison, a
+queue of 500 packets at 100 Mbit/s delays packets by 60 ms per hop."""
 
 SYNS = 2
 """A flow is reported as never connected only if it sent at least this number of SYNs: a single SYN may still be in
@@ -134,8 +134,8 @@ def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
     # limits the flow.
     is_open = samples["ca_state"].to_numpy() == CA_OPEN
     grown_us = np.diff(floats(samples["rwnd_limited_us"]))
-    # tcpi_rwnd_limited is cumulative. The result is the sum of its increases between successive samples, if both
-    # samples are outside loss recovery.
+    # tcpi_rwnd_limited is cumulative. The result is the sum of the increases between successive samples that are both
+    # outside loss recovery.
     held_us = np.nansum(grown_us[is_open[1:] & is_open[:-1]])
     if held_us <= max(HELD_US, HELD_RATIO * np.ptp(samples["t_ns"].to_numpy(dtype="int64")) / 1e3):
         return None

@@ -7,8 +7,8 @@
 >>> lw.reordering.density([1, 6, 7, 2, 3, 4, 5, 8], threshold_pkts=4).to_dict()
 {'-4': 0.25, '0': 0.25, '2': 0.5}
 
-The Rust crate `reorder` computes all metrics in one pass, for arrays and files of any length. Memory is limited by the
-thresholds, not by the length.
+The Rust crate `reorder` computes all metrics in one pass over the sequence, which may be of any length. The memory
+depends on the thresholds, not on the length.
 """
 
 from leowarp.base.skips import Skip, skipped_line

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Definitions that all readers of arrivals share: description of a file, its parts, its flows, and the progress of
-reading."""
+"""Definitions shared by the readers of all file formats: description of a file, its parts, its flows, and the progress
+of reading."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from leowarp.base.spelling import one_of
 FORMATS = ("text", "csv", "parquet", "pcap")
 """File formats that can be read (`Source.format`)."""
 PROTOCOLS = ("icmp", "icmp-reply", "tcp", "rtp", "udp")
-"""Protocols whose packets in a capture have numbers (`Source.protocol`)."""
+"""Protocols whose packets in a capture can be ordered by a number (`Source.protocol`)."""
 TIME_UNITS = ("s", "ms", "us", "ns")
-"""Units of a column of times (`Source.time_unit`, or the end of the column's name)."""
+"""Units of a column of times, as given in `Source.time_unit` or as the ending of the column's name."""
 _PLACES = 3
-"""Number of places at which a capture can be made. If the evidence excludes none of the three places, the place is
-unknown."""
+"""Number of places at which a capture can be made: sender, receiver, or in between. If the evidence excludes none of
+the places, the place is unknown."""
 
 
 @dataclass(frozen=True)
@@ -33,29 +33,31 @@ class Source:
     Attributes
     ----------
     format : str, optional
-        One of `FORMATS`. By default the first bytes determine the format; if they do not suffice, the file's name does.
+        One of `FORMATS`. By default the format is found from the file's first bytes; if they are not conclusive, from
+        the file's name.
     sequence, time, bytes : str, optional
-        Columns of CSV and Parquet files, by name, or by number from 1. By default, `sequence` is the only column, or
-        the only column with a usual name.
+        Columns of CSV and Parquet files, by name, or by number from 1. By default, `sequence` is the file's only
+        column, or the only column with one of the usual names.
     time_unit : str, optional
         One of `TIME_UNITS`. The unit is not needed if the column's name ends in the unit (`received_ns`), or if its
         type is a time.
     header : bool
         True if the first line of a CSV file has the names of the columns.
     protocol : str, optional
-        One of `PROTOCOLS`: the packets of this protocol in a capture are used. By default, ICMP echo requests and TCP
-        are used. Echo replies must be selected explicitly.
+        One of `PROTOCOLS`: only packets of this protocol in a capture are measured. By default, ICMP echo requests and
+        TCP packets are measured. Echo replies must be selected explicitly.
     flow : int, optional
         Number of the flow in a capture, from 0. The number is required if there are several flows.
     field_offset, field_size : int
-        Position of the number in a UDP payload: number of bytes before it, and its length of 2, 4 or 8 bytes.
+        Position of the sequence number in a UDP payload: number of bytes before it, and its length of 2, 4 or 8 bytes.
     field_order : {"big", "little"}
-        Byte order of the number.
+        Byte order of the sequence number in a UDP payload.
 
     Raises
     ------
     ScenarioError
-        If a value is not allowed, or if the protocol UDP is given without the position of its number or vice versa.
+        If a value is not allowed, if the protocol UDP is set without the position of its number, or if this position is
+        set without UDP.
     """
 
     format: str | None = None
@@ -84,7 +86,7 @@ class Source:
         # 65,535 is the maximum length of a UDP payload (RFC 768 has 16 bits for the length).
         if self.field_offset is not None and not 0 <= self.field_offset <= 65_535:
             raise ScenarioError(f"field_offset = {self.field_offset} is not within 0 and 65535")
-        # UDP does not describe its payload, so the number cannot be found without its position.
+        # UDP does not define its payload, so the position of the number must be set.
         if (self.protocol == "udp") != (self.field_offset is not None):
             raise ScenarioError(
                 "a UDP payload's sequence field needs both the protocol and the field's place",
@@ -94,7 +96,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Part:
-    """Some arrivals of a file, in their order. Columns that the file does not have are None.
+    """Some successive arrivals of a file. If the file lacks a column, the column is None.
 
     Attributes
     ----------
@@ -130,8 +132,8 @@ class Flow:
     first_ns, last_ns : int or None
         Times of its first and last packet, in ns since 1970.
     inside : str or None
-        Encapsulations around the flow's packets, such as "PPPoE" or "GRE, IP in IP". None if there are none, or only
-        VLAN tags.
+        Encapsulations around the flow's packets, such as "PPPoE" or "GRE, IP in IP". None if the packets have no
+        encapsulation except VLAN tags.
     """
 
     flow: int
@@ -156,7 +158,7 @@ class CapturedAt:
         The places ("sender", "middle", "receiver") that the evidence does not exclude. The tuple is empty if the
         evidence is contradictory.
     evidence : str
-        The evidence against the excluded places; empty if all three places remain.
+        The evidence that excludes places; empty if all three places remain.
     """
 
     places: tuple[str, ...]
@@ -182,18 +184,18 @@ class Reading:
     format : str
         One of `FORMATS`.
     parts : callable
-        Function that returns an iterator over the parts of the file (`Part`). While the iterator runs, it fills in the
-        attributes below.
+        Function that returns an iterator over the parts of the file (`Part`). The iterator fills in the attributes
+        below while it runs.
     done_ratio : float or None
         Share of the file that has been read so far; None if its length is unknown.
     flows : list of Flow
         Flows of a capture.
     counts : dict
-        Other content of the capture, with the number of packets of each kind.
+        Number of packets of each kind in the capture, including packets that belong to no flow.
     skipped : list of Skip
         Packets of a capture that were not read. The most frequent reason comes first.
     captured_at : CapturedAt or None
-        Where a capture was made, relative to its measured flow.
+        Place at which the capture was made, relative to the measured flow.
     notes : list of str
         Warnings about the result.
     """
@@ -214,8 +216,8 @@ class Reading:
 
 
 def first_bytes(stream: BinaryIO) -> bytes:
-    """First bytes of a stream, without consuming them. There are fewer bytes than the stream's buffer holds if the
-    stream is short or slow."""
+    """First bytes of a stream, without consuming them. The result has fewer bytes than the stream's buffer can contain
+    if the stream is short or slow."""
     return stream.peek(1) if isinstance(stream, io.BufferedReader) else b""
 
 
@@ -224,7 +226,7 @@ def total_bytes(stream: BinaryIO) -> int | None:
     # A pipe has no length, so its progress is only a number of packets.
     if not stream.seekable():
         return None
-    # The position is restored afterwards, because the first bytes may already have been read.
+    # The position in the stream is restored afterwards, because the stream may already have been read in part.
     at = stream.tell()
     total = stream.seek(0, io.SEEK_END)
     stream.seek(at)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reader of captures. The reader returns the arrivals of one flow, the skipped packets, and warnings about the
+"""Reader of captures. It returns the arrivals of one flow, and reports skipped packets and warnings about the
 result."""
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ def parts(this: Reading, chunks: Iterator[bytes], source: Source) -> Iterator[Pa
     capture = _reader(source, source.flow)
     for chunk in chunks:
         part = _part(capture.feed(chunk))
-        # The first flow may be the only one, so its packets are measured at once. A second flow makes the file
-        # ambiguous. The first flow's measurement is then discarded, and the error below is raised.
+        # The first flow may be the only flow, so its packets are measured immediately. If a second flow appears, the
+        # choice of the flow is ambiguous. The measurement of the first flow is then discarded, and the error below is
+        # raised.
         if source.flow is not None or capture.flow_count() < 2:
             yield part
     last = _part(capture.finish())
@@ -79,7 +80,7 @@ def _captured_at(capture: Any) -> CapturedAt | None:
 
 def _notes(this: Reading, flow: Flow, merged: tuple[int, int, int | None] | None) -> list[str]:
     counts, notes = this.counts, []
-    # The reason is recognised by its text, because the crate gives it no other identifier.
+    # The reason for skipping packets is recognised by its text, because the crate provides no other identifier.
     if any(" cut off by the end" in skip.why for skip in this.skipped):
         notes.append(
             "the file ends inside a packet, and what was captured after it is missing: it was copied while it was "
@@ -113,8 +114,8 @@ def _notes(this: Reading, flow: Flow, merged: tuple[int, int, int | None] | None
 
 
 def _place_note(captured_at: CapturedAt | None, flow: Flow) -> str | None:
-    """Warning about a capture that was not made at the receiver of the flow; None if it was, or if the place is
-    unknown."""
+    """Warning about a capture that was not made at the receiver of the flow; None if it was made there, or if the place
+    is unknown."""
     if captured_at is None or not captured_at.places or "receiver" in captured_at.places:
         return None
     where = {
@@ -139,16 +140,16 @@ def described(flow: Flow) -> str:
 
 
 def _part(columns: tuple[bytes, bytes, bytes]) -> Part:
-    """Convert columns from the crate. The columns are bytes in native order, which are not copied."""
+    """Convert columns from the crate. The columns are bytes in native order, so numpy can use them without copying."""
     seq, t_ns, len_bytes = columns
-    # pcapng's simple packet blocks have no times, so the column of times is shorter than the others. The times then
-    # cannot be assigned to packets.
+    # pcapng's simple packet blocks have no times, so the column of times may be shorter than the others. In this case,
+    # the times cannot be assigned to packets, and are dropped.
     numbers, instants = np.frombuffer(seq, dtype=np.uint64), np.frombuffer(t_ns, dtype=np.int64)
     return Part(numbers, instants if len(instants) == len(numbers) else None, np.frombuffer(len_bytes, dtype=np.uint32))
 
 
 def _flow(number: int, flow: dict[str, Any]) -> Flow:
-    # ICMP has no ports. `id` distinguishes two pings between the same hosts.
+    # ICMP has no ports. The `id` distinguishes two pings between the same hosts.
     ends = []
     for end in ("source", "destination"):
         address, port = flow[end], flow.pop(f"{end}_port")
@@ -159,7 +160,7 @@ def _flow(number: int, flow: dict[str, Any]) -> Flow:
 
 
 def what_is_there(file: Reading) -> str:
-    """Hint for a capture without numbered packets, depending on the capture's other content."""
+    """Hint for a capture that has no packets with sequence numbers; it depends on the packets that the capture has."""
     counts = file.counts
     if counts["udp_pkts"]:
         return (
@@ -175,7 +176,7 @@ def what_is_there(file: Reading) -> str:
         )
     if (line := skipped_line(file.skipped)) is not None:
         told.append(line)
-    # Reasons are recognised by their texts, because the crate gives them no other identifiers.
+    # Reasons for skipping packets are recognised by their texts, because the crate provides no other identifiers.
     if any(" cut to " in skip.why for skip in file.skipped):
         told.append("capture whole packets: tcpdump -s 0")
     if any("link type" in skip.why for skip in file.skipped):
@@ -186,4 +187,4 @@ def what_is_there(file: Reading) -> str:
 _FLOWS_SHOWN = 10
 """Largest number of flows that an error message lists."""
 _FLOW_OF_NONE = 2**32
-"""A number that no flow of a capture can have, so that no flow is measured."""
+"""A flow number that no capture can have; a reader with this number measures no flow."""

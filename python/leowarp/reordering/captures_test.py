@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Captures from other tools. Skipped, missing and merged packets and the place of the capture are reported, and no
-number of the result is wrong."""
+"""Tests with captures from other tools. Skipped, missing and merged packets and the place of the capture are reported,
+and the metrics are correct in spite of them."""
 
 import pytest
 from hypothesis import given, settings
@@ -24,7 +24,6 @@ def test_packets_inside_a_tunnel_are_measured_and_the_flow_says_so(tmp_path):
     assert (found.reordering.received_pkts, found.reordering.reordered_pkts) == (5, 1)
     assert found.flow.inside == "PPPoE"
     assert found.skipped == []
-    # GRE inside GRE
     frames = apart([ip(47, b"\0\0\x08\0" + ip(47, b"\0\0\x08\0" + echo(number))) for number in REORDERED])
     assert measure_file(pcap_file(tmp_path / "b.pcap", frames)).flow.inside == "GRE"
 
@@ -49,7 +48,7 @@ def test_a_packet_that_was_cut_ends_nothing(tmp_path):
     found = measure_file(pcap_file(tmp_path / "a.pcap", [*frames, foreign, foreign]))
     assert (found.reordering.received_pkts, found.reordering.lost_pkts) == (5, 0)
     assert (found.skipped, found.notes) == ([Skip(2, "packets cut to 34 bytes")], [])
-    # The packet is between the ends of the flow, so it may be one of the flow's packets.
+    # The truncated packet was sent between the ends of the flow, so it may belong to the flow.
     mine = Frame(9, ethernet(echo(6)), captured_bytes=34)
     found = measure_file(pcap_file(tmp_path / "b.pcap", [*frames, mine]))
     assert "1 packets between the flow's ends were cut" in found.notes[0]
@@ -62,8 +61,8 @@ def test_a_packet_that_was_cut_ends_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("ids", "reordered", "lost", "undecided"),
     [
-        # The IP identification shows when the packet was sent: after the packets above the hole (a retransmission), or
-        # before them (overtaken).
+        # The IP identification shows when the packet was sent: after the packets with larger numbers (a
+        # retransmission), or before them (overtaken).
         ([105, 106, 107, 108, 109], 0, 1, 0),
         ([105, 106, 107, 108, 104], 1, 0, 0),
         ([0, 0, 0, 0, 0], 1, 0, 1),
@@ -164,7 +163,7 @@ def test_every_packet_is_numbered_counted_or_skipped_with_a_reason(tmp_path_fact
     assert sum(counts[name] for name in read) == len(frames)
     assert sum(skip.count for skip in found.skipped) == counts["skipped_pkts"]
     assert sum(flow.packets_pkts for flow in found.flows) == counts["numbered_pkts"]
-    # Headers of Ethernet, IP and ICMP have 42 bytes together, or 50 with PPPoE.
+    # The headers of Ethernet, IP and ICMP have 42 bytes in total, or 50 with PPPoE.
     whole = [frame for frame in frames if frame.captured_bytes is None or frame.captured_bytes >= 50]
     assert counts["skipped_pkts"] <= len(frames) - len([frame for frame in whole if len(frame.data) > 66])
 
@@ -188,7 +187,7 @@ def test_a_damaged_length_of_a_block_is_found_by_the_other_one(tmp_path_factory,
     except LeowarpError as error:
         hint = error.hint
     else:
-        # The changed length now reaches beyond the end of the file.
+        # With the changed length, the packet ends beyond the end of the file.
         hint = found.skipped[-1].why
         assert "cut off by the end of the file" in hint
     assert hint
@@ -207,7 +206,8 @@ def test_a_record_that_holds_more_than_the_packet_had_is_found(tmp_path_factory,
         found = reordering.survey(file)
     except LeowarpError:
         return
-    # The changed length of the damaged packet covers the packets after it, and `skipped` reports these packets.
+    # With the changed length, the damaged packet includes the bytes of packets after it, and `skipped` reports these
+    # packets.
     assert found.skipped
 
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Converts columns of the types that users have (lists, numpy, Arrow, pandas) to the three types of the native
-meter."""
+"""Convert columns of the usual types (lists, numpy, Arrow, pandas) to the three types of the native meter."""
 
 from __future__ import annotations
 
@@ -12,9 +11,9 @@ from leowarp.base.errors import TraceError
 from leowarp.reordering.settings import SEQ_MAX
 
 Place = tuple[str, int]
-"""Word for the position of a value in messages ("row", "index"), and the number of the first value."""
+"""Word for the position of a value in error messages ("row", "index"), and the number of the first position."""
 FROM_0: Place = ("index", 0)
-"""Values of a column in memory are counted from 0, as in Python."""
+"""The first value of a column in memory has index 0, as in Python."""
 
 
 def sequence_column(values: Any, bits: int | None = None, place: Place = FROM_0) -> np.ndarray:
@@ -23,7 +22,8 @@ def sequence_column(values: Any, bits: int | None = None, place: Place = FROM_0)
     values: array-like of shape (n,). Integers in a list, a numpy array, an Arrow array or chunked array, or a pandas or
         Polars series.
     bits: If set, a number that does not fit into this many bits is an error.
-    place: (str, int). Word for a position in messages, and number of the first value; for example ("row", 2).
+    place: (str, int). Word for a position in error messages, and the number of the first position; for example ("row",
+        2).
     Raises TraceError if a number is negative, missing, too large or not whole. The message names the position and the
     reason.
     """
@@ -31,15 +31,14 @@ def sequence_column(values: Any, bits: int | None = None, place: Place = FROM_0)
 
 
 def time_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
-    """Times in ns as an int64 array of shape (n,); None stays None. `datetime64` arrays are converted.
+    """Times in ns as an int64 array of shape (n,); the result for None is None. `datetime64` arrays are converted.
 
     Raises TraceError if a time is missing, is not whole, or does not fit into 64 bits. Negative times are allowed,
-    because only
-        differences matter.
+        because only differences between times matter.
     """
     if values is None:
         return None
-    # pandas and Arrow store times in various units (s, ms, us). All times are converted to ns first.
+    # pandas and Arrow store times in various units (s, ms, us). All of these are converted to ns first.
     array = _array(values, "instant of arrival", place)
     if array.dtype.kind in "Mm":
         if np.isnat(array).any():
@@ -49,31 +48,32 @@ def time_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
 
 
 def length_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
-    """Payload lengths in bytes as a uint32 array of shape (n,); None stays None. Raises TraceError for the same reasons
-    as `sequence_column`."""
+    """Payload lengths in bytes as a uint32 array of shape (n,); the result for None is None. Raises TraceError for the
+    same reasons as `sequence_column`."""
     return None if values is None else _whole(values, "length in bytes", np.uint32, 2**32 - 1, place)
 
 
 def _whole(values: Any, what: str, kind: type, largest: int, place: Place) -> np.ndarray:
-    """A column of whole numbers as a contiguous array of type `kind`. If values do not fit, TraceError names the first
-    such value."""
+    """A column of whole numbers as a contiguous array of type `kind`. If a value does not fit, TraceError names the
+    first such value."""
     array = _array(values, what, place)
     if array.ndim != 1:
         raise TraceError(f"{what}s come as one column, not as an array of shape {array.shape}")
-    # numpy makes an empty list a float64 array; here it is no error.
+    # numpy makes an empty list a float64 array; an empty list is accepted here.
     if array.size == 0:
         return np.zeros(0, dtype=kind)
     if array.dtype.kind == "O":
         array = _of_objects(array, what, place)
     if array.dtype.kind == "f" and np.isnan(array).any():
-        # pandas converts whole numbers to floats if values are missing.
+        # If values are missing, pandas converts a column of whole numbers to floats with nan.
         raise _missing(what, np.isnan(array), place)
-    # Floats are rejected even if they are whole, because two different numbers above 2^53 may become the same float.
+    # Columns of floats are rejected even if all values are whole, because two different integers above 2^53 may become
+    # the same float.
     if array.dtype.kind not in "iu":
         raise TraceError(
             f"a {what} is a whole number, but the column is of type {array.dtype}", hint="array.astype('int64')"
         )
-    # Values are compared before the conversion, because the conversion would let them wrap around.
+    # The range is checked before the conversion, because the conversion would wrap large values around.
     lowest = 0 if np.dtype(kind).kind == "u" else -SEQ_MAX - 1
     for wrong, why in ((array < lowest, "is negative"), (array > largest, f"is larger than {largest}")):
         if wrong.any():
@@ -84,13 +84,13 @@ def _whole(values: Any, what: str, kind: type, largest: int, place: Place) -> np
 
 def _array(values: Any, what: str, place: Place) -> np.ndarray:
     """Convert any input to a numpy array. Raises TraceError if the input marks a value as missing."""
-    # A masked array is rejected, because numpy would return the meaningless values under its mask.
+    # A masked array is rejected, because numpy would return the meaningless values below its mask.
     if isinstance(values, np.ma.MaskedArray) and values.mask.any():
         raise _missing(what, np.ma.getmaskarray(values), place)
     if isinstance(values, np.ndarray):
         return np.asarray(values)
     # `null_count` is a property in PyArrow and a method in Polars. NumPy arrays and lists have no marker for missing
-    # values.
+    # values, so their count is 0.
     null_count = values.null_count if hasattr(values, "null_count") else 0
     if null_count() if callable(null_count) else null_count:
         raise _missing(what, np.asarray(values.is_null()), place)
@@ -105,9 +105,10 @@ def _array(values: Any, what: str, place: Place) -> np.ndarray:
 
 
 def _of_objects(array: np.ndarray, what: str, place: Place) -> np.ndarray:
-    """Python integers; numpy stores a list of integers as objects if one of them does not fit into 64 bits."""
+    """Convert an array of Python objects; numpy stores a list of integers as objects if one of them does not fit into
+    64 bits."""
     for at, value in enumerate(array):
-        # The type is recognised by its name, because pandas may not be installed.
+        # pandas' marker for missing values is recognised by its type's name, because pandas may not be installed.
         if type(value).__name__ == "NAType":
             raise TraceError(f"the {what} at {place[0]} {place[1] + at} is missing")
         if isinstance(value, bool) or not isinstance(value, int | np.integer):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrival sequences from files, in parts of limited size: text, CSV, Parquet, pcap and pcapng."""
+"""Read arrival sequences from files, in parts of limited size: text, CSV, Parquet, pcap and pcapng."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from leowarp.reordering.native import native
 from leowarp.reordering.results import Reordering
 
 _CHUNK_BYTES = 1 << 20
-"""Number of bytes that are read and passed to the crate at once. Memory therefore does not depend on the length of the
-file."""
+"""Number of bytes that are read and passed to the crate at once. The memory therefore does not depend on the length of
+the file."""
 
 
 @contextmanager
@@ -44,12 +44,12 @@ def reading(path: Path | str, source: Source | None = None, bits: int | None = N
     source : Source, optional
         Description of the file: facts that the file itself does not contain.
     bits : int, optional
-        Width of the numbers in a text file in bits, 8 to 63. A larger number is an error.
+        Width in bits of the sequence numbers in a text file, 8 to 63. A number that needs more bits is an error.
 
     Yields
     ------
     Reading
-        The reading. The `flows`, `counts` and `notes` of the reading are complete after the last part.
+        The open file. Its `flows`, `counts` and `notes` are complete after the last part has been read.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def reading(path: Path | str, source: Source | None = None, bits: int | None = N
             read = _text if kind == "text" else _capture
             yield Reading(name, kind, lambda this: read(this, stream, source, bits))
             return
-        # Imported late, because reading text or a capture should not import pyarrow.
+        # The import is here, because reading text or a capture does not need pyarrow.
         from leowarp.reordering import tables
 
         parts = tables.csv_parts if kind == "csv" else tables.parquet_parts
@@ -106,7 +106,7 @@ class Measured:
     flow : Flow or None
         The measured flow of a capture; None for other formats.
     counts : dict of str to int
-        Other content of a capture, with the number of packets of each kind.
+        Number of packets of each kind in the capture, including packets that belong to no flow.
     notes : list of str
         Warnings about the result.
     skipped : list of Skip
@@ -142,9 +142,10 @@ def measure_file(
     source : Source, optional
         Description of the file: facts that the file itself does not contain.
     sent_pkts : int, optional
-        Number of packets that were sent.
+        Place at which the capture was made, relative to the measured flow.
     on_progress : callable, optional
-        Called with the share of the file that has been read (None: unknown) and the number of packets so far.
+        Function that is called with the share of the file that has been read (None if unknown) and the number of
+        packets read.
     **settings
         Fields of `Settings`.
 
@@ -155,12 +156,12 @@ def measure_file(
     """
     meter = Meter(**settings)
     source = source or Source()
-    # The meter checks its settings before the file is opened. A wrong setting is therefore reported even if the file is
-    # a pipe without data.
+    # The meter checks its settings before the file is opened. A wrong setting is therefore reported immediately, even
+    # if the file is a pipe from which no data has come.
     packets = 0
     with reading(path, source, meter.settings.bits) as file:
-        # A packet number has 16 bits for ICMP and RTP, 32 for TCP (a byte number), and `field_size` bytes for UDP. The
-        # crate handles the wrap-around itself.
+        # The number of a packet has 16 bits for ICMP and RTP, 32 for TCP (a byte number), and `field_size` bytes for
+        # UDP. The crate handles the wrap-around of these numbers, so the setting `bits` must not be set.
         if file.format == "pcap" and meter.settings.bits is not None:
             raise ScenarioError("the numbers of a capture have widths of their own", hint="leave out --bits")
         for part in file:
@@ -172,8 +173,8 @@ def measure_file(
         raise TraceError(f"{file.name} holds no arrival, so no metric is defined", hint=_what_is_there(file))
     chosen = file.flows[source.flow or 0] if file.flows else None
     result = meter.measured(sent_pkts)
-    # More losses than arrivals probably mean wrong numbers. After one number that is far too large, or an undeclared
-    # wrap-around, all later numbers count as too late.
+    # If there are more late numbers than received packets, the numbers are probably wrong. After a single number that
+    # is far too large, or an undeclared wrap-around, all later numbers count as too late.
     if result.too_late_pkts > result.received_pkts:
         file.notes.append(
             f"{result.too_late_pkts} of {result.arrived_pkts} arrivals are more than {meter.settings.loss_window_pkts} "
@@ -194,7 +195,7 @@ def measure_file(
 
 
 def flows(path: Path | str, *, source: Source | None = None) -> list[Flow]:
-    """Flows of a capture in the order of their first packets. The whole file is read.
+    """Flows of a capture in the order of their first packets. The complete file is read.
 
     Raises
     ------
@@ -205,7 +206,7 @@ def flows(path: Path | str, *, source: Source | None = None) -> list[Flow]:
 
 
 def survey(path: Path | str, *, source: Source | None = None) -> Survey:
-    """Contents of a capture: its flows, and the packets that were not read. The whole file is read, but no flow is
+    """Contents of a capture: its flows, and the packets that were not read. The complete file is read, but no flow is
     measured.
 
     Raises
@@ -245,13 +246,13 @@ def _opened(path: Path | str) -> Iterator[BinaryIO]:
 
 
 def _format_of(stream: BinaryIO, name: str) -> str:
-    """Format of a file, found from its first bytes, otherwise from its name; text if neither is conclusive."""
+    """Format of a file, found from its first bytes, or else from its name; "text" if neither is conclusive."""
     head = first_bytes(stream)
     # First bytes of gzip, zstd and xz files.
     for magic, packer in ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zX", "xz")):
         if head.startswith(magic):
             raise ScenarioError(f"{name} is compressed", hint=f"{packer} -dc FILE | leowarp reorder -")
-    # Parquet has its magic number at both ends of the file. The first one is enough to distinguish Parquet from text.
+    # Parquet has its magic number at both ends of the file. Its first bytes are enough to distinguish it from text.
     if head.startswith(b"PAR1"):
         return "parquet"
     if head[:4] in _CAPTURES:
@@ -264,7 +265,8 @@ def _format_of(stream: BinaryIO, name: str) -> str:
 
 
 def _chunks(this: Reading, stream: BinaryIO) -> Iterator[bytes]:
-    """The bytes of a stream in pieces. Meanwhile `done_ratio` is the share of the stream that has been read."""
+    """The bytes of a stream in pieces. After each piece, `done_ratio` is updated to the share of the stream that has
+    been read."""
     total, done = total_bytes(stream), 0
     while True:
         try:
@@ -281,8 +283,8 @@ def _chunks(this: Reading, stream: BinaryIO) -> Iterator[bytes]:
 
 @contextmanager
 def _refused(this: Reading) -> Iterator[None]:
-    """Convert errors of the crate `arrivals`, which name the line, packet or byte. The file's name is added in
-    front."""
+    """Convert errors of the crate `arrivals`, which name the line, packet or byte, to TraceError. The file's name is
+    put before the message."""
     try:
         yield
     except native.InputError as error:
@@ -291,7 +293,8 @@ def _refused(this: Reading) -> Iterator[None]:
 
 
 def _text(this: Reading, stream: BinaryIO, source: Source, bits: int | None) -> Iterator[Part]:
-    """Text file with one sequence number per line. A line that is divided between two chunks is joined by the crate."""
+    """The arrivals of a text file with one sequence number per line. If a line is split between two chunks, the crate
+    joins its parts."""
     text = native.Text(bits)
     with _refused(this):
         for chunk in _chunks(this, stream):
@@ -300,13 +303,13 @@ def _text(this: Reading, stream: BinaryIO, source: Source, bits: int | None) -> 
 
 
 def _capture(this: Reading, stream: BinaryIO, source: Source, bits: int | None) -> Iterator[Part]:
-    """The arrivals of one flow. The protocol determines how many bits a number has."""
+    """The arrivals of one flow of a capture. `bits` is not used, because the protocol determines the number of bits."""
     with _refused(this):
         yield from captures.parts(this, _chunks(this, stream), source)
 
 
 def _what_is_there(file: Reading) -> str:
-    """Hint for a file without numbered packets, depending on the file's other content."""
+    """Hint for a file that has no packets with sequence numbers; it depends on the file's content."""
     return captures.what_is_there(file) if file.format == "pcap" else "a sequence number a line, or a column of them"
 
 
@@ -322,6 +325,6 @@ _OTHER_CAPTURES = {
     b"TRSNIFF data": "Sniffer",
     b"iptrace 2.0": "AIX iptrace",
 }
-"""First bytes of formats that Wireshark can read (wiretap) and leowarp cannot."""
+"""First bytes of formats that Wireshark can read (wiretap), but leowarp cannot."""
 _CAPTURES = (b"\x0a\x0d\x0d\x0a", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d")
 _ENDINGS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pcap": "pcap", ".pcapng": "pcap", ".cap": "pcap"}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of every format. The same sequence gives the same metrics, and errors name their position."""
+"""Tests with files of every format. The same sequence gives the same metrics in each format, and errors name their
+position in the file."""
 
 import contextlib
 import io
@@ -48,7 +49,7 @@ def test_text_is_a_number_a_line(tmp_path):
         ("seq,received_ns,len", TIMES_NS, Source(time="received_ns", bytes="len")),
         ("n,t_ms,len", [f"{t / 1e6:g}" for t in TIMES_NS], Source(sequence="n", time="2", bytes="3")),
         ("seq,t,len", [f"{t / 1e9!r}" for t in TIMES_NS], Source(time="t", time_unit="s", bytes="len")),
-        # Seconds since 1970 with a resolution of 1 ns, which float64 cannot represent exactly
+        # Times are in seconds since 1970 with a resolution of 1 ns, which float64 cannot represent exactly.
         ("seq,t_s,len", [f" 1760000000.{t:09d}" for t in TIMES_NS], Source(time="t_s", bytes="len")),
         ("", TIMES_NS, Source(header=False, sequence="1", time="2", time_unit="ns", bytes="3")),
     ],
@@ -125,7 +126,8 @@ def test_several_flows_are_listed_and_one_is_chosen(tmp_path):
 def test_flows_are_listed_of_a_pipe_which_can_be_read_only_once(tmp_path):
     content = write_pcap(tmp_path / "a.pcap", [*echoes([1, 2], 5), *echoes(SEQUENCE, 6)]).read_bytes()
     ends = os.pipe()
-    # The text is shorter than a pipe's capacity (pipe(7): 65,536 bytes), so it can be written before there is a reader.
+    # The content is shorter than a pipe's capacity (pipe(7): 65,536 bytes), so it can be written before a reader is
+    # started.
     os.write(ends[1], content)
     os.close(ends[1])
     try:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics of a sequence, in memory or while it arrives. The crate `reorder` computes all metrics in one pass."""
+"""Metrics of a sequence in memory (`measure`), or of a sequence whose packets are still arriving (`Meter`). The crate
+`reorder` computes all metrics in one pass."""
 
 from __future__ import annotations
 
@@ -12,11 +13,12 @@ from leowarp.reordering.results import BufferDensity, Density, Extents, Gaps, NR
 from leowarp.reordering.settings import THRESHOLD_PKTS, Settings
 
 _AT_ONCE_PKTS = 1 << 20
-"""Number of arrivals that are passed to the crate in one call. Ctrl-C is handled between two calls."""
+"""Maximum number of arrivals that are passed to the crate in one call. Ctrl-C is handled between two calls."""
 
 
 class Meter:
-    """Measures a sequence while it arrives. The settings limit the meter's memory, whatever the number of arrivals.
+    """Measures a sequence while it arrives. Its memory is limited by the settings and does not grow with the number of
+    arrivals.
 
     Parameters
     ----------
@@ -36,21 +38,22 @@ class Meter:
         self.settings = Settings(**settings)
         self._native = native.Meter(**self.settings.to_dict())
         self._arrived = 0
-        # If some arrivals lack a time or a length, the means of times or lengths are None.
+        # If some arrival has no time or no length, the mean times or lengths in the result are None.
         self._is_timed = True
         self._has_lengths = True
 
     def arrive(self, seq: Any, *, t_ns: Any = None, len_bytes: Any = None) -> None:
-        """Add further arrivals in their order.
+        """Add further arrivals, in the order in which they arrived.
 
         Parameters
         ----------
         seq : array-like of shape (n,)
-            Sequence numbers in packets, one number per packet. Further copies of a packet count as duplicates.
+            Sequence numbers in packets, one number per packet. Further copies of a packet are counted as duplicates.
         t_ns : array-like of shape (n,), optional
-            Times of arrival in ns, or `datetime64`. Late times, and gaps in ns, need them.
+            Times of arrival in ns, or `datetime64`. Without times, the results for late times and for gaps in ns are
+            None.
         len_bytes : array-like of shape (n,), optional
-            Payload lengths. Byte offsets need them.
+            Payload lengths. Without lengths, the results for byte offsets are None.
 
         Raises
         ------
@@ -63,7 +66,8 @@ class Meter:
         for what, column in (("instants", instants), ("lengths", lengths)):
             if column is not None and len(column) != len(numbers):
                 raise TraceError(f"there are {len(numbers)} sequence numbers and {len(column)} {what}")
-        # Arrivals are passed in parts, so that Ctrl-C is handled and a long column is not copied as a whole.
+        # Arrivals are passed in parts, so that Ctrl-C is handled between the parts, and no second copy of a long column
+        # is made.
         for begin in range(0, len(numbers), _AT_ONCE_PKTS):
             part = slice(begin, begin + _AT_ONCE_PKTS)
             self._native.arrive(numbers[part], *(None if c is None else c[part] for c in (instants, lengths)))
@@ -73,25 +77,27 @@ class Meter:
             self._has_lengths &= lengths is not None
 
     def measured(self, sent_pkts: int | None = None) -> Reordering:
-        """Metrics of the arrivals so far. Further arrivals may follow.
+        """Metrics of the arrivals so far. More arrivals may be added afterwards.
 
         Parameters
         ----------
         sent_pkts : int, optional
-            Number of packets that were sent in the sequence. If it is missing, losses after the largest arrived number
-            are unknown. If `first_seq` is missing, losses before the smallest arrived number are unknown too.
+            Number of packets that were sent in the sequence. If it is missing, losses of packets with numbers above the
+            largest arrived number are unknown. If `first_seq` is missing, losses of packets with numbers below the
+            smallest arrived number are also unknown.
 
         Raises
         ------
         TraceError
-            If nothing has arrived. Without arrivals no metric is defined, and 0 would be wrong.
+            If nothing has arrived. Without arrivals no metric is defined; a value of 0 would be wrong.
         """
         if not self._arrived:
             raise TraceError("cannot measure an empty sequence: nothing has arrived, so no metric is defined")
         # `sent_pkts` is checked like a sequence number: it must be whole and not negative.
         if sent_pkts is not None:
             (sent_pkts,) = (int(number) for number in sequence_column([sent_pkts]))
-        # Results are computed from the counts of the meter. The counts are kept, so that further arrivals can follow.
+        # The results are computed from the meter's counters. The counters remain unchanged, so that more arrivals can
+        # be added.
         numbers = self._native.measured(sent_pkts)
         # If fewer packets were sent than received, all shares and losses would be wrong.
         if sent_pkts is not None and sent_pkts < numbers["received_pkts"]:
@@ -137,8 +143,8 @@ def measure(
 def density(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **settings: Any) -> Density:
     """Share of packets at each displacement from the order of sending: RD (RFC 5236, 3.6).
 
-    `arrivals` and `settings` of this function and of those below are the parameters of `measure`. The errors are also
-    those of `measure`.
+    The parameters `arrivals` and `settings` of this function, and of the functions below, are those of `measure`. The
+    exceptions are those of `measure`.
     """
     return measure(arrivals, threshold_pkts=threshold_pkts, **settings).density
 
@@ -155,8 +161,8 @@ def buffer_density(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **set
 
 
 def mean_displacement(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **settings: Any) -> float | None:
-    """Mean displacement (MD) in packets: the sum of abs(i) RD[i] over all displacements i. None if all packets are
-    beyond the threshold.
+    """Mean displacement (MD) in packets: the sum of abs(i) RD[i] over all displacements i. None if the displacement of
+    every packet exceeds the threshold.
 
     Examples
     --------
@@ -167,8 +173,8 @@ def mean_displacement(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **
 
 
 def entropy(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **settings: Any) -> float | None:
-    """Reordering entropy (E_r) in nats: minus the sum of RD[i] ln RD[i] over all displacements i. None if all packets
-    are beyond the threshold."""
+    """Reordering entropy (E_r) in nats: minus the sum of RD[i] ln RD[i] over all displacements i. None if the
+    displacement of every packet exceeds the threshold."""
     return density(arrivals, threshold_pkts=threshold_pkts, **settings).entropy_nats
 
 

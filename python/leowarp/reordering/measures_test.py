@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python bindings: worked examples, every type of column, rejected inputs, and streaming."""
+"""Tests of the Python bindings: worked examples, every type of column, rejected inputs, and arrivals in several
+calls."""
 
 import math
 import subprocess
@@ -21,7 +22,7 @@ RD = {"-2": 0.125, "-1": 0.125, "0": 0.5, "1": 0.125, "2": 0.125}
 
 
 def test_the_studys_example_has_its_density_mean_displacement_and_entropy():
-    # torres2020, tables 1 and 2
+    # The example is from torres2020, tables 1 and 2.
     arrivals = [1, 6, 7, 2, 3, 4, 5, 8]
     assert reordering.density(arrivals, threshold_pkts=200).to_dict() == {"-4": 0.25, "0": 0.25, "2": 0.5}
     assert reordering.mean_displacement(arrivals) == 2
@@ -233,7 +234,7 @@ def test_a_missing_library_says_what_to_type():
 
 
 def test_a_library_that_needs_a_newer_glibc_says_so_in_one_sentence():
-    # Message of the dynamic linker of Debian 11.
+    # The message comes from the dynamic linker of Debian 11.
     said = (
         "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.34' not found "
         "(required by /usr/lib/python3/dist-packages/leowarp/_native.abi3.so)"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Import `leowarp._native`, the library that crates/py builds. Only this module imports the library.
 
-A library that is missing, or too new for the machine, therefore gives the same error with a hint everywhere.
+A library that is missing, or too new for the machine, therefore always gives the same error with a hint.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ def import_native() -> Any:
     Raises HostError if the library is missing, or needs a newer glibc than this machine has.
     """
     try:
-        # The library is imported by its name. `from leowarp import _native` would also import the package `leowarp`,
-        # which this module must not do.
+        # The library is imported by its full name. `from leowarp import _native` would also import the package
+        # `leowarp`, which this module must not do.
         return importlib.import_module("leowarp._native")
     except ImportError as error:
         raise _unusable(str(error)) from error
 
 
 def _unusable(error: str) -> HostError:
-    """Error for a library that cannot be loaded. The error is derived from the message of the dynamic linker or of
+    """Error for a library that cannot be loaded. Its text is derived from the message of the dynamic linker or of
     Python."""
-    # An example is "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.33' not found (required by
-    # .../leowarp/_native.abi3.so)". The message names the first missing version.
+    # A message of the dynamic linker is, for example, "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.33' not found
+    # (required by .../leowarp/_native.abi3.so)". It names the first version that is missing.
     if missing := re.search(r"version `(GLIBC_[\d.]+)' not found", error):
         return HostError(
             "importing leowarp.reordering: its native library needs a newer glibc than this machine has "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Typed results for a sequence. A mean or ratio is None, and never 0, if no packet was counted."""
+"""Typed results for a sequence. If no packet was counted, a mean or ratio is None instead of 0."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Density:
         The threshold D_T. A packet with a larger displacement counts as lost.
     displacement_pkts : int32 array of shape (n,)
         Receive index minus sequence number: negative for early packets, positive for late ones. Values are in ascending
-            order; only displacements that occur are included.
+            order, and only displacements that occur are included.
     pkts : uint64 array of shape (n,)
         Number of packets with each displacement.
     counted_pkts : int
         The sum of `pkts`, called N' in RFC 5236.
     early_beyond_pkts, late_beyond_pkts : int
-        Numbers of packets that are displaced by more than the threshold.
+        Numbers of packets that are early, or late, by more than the threshold.
     mean_displacement_pkts : float or None
         Mean displacement (MD): the sum of abs(i) RD[i].
     entropy_nats : float or None
@@ -49,13 +49,13 @@ class Density:
     @property
     def share(self) -> np.ndarray:
         """RD as a float64 array of shape (n,): share of the packets at each displacement. The sum is 1."""
-        # Without counted packets the array is empty, so the divisor does not matter.
+        # If no packet was counted, the array is empty, so any divisor may be used.
         return self.pkts / np.float64(self.counted_pkts or 1)
 
     # Implements RFC 5236, 9 (late share).
     def overtaken_ratio(self, successors: int) -> float | None:
-        """Share of packets that arrive after at least this number of packets sent later (RFC 5236, 9). The result is
-        None if there are no packets.
+        """Share of the packets that arrive after at least `successors` packets that were sent later (RFC 5236, 9). None
+        if no packet was counted.
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class Density:
         return int(self.pkts[self.displacement_pkts >= successors].sum()) / self.counted_pkts
 
     def to_dict(self) -> dict[str, float]:
-        """Share by displacement (as text), for JSON."""
+        """Share of packets by displacement (as text), for JSON."""
         return _shares(self.displacement_pkts, self.share)
 
 
@@ -80,14 +80,14 @@ class BufferDensity:
     threshold_pkts : int
         The threshold B_T, which is the size of the resequencing buffer.
     occupancy_pkts : int32 array of shape (n,)
-        Number of packets in the buffer after an arrival. Values are in ascending order; only occupancies that occur are
-        included.
+        Number of packets in the buffer after an arrival. Values are in ascending order, and only occupancies that occur
+        are included.
     pkts : uint64 array of shape (n,)
         Number of arrivals with each occupancy.
     counted_pkts : int
         The sum of `pkts`, called N' in RFC 5236.
     late_beyond_pkts : int
-        Number of arrivals that came after the buffer had stopped waiting for them.
+        Number of packets that arrived after the buffer had stopped waiting for them.
     buffer_mean_pkts : float or None
         Mean occupancy: the sum of i RBD[i].
     """
@@ -106,7 +106,7 @@ class BufferDensity:
         return self.pkts / np.float64(self.counted_pkts or 1)
 
     def to_dict(self) -> dict[str, float]:
-        """Share by occupancy (as text), for JSON."""
+        """Share of arrivals by occupancy (as text), for JSON."""
         return _shares(self.occupancy_pkts, self.share)
 
 
@@ -119,8 +119,8 @@ class NReordering:
     n : int32 array of shape (m,)
         Values of n, from 1.
     pkts : uint64 array of shape (m,)
-        Number of n-reordered packets; it does not increase with n. n = 3 corresponds to TCP's three duplicate
-        acknowledgements.
+        Number of packets that are n-reordered, for each n; it does not increase with n. The number for n = 3
+        corresponds to TCP's three duplicate acknowledgements.
     received_pkts : int
         Number of packets received.
     """
@@ -136,7 +136,8 @@ class NReordering:
         return self.pkts / np.float64(self.received_pkts or 1)
 
     def to_dict(self) -> dict[str, float]:
-        """Share by n (as text), for JSON. Shares of 0 are kept, so that the largest n is visible."""
+        """Share of n-reordered packets by n (as text), for JSON. Shares of 0 are included, so that the largest n is
+        visible."""
         return _shares(self.n, self.share)
 
 
@@ -147,14 +148,15 @@ class Extents:
     Attributes
     ----------
     extent_pkts : int32 array of shape (n,)
-        Number of arrivals since the first packet that overtook the reordered packet. Values are in ascending order;
+        Number of arrivals since the first packet that overtook the reordered packet. Values are in ascending order, and
         only extents that occur are included.
     pkts : uint64 array of shape (n,)
         Number of reordered packets with each extent.
     mean_pkts, max_pkts : float or None, int or None
         Mean and largest extent.
     late_time_mean_ns, late_time_max_ns : float or None, int or None
-        Mean and largest time since the first packet that overtook the reordered packet; None without times.
+        Mean and largest time since the arrival of the first packet that overtook the reordered packet; None without
+        times.
     byte_offset_mean_bytes, byte_offset_max_bytes : float or None, int or None
         Mean and largest number of payload bytes that a receiver had to store until the reordered packet came; None
         without lengths.
@@ -170,8 +172,8 @@ class Extents:
     byte_offset_max_bytes: int | None
 
     def to_dict(self) -> dict[str, Any]:
-        """The numbers for JSON. `counts_pkts` has the number of packets by extent (as text)."""
-        # Keys of JSON objects are text.
+        """The attributes as a dict for JSON. `counts_pkts` is the number of packets by extent (as text)."""
+        # The extents are text, because keys of JSON objects must be text.
         counts = {str(extent): int(pkts) for extent, pkts in zip(self.extent_pkts, self.pkts, strict=True)}
         scalars = {key: value for key, value in _scalars(self).items() if key not in ("extent_pkts", "pkts")}
         return {**scalars, "counts_pkts": counts}
@@ -184,7 +186,7 @@ class Gaps:
     Attributes
     ----------
     sequence_discontinuities : int
-        Number of arrivals whose number skips missing numbers, including the numbers of lost packets.
+        Number of arrivals at which sequence numbers are skipped, including the numbers of lost packets.
     reordering_discontinuities : int
         Number of arrivals that were the first to overtake some reordered packet.
     gaps : int
@@ -204,7 +206,7 @@ class Gaps:
     max_ns: int | None
 
     def to_dict(self) -> dict[str, Any]:
-        """The numbers for JSON."""
+        """The attributes as a dict for JSON."""
         return _scalars(self)
 
 
@@ -217,15 +219,15 @@ class Runs:
     in_order_pkts : int
         Number of packets in order, a.
     in_order_ratio : float or None
-        The ratio a / p, where p is the number of all packets.
+        The ratio a / p, where p is the number of received packets.
     runs : int
-        Number of runs that a reordered packet ended, x. The last run is not included, because no reordered packet ended
-        it.
+        Number of runs that ended with a reordered packet, x. The last run of the sequence is not included, because no
+        reordered packet ended it.
     mean_pkts : float or None
         The ratio a / x.
     weighted_mean_pkts : float or None
-        The ratio q / a, where q is the sum of squared lengths. This ratio is the mean length of the run to which a
-        random packet belongs.
+        The ratio q / a, where q is the sum of the squared lengths of the runs. This ratio is the mean length of the run
+        to which a randomly chosen packet belongs.
     variability_ratio : float or None
         The ratio (q / a) / (a / x).
     last_pkts, max_pkts : int
@@ -242,7 +244,7 @@ class Runs:
     max_pkts: int
 
     def to_dict(self) -> dict[str, Any]:
-        """The numbers for JSON."""
+        """The attributes as a dict for JSON."""
         return _scalars(self)
 
 
@@ -255,16 +257,17 @@ class Reordering:
     arrived_pkts : int
         Number of all arrivals: the sum of `received_pkts`, `duplicate_pkts`, `too_late_pkts` and `outside_pkts`.
     received_pkts : int
-        Number of first copies, which RFC 4737 analyses.
+        Number of packets received; of each packet only the first copy, which RFC 4737 analyses.
     duplicate_pkts : int
-        Number of further copies of packets.
+        Number of second and further copies of packets.
     too_late_pkts : int
-        Number of arrivals that are below the largest number by more than the loss-waiting window. These packets count
-        as lost.
+        Number of arrivals whose sequence number is more than the loss window below the largest number that has arrived.
+        Their packets count as lost.
     outside_pkts : int
-        Number of arrivals below the first number of the sequence.
+        Number of arrivals whose sequence number is below the sequence's first number.
     expected_pkts : int
-        Number of packets sent, if known. If it is unknown, all numbers from the first to the largest are counted.
+        Number of packets that were sent, if known. If it is unknown, the number of sequence numbers from the first to
+        the largest.
     lost_pkts : int
         Number of packets that were expected but not received.
     reordered_pkts : int
@@ -272,7 +275,7 @@ class Reordering:
     reordered_ratio : float or None
         Share of reordered packets among the received packets (RFC 4737, 4.1).
     density, buffer_density, n_reordering, extents, gaps, runs
-        Results of other kinds. The class of each names the section of its RFC.
+        Results of the other metrics. The class of each result names the section of its RFC.
     """
 
     arrived_pkts: int
@@ -309,7 +312,8 @@ class Reordering:
     def to_dict(self) -> dict[str, Any]:
         """The JSON object that `leowarp reorder FILE --json` prints."""
         density, buffer = self.density, self.buffer_density
-        # Scalars are at the top level of the object, so that jq or pandas finds each by a single name.
+        # Scalars are at the top level of the object, so that a program such as jq or pandas finds each by a single
+        # name.
         scalars = {key: value for key, value in _scalars(self).items() if isinstance(value, int | float | None)}
         return {
             **scalars,
@@ -341,8 +345,8 @@ class Reordering:
 
 
 def of_native(native: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> Reordering:
-    """The result of the native meter as typed values. Values that need times or lengths are None if some arrival had no
-    time or no length.
+    """The result of the native meter as typed values. Values that need times (or lengths) are None if some arrival had
+    no time (or no length).
 
     native: The result of `_native.Meter.measured()` (crates/py/src/meter.rs).
     is_timed, has_lengths: Whether every arrival had a time, and whether every arrival had a length. The meter treats
@@ -354,7 +358,8 @@ def of_native(native: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> R
     displacement, displaced = _columns(density["counts"])
     occupancy, occupied = _columns(buffer["counts"])
     extents, behind = _columns(extent["counts"])
-    # Objects and ratios are built below. A whole number has the same name in the crate as in this class.
+    # Nested objects and ratios are computed below. An attribute with a whole number has the same name in the crate's
+    # result as in `Reordering`.
     scalars = {item.name: native[item.name] for item in fields(Reordering) if isinstance(native.get(item.name), int)}
     return Reordering(
         **scalars,
@@ -371,7 +376,7 @@ def of_native(native: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> R
         n_reordering=NReordering(n, n_pkts, received),
         extents=Extents(
             extents, behind, extent["mean_pkts"], extent["max_pkts"],
-            # If only some arrivals had a time or a length, the crate's means would cover only those arrivals.
+            # If only some arrivals had a time or a length, the crate's means would include only those arrivals.
             *(extent[key] if is_timed else None for key in ("late_time_mean_ns", "late_time_max_ns")),
             *(extent[key] if has_lengths else None for key in ("byte_offset_mean_bytes", "byte_offset_max_bytes")),
         ),
@@ -381,7 +386,7 @@ def of_native(native: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> R
 
 
 def _columns(pairs: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs (value, packets) as two arrays in the same order: values as int32, packets as uint64."""
+    """Pairs (value, number of packets) as two arrays in the same order: values as int32, numbers as uint64."""
     values, counts = zip(*pairs, strict=True) if pairs else ((), ())
     return np.array(values, dtype=np.int32), np.array(counts, dtype=np.uint64)
 

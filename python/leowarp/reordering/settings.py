@@ -10,19 +10,19 @@ from typing import Any
 from leowarp.base.errors import ScenarioError
 
 THRESHOLD_PKTS = 1000
-"""Default threshold, the same as in runs (`observe.reordering_threshold`). The threshold is large, because a route
-change may displace packets by the length of a queue or more."""
+"""Default threshold, in packets; it equals the default in runs (`observe.reordering_threshold`). It is large, because a
+route change may displace packets by the length of a queue or more."""
 THRESHOLD_MAX_PKTS = 2**31 - 1
-"""Displacements are signed 32-bit numbers, so no threshold can be larger."""
+"""Largest threshold: displacements are signed 32-bit numbers."""
 LOSS_WINDOW_MAX_PKTS = 2**24
-"""Maximum loss window, which limits the memory of the meter (80 to 160 MB). A larger window is rejected, because the
-meter would silently reduce it."""
+"""Largest loss window, which limits the meter's memory to 80 to 160 MB. A larger window is rejected, because the meter
+would silently use this one."""
 N_MAX = 2**16
-"""Maximum n that the meter (`crates/reorder`) counts. Larger values are rejected, because the meter would silently
-reduce them."""
+"""Largest n that the meter (`crates/reorder`) counts. A larger n is rejected, because the meter would silently use this
+one."""
 SEQ_MAX = 2**63 - 1
-"""Largest sequence number. Larger numbers would not fit into signed 64-bit integers, which Parquet files usually
-have."""
+"""Largest sequence number. Larger numbers do not fit into signed 64-bit integers, which are the usual type in Parquet
+files."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Settings:
     buffer_threshold_pkts : int, optional
         B_T of RFC 5236: size of the assumed buffer; default: `threshold_pkts`.
     loss_window_pkts : int
-        Replaces the waiting time of RFC 4737: a packet whose number is this far below the largest number counts as
-        lost.
+        Replaces the waiting time of RFC 4737: a packet counts as lost if its sequence number is more than this far
+        below the largest number that has arrived.
     n_max : int
         n-reordering is counted for n = 1 to n_max.
     first_seq : int, optional
@@ -61,8 +61,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.buffer_threshold_pkts is None:
-            # `object.__setattr__` is needed because the dataclass is frozen; the default is filled in before the object
-            # is used.
+            # The dataclass is frozen, so the default must be set by `object.__setattr__`.
             object.__setattr__(self, "buffer_threshold_pkts", self.threshold_pkts)
         for name, (low, high, why) in _RANGES.items():
             value = getattr(self, name)
@@ -72,7 +71,7 @@ class Settings:
             raise ScenarioError(f"first_seq = {self.first_seq} does not fit into {self.bits} bits")
 
     def to_dict(self) -> dict[str, Any]:
-        """Values by name, which are the parameters of the native `Meter`.
+        """Values by name, in the form of the parameters of the native `Meter`.
 
         Examples
         --------
@@ -83,13 +82,13 @@ class Settings:
 
 
 def _within(name: str, value: Any, low: int, high: int, why: str) -> int:
-    """The value as a Python int, from any type of whole number. Other types raise ScenarioError."""
+    """The value as a Python int; any type of whole number is accepted. Other types raise ScenarioError."""
     # `index` is used, because `int` would silently convert 2.5 to 2, and accept "3".
     try:
         number = index(value)
     except TypeError:
         raise ScenarioError(f"{name} = {value!r} is not a whole number") from None
-    # `True` would otherwise count as 1.
+    # Without this check, `True` would count as 1.
     if isinstance(value, bool) or not low <= number <= high:
         raise ScenarioError(f"{name} = {value} is not within {low} and {high}", hint=why)
     return number

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of CSV and Parquet files, in parts of limited size, read with pyarrow's streaming readers."""
+"""Read columns of CSV and Parquet files in parts of limited size, with pyarrow's streaming readers."""
 
 from __future__ import annotations
 
@@ -20,29 +20,28 @@ from leowarp.reordering.columns import length_column, sequence_column, time_colu
 
 SEQUENCE_NAMES = ("seq", "sequence", "sequence_number", "number", "seq_pkts")
 """Names by which the sequence column is recognised."""
-# 1 MiB of a CSV file, or 262,144 rows of a Parquet file, are read at a time. Memory does not depend on the length of
-# the file, and the overhead per part is negligible.
+# One part is 1 MiB of a CSV file, or 262,144 rows of a Parquet file. Memory thus does not depend on the length of the
+# file, and the overhead per part is negligible.
 _BLOCK_BYTES = 1 << 20
 _ROWS = 1 << 18
 _NS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
-# A decimal type for seconds since 1970 with a resolution of 1 ns, and for the difference of two such times.
+# Decimal type for seconds since 1970 with a resolution of 1 ns, and for differences between such times.
 _DECIMAL = pa.decimal128(36, 18)
 _CONVERSION = re.compile(r"Row #(\d+): CSV conversion error to (\w+)(?:\([^)]*\))?: (?:invalid value )?(.*)", re.S)
 _NUMBER = re.compile(r"\s*[+-]?[0-9.]+(e[+-]?[0-9]+)?\s*", re.I)
 
 
 def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]:
-    """Arrivals in a CSV file. The file's first line determines the delimiter (comma, semicolon, tab).
+    """Arrivals of a CSV file. The file's first line determines the delimiter (comma, semicolon, tab).
 
-    Yields: Parts, each for about 1 MiB of the file; none for an empty file.
+    Yields: Parts of about 1 MiB of the file; none for an empty file.
     Raises ScenarioError if a column or a unit of time must be selected. The error is also raised if the first line
         contains numbers although `source.header` is set.
-    Raises TraceError if a row contains an invalid number. The message has the number of the row, where the header is
-    row 1.
+    Raises TraceError if a row contains an invalid number. The message has the number of the row; row 1 is the header.
     """
-    # Arrow accepts both CR and LF as line ends.
+    # The line may end in CR or LF, because Arrow accepts both.
     line = re.split(rb"[\r\n]", first_bytes(stream), maxsplit=1)[0].decode("utf-8-sig", errors="replace")
-    # If the line has no delimiter, `max` returns the first candidate, the comma.
+    # If the line has no delimiter, `max` returns the first of the candidates, the comma.
     delimiter = max(",;\t", key=line.count)
     try:
         fields = next(csv.reader([line], delimiter=delimiter), [])
@@ -63,19 +62,21 @@ def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]
     chosen = _chosen(this, source, names)
     unit = None if chosen[1] is None else _time_unit(source, names[chosen[1]], None)
     kinds = (pa.uint64(), pa.int64() if unit == "ns" else pa.string(), pa.uint32())
-    # Columns are selected by position, because two columns may have the same name. Only the required columns are read.
+    # Columns are selected by position, because two columns may have the same name. Columns that are not needed are not
+    # read.
     unique = [f"{number}" for number in range(len(names))]
     types = {unique[at]: kind for at, kind in zip(chosen, kinds, strict=True) if at is not None}
     reader = _csv_errors(
         this,
         lambda: pacsv.open_csv(
             stream,
-            # With a single thread, an error names its row. Parsing takes only a small part of the time.
+            # Parsing uses a single thread, because only then does an error name its row. Parsing takes only a small
+            # part of the total time.
             read_options=pacsv.ReadOptions(
                 use_threads=False, block_size=_BLOCK_BYTES, column_names=unique, skip_rows=int(source.header)
             ),
             parse_options=pacsv.ParseOptions(delimiter=delimiter),
-            # No text counts as null, so an empty cell is an invalid number, and the error names its row.
+            # No text is treated as null, so an empty cell counts as an invalid number, and the error names its row.
             convert_options=pacsv.ConvertOptions(
                 column_types=types, include_columns=list(types), null_values=[], strings_can_be_null=False
             ),
@@ -92,7 +93,7 @@ def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]
 
 
 def parquet_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]:
-    """Arrivals in a Parquet file, in parts of at most 262,144 rows.
+    """Arrivals of a Parquet file, in parts of at most 262,144 rows.
 
     Raises ScenarioError if the file is a pipe, or if a column or a unit must be selected.
     Raises TraceError if the file is damaged, or if a row contains an invalid number.
@@ -120,8 +121,8 @@ def parquet_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[P
 
 
 def _part(this: Reading, columns: Sequence[pa.Array], present: list[bool], unit: str | None, row: int) -> Part:
-    """Convert the columns sequence, time and length, as far as they are `present`. `row` is the number of their first
-    row."""
+    """Convert the columns of sequence numbers, times and lengths; `present` says which of the three exist. `row` is the
+    number of the first row of these columns, for error messages."""
     left, place = iter(columns), ("row", row)
     seq, t, length = (next(left) if is_there else None for is_there in present)
     try:
@@ -131,10 +132,10 @@ def _part(this: Reading, columns: Sequence[pa.Array], present: list[bool], unit:
 
 
 def _instants(column: pa.Array | None, unit: str | None, place: tuple[str, int]) -> np.ndarray | None:
-    """Times in ns as int64. Fractions of a ns are rounded.
+    """Times in ns as int64. Fractions of a nanosecond are rounded.
 
-    As text, seconds since 1970 with a resolution of 1 ns have 19 digits, but a float64 holds only 16. Large times are
-    therefore read as decimals, in two parts.
+    Written as text, seconds since 1970 with a resolution of 1 ns have 19 digits, but a float64 can represent only 16.
+    Large times are therefore read as decimals, in two parts.
     """
     if column is None or unit is None or (unit == "ns" and pa.types.is_integer(column.type)) or column.null_count:
         return time_column(column, place)
@@ -148,12 +149,12 @@ def _instants(column: pa.Array | None, unit: str | None, place: tuple[str, int])
     if len(values) and np.abs(values).max() > (2**63 - 1024) / _NS[unit]:
         at = int(np.argmax(np.abs(values)))
         raise TraceError(f"the instant of arrival at {place[0]} {place[1] + at} is beyond the year 2262")
-    # From 2^52 ns on, a float64 is not exact to 1 ns; seconds since 1970 exceed this limit.
+    # From 2^52 ns on, a float64 may be wrong by 1 ns; seconds since 1970 exceed this limit.
     if not pa.types.is_floating(column.type) and np.abs(values).max(initial=0.0) * _NS[unit] >= 2**52:
         try:
             exact = pc.utf8_trim_whitespace(column).cast(_DECIMAL) if is_text else column.cast(_DECIMAL)
         except pa.ArrowInvalid:
-            pass  # With more digits than any clock measures, the text comes from a float, and a float is exact enough.
+            pass  # A text with too many digits for a decimal comes from a float.
         else:
             whole = pc.floor(exact)
             rest = pc.subtract(exact, whole).cast(pa.float64()).to_numpy(zero_copy_only=False)
@@ -170,8 +171,8 @@ def _floats(column: pa.Array, place: tuple[str, int]) -> np.ndarray:
         text = pc.utf8_trim_whitespace(column) if pa.types.is_string(column.type) else column
         values = text.cast(pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
-        # Arrow's conversion fails as a whole. Converting the values one by one finds the first one that is not a
-        # number.
+        # Arrow's conversion of the column fails without naming a value. Converting the values one by one finds the
+        # first value that is not a number.
         values = np.array([_float(text) for text in column.to_pylist()])
     if not np.isfinite(values).all():
         at = int(np.argmax(~np.isfinite(values)))
@@ -190,7 +191,8 @@ def _chosen(this: Reading, source: Source, names: list[str]) -> tuple[int, int |
     """Positions (from 0) of the columns with sequence number, time and length. Time and length are None if they were
     not selected.
 
-    The sequence column is the selected one; otherwise the only column; otherwise the only column with a usual name.
+    The sequence column is the one that the user named; without a name, the only column of the file, or the only column
+    with a usual name.
     """
     time = None if source.time is None else _position(this, "time", source.time, names)
     length = None if source.bytes is None else _position(this, "bytes", source.bytes, names)
@@ -206,10 +208,10 @@ def _chosen(this: Reading, source: Source, names: list[str]) -> tuple[int, int |
 
 
 def _position(this: Reading, option: str, text: str, names: list[str]) -> int:
-    """Position (from 0) of a column that is named by its name or by its number, which counts from 1. Raises
+    """Position (from 0) of a column that the user gave by its name or by its number, which counts from 1. Raises
     ScenarioError if there is no such column."""
-    # A name takes precedence over a number, because the columns of a file may be called 1, 2, 3. A file without a
-    # header gets such names.
+    # A name takes precedence over a number, because the columns of a file may be called 1, 2, 3. The columns of a file
+    # without a header get such names.
     if names.count(text) == 1:
         return names.index(text)
     if names.count(text) == 0 and text.isdecimal() and 1 <= int(text) <= len(names):
@@ -224,7 +226,7 @@ def _time_unit(source: Source, name: str, column: pa.Field | None) -> str | None
     """Unit of a column of times; None if the column's type already has a unit."""
     if column is not None and (pa.types.is_temporal(column.type)):
         return None
-    # The user's setting takes precedence over the column's name: a column `rtt_s` may contain ms.
+    # The user's setting takes precedence over the ending of the column's name: a column `rtt_s` may contain ms.
     if source.time_unit is not None:
         return source.time_unit
     said = name.rpartition("_")[2]
@@ -237,14 +239,14 @@ def _time_unit(source: Source, name: str, column: pa.Field | None) -> str | None
 
 
 def _csv_errors(this: Reading, step, names: list[str]):
-    """The result of `step`. Errors of pyarrow are converted to errors in leowarp's words."""
+    """Call `step` and return its result. Errors of pyarrow are converted to TraceError with leowarp's own message."""
     try:
         return step()
     except pa.ArrowInvalid as error:
         text = str(error)
         if text.startswith("Empty CSV file"):
             return None
-        # Arrow reports a row that does not end within a block; the reader keeps two blocks in memory.
+        # Arrow reports a row that is longer than a block; the reader has two blocks in memory.
         if "straddling" in text:
             raise TraceError(
                 f"cannot read {this.name} as csv: a row is longer than {_BLOCK_BYTES >> 10} KiB, which no arrival is",
@@ -256,7 +258,8 @@ def _csv_errors(this: Reading, step, names: list[str]):
 
 
 def _told(text: str, names: list[str]) -> str:
-    """A message of pyarrow about a value, in leowarp's words. A message of another form is returned unchanged."""
+    """Convert a message of pyarrow about a value to leowarp's own message. A message of any other form is returned
+    unchanged."""
     # Each of the three columns has a different type (`kinds` in `csv_parts`), so the type in the message identifies the
     # column. Errors of pyarrow have no codes: row, type and value are only in the message.
     match = _CONVERSION.search(text)

@@ -26,15 +26,17 @@ thousands of marks is larger than a PNG."""
 _SCRIPTS = ("tables.js", "chart.js")
 
 HALF_WIDTH_IN = 5.0
-"""A figure that is narrower than this width is placed beside another figure; one column of a paper is narrower."""
+"""A figure that is narrower than this width is placed beside another figure; figures as wide as one column of a paper
+are narrower."""
 
 
 def page(title: str, body: str) -> str:
     """HTML of a complete document.
 
-    title: Title of the window; the function escapes it.
     The document contains its style sheet, and loads nothing, so the file can be sent by mail. A browser executes only
-        scripts from `own_script` on it.
+    scripts from `own_script` on it.
+
+    title: Title of the window; the function escapes it.
     """
     return (
         "<!DOCTYPE html>\n"

@@ -109,8 +109,9 @@ def _numbers(entries: Sequence[tuple[str, str]]) -> str:
 
 
 def _fitting(section: Section) -> list[Section]:
-    """Sections of a table that has as many columns as fit. If there are too many flows, it has sums and quantiles over
-    the flows, and the three best and the three worst flows."""
+    """The sections to print for `section`, so that the table is not too wide. If there are too many flows for one
+    column each, these are the sums and quantiles over the flows, and a table of the three worst and the three best
+    flows."""
     if section.spread is None or len(section.columns) <= MOST_LINES:
         return [section]
     ends = [*section.ranked[:3], *section.ranked[: -3 - 1 : -1]]

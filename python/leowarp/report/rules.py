@@ -21,8 +21,8 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
     # instead of 30000000.
     rules: list[tuple[str, str]] = []
     if "constellation" in document:
-        # An access link uses only the satellites of the constellation. A mobile channel also uses its routes. Both use
-        # none of the constellation's links.
+        # An access link uses only the satellites of the constellation. A mobile channel also uses its routes. Neither
+        # of them uses the constellation's links.
         shown = 1 if "access" in document else 5 if "mobile" in document else None
         rules += _constellation_rules(document)[:shown]
     if "chain" in document:
@@ -43,7 +43,7 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
     network, tcp = document.get("network", {}), document.get("tcp", {})
     rules.append(("queue discipline", _queues(document)))
     # A plan contains every key, even those with default values. If a key is missing, an older version wrote the plan,
-    # and that version behaved as the default does.
+    # and that version behaved like the present default.
     profile = str(tcp.get("profile", "linux"))
     if tcp.get("pacing", "internal") != "internal":
         profile += f", paced by {tcp['pacing']}"

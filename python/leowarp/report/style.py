@@ -39,7 +39,7 @@ LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (5, 1.2, 1.2, 1.2)), (0, (1.2,
 """Dash patterns that can be distinguished in grey print."""
 
 ALGORITHMS = {"cubic": 0, "reno": 1, "bbr": 2}
-"""Numbers of the styles of the reproduced study's three algorithms, which are the same in every figure."""
+"""Style number of each of the reproduced study's three algorithms; it is the same in every figure."""
 
 CHANGE_COLOUR = "#CC79A7"
 """Colour of the vertical lines at route changes: pink, as in the study's figures."""
@@ -229,8 +229,7 @@ def legend_below(
 def highest_of(*panels: Axes) -> float:
     """The largest value that any of the panels shows, in the units of their y axes.
 
-    Returns: The value; 1 if no panel shows a value above 0, for instance for a flow that delivered nothing, because an
-        axis needs a height.
+    Returns: The value. It is 1 if no panel shows a value above 0, because an axis needs a height.
     """
     tops = [float(axes.dataLim.ymax) for axes in panels]
     return max((top for top in tops if np.isfinite(top) and top > 0), default=1.0)
@@ -240,7 +239,8 @@ def format_of(file: Path, option: str) -> str:
     """The format of a figure's file, from the file's suffix.
 
     option: The command-line option that the message names, with which the user chose the file.
-    Returns: {"svg", "pdf", "png"} Raises ScenarioError if the format is none of `FORMATS`.
+    Returns: "svg", "pdf" or "png".
+    Raises ScenarioError if the format is none of `FORMATS`.
     """
     kind = file.suffix.lstrip(".").lower()
     if kind not in FORMATS:

@@ -52,8 +52,7 @@ def open_group(path: Path | str) -> Group:
     """The runs in a directory, sorted by seed.
 
     Raises TraceError if one of the runs is incomplete, if there are fewer than two, or if they differ in more than
-    their
-        seeds.
+    their seeds.
     """
     path = Path(path)
     if (why := plainfiles.why_not_plain(path, itself=True)) is not None:

@@ -46,7 +46,8 @@ class Run(RunTables):
         If the directory is not a run, or if the run is marked as incomplete; the message gives the reason.
     """
 
-    # The chosen flow is the only value that is not in `__dict__`, which all values of one run share (`of_flow`).
+    # The chosen flow is the only value that is not in `__dict__`, because all objects of one run share their `__dict__`
+    # (`of_flow`).
     __slots__ = ("_chosen_flow",)
 
     def __init__(self, path: Path | str, *, complete: bool = True) -> None:
@@ -61,8 +62,8 @@ class Run(RunTables):
     def of_flow(self, flow: int | str) -> Run:
         """The same run with a flow chosen: figures show only this flow. Tables have all flows."""
         found = object.__new__(Run)
-        # All flows share the values that one of them has read or computed. Otherwise each of 2,000 flows would have a
-        # list of 2,000 names.
+        # The objects of all flows share the values that one of them has read or computed. Otherwise each of 2,000 flows
+        # would have a list of 2,000 names.
         found.__dict__ = self.__dict__
         found._chosen_flow = self.flow_number(flow)
         return found
@@ -305,7 +306,7 @@ class Run(RunTables):
         effects.
 
         Columns are `leowarp.metrics.CHANGE_COLUMNS`. The table is computed on the first call, which takes about a
-            second for a run of a minute.
+        second for a run of a minute.
         """
         # A copy is returned: the frame is cached, and a caller's changes must not affect other callers.
         return self.numbers.route_changes.copy()
@@ -415,5 +416,6 @@ def inline(runs: Sequence[Run]) -> str:
 
 
 def _later(room: str) -> Any:
-    """A room above this one. Its name is a text, because figures import `Run` and are needed only when one is drawn."""
+    """The package `leowarp.<room>`, imported when it is needed. An import at the top of this module would be circular,
+    because figures import `Run`."""
     return importlib.import_module(f"leowarp.{room}")

@@ -94,7 +94,7 @@ class RunTables:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """The run's scalars (`summary.json`); their names contain the units. If a run that need not be complete has no
-        such file, they are computed, without costs."""
+        such file, the scalars are computed, without costs."""
         if not self._complete and not (self.path / SUMMARY).exists():
             return self.numbers.summary
         return read_summary(self.path)
@@ -249,8 +249,8 @@ class RunTables:
         return self._frame("acks", flow)
 
     def switches(self) -> pd.DataFrame:
-        """Actions of `[cures]` at route changes (`move_queue`, `hold` and `duplicate`), with one row per route of a
-        node that changed."""
+        """Actions of `[cures]` at route changes (`move_queue`, `hold` and `duplicate`), with one row for each change of
+        a node's route."""
         return self._frame("switches")
 
     def merges(self) -> pd.DataFrame:
@@ -263,8 +263,8 @@ class RunTables:
         return self._frame("notices")
 
     def nodetotals(self) -> pd.DataFrame:
-        """Largest number of packets that each node held, and packets that it sent itself, with the names of nodes; only
-        with `[cures]`."""
+        """One row per node: largest number of packets that the node held, and number of packets that it sent itself.
+        The table exists only with `[cures]`."""
         return self._frame("nodetotals")
 
     def orders(self) -> pd.DataFrame:
@@ -273,8 +273,8 @@ class RunTables:
         return self._frame("orders")
 
     def drops(self) -> pd.DataFrame:
-        """Every lost packet, including ACKs and probes, with the place and cause of its loss. `direction` is null if it
-        was not lost on a link."""
+        """Every lost packet, including ACKs and probes, with the place and cause of its loss. `direction` is null if
+        the packet was not lost on a link."""
         return self._frame("drops")
 
     def counters(self) -> pd.DataFrame:

@@ -43,10 +43,7 @@ class AcquisitionTimes:
 
     @classmethod
     def of(cls, plan: Plan, ephemeris: Ephemeris) -> AcquisitionTimes:
-        """The times of a plan. If both times are equal, the planes may be unknown.
-
-        ephemeris: Ephemeris of the same plan.
-        """
+        """The times of a plan. If both times are equal, the planes may be unknown."""
         isl, sky = plan.isl, plan.constellation
         between_ns = (
             isl.acquisition_ns if isl.acquisition_between_planes_ns is None else isl.acquisition_between_planes_ns

@@ -6,18 +6,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leowarp.ephemeris import EcefMetres, Ephemeris, Stations
+from leowarp.ephemeris import EcefMetres, Ephemeris, FoundShell, Stations
 from leowarp.ephemeris.frames import SPEED_OF_LIGHT_M_PER_S as SPEED_OF_LIGHT_M_PER_S
 from leowarp.routes.grid import Grid
 from leowarp.scenario.schema import Ground, Isl, Plan, Shell
-
-if TYPE_CHECKING:
-    from leowarp.ephemeris import FoundShell
 
 # Prevents a division by 0 if two satellites are at the same place (polar stars with F = 0, at the poles).
 _TINY_M2 = 1e-30
@@ -211,8 +208,8 @@ def _given_out(left: Pairs, free: NDArray[np.intp]) -> list[Pairs]:
 
 
 def _rank_at_end(a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Number of earlier links in an ordered list that share end a of each link, and number of those that share end b;
-    shape (m, 2)."""
+    """For each link of an ordered list: number of earlier links that share its end a, and number of earlier links that
+    share its end b; shape (m, 2)."""
     ends = np.column_stack([a, b]).ravel()
     order = np.argsort(ends, kind="stable")
     first = np.searchsorted(ends[order], np.arange(ends.max() + 1))

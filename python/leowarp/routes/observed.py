@@ -99,7 +99,7 @@ class PathDelays:
         hundred stations have thousands of paths.
 
         A path's delay is the sum of its links' delays, each rounded as in the guest. The result is the delay of a
-            probe.
+        probe.
 
         nodes_m: float64 array of shape (n, 3) or (k, n, 3), m
         Yields: list of int, arrays of shape (places,) or (k, places). For each number of links: indexes of the paths in

@@ -38,7 +38,6 @@ def constellation_routes(
 ) -> Routes:
     """The paths of packets at each route update.
 
-    ephemeris: Ephemeris of the same plan.
     last_hop: Link of the medium that replaces the ground link to station `TERMINAL`.
     dishes: Stations that use one satellite at a time. If a dish is reconfigured between two route updates, only the
         paths from and to this dish are computed again.
@@ -128,7 +127,6 @@ def _talking(plan: Plan) -> list[tuple[int, int]]:
 class _Network:
     """A plan's rules for links and paths, with the ephemeris to which they are applied.
 
-    plan, ephemeris: A plan and the ephemeris of this plan.
     rule: The plan's rule for links between satellites.
     forward: list of (int, int). Pairs of stations that communicate, by index; each pair is listed once.
     last_hop: Link of the medium that replaces the ground link to station `TERMINAL`.
@@ -265,7 +263,7 @@ class _Network:
         """The new path of each ordered pair. `before` has the current paths; pairs in `kept` keep theirs.
 
         Returns: list of (Path or None). The paths are in the order of `ordered_pairs`; with ``routing.reverse =
-            "mirror"``, a
+            "mirror"``, each return path is the reversed forward path.
         """
         n, mirrored = self.satellites, self.plan.routing.reverse == "mirror"
         pairs = self.ordered_pairs()
@@ -297,8 +295,8 @@ class _Network:
         # different links.
         if self.plan.routing.in_flight == "source" or len(paths) == 2:
             return paths
-        # Paths that must not change come first. If another path to the same destination meets such a path at a node, it
-        # continues along that path.
+        # Paths that must not change come first. If another path to the same destination meets such a path at a node,
+        # the other path follows it from this node on.
         order = sorted(range(len(paths)), key=lambda i: i not in kept)
         forwarded = dict(zip(order, as_forwarded([paths[i] for i in order]), strict=True))
         return [forwarded[i] for i in range(len(paths))]

@@ -118,7 +118,6 @@ class Graph:
 
         to_destination: float64 array of shape (satellites,). The row of `costs_to` for the destination.
         tolerance: Largest difference from the minimum cost at which a path is treated as equal to the cheapest path.
-        current: The current path.
         margin_ratio: The current path stays until its cost exceeds the minimum cost by more than this share. If None,
             the current path stays until one of its links is gone.
         Raises ValueError if the cost of a link is not above the tolerance, because equal paths could then form loops.
@@ -190,7 +189,7 @@ def as_forwarded(paths: Sequence[Path | None]) -> list[Path | None]:
     """The paths that packets take if nodes forward by destination only.
 
     By the tie rule, two paths to one destination may leave a common node over different links. But a node has only one
-    next hop for each destination; it is that of the first path in `paths`. At each step, the cost to the destination
+    next hop for each destination: the next hop of the first path in `paths`. At each step, the cost to the destination
     falls by the link's cost minus the tolerance, so packets arrive.
     """
     # destination -> node -> next hop

@@ -16,7 +16,6 @@ def column(name: str, type_: pa.DataType, unit: str, doc: str, *, nullable: bool
     """An Arrow field with unit and meaning of its column.
 
     name: Name of the column; it ends in the unit.
-    unit: Unit of the values; "" for a column without a unit.
     doc: Meaning of the column; docs/reference/tables.md is made from these texts.
     nullable: Whether a value may be missing.
     """

@@ -71,12 +71,8 @@ class Sightings:
         return bool((np.concatenate(self._seen[one]) & np.concatenate(self._seen[other])).any())
 
     def raise_if_blind(self) -> None:
-        """
-        Raises ScenarioError if a station with flows never saw a satellite; the message gives the nearest approach and
-        the
-            reason, and
-                the hint possible changes.
-        """
+        """Raises ScenarioError if a station with flows never saw a satellite; the message gives the nearest approach
+        and the reason, and the hint gives possible changes."""
         blind = [station for station in self._seen if station in self._blind]
         if not blind:
             return

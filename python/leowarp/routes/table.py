@@ -103,7 +103,6 @@ def routes_table(
 ) -> pa.Table:
     """The routes table for k updates, with one row per update and pair.
 
-    nodes: Names of the nodes on the paths.
     ends: sequence of (str, str). Names of source and destination of each pair, as in the rows.
     t_ns: int64 array of shape (k,)
     paths: k sequences of (Path or None). For each update, the path of each pair.

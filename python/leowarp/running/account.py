@@ -44,7 +44,7 @@ class Account:
     """Reports time, path and lag as lines of text.
 
     routes: Columns of `routes.schema.ROUTES`.
-    stations: (str, str). Stations where connections begin and end.
+    Minimum real time in ns between two reports of virtual time's lag. Stations where connections begin and end.
     say: Function that is called with a line of text for each event, such as a route change.
     status: Function that is called with a line about the time every `STATUS_NS`.
     clock_ns: Function that returns real time in ns.

@@ -2,7 +2,8 @@
 """Makes Python collect cyclic garbage less often while a run is made.
 
 The collector scans all objects again and again while their number grows. A run creates hundreds of thousands of
-objects, and almost none is part of a cycle: names and events of 17,636 directions of links, scalars of 1,000 flows.
+objects, such as names and events of 17,636 directions of links, or scalars of 1,000 flows. Almost none of them is part
+of a cycle.
 """
 
 from __future__ import annotations

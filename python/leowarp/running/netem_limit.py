@@ -8,21 +8,17 @@ packets at the same rate are more packets, and netem drops those above the limit
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from leowarp.guest.setup.input import ETHERNET_BYTES
+from leowarp.scenario import Plan
 from leowarp.scenario.workload.flows import PROBE_HEADER_BYTES
-
-if TYPE_CHECKING:
-    from leowarp.scenario import Plan
 
 
 def warnings_of(plan: Plan, events: pa.Table) -> list[str]:
-    """A list with one warning, which names the limit, if the small packets of UDP and ping flows may exceed it;
-    otherwise an empty list.
+    """If the small packets of UDP and ping flows may exceed the limit: a list with one warning, which names the limit.
+    Otherwise an empty list.
 
     events: Timeline of the plan.
     """

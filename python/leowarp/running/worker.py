@@ -49,8 +49,8 @@ def main(parent_pid: int, scratch: Path) -> None:
         lines.write(json.dumps(what) + "\n")
         lines.flush()
 
-    # The libraries are loaded before the first task is read. If loading fails, this is then not counted as a failure of
-    # a task's run.
+    # The libraries are loaded before the first task is read. If loading fails, this failure is not counted as a failure
+    # of a task's run.
     from leowarp import guest, metrics, trace  # noqa: F401
 
     report(ready=os.getpid())
@@ -66,7 +66,8 @@ def main(parent_pid: int, scratch: Path) -> None:
 
 
 if __name__ == "__main__":
-    # The handler is set explicitly, because a shell that starts the parent in the background makes it ignore SIGINT.
+    # The handler is set explicitly: a process that a shell starts in the background ignores SIGINT, and its children
+    # inherit this.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     # As in `leowarp.cli.main`: without this, Python searches all objects for reference cycles at the end of each
     # worker.

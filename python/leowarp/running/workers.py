@@ -28,8 +28,9 @@ PATIENCE_S = 10.0
 """Processor time (`OwnTime`) in s that a worker may use when it has to end; a worker that uses more is killed."""
 
 MOST_KILLED_AT_START = 3
-"""Maximum number of workers, per parallel worker, that may be killed one after another during their start. If more are
-killed, the cause is the machine and not a run. A study allows the same number of worker deaths for one run."""
+"""The limit of workers that are killed one after another during their start is this number times the number of parallel
+workers. If more are killed, the cause is the machine and not a run. A study allows the same number of worker deaths for
+one run."""
 
 
 class Tell(Protocol):

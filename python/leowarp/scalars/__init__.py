@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of all scalars: the content of `summary.json` for a run (`RUN`) and for each flow (`TCP`, `PROBE`), in
-order.
+"""The table of all scalars: the scalars in `summary.json` of a run (`RUN`) and of each flow (`TCP`, `PROBE`), in order.
 
-The table is pure data. All code that computes or shows a scalar may import it. The table determines the rows of
-`summary.json` and their order, units and definitions in `40-metrics.parquet`, the groups of `leowarp show --metrics`,
-texts and units of the overview and the pages, and `docs/reference/tables.md`.
+The table has only data and no functions. All code that computes or shows a scalar may therefore import it. The table
+determines the rows of `summary.json` and their order; units and definitions in `40-metrics.parquet`; the groups of
+`leowarp show --metrics`; texts and units of the overview and the pages; and `docs/reference/tables.md`.
 
 >>> FLOW_SCALARS["rtt_p99_ns"].unit.symbol
 'ns'
@@ -16,15 +15,14 @@ from leowarp.scalars.of_flows import COMMON, PROBE, PROGRAM, TCP
 from leowarp.scalars.of_run import COSTS, RUN
 from leowarp.scalars.scalar import Group, Scalar, Section, by_name, flat, names, ordered
 
-# Two mappings that give the unit of a column or an axis by its name. The tuples above define which scalars a run must
-# have.
+# Two mappings from the name of a column or an axis to its unit. The tuples above define which scalars a run must have.
 RUN_SCALARS = by_name(RUN)
 FLOW_SCALARS = by_name(TCP, PROBE, PROGRAM)
 
 
 def of_kind(kind: str | None) -> Section:
-    """Scalars of a flow of this kind: tcp, ping, udp or program. None counts as tcp; only runs of older versions have
-    it.
+    """Scalars of a flow of this kind: tcp, ping, udp or program. None means tcp; only runs of older versions have this
+    value.
 
     kind: The value `kind` of the flow in `summary.json`.
     Returns: `TCP`, `PROBE` or `PROGRAM`, in the order of `summary.json`.

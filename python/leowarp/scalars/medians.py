@@ -5,8 +5,8 @@ The interval goes from x(j) to x(n + 1 - j), which are the j-th smallest and the
 interval is valid for independent runs whose values have any continuous distribution. The probability that it contains
 the distribution's median is 1 - 2 P(B < j), where B is binomial with n trials of 1/2 (H. A. David and H. N. Nagaraja,
 Order Statistics, 3rd edition, 2003, section 7.1). j is the largest number for which this probability is at least 95 %.
-With five runs or fewer, no j reaches 95 %. The interval then goes from the smallest to the largest value, and its
-probability is lower. No random numbers are used, so the interval is exact and needs no seed.
+With five or fewer runs, no j gives 95 %. In this case, the interval goes from the smallest to the largest value, and
+its probability is below 95 %. The interval is computed without random numbers, so it is exact and needs no seed.
 
 >>> median_interval([3, 1, 2, 5, 4, 6])
 MedianInterval(median=3.5, low=1, high=6, count=6)
@@ -30,7 +30,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class MedianInterval:
-    """The median of a sample, and the order statistics that enclose the median of the distribution."""
+    """The median of a sample, and a confidence interval for the median of the distribution."""
 
     median: float
     low: float
@@ -60,7 +60,7 @@ def coverage_ratio(count: int, j: int) -> float:
     (0.9375, 0.9586)
     """
     below = sum(math.comb(count, successes) for successes in range(j))
-    # A single division of integers, because 2 to the power of some thousands exceeds a float.
+    # The integers are divided once, because 2 to the power of some thousands does not fit into a float.
     return max(0.0, 1.0 - (2 * below) / (1 << count))
 
 
@@ -79,12 +79,11 @@ def compared_groups(names: Sequence[str], groups: Sequence[Sequence[dict[str, An
     """Tables of several groups of runs, one column per group. A cell has the median of a quantity, with its interval in
     brackets.
 
-    names: Name of each group.
-    groups: For each group, the summaries of its runs.
+    groups: For each group, the summaries (`summary.json`) of its runs.
     """
     every = [summary for group in groups for summary in group]
     ends = [sum(len(group) for group in groups[: place + 1]) for place in range(len(groups))]
-    # `zip` ignores the last entry of `[0, *ends]`, which begins no group.
+    # `[0, *ends]` has one entry more than `ends`; `zip` ignores this last entry.
     bounds = list(zip([0, *ends], ends, strict=False))
     return [
         Section(
@@ -127,15 +126,15 @@ def _said(quantity: Quantity, values: Sequence[Any]) -> str | None:
         counts = Counter(known)
         return str(known[0]) if len(counts) == 1 else ", ".join(f"{count} {name}" for name, count in counts.items())
     found = median_interval(known)
-    # If some runs lack a quantity, such as a completion time, the text shows how many runs have it.
+    # If some runs lack a quantity, such as a completion time, the text says how many runs have it.
     of = f" (of {len(known)})" if len(known) < len(values) else ""
     are_counts = all(isinstance(value, int) for value in known)
     says = _said_count if are_counts and quantity.text(1) == "1" else quantity.text
     median, low, high = (says(value) for value in (found.median, found.low, found.high))
     if found.low == found.high:
         return median + of
-    # The unit is written only once if all values have the same unit: "3 [900 to 4] ms" would suggest that 900 is in ms
-    # as well.
+    # The unit is written only once if all three values have the same unit: in "3 [900 to 4] ms", the value 900 would
+    # seem to be in ms as well.
     units = {text.partition(" ")[2] for text in (median, low, high)}
     if len(units) == 1 and (unit := units.pop()):
         return f"{median.partition(' ')[0]} [{low.partition(' ')[0]} to {high.partition(' ')[0]}] {unit}{of}"
@@ -143,5 +142,5 @@ def _said(quantity: Quantity, values: Sequence[Any]) -> str | None:
 
 
 def _said_count(value: float) -> str:
-    """Text of a median of counts: the median of 4 and 6 is 5, not 5.0; that of 4 and 5 is 4.5."""
+    """Text of a median of counts: 5 (without decimals) for the median of 4 and 6, and 4.5 for that of 4 and 5."""
     return f"{int(value):,}" if float(value).is_integer() else f"{value:,.1f}"

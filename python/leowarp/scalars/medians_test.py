@@ -23,8 +23,8 @@ def test_places_are_those_of_the_published_table(count, place, probability):
 def test_probabilities_are_those_of_counting_all_outcomes():
     for count in range(2, 11):
         place, probability = order_interval(count)
-        # Each run is below the distribution's median with probability 1/2. The interval encloses the median if x(j) is
-        # below the median and x(n+1-j) is not.
+        # Each value is below the distribution's median with probability 1/2. The interval contains the median if x(j)
+        # is below the median and x(n+1-j) is not below it.
         held = sum(place <= sum(below) <= count - place for below in itertools.product((0, 1), repeat=count))
         assert probability == held / 2**count
 
@@ -38,8 +38,8 @@ def test_coverage_is_the_binomials():
 
 @pytest.mark.slow
 def test_thousands_of_values_have_an_interval():
-    # For such a large sample the binomial is nearly normal. j is then n/2 minus 1.96 standard deviations, which are
-    # sqrt(n)/2 each.
+    # For such a large sample, the binomial distribution is nearly normal. j is then n/2 minus 1.96 standard deviations,
+    # each of sqrt(n)/2.
     place, probability = order_interval(4000)
     assert place == pytest.approx(2000 - 1.96 * 4000**0.5 / 2, abs=2)
     assert probability == pytest.approx(0.95, abs=2e-3)

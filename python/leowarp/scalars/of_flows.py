@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scalars of a flow in the order of `summary.json`. Each section has scalars that are computed together.
+"""Scalars of a flow in the order of `summary.json`. The scalars of each section are computed together.
 
-`scalars.ordered` raises an error if a line of this file has no computed value, or a computed value has no line (the
-files named below are in `metrics/`). A line has the name, unit, group and definition. The texts of a run's page and of
-the overview follow, if these show the scalar. A page's text may continue the text of the row above ("smallest", "mean",
-"median").
+`scalars.ordered` raises an error if a scalar of this file has no computed value, or if a computed value is not in this
+file (the files named below are in `metrics/`). Each line has the name, unit, group and definition of a scalar. If a
+run's page or the overview shows the scalar, the line ends with the texts that they show. A text of the page may
+continue the text of the row above it ("smallest", "mean", "median").
 
     IDENTITY                names and kind of the flow
     PACKETS                 packets on the wire, matched at both ends
@@ -21,9 +21,9 @@ the overview follow, if these show the scalar. A page's text may continue the te
 
 `scalars/of_programs.py` has the sections of flows of programs.
 
-Numbers in definitions (within 1 s of a change, 5 s examined, 90 % of goodput, bins of 1/128) are constants in
-`metrics/`. The definitions also appear in `40-metrics.parquet`. Two sections may contain the same name (`rtt_min_ns` of
-TCP and of pings). Both scalars have the same unit, and a flow has only one of them.
+Numbers in definitions (within 1 s of a change, 5 s examined, 90 % of goodput, bins of 1/128) are the values of
+constants in `metrics/`. The definitions also appear in `40-metrics.parquet`. Two sections may contain scalars with the
+same name (`rtt_min_ns` of TCP and of pings). Such scalars have the same unit, and a flow has only one of them.
 
 >>> [scalar.name for scalar in IDENTITY]
 ['flow', 'name', 'kind', 'source', 'destination', 'congestion_control']
@@ -55,7 +55,7 @@ _WHAT, _CHANGES, _GOODPUT, _DELAYS = Group.WHAT, Group.CHANGES, Group.GOODPUT, G
 _ORDER, _PACKETS, _SENDER, _ACKS = Group.ORDER, Group.PACKETS, Group.SENDER, Group.ACKS
 
 # fmt: off
-# These scalars come from the plan and identify the flow. The identifying scalars are first, so that a row of
+# The scalars in this section come from the plan and identify the flow. The section comes first, so that a row of
 # `summary.json` begins with the flow's name.
 IDENTITY: Section = (
     Scalar("flow", COUNT, _WHAT, "number of the flow, from 0"),
@@ -67,9 +67,8 @@ IDENTITY: Section = (
            "congestion control"),
 )
 
-# These scalars come from packets matched at both ends. The numbers count everything on the wire, including
-# retransmissions and packets without payload. The packet numbers therefore differ from the socket's own counts in the
-# sections below.
+# The scalars in this section come from packets matched at both ends. They count all packets on the wire, including
+# retransmissions and packets without payload. They therefore differ from the socket's own counts in the sections below.
 PACKETS: Section = (
     Scalar("sent_pkts", PKTS, _PACKETS, "data packets on the wire, retransmissions included", "data packets sent",
            "data packets sent"),
@@ -93,8 +92,8 @@ PACKETS: Section = (
     Scalar("ack_drops_pkts", PKTS, _PACKETS, "packets back dropped on links"),
 )
 
-# These scalars come from samples of TCP_INFO, that is, from the kernel of the sender. Medians are weighted by time:
-# each sample is valid until the next.
+# The scalars in this section come from samples of TCP_INFO, which are values of the sender's kernel. Medians are
+# weighted by time: each sample is valid until the next.
 SOCKET: Section = (
     Scalar("goodput_in_order_mean_bps", BPS, _GOODPUT,
            "payload that the receiver got in order during the flow's life, per second of it: from start_ns (its first "
@@ -138,7 +137,7 @@ SOCKET: Section = (
     Scalar("rto_p50_us", US, _DELAYS, "the sender's retransmission timeout, median by time"),
 )
 
-# Probes are datagrams, so loss and delay are known per packet, not per byte.
+# Probes are datagrams, so loss and delay are known for each packet.
 ECHOES: Section = (
     Scalar("probes_pkts", PKTS, _PACKETS, "probes sent", "probes", "sent"),
     Scalar("probes_lost_pkts", PKTS, _PACKETS, "probes that had not arrived by the end of the run", "probes lost",
@@ -153,7 +152,7 @@ ECHOES: Section = (
            "one-way delay, largest"),
 )
 
-# These scalars are for UDP connections of programs, which are found in the packets and are not planned.
+# Scalars of a program's UDP connections, which are not planned but found in the packets.
 DATAGRAMS: Section = (
     Scalar("program", COUNT, _WHAT,
            "number of the program flow to which the connection belongs; null: these are leowarp's own probes"),
@@ -166,7 +165,7 @@ DATAGRAMS: Section = (
            "goodput, back", "goodput, back"),
 )
 
-# The time during which a flow lives: from its start to its end. Every mean over a flow's life divides by the length of
+# The life of a flow is the time from its start to its end. Means over a flow's life are totals divided by the length of
 # this time.
 LIFE: Section = (
     Scalar("start_ns", NS_AS_S, _WHAT, "start of the flow, from the run's start: its first SYN or datagram"),
@@ -175,7 +174,7 @@ LIFE: Section = (
            "run's end, whichever came first"),
 )
 
-# These scalars are observations of the agent about the flow's sockets.
+# The agent observed the values in this section on the flow's sockets.
 ENDING: Section = (
     Scalar("bytes", BYTES, _GOODPUT, "payload that arrived; each byte counts once"),
     Scalar("completion_ns", NS_AS_S, _GOODPUT,
@@ -187,8 +186,8 @@ ENDING: Section = (
     Scalar("error", COUNT, _WHAT, "errno with which the flow ended; 0: no error"),
 )
 
-# These scalars are counters of the kernel per network namespace, that is, per host. The counters are null if several
-# flows share a host, because the counts cannot be attributed to one flow.
+# Counters of the kernel per network namespace, which means per host. If several flows share a host, these scalars are
+# null, because the counts cannot be attributed to one flow.
 HOST: Section = (
     Scalar("sender_recoveries", COUNT, _SENDER,
            "number of recoveries that the kernel of the sender's host began because it marked packets lost; null: "
@@ -203,7 +202,7 @@ HOST: Section = (
            "arrived with a congestion mark (CE)", "marked for congestion"),
 )
 
-# Only first transmissions count: if a retransmission is late, the cause is TCP and not the path.
+# Only first transmissions count: if a retransmission is late, the cause is TCP, not the path.
 REORDERING: Section = (
     Scalar("reordered_ratio", RATIO, _ORDER,
            "share of the received first transmissions that arrived after one sent later (RFC 4737, 4.1)",
@@ -243,8 +242,8 @@ REORDERING: Section = (
            "displaced by more than the threshold of RD: lost to it"),
 )
 
-# Numbers of lost, late and retransmitted packets by cause. Causes come from drops that links report and from route
-# changes.
+# Numbers of lost, late and retransmitted packets by cause. The causes are derived from drops that links report, and
+# from route changes.
 CAUSES: Section = (
     Scalar("lost_queue_pkts", PKTS, _PACKETS, "data packets lost at a full queue", "lost at full queues",
            "lost at full queues"),
@@ -267,8 +266,8 @@ CAUSES: Section = (
            "spurious, of bytes that a route change made late"),
 )
 
-# Round trips are computed for each data packet. The sender's own estimate would be smoothed by 1/8 per sample (RFC
-# 6298, 2).
+# Round trips are computed for each data packet. The sender's own estimate is not used, because it is smoothed by 1/8
+# per sample (RFC 6298, 2).
 ROUND_TRIPS: Section = (
     Scalar("rtt_min_ns", NS, _DELAYS,
            "smallest round trip of a data packet: its one-way delay plus that of the first packet that left the "
@@ -289,7 +288,7 @@ ROUND_TRIPS: Section = (
            "included as means over 50 ms", "largest possible error of a percentile"),
 )
 
-# The guest has a single clock, so one-way delays are exact.
+# One-way delays are exact, because both ends use the guest's only clock.
 ONE_WAY: Section = (
     Scalar("owd_min_ns", NS, _DELAYS, "smallest one-way delay of a data packet", "smallest one-way delay",
            "one-way delay, least"),
@@ -306,7 +305,7 @@ ONE_WAY: Section = (
            "largest possible error of a percentile of one-way delays"),
 )
 
-# Either a probe or its reply may be lost. A ping cannot distinguish these two cases.
+# Either a probe or its reply may be lost. The sender of a ping cannot distinguish these two losses.
 REPLIES: Section = (
     Scalar("replies_pkts", PKTS, _PACKETS, "replies that arrived; null: probes are not answered"),
     Scalar("replies_lost_pkts", PKTS, _PACKETS,
@@ -337,7 +336,8 @@ REPLIES: Section = (
            "longest run of losses"),
 )
 
-# Outages of the access profile also lie within 1 s of a change: of 337 pings that LENS lost, 327 did.
+# Losses within 1 s of a change include outages of the access profile: of 337 pings that were lost in LENS's recordings,
+# 327 were lost within this time.
 NEAR_CHANGES: Section = (
     Scalar("lost_near_changes_pkts", PKTS, _CHANGES,
            "data packets lost within 1 s before or after a route change (for an access link: a reconfiguration), in "
@@ -373,7 +373,8 @@ CHANGES_WITH_LOST_PROBES: Section = (
 
 _SPIKE_WORDS = ("spike of the one-way delay (pings: there and back), median", "90th percentile")
 
-# Recovery is examined for at most 5 s, and not beyond the next change. A flow that recovers later has null, not 5 s.
+# Recovery is examined for at most 5 s after a change, and not beyond the next change. For a flow that recovers later,
+# the value is null instead of 5 s.
 RECOVERY: Section = (
     Scalar("recovery_p50_ns", NS, _CHANGES,
            "median over all changes of the time until goodput is again 90 % of the goodput in the second before; null: "
@@ -400,7 +401,8 @@ SPIKES: Section = (
     Scalar("spike_p90_ns", NS, _CHANGES, "90th percentile of the values whose median is spike_p50_ns", _SPIKE_WORDS[1]),
 )
 
-# The receiver's actions (docs/concepts/delayed-acks.md) are counted from packets, whatever value `tcp.delayed_ack` has.
+# The receiver's actions (docs/concepts/delayed-acks.md) are counted from packets, whatever the value of
+# `tcp.delayed_ack`.
 ACKNOWLEDGEMENTS: Section = (
     Scalar("acks_per_segment_ratio", RATIO, _ACKS,
            "ACKs that the receiver sent, divided by the data segments that arrived since the previous ACK"),
@@ -426,7 +428,8 @@ ACKNOWLEDGEMENTS: Section = (
     Scalar("timeout_retransmissions_ratio", RATIO, _PACKETS, "timeout_retransmissions_pkts over the data packets sent"),
 )
 
-# A share covers only the time in which all flows lived, so that a late start does not count as unfair.
+# A share covers only the time in which all flows live, so that a flow that starts late does not seem to get an unfair
+# share.
 SHARE: Section = (
     Scalar("share_ratio", RATIO, _GOODPUT,
            "the flow's share of the goodput of the flow and its competitors, while all of them competed. Two TCP flows "
@@ -439,7 +442,7 @@ SHARE: Section = (
            "no share, because"),
 )
 
-# Capacity counts only the payload of full segments and no headers, so that a ratio of 1 can be reached.
+# Capacity counts only the payload of full segments without headers, so that a flow can reach a ratio of 1.
 CAPACITY: Section = (
     Scalar("path_capacity_mean_bps", BPS, _GOODPUT,
            "payload that the path could have carried during the flow's life, in full segments: the integral of the "

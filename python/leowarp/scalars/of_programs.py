@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scalars of a flow of kind program, in the order of `summary.json`. `scalars/of_flows.py` explains the form of the
-lines."""
+"""Scalars of a flow of kind program, in the order of `summary.json`. `scalars/of_flows.py` explains what a line
+contains."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from leowarp.scalars.scalar import BPS, BYTES, COUNT, NS, NS_AS_S, PKTS, RATIO, 
 _WHAT, _GOODPUT, _MEASURED = Group.WHAT, Group.GOODPUT, Group.MEASURED
 
 # fmt: off
-# Results of a user's programs. The connections of the programs are separate flows of kind tcp and udp.
+# Results of a user's programs. The programs' connections are separate flows of the kinds tcp and udp.
 PROGRAMS: Section = (
     Scalar("connections", COUNT, _WHAT,
            "connections of the programs, each a flow: TCP, and UDP between two ports",
@@ -28,8 +28,8 @@ PROGRAMS: Section = (
     "the end"),
 )
 
-# Numbers that iperf3 reports, if the client was iperf3 -J. The numbers are null if the client was another program, or
-# if iperf3 does not report the number.
+# Numbers that iperf3 reports if the client is iperf3 -J. A scalar is null if the client is another program, or if
+# iperf3 does not report the number.
 IPERF3: Section = (
     Scalar("iperf3_sent_bytes", BYTES, _MEASURED, "bytes that its sender wrote, as iperf3 -J reports (`sum_sent`)"),
     Scalar("iperf3_received_bytes", BYTES, _MEASURED, "bytes that its receiver read, as iperf3 -J reports "
@@ -45,8 +45,8 @@ IPERF3: Section = (
            overview="iperf3: datagrams lost"),
 )
 
-# Numbers that the programs themselves measured (docs/guides/measures.md). The numbers are null if the programs wrote no
-# such measurements.
+# Numbers that the programs measured themselves (docs/guides/measures.md). These scalars are null if the programs wrote
+# no measurements.
 MEASURES: Section = (
     Scalar("transactions", COUNT, _MEASURED, "transactions that were completed", overview="transactions"),
     Scalar("transactions_failed", COUNT, _MEASURED, "transactions that never were", overview="  never completed"),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scalars of a run, in the order of `summary.json`.
 
-A dot in a name precedes the key of a nested object (`fairness.jain_index`). In `40-metrics.parquet`, the dot becomes
-`_`.
+In a name, a dot separates a nested object from its key (`fairness.jain_index`). In `40-metrics.parquet`, the dot
+becomes `_`.
 
 >>> [scalar.name for scalar in COSTS]
 ['cpu_s', 'wall_s']
@@ -14,12 +14,13 @@ from leowarp.scalars.scalar import BYTES, COUNT, NS, PKTS, TEXT, Group, S, Scala
 
 _CHANGES, _COST, _PACKETS = Group.CHANGES, Group.COST, Group.PACKETS
 
-# Unit of scalars that count changes, not packets, so pages show no unit. The names of these scalars still end in
-# `pkts`, because `40-metrics.parquet` has had these names from the start.
+# Unit of scalars that count changes instead of packets; pages show no unit for them. Their names still end in `pkts`,
+# because `40-metrics.parquet` has had these names from the first version on.
 _CHANGES_NAMED_PKTS = PKTS.in_("", 1)
 
 # fmt: off
-# Simultaneous changes of both directions count as one, because `routing.reverse = "mirror"` always changes both.
+# If both directions change at the same time, this counts as one change, because with `routing.reverse = "mirror"` both
+# always change together.
 ROUTE_CHANGES: Section = (
     Scalar("route_changes", COUNT, _CHANGES,
            "changes of the path between stations with a flow, in either direction; changes between the same two "
@@ -31,7 +32,7 @@ ROUTE_CHANGES: Section = (
            "route changes with late packets"),
 )
 
-# The path delay is pure propagation delay, from `20-timeline.parquet`. Queues and jitter do not affect it.
+# The path delay is propagation delay from `20-timeline.parquet`. It does not include queues or jitter.
 PATH_DELAY: Section = (
     Scalar("path_delay_min_ns", NS, _CHANGES,
            "smallest propagation delay of the current path, one way, over the paths of all flows' data",
@@ -41,7 +42,7 @@ PATH_DELAY: Section = (
     Scalar("path_delay_max_ns", NS, _CHANGES, "largest propagation delay of the current path", "path delay, largest"),
 )
 
-# The causes that links report (docs/concepts/links.md).
+# Lost packets by the cause that links report (docs/concepts/links.md).
 DROPS: Section = (
     Scalar("drops_by_cause_pkts.queue", PKTS, _PACKETS, "packets dropped at full queues"),
     Scalar("drops_by_cause_pkts.loss", PKTS, _PACKETS, "packets dropped by the links' own loss"),
@@ -50,8 +51,8 @@ DROPS: Section = (
     Scalar("drops_by_cause_pkts.unknown", PKTS, _PACKETS, "packets dropped, place unknown"),
 )
 
-# These scalars come from the tables `switches`, `nodetotals`, `merges` and `orders`. The scalars are null if their
-# table is missing.
+# The values in this section come from the tables `switches`, `nodetotals`, `merges` and `orders`. A scalar is null if
+# its table is missing.
 CURES: Section = (
     Scalar("moved_pkts", PKTS, _CHANGES,
            "packets that waited at a link when its node abandoned it for their host, and that moved to the new link; "
@@ -89,7 +90,7 @@ COSTS: Section = (
     Scalar("cpu_s", S, _COST, "CPU time of guest and host together", "processor time", "CPU time"),
     Scalar("wall_s", S, _COST, "real time that the run took", "wall-clock time"),
 )
-"""These scalars differ between machines, and the trace does not contain them."""
+"""Costs of the run, which differ between machines and are not in the trace."""
 
 # Jain's index, (sum x)^2 / (n sum x^2) (R. Jain et al., DEC-TR-301, 1984), over the goodput of n competing flows.
 FAIRNESS: Section = (
@@ -104,7 +105,7 @@ FAIRNESS: Section = (
     "flows"),
 )
 
-# Costs depend on the machine. All other scalars are the same wherever the plan is run.
+# Costs depend on the machine that makes the run. All other scalars are the same on every machine.
 RUN: Section = (
     Scalar("name", TEXT, Group.WHAT, "the scenario's name"),
     *ROUTE_CHANGES,

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The few numbers of a summary that a paper's table would contain, in convenient units; for several runs, side by side.
+"""The most important scalars of a summary, in convenient units, as a paper's table would show them; for several runs,
+side by side.
 
-The rows depend on the flows: a quantity that no flow of a table has (such as marks, timeouts or late packets) has no
-row. A missing value in a row is None. `leowarp show RUN --metrics` prints all scalars.
+If no flow of a table has a quantity (such as marks, timeouts or late packets), the table has no row for it. A value
+that is missing in a row is None. `leowarp show RUN --metrics` prints all scalars.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ Rows = tuple[tuple[str, tuple[str | None, ...]], ...]
 class Section:
     """A table of flows or runs: `columns` are their names, and `rows` are quantities with one text per column.
 
-    spread: The same quantities summarised over all flows (`SPREAD`), if there is no room for a column per flow.
-    ranked: Indices of the columns, starting with the worst flow; empty if there is no ranking.
+    spread: The same quantities summarised over all flows, with the columns `SPREAD`; used if there are too many flows
+        for a column per flow.
+    ranked: Indices of the columns, beginning with the worst flow; empty if the flows are not ranked.
     ranked_by: The criterion of the ranking.
     """
 
@@ -47,13 +49,13 @@ class Section:
     ranked_by: str = ""
 
     def of(self, title: str, places: Sequence[int]) -> Section:
-        """The same table with only some of its columns."""
+        """The same table with only the columns at `places`, and with another title."""
         rows = tuple((name, tuple(values[place] for place in places)) for name, values in self.rows)
         return Section(title, tuple(self.columns[place] for place in places), rows)
 
 
 SPREAD: dict[str, float | None] = {"all": None, "smallest": 0, "10 %": 0.1, "median": 0.5, "90 %": 0.9, "largest": 1}
-"""Columns of a table over flows: the sum, and quantiles (values that these shares of the flows do not exceed)."""
+"""Columns of a table over all flows: the sum, and quantiles (values that these shares of the flows do not exceed)."""
 
 
 def overview(summary: dict[str, Any]) -> list[Section]:
@@ -66,12 +68,14 @@ def overview(summary: dict[str, Any]) -> list[Section]:
         flows = [flow for flow in summary["flows"] if _kind(flow) == kind]
         if not flows:
             continue
-        # If all flows have the same direction, the title contains it. In the rows, the direction would be repeated.
+        # If all flows have the same direction, it is shown in the title. Otherwise, the name of each column contains
+        # the flow's direction.
         ways = list(dict.fromkeys(_way(flow) for flow in flows))
         same = len(ways) == 1 and ways[0] is not None
-        # Flows are numbered only if there are several; the number is the argument of `--flow`.
+        # Flows are numbered only if there are several flows; this number is the argument of `--flow`.
         lead = (("flow", tuple(str(flow.get("flow", 0)) for flow in flows)),) if len(summary["flows"]) > 1 else ()
-        # The flow's own scalars replace those of the run: both have `received_ce_pkts`, and the table is about flows.
+        # If flow and run have a scalar of the same name (`received_ce_pkts`), the flow's scalar is shown, because the
+        # table is about flows.
         of_flows = [{**summary, **flow} for flow in flows]
         table = _rows(rows, of_flows, scalars.FLOW_SCALARS)
         names = tuple(flow_names([FlowKey.of_summary(flow) for flow in flows], pairs=not same))
@@ -83,12 +87,12 @@ def overview(summary: dict[str, Any]) -> list[Section]:
 
 
 def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[Section]:
-    """Tables of several runs, one column per run: first a table per flow (`flownames.matched`), then one for the runs.
+    """Tables of several runs, with one column per run: first one table per flow (`flownames.matched`), then a table of
+    the runs' own scalars.
 
-    names: Name of each run.
-    Returns: The tables. There is one table per flow if there are at most `MOST_COMPARED` flows of a kind. If there are
-        more, all flows of the kind share one table, with the sum, the median flow and the middle 80 % of each quantity.
-        The table of the runs comes last.
+    Returns: The tables. A kind of flow with at most `MOST_COMPARED` flows gets one table per flow. If a kind has more
+        flows, all of them share one table, with the sum, the median and the middle 80 % of each quantity over the
+        flows. The table of the runs' own scalars comes last.
     """
     flows = _by_place(summaries)
     keys = sorted({key for of_run in flows for key in of_run})
@@ -107,7 +111,7 @@ def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[
 
 
 def _by_place(summaries: Sequence[dict[str, Any]]) -> list[dict[tuple[int, str], dict[str, Any]]]:
-    """Flows of each run, by kind and by position in the comparison."""
+    """Flows of each run, by their position in the comparison and their kind."""
     places = matched([[FlowKey.of_summary(flow) for flow in summary["flows"]] for summary in summaries])
     return [
         {(place, _kind(flow)): flow for place, flow in zip(of_run, summary["flows"], strict=True)}
@@ -116,13 +120,13 @@ def _by_place(summaries: Sequence[dict[str, Any]]) -> list[dict[tuple[int, str],
 
 
 MOST_COMPARED = 4
-"""Maximum number of flows of a kind that get a table each in a comparison of runs. Among more tables, the reader would
-hardly find the right one."""
+"""Maximum number of flows of a kind for which a comparison of runs has a separate table per flow. With more tables, a
+reader would hardly find the right one."""
 
 
 def _compared_title(title: str, flows: Sequence[dict[str, Any]], *, alone: bool) -> str:
-    """Heading for a flow that all runs have, such as "TCP, A to B, cubic (flow 2)". Parts of the name that differ
-    between the runs are omitted."""
+    """Heading of the table of a flow that is compared over runs, such as "TCP, A to B, cubic (flow 2)". Parts of the
+    name that differ between the runs are omitted."""
     words = common_name([FlowKey.of_summary(flow) for flow in flows], alone=alone)
     return f"{title}, {words}" if words else title
 
@@ -130,8 +134,8 @@ def _compared_title(title: str, flows: Sequence[dict[str, Any]], *, alone: bool)
 def _compared_over_flows(
     title: str, rows: Sequence[Row], kind: str, names: Sequence[str], summaries: Sequence[dict[str, Any]]
 ) -> Section:
-    """Each quantity over the flows of a kind, one column per run: the sum if a sum makes sense, the median, and the
-    middle 80 %."""
+    """Each quantity over the flows of a kind, with one column per run: the sum if the quantity can be summed, the
+    median, and the middle 80 %."""
     columns = []
     for summary in summaries:
         flows = [{**summary, **flow} for flow in summary["flows"] if _kind(flow) == kind]
@@ -143,14 +147,14 @@ def _compared_over_flows(
         mine = [spread.get(label, nothing) for _, spread in columns]
         totals = tuple(of_run[at["all"]] for of_run in mine)
         medians = tuple(of_run[at["median"]] for of_run in mine)
-        # Delays and shares have no sum, so the median is in their first row.
+        # Delays and shares cannot be summed, so their first row has the median.
         has_sum = any(text is not None for text in totals)
         lines.append((label, totals) if has_sum else (f"{label}, median flow", medians))
         for words, texts in (
             ("median flow", list(medians) if has_sum else []),
             ("10 % to 90 % of the flows", [_middle(of_run[at["10 %"]], of_run[at["90 %"]]) for of_run in mine]),
         ):
-            # A row is left out if all its values are 0; if the sum over flows is 0, every flow has 0.
+            # A row with only zeros is left out; if the sum over flows is 0, the value of every flow is 0.
             if any(text is not None for text in texts) and set(totals) - {"0", None} | set(texts) - {"0", None}:
                 lines.append((f"    {words}", tuple(texts)))
     return Section(
@@ -162,13 +166,13 @@ def _middle(low: str | None, high: str | None) -> str | None:
     if low is None or high is None or low == high:
         return low if high is not None else None
     (least, _, unit), (_, _, same) = low.partition(" "), high.partition(" ")
-    # "(2.2 %)" at the end of a text is no unit.
+    # A text may end in a share such as "(2.2 %)", which is not a unit.
     return f"{least} to {high}" if unit == same and "(" not in unit else f"{low} to {high}"
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity with one value per run: a number in the unit of the scalar, a text, or None if unknown.
+    """A scalar with one value per run: a number in the scalar's unit, a text, or None if the value is unknown.
 
     label: Text of the row in the overview.
     text: Function that formats one value with its unit.
@@ -180,7 +184,7 @@ class Quantity:
 
 
 def quantities(summaries: Sequence[dict[str, Any]]) -> list[tuple[str, list[Quantity]]]:
-    """Titles of `compared`, each with its quantities as values, for further computations."""
+    """The titles of the tables of `compared`, each with its quantities as values, for further computations."""
     flows = _by_place(summaries)
     keys = sorted({key for of_run in flows for key in of_run})
     found = []
@@ -198,8 +202,8 @@ def _values(
 ) -> list[Quantity]:
     found = []
     for row, label, text, values in _shown(rows, columns, declared):
-        # A text made of two scalars cannot be made from the medians of both scalars. Only the first scalar is used, or
-        # the row is left out.
+        # A text that shows two scalars cannot be made from their medians, because these may come from different runs.
+        # Such a row shows only the first scalar, or is left out.
         if text is speed_text:
             continue
         name, place = (row.also[0], 1) if text is recovery_text else (row.name, 0)
@@ -253,7 +257,8 @@ def _spread(rows: Sequence[Row], flows: Sequence[dict[str, Any]]) -> Rows:
                 (f"{label} {name}", (f"{count:,}", *[None] * (len(SPREAD) - 1))) for name, count in counts.items()
             ]
         elif known and text is not recovery_text:
-            # Flows are sorted by the first scalar only, so that the share in brackets belongs to the same flow.
+            # Flows are sorted only by the first scalar, so that the first scalar and the share in brackets belong to
+            # the same flow.
             known.sort(key=lambda value: value[0])
             total = (total_goodput_bps(flows),) if row.name == "goodput_mean_bps" else _total(row.name, known)
             total = None if total is None or total[0] is None else total
@@ -269,16 +274,16 @@ def _place(share: float, count: int) -> int:
 
 def total_goodput_bps(flows: Sequence[Mapping[str, Any]], name: str = "goodput_mean_bps") -> float | None:
     """Total goodput of several flows in bit/s: the sum of their payload, divided by the time in which at least one flow
-    lived. None if the goodput of a flow is unknown.
+    is alive. None if the goodput of a flow is unknown.
 
-    The sum of the flows' means would exceed the network's throughput, because a short flow's mean covers only its own
-    life.
+    The sum of the flows' mean goodputs could exceed the network's throughput, because the mean of a short flow covers
+    only its own life.
 
     flows: Scalars of each flow.
-    name: Scalar with the goodput of a flow. A flow that never lived counts as zero.
+    name: Scalar with the goodput of a flow. A flow that never started counts as zero.
     """
     if any("start_ns" not in flow for flow in flows):
-        # A summary written by an older version lacks the lives of its flows.
+        # A summary written by an older version of leowarp does not have the starts and ends of its flows.
         rates = [flow.get(name) for flow in flows]
         return None if None in rates else sum(rate for rate in rates if rate is not None)
     lived = [flow for flow in flows if flow["stop_ns"] > flow["start_ns"]]
@@ -297,16 +302,16 @@ _SUMMED = ("_bps", "_pkts", "_timeouts")
 
 
 def _total(name: str, known: Sequence[tuple[Any, ...]]) -> tuple[Any, ...] | None:
-    """Sums of values if the scalar is a rate or a number of packets; None for other scalars."""
+    """Sums of the values over flows, if the scalar is a rate or a number of packets; None for other scalars."""
     if not name.endswith(_SUMMED) or "_max_" in name or "_mean_p" in name or name.startswith("mean_"):
         return None
-    # A sum of only the known flows would look like the sum of all flows.
+    # If the value of any flow is unknown, the sum is None, because a sum of the other flows would look like the total.
     return tuple(sum(part) if None not in part else None for part in zip(*known, strict=True))
 
 
 def _ranked(kind: str, flows: Sequence[dict[str, Any]]) -> tuple[tuple[int, ...], str]:
-    """Indices of the flows, the worst flow first, and the criterion: goodput for TCP; loss and delay for other
-    flows."""
+    """Indices of the flows, beginning with the worst flow, and the criterion: goodput for TCP flows; loss and delay for
+    other flows."""
     if kind == "tcp":
         return tuple(sorted(range(len(flows)), key=lambda place: flows[place].get("goodput_mean_bps") or 0)), "goodput"
     lost, delay = ("replies_lost_pkts", "rtt_p50_ns") if kind == "ping" else ("probes_lost_pkts", "owd_p50_ns")
@@ -339,10 +344,10 @@ def _kind(flow: dict[str, Any]) -> str:
         return "tcp"
     if flow["kind"] == "program":
         return "program"
-    # If a run lacks this scalar, it is unknown who sent the datagrams.
+    # If the flow has no scalar `program`, it is unknown which program sent its datagrams.
     if flow.get("program") is not None:
         return "datagrams"
-    # A ping without replies is a one-way stream of probes, like udp.
+    # A ping flow without any replies is shown as one-way probes, like a udp flow.
     return "ping" if flow["kind"] == "ping" and flow.get("replies_pkts") is not None else "probe"
 
 

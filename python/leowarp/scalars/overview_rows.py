@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of the overview: the scalars shown for TCP flows, probes, pings, programs and the run, and the condition for
-each."""
+"""Rows of the overview for TCP flows, probes, pings, programs and the run: their scalars, and the condition under which
+each row is shown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from leowarp.scalars.texts import plainly, ratio_text, span_text
 
 
 class Shown(Enum):
-    """Condition under which a quantity is shown as a row."""
+    """Condition under which a quantity has a row."""
 
     ALWAYS = "always"
     KNOWN = "if it is known of some column"
@@ -25,12 +25,12 @@ class Shown(Enum):
 class Row:
     """A quantity, and the condition under which it is shown as a row.
 
-    name: A declared scalar. The scalar's declaration determines the label and the unit of the row.
-    also: Further scalars that the text contains.
-    text: Function that formats `name` and `also`; by default the unit determines it.
-    unless: Name of a scalar. The row is hidden if that scalar is known for some column.
+    name: Name of a declared scalar. Its declaration determines the label and the unit of the row.
+    also: Names of further scalars that the text contains.
+    text: Function that formats the values of `name` and `also`; by default the unit determines this function.
+    unless: Name of a scalar. The row is hidden if the scalar has a value in at least one column.
     label: Label that is used instead of the declared one.
-    unknown: Text for a flow whose path changed but whose value is unknown.
+    unknown: Text for a flow without a value, if its path changed.
     """
 
     name: str
@@ -59,8 +59,8 @@ def between_text(least_ns: int, largest_ns: int | None) -> str:
 
 
 def recovery_text(recovered_ratio: float, median_ns: int | None) -> str:
-    # Recovery is examined for 5 s (`metrics.recovery`). If less than half of the windows recovered within 5 s, there is
-    # no median.
+    # Recovery is examined for 5 s after each change (`metrics.recovery`). If the flow recovered within 5 s after less
+    # than half of the changes, there is no median.
     return "> 5 s" if median_ns is None else span_text(median_ns)
 
 

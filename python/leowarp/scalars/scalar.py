@@ -16,9 +16,9 @@ class Unit:
     """A unit of scalars.
 
     symbol: Symbol in `40-metrics.parquet`; empty for counts, ratios and text.
-    suffix: End of the name of every scalar with this unit; no other scalar's name ends so.
-    shown: Unit in which pages show scalars of this unit.
-    size: How many of this unit make one shown unit: 1e6 for ns that are shown in ms.
+    suffix: Ending of the name of every scalar with this unit; names of other scalars do not have this ending.
+    shown: Unit in which pages display scalars of this unit.
+    size: Number by which a value is divided for display, such as 1e6 for ns that are displayed in ms.
     is_text: True if the value is not a number.
 
     >>> 42_100_000 / NS.size, NS.shown
@@ -32,16 +32,16 @@ class Unit:
     is_text: bool = False
 
     def in_(self, shown: str, size: float) -> Unit:
-        """The same unit, but displayed on pages in the unit `shown`.
+        """The same unit, but with another unit for display on pages.
 
         shown: Symbol of the displayed unit.
-        size: How many of this unit make one displayed unit.
+        size: Number by which a value is divided for display.
         Returns: A unit with the same name and the same symbol in tables.
         """
         return replace(self, shown=shown, size=size)
 
 
-# Sizes come from `units`, so that a unit has the same size everywhere.
+# The sizes are taken from `units`, so that each unit is defined only once.
 _TIME = {name: float(size) for name, size in units.TIME.units.items()}
 
 PKTS = Unit("pkts", "_pkts", "packets")
@@ -49,8 +49,8 @@ BYTES = Unit("bytes", "bytes", "bytes")
 BPS = Unit("bit/s", "_bps", "Mbit/s", float(units.RATE.units["Mbit/s"]))
 NS = Unit("ns", "_ns", "ms", _TIME["ms"])
 NS_AS_US = NS.in_("us", _TIME["us"])
-"""Pages show most times in ms. In ms, a few microseconds would be 0.002, and many seconds 61000, so these times use us
-and s."""
+"""Pages show most times in ms. A few microseconds would be 0.002 ms and a minute 60,000 ms, so such times are shown in
+us and in s."""
 NS_AS_S = NS.in_("s", _TIME["s"])
 US = Unit("us", "_us", "ms", _TIME["ms"] / _TIME["us"])
 S = Unit("s", "_s", "s")
@@ -60,10 +60,10 @@ COUNT = Unit("", "", "")
 TEXT = Unit("", "", "", is_text=True)
 
 UNITS = (PKTS, BYTES, BPS, NS, US, S, NATS, RATIO)
-"""Units whose suffixes end the names of scalars."""
+"""All units that are endings of scalars' names."""
 
 
-# The members' values are headings that users see.
+# The values of the members are headings that users see.
 class Group(StrEnum):
     """Groups of scalars, in the order in which `leowarp show --metrics` prints them."""
 
@@ -81,13 +81,13 @@ class Group(StrEnum):
 
 @dataclass(frozen=True)
 class Scalar:
-    """A number (or text) that every run, or every flow of a kind, has in `summary.json`. The scalar's value is null if
+    """A number (or text) that every run, or every flow of a kind, has in `summary.json`. The value is null if it is
     unknown.
 
-    name: Key in `summary.json`. A dot precedes the key of a nested object (`fairness.jain_index`).
-    unit: Unit; the name ends in its suffix.
+    name: Key in `summary.json`. A dot separates a nested object from its key (`fairness.jain_index`).
+    unit: Unit of the scalar, whose suffix is the ending of the name.
     group: Group in `leowarp show --metrics`.
-    definition: Exact definition, which `40-metrics.parquet` and the reference contain.
+    definition: Exact definition, which is copied into `40-metrics.parquet` and the reference.
     page: Label on a run's page, which may continue the label of the row above. None if no page shows the scalar.
     overview: Label in the table that `leowarp run` and `leowarp compare` print at the end. None if that table does not
         show the scalar.
@@ -108,18 +108,18 @@ Section = tuple[Scalar, ...]
 def names(section: Iterable[Scalar]) -> tuple[str, ...]:
     """Names of scalars in order.
 
-    Returns: The names, including the dots of objects.
+    Returns: The names, with dots between objects and their keys.
     """
     return tuple(scalar.name for scalar in section)
 
 
 def by_name(*sections: Section) -> dict[str, Scalar]:
-    """Scalars by name. If probes and TCP define a scalar differently, the first definition counts.
+    """Scalars by name. If probes and TCP define the same name differently, the first definition is returned.
 
-    The mapping gives the unit of a column of results, or of an axis, by its name. Scalars with the same name have the
-    same unit.
+    The mapping is used to find the unit of a column of results or of an axis. Scalars with the same name always have
+    the same unit.
 
-    *sections: Sections of scalars. If two sections contain the same name, the definition of the earlier section counts.
+    *sections: Sections of scalars. If two sections contain the same name, the earlier section's definition is returned.
     Returns: Scalars in the order of the sections.
     """
     scalars_by_name: dict[str, Scalar] = {}
@@ -131,8 +131,8 @@ def by_name(*sections: Section) -> dict[str, Scalar]:
 def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
     """Scalars of a run or a flow by their declared names; lists are left out.
 
-    summary: `summary.json`, or an entry of its `flows`. The objects in it contain no further objects.
-    Returns: Values by names with dots.
+    summary: `summary.json`, or an entry of its `flows`. Its nested objects contain no further objects.
+    Returns: Values by name, with dots between objects and their keys.
 
     >>> flat({"name": "x", "fairness": {"jain_index": 1.0}, "flows": [1]})
     {'name': 'x', 'fairness.jain_index': 1.0}
@@ -151,16 +151,16 @@ def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
 def ordered(values: Mapping[str, Any], declared: Section) -> dict[str, Any]:
     """Computed values of a run or a flow, in the order of their declaration.
 
-    values: Values for `summary.json` in any order. An object is a mapping, or None if unknown.
+    values: Values for `summary.json` in any order. A nested object is a mapping, or None if it is unknown.
     declared: Scalars that must all be present; no other values are allowed.
-    Returns: `values` with their keys, which have no dots.
+    Returns: `values` in the new order, with nested objects as they are.
     Raises AssertionError if a computed value is not declared, or vice versa: a scalar's declaration and function belong
         together.
     """
     declared_names = names(declared)
-    # An object has one entry in the result, at the position of the object's first scalar.
+    # A nested object has one entry in the result, at the position of its first scalar.
     tops = tuple(dict.fromkeys(name.partition(".")[0] for name in declared_names))
-    # An unknown object is a single null with the name of the object.
+    # An unknown object is one null under the object's name.
     unknown = {name for name in tops if values.get(name, "") is None}
     computed = flat(values).keys()
     undeclared = computed - set(declared_names) - unknown

@@ -18,7 +18,7 @@ def test_a_name_ends_in_its_unit():
     for scalar in EVERY:
         owner, _, inner = scalar.name.partition(".")
         said = [unit.suffix for unit in UNITS if (inner or owner).endswith(unit.suffix)]
-        # For `drops_by_cause_pkts.queue`, the unit is at the end of the object's name.
+        # In `drops_by_cause_pkts.queue`, the unit is at the end of the object's name instead of the key.
         said = said or [unit.suffix for unit in UNITS if inner and owner.endswith(unit.suffix)]
         assert said == ([scalar.unit.suffix] if scalar.unit.suffix else []), scalar.name
 

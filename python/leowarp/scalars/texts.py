@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Formatting of values as text: rates, times, ratios, counts."""
+"""Functions that format values as text: rates, times, ratios, counts."""
 
 from __future__ import annotations
 
@@ -41,11 +41,12 @@ def _span_of_s(value_s: float) -> str:
 
 def _digits(value: float) -> str:
     """Text of a number with four significant digits, or with all digits before the decimal point if there are more."""
-    # `#` keeps trailing zeros, so that 1.200 and 1.234 have the same precision.
+    # `#` preserves trailing zeros, so that 1.200 and 1.234 are printed with the same precision.
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:#.4g}".rstrip(".")
 
 
 TEXTS: dict[str, Callable[..., str]] = {
     "_bps": rate_text, "_ns": span_text, "_us": _span_of_us, "_s": _span_of_s, "_ratio": ratio_text,
 }  # fmt: skip
-"""Functions that format scalars, by the end of their names. Other scalars are printed as they are."""
+"""Functions that format scalars, by the ending of the scalar's name. Scalars with other endings are printed
+unchanged."""

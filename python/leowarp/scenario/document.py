@@ -67,8 +67,8 @@ def merge(lower: Node, upper: Node) -> Node:
 
 
 def override_layers(overrides: Overrides, file: Path, base: Node) -> Iterable[Node]:
-    """One layer for each override. An override of a list element gives a copy of the list in the document below, with
-    this element changed.
+    """One layer for each override. An override of a list element gives a copy of the whole list, with only this element
+    changed.
 
     overrides: list of "KEY=VALUE" or dict. Values of a list of overrides are read as TOML; a value that is not TOML is
         text. Values of a dict are used unchanged; they may be nodes.
@@ -125,7 +125,8 @@ def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
     `below` holds the resolved paths of the files that extend this one. A file that extends one of them would extend
     itself, which is an error.
 
-    Raises ScenarioError if the file extends itself or a missing file, or if it is a run's plan that extends anything.
+    Raises ScenarioError if the file extends itself or a file that does not exist, or if a run's plan extends another
+    file.
     """
     if path.resolve() in below:
         chain = " -> ".join(file.name for file in (*below, path))
@@ -153,7 +154,7 @@ def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
 
 
 def _with_presets(node: Node) -> Node:
-    """A layer with the preset files merged below it that its own ``access.preset`` and those of its stations name
+    """A layer merged over preset files: those that its own ``access.preset`` names, and those that its stations name
     (`_with_preset`)."""
     node = _with_preset(node)
     stations = node.get("stations")
@@ -444,7 +445,7 @@ _SECTIONS: dict[str, type[MediumSection] | type[QueueKeys]] = {**MEDIA, "isl": I
 # Governing key -> its neighbouring keys that are removed when a higher layer sets the governing key.
 _GOVERNS: dict[tuple[str, ...], tuple[str, ...]] = {
     **{(name, key): governed for name, section in _SECTIONS.items() for key, governed in section.GOVERNS.items()},
-    ("name",): ("latitude", "longitude", "height"),  # of a station: lists are replaced as a whole
+    ("name",): ("latitude", "longitude", "height"),  # for a station in a list, if an override changes it
     ("packet_rate",): ("interval", "rate"),  # of a flow
     ("interval",): ("packet_rate",),
     ("flood",): ("interval", "packet_rate"),

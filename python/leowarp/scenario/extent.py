@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Size of a plan: the numbers of what it contains, and upper bounds on the memory and time of a run, before anything is
+"""Size of a plan: the numbers of its parts, and upper bounds on the memory and time of a run, before anything is
 computed.
 
 Each cost per unit was measured on one machine (docs/performance.md, "Limits"); the constants below name the
@@ -31,13 +31,13 @@ LONG_CPU_S = 3_600
 _BASE_BYTES = 200 << 20
 """Memory of Python and its libraries, for an empty run."""
 _ROW_BYTES = 600
-"""Memory per row of the timeline while it is made: 10,000 satellites with all links, 689,798 rows in 378 MiB; an access
-link of 1,000 s, 227,021 rows in 129 MiB."""
+"""Memory per row of the timeline while the timeline is made. Measured: 378 MiB for 689,798 rows (10,000 satellites with
+all links), and 129 MiB for 227,021 rows (an access link of 1,000 s)."""
 _SATELLITE_BYTES = 1_500
-"""Memory per satellite for positions, links and the search for paths: 10^6 satellites, 1,326 MiB."""
+"""Memory per satellite for positions, links and the search for paths: 10^6 satellites took 1,326 MiB."""
 _SAMPLE_BYTES = 700
-"""Memory per sample of a socket, counters or a queue, while metrics are computed: 100 s of examples/chain.toml at 1
-ms."""
+"""Memory per sample of a socket, counters or a queue, while metrics are computed, measured with examples/chain.toml
+(100 s, sampled every 1 ms)."""
 _PACKET_BYTES = 200
 """Memory per individually stored packet, while it is converted."""
 _GUEST_SATELLITE_BYTES = 130 << 10
@@ -47,7 +47,7 @@ _GUEST_BASE_BYTES = 64 << 20
 """Memory of a guest without any node: kernel, agent, capture buffers."""
 
 _SEARCH_S = 7e-6
-"""Time of the search for paths, per satellite, route update and pair: 10^6 satellites, 7.3 s."""
+"""Time of the search for paths, per satellite, route update and pair: 10^6 satellites took 7.3 s."""
 _ROW_S = 1.5e-6
 """Time per row of the timeline: 689,798 rows took 0.74 s in the Python library, and about as long in the guest."""
 _SAMPLE_S = 25e-6
@@ -225,8 +225,8 @@ def _packets(plan: Plan) -> Part:
 def packets_of(plan: Plan) -> float:
     """Largest number of packets that all hosts send, including ACKs and replies, excluding retransmissions.
 
-    A TCP flow with a size sends that size. All TCP flows of a source without a size are assumed to fill the narrowest
-    link of that source together.
+    A TCP flow with a size sends that size. The TCP flows of a source that have no size are assumed to fill the
+    narrowest link of that source together.
     """
     told, by_source = 0.0, dict[str, float]()
     shaped_bps = likely_rate_bps(plan)
@@ -289,7 +289,7 @@ def _fading_rows(plan: Plan) -> Part:
 
 
 _FADING_BYTES = 100
-"""Memory per sample of fading, or per codeword: examples/mobile.toml, 1,000 s."""
+"""Memory per sample of fading, or per codeword, measured with examples/mobile.toml over 1,000 s."""
 
 _TABLES: dict[type, Callable[[Plan], Part]] = {Access: _access_rows, Mobile: _fading_rows}
 """Media whose timeline contains randomly generated tables, with the function that estimates their cost."""

@@ -150,8 +150,8 @@ class PlanSections:
     times are in ns. Every module of the user, and every handover-aware congestion control that a flow uses, is listed
     in `modules`, even if it has no parameters.
 
-    name: Name of the run, and of its directory. run, isl, ground, routing, cures, network, tcp, observe, guest: The
-    sections of those names.
+    name: Name of the run, and of its directory.
+    run, isl, ground, routing, cures, network, tcp, observe, guest: The sections of those names.
     medium: Constellation, Measured, Chain, Jittered, Access or Mobile. If the medium follows a constellation, the value
         contains it as its attribute `constellation`.
     stations, flows, hosts: Tuples in the order of the text, with one host per station in the order of stations.

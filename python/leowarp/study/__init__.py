@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many runs: a user's own studies, each from one file; and reproductions of published studies, which check each claim.
+"""Two kinds of study: a user's own study, in which one file describes many runs; and the reproduction of a published
+study, which checks each of its claims.
 
 >>> run_study("queue-sweep.toml").table().to_pandas()     # doctest: +SKIP
 >>> reproduce("frederiksen2024").claims[0]["verdict"]      # doctest: +SKIP
@@ -57,7 +58,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, which is imported on first use (PEP 562).
+    """Import a public name on first use (PEP 562), and return its value.
 
     Raises AttributeError if this package does not have the name.
     """
@@ -67,5 +68,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Public names and loaded names. Completion thus offers public names before their first use."""
+    """Public names and loaded names, so that completion offers public names before their first use."""
     return [*globals(), *_PUBLIC]

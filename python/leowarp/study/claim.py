@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A claim of a study, its test and the outcome.
+"""A claim of a published study, the test that checks the claim, and the outcome of the test.
 
-Each test (series, window, threshold) is written down before its result is known, and the page prints it with the
-result. If a result depends on a threshold, the claim gives it for two thresholds.
+Each test (series, window, threshold) is written down before its result is known. The study's page prints the test
+beside its result. If the result of a test depends on a threshold, the claim gives the result for two thresholds.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from typing import Any, Literal
 from leowarp.base.errors import TraceError
 
 Verdict = Literal["holds", "partly", "does not hold", "cannot be told"]
-"""A claim with several parts may hold partly. "Cannot be told" does not count against the published study."""
+"""Possible results of the test of a claim: a claim with several parts may hold partly. "Cannot be told" means that runs
+are missing, which does not count against the published study."""
 
 Sample = Mapping[str, Any]
-"""One sample. The sample maps names to runs (`Run`), or to data sets if the study has many runs."""
+"""Data on which all claims are checked once: names of runs with their `Run`. In a study with many runs, the mapping has
+data sets instead of single runs."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class Claim:
 
 
 ROW_KEYS = ("number", "says", "figure", "test", "by_construction")
-"""Fields of a claim that its row in `claims.json` repeats."""
+"""Fields of a claim that are copied into the claim's row in `claims.json`."""
 
 
 def in_words(figure: str) -> str:
@@ -91,19 +93,18 @@ def in_words(figure: str) -> str:
 
 
 def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any]:
-    """Evaluate a claim. The verdict on the claim is that of the first sample. Further samples that have the claim's
-    runs show the spread.
+    """Check a claim on each sample that has the claim's runs. The verdict on the claim is the verdict on the first of
+    these samples. The results on further samples show the spread.
 
     Raises TraceError if no sample has all runs that the test needs.
-    samples: sequence of (name, sample). The first sample is the study's own.
+    samples: sequence of (name, sample). The first sample has the study's own runs.
     Returns: A row of `claims.json`. The row has `ROW_KEYS` and `runs`, and the `verdict`, `measured`, `numbers` and
-        `cause` of the first sample with the claim's runs. `samples` has these four values for each sample, with its
+        `cause` that the first usable sample gave. `samples` lists these four values for each sample, with the sample's
         name as `sample`.
     """
     outcomes: list[tuple[str, Outcome]] = []
     for name, sample in samples:
-        # Further samples have only the study's own runs, so a claim about other runs is checked only on the first
-        # sample. A claim that needs no run would have the same outcome on each sample.
+        # A claim that needs no run would have the same outcome on each sample, so it is checked only on the first.
         if outcomes and not claim.runs:
             break
         if all(slug in sample for slug in claim.runs):
@@ -115,7 +116,7 @@ def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any
             hint="reproduce the study anew: the missing runs are made, the others kept",
         )
     row: dict[str, Any] = {key: getattr(claim, key) for key in ROW_KEYS}
-    # The first sample is the study's own. The further samples show how much of the result is due to chance.
+    # The first sample is the study's own. The further samples show how far the result depends on chance.
     row |= {"runs": list(claim.runs)} | asdict(outcomes[0][1])
     row["samples"] = [{"sample": name} | asdict(outcome) for name, outcome in outcomes]
     return row
@@ -129,7 +130,7 @@ def holds_if(parts: Mapping[str, bool]) -> Verdict:
     'partly'
     """
     passed = sum(bool(value) for value in parts.values())
-    # The parts have no weights: weights that are chosen after the result would be biased.
+    # The parts have no weights, because weights chosen after the result is known would be biased.
     if passed == len(parts):
         return "holds"
     return "partly" if passed else "does not hold"

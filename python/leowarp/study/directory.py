@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A study on disk: `study.toml`, `runs/<slug>/`, `results/`, `figures/`, `claims.json`, `index.html`. An interrupted
-study can be continued from this directory."""
+study can be continued from its directory."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from leowarp.version import VERSION
 
 @dataclass(frozen=True)
 class ExampleRun:
-    """One run of a study: an example scenario in which some keys are replaced.
+    """One run of a study: an example scenario, some of whose keys are replaced.
 
     slug: Name of the run within the study, and name of its directory.
     example: File name of the example scenario.
-    set: Keys that replace those of the scenario.
+    set: Keys of the scenario that are replaced, with their new values.
     why: Reason for the run.
     """
 
@@ -47,9 +47,10 @@ def make_runs(
     force: bool,
     progress: bool | OnProgress,
 ) -> tuple[dict[str, Path], dict[str, LeowarpError]]:
-    """Make the missing runs. Return the directories of complete runs, and the failures by name of the run.
+    """Make the runs that have no result yet. Return the directories of complete runs, and the errors of failed runs,
+    both by name of the run.
 
-    A complete run of exactly the same plan is kept, unless `force` is set. A run of another plan is replaced.
+    A complete run of exactly the same plan is not repeated, unless `force` is set. A run of any other plan is replaced.
 
     folder: Directory of the study. Runs are in `runs/<slug>`.
     settings: Dotted keys for the scenario of every run. A run's own `set` overrides them.
@@ -67,9 +68,9 @@ def make_runs(
         else:
             jobs.append(job)
     if jobs:
-        # force=True, because an existing directory is incomplete or of another plan, or the caller wants to replace it.
-        # A failure is returned instead of raised, because claims can still be checked on the other runs. Each run gets
-        # its report, because the page of the study links to it.
+        # force=True, because an existing directory at this point is incomplete, belongs to another plan, or shall be
+        # replaced. A failure is returned instead of raised, because claims can still be checked on the other runs. Each
+        # run gets its own report, because the study's page links to it.
         made = run_many(
             jobs, at_once=at_once, kernel=kernel, force=True, report=True, progress=progress, failures="return"
         )
@@ -85,7 +86,7 @@ def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Ma
     """Write `study.toml`. For each run the file has the scenario, the replaced keys, and the hash of its plan.
 
     key: Key of the study, such as "frederiksen2024".
-    settings: See `make_runs`. A run that does not exist is listed without the hash of its plan.
+    settings: See `make_runs`. A run without a directory is listed without the hash of its plan.
     """
     lines = [f"study = {json.dumps(key)}", "schema = 1", f"leowarp = {json.dumps(VERSION)}", ""]
     for run in runs:
@@ -99,7 +100,7 @@ def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Ma
             + ", ".join(f"{json.dumps(key)} = {_toml(value)}" for key, value in {**settings, **run.set}.items())
             + " }",
         ]
-        # A run that failed before its plan was written is listed without a hash.
+        # A run that failed before its plan was written has no hash.
         if plan.exists():
             lines.append(f'plan_sha256 = "{hashlib.sha256(plan.read_bytes()).hexdigest()}"')
         lines.append("")
@@ -123,14 +124,14 @@ def collect_results(folder: Path, made: Mapping[str, Path]) -> None:
 
 
 def _plan_text(job: Job) -> str:
-    """Text of a job's plan with every default written out, as the run directory has it."""
+    """Text of a job's plan with every default written out, in the form of the run directory's `plan.toml`."""
     return scenario.resolve(scenario.load(job.scenario, job.set)).to_toml()
 
 
 def _is_made(target: Path, plan: str) -> bool:
     if recorded.why_incomplete(target) is not None:
         return False
-    # The texts are compared, not hashes, so that a user can look at a difference.
+    # The texts are compared instead of hashes, so that a user can see how two plans differ.
     return (target / layout.PLAN).read_text(encoding="utf-8") == plan
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Find the installed studies: leowarp's own (in the package `leowarp_studies`) and those of other packages.
 
-A package lists its studies in the entry point group `leowarp.studies`. An entry has the key of a study and its module,
-which implements `Room`. The module of a study is imported only when the study is requested.
+A package lists its studies in the entry point group `leowarp.studies`. An entry gives the key of a study and the name
+of its module, which implements `Room`. The module is imported only when a user requests the study.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ NAMES = ("TITLE", "LEAD", "CLAIMS", "OPTIONS", "make")
 
 
 class Room(Protocol):
-    """Interface of a study's module, which the entry point names.
+    """Interface of a study's module: the names that the module must define.
 
     TITLE, LEAD: Heading and first paragraph of the page, as plain text.
     CLAIMS: The claims, in the order of the page.
-    OPTIONS: Keyword arguments of `reproduce` that only this study has.
+    OPTIONS: Keyword arguments of `reproduce` that apply only to this study.
     """
 
     TITLE: str
@@ -57,7 +57,8 @@ def studies() -> dict[str, EntryPoint]:
     found: dict[str, EntryPoint] = {}
     for entry in metadata.entry_points(group=GROUP):
         other = found.setdefault(entry.name, entry)
-        # The same package may be found twice, as a checkout and as an installation; both name the same module.
+        # The same study may be found twice, from a checkout and from an installation; then both entries name the same
+        # module.
         if other.value != entry.value:
             raise HostError(
                 f"two packages have a study {entry.name!r}: {_package_of(other)} ({other.value}) and "
@@ -68,7 +69,7 @@ def studies() -> dict[str, EntryPoint]:
 
 
 def room_of(key: str) -> Room:
-    """Import the module of a study and return it. The import also loads matplotlib.
+    """Import the module of a study and return it. Importing the module also loads matplotlib.
 
     key: A key of `studies()`.
     Raises ScenarioError if there is no such study.
@@ -77,7 +78,7 @@ def room_of(key: str) -> Room:
     known = studies()
     if key not in known:
         if not known:
-            # An old installation has the package, but its metadata list no studies.
+            # An old installation may contain the package `leowarp_studies`, although its metadata list no studies.
             raise HostError("no study is installed", hint="pip install --force-reinstall leowarp, or make setup")
         raise ScenarioError(f"there is no study {key!r}", hint=one_of(key, tuple(known)))
     entry = known[key]

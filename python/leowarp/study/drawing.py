@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of a reproduced study. Each figure names its data sets. If one of a figure's data sets is missing, the page
-has a reason instead of the figure."""
+"""Figures of a reproduced study. Each kind of figure lists the data sets that it needs. If one of a figure's data sets
+is missing, the page gives a reason instead of the figure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from leowarp.report.style import styled
 from leowarp.study.page import DrawnFigure
 
 Rules = TypeVar("Rules")
-"""Type of further facts that figures need, such as the kernel and the number of seeds."""
+"""Type of further facts that are passed to each figure, such as the kernel and the number of seeds."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,13 @@ class Kind(Generic[Rules]):
 
 
 def draw(kinds: Sequence[Kind[Rules]], frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
-    """Draw all figures into `folder`. If a figure's data are missing, its entry has the reason.
+    """Draw all figures into `folder`. If a figure's data are missing, its result gives the reason.
 
     frames: Data sets by name. A data set is missing if all its runs failed.
     folder: Folder for the figures; created if missing.
     rules: Facts that are passed to each figure.
-    Returns: One result per figure, in order. `missing` is the reason why a figure was not drawn.
+    Returns: One result per figure, in the order of `kinds`. A result's `missing` is the reason why its figure was not
+        drawn.
     """
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
@@ -52,10 +53,10 @@ def draw(kinds: Sequence[Kind[Rules]], frames: Mapping[str, Any], folder: Path, 
         if missing is None:
             try:
                 with styled():
-                    # Figures have the style of reports; `styled` sets fonts and sizes while they are drawn.
+                    # `styled` sets the fonts and sizes of leowarp's reports.
                     figure = kind.draw(frames, rules)
                 save(figure, folder / kind.stem)
-            # A trial run may be too short for a figure. The page then gives the reason, and the other figures are
+            # A trial run may be too short for a figure. The page then gives the reason, and the remaining figures are
             # drawn.
             except TraceError as error:
                 missing = error.message

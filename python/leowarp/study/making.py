@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two values that `reproduce` exchanges with a study: the request to make its runs, and the result."""
+"""The two values that `reproduce` exchanges with a study: `Making` requests the study's runs, and `Material` returns
+their results."""
 
 from __future__ import annotations
 
@@ -23,9 +24,9 @@ class Making:
     at_once : int, optional
         Number of runs at the same time; default: the number of usable cores.
     kernel : path, optional
-        Guest kernel that is used instead of that of the scenarios.
+        Guest kernel that replaces the kernel named in the scenarios.
     force : bool
-        True to replace complete runs.
+        True to repeat complete runs and replace them.
     progress : bool or callable
         See `leowarp.study.reproduction.reproduce`.
     """
@@ -44,23 +45,23 @@ class Material:
     Attributes
     ----------
     samples : list of (name, mapping)
-        Data on which claims are checked: name of the sample, and a mapping with the names in `Claim.runs` as keys. The
+        Data on which claims are checked: the sample's name, and a mapping whose keys are the names in `Claim.runs`. The
             first sample decides the verdict.
     figures : list of DrawnFigure
     sections : list of Section
-        Further sections of the page of the study.
+        Further sections of the study's page.
     runs : dict
-        Directories of the runs, which `claims.json` lists.
+        Run directories, which are listed in `claims.json`.
     failures : dict of name to LeowarpError
     warnings : list of str
         Warnings for the top of the page, in addition to failures.
     cost : str
-        Text with the measured cost of the runs.
+        Text with the cost of the runs, as measured.
     left_out : list of str
-        Tools missing on this machine, as in `Reproduction`.
+        Tools that are missing on this machine (see `Reproduction.left_out`).
     skipped : dict of str to str
-        Data sets that the user did not request, with the reason. Claims about these data sets read "cannot be told".
-        Such claims do not count as failures.
+        Data sets that the user did not request, each with the reason. Claims about these data sets get the verdict
+        "cannot be told". Such a verdict does not count as a failure.
     """
 
     samples: list[tuple[str, Mapping[str, Any]]]

@@ -13,9 +13,9 @@ from leowarp.report import html
 from leowarp.study.claim import in_words
 
 CLASSES = {"holds": "holds", "partly": "partly", "does not hold": "fails", "cannot be told": "unknown"}
-"""CSS class for the colour of each verdict on the page. Verdicts are counted in this order."""
+"""CSS class that colours each verdict on the page. The page counts verdicts in the order of this table."""
 PLURALS = {"holds": "hold", "does not hold": "do not hold"}
-"""Plural forms of verdicts, if they differ from the verdict."""
+"""Plural forms of those verdicts that have a separate plural."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Section:
         Target of links to the section (`#runs`).
     heading : str
     content : str
-        HTML. Text from files must be escaped by `html.text` before.
+        HTML. Text from files must first be escaped by `html.text`.
     """
 
     name: str
@@ -64,9 +64,9 @@ def write_study_page(
     folder: Directory of the study. Links and figures are relative to this directory.
     title, lead: Plain text.
     claims: Rows of `claims.json`.
-    sections: Sections between the figures and the command.
+    sections: Sections that the page shows between the figures and the command.
     warnings: Texts for the box at the top; without warnings there is no box.
-    command: Shell command that would make this page again.
+    command: Shell command with which a user can make the page again.
     """
     parts = [
         Section("claims", "Claims", _verdicts(claims) + _claims_list(claims)),
@@ -85,7 +85,7 @@ def write_study_page(
 
 
 def _verdicts(claims: Sequence[Mapping[str, Any]]) -> str:
-    """HTML with the number of claims for each verdict. Verdicts by construction are counted separately."""
+    """HTML with the number of claims for each verdict. Claims that hold by construction are counted separately."""
     measured = [row for row in claims if not row["by_construction"]]
     constructed = [row for row in claims if row["by_construction"]]
     apart = f" Apart from these, {len(constructed)} by construction: {_counted(constructed)}." if constructed else ""
@@ -103,12 +103,13 @@ def _counted(claims: Sequence[Mapping[str, Any]]) -> str:
 
 
 SHORT = 190
-"""Number of characters of the measured text that the page shows beside a verdict. Further text is folded below."""
+"""Number of characters of the measured result that the page shows beside a verdict. Longer text is hidden until the
+reader opens the card."""
 
 
 def _claims_list(claims: Sequence[Mapping[str, Any]]) -> str:
-    """HTML with a card for each claim: its verdict, what the paper says, and the measurement that decided. Test, causes
-    and further samples are folded below the card."""
+    """HTML with a card for each claim: its verdict, the paper's words, and the measured result. The reader opens the
+    card to see the test, causes and further samples."""
     links = " ".join(
         f'<a class="{CLASSES[row["verdict"]]}" href="#claim-{html.text(row["number"])}">{html.text(row["number"])}</a>'
         for row in claims
@@ -139,8 +140,8 @@ def _card(row: Mapping[str, Any]) -> str:
 
 
 def _shortened(measured: str) -> str:
-    """The beginning of the measured text, up to the end of a clause. A text of at most `SHORT` characters is returned
-    whole."""
+    """The beginning of the measured result, cut at the end of a clause. A text of at most `SHORT` characters is
+    returned complete."""
     if len(measured) <= SHORT:
         return measured
     cut = max(measured.rfind(mark, 0, SHORT) for mark in ("; ", ", ", ". "))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Groups of runs of a reproduced study. The study engine makes these runs; this module also records their costs."""
+"""Groups of runs of a reproduced study. The study engine makes the runs; this module also records their costs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from leowarp.study.making import Making
 from leowarp.study.sweep import StudyFile, run_study
 
 COST = "cost.json"
-"""File with the total real time in seconds that all starts took, by group."""
+"""File with the real time in seconds that each group took, summed over all starts of the study."""
 MOST_WARNINGS = 8
 """Maximum number of warnings that a page repeats. The runs of a large study usually share a few different warnings."""
 
@@ -34,7 +34,8 @@ class Part:
     content: Content of its study file.
     runs: Number of runs in the group.
     in_quick: Function `in_quick(values, seed)`. The function returns whether a quick reproduction includes the run with
-        these values (scenario keys with values as written). A later full reproduction keeps the runs of the quick one.
+        these values (scenario keys, and values as they are written). A later full reproduction keeps the runs of the
+        quick one.
     """
 
     name: str
@@ -47,13 +48,13 @@ class Part:
 def made(
     parts: Sequence[Part], making: Making, *, quick: bool, scheduler: str | None
 ) -> tuple[dict[str, pd.DataFrame], dict[str, LeowarpError]]:
-    """Make the groups. Return the rows of each group, and the failures with keys `<group>/<run id>`.
+    """Make the runs of all groups. Return the rows of each group, and the failures with keys `<group>/<run id>`.
 
     parts: Groups in the order in which they are made. Each group has its own directory.
     quick: True to make only the runs that `Part.in_quick` selects.
-    scheduler: Address of a Dask scheduler, whose workers then make the runs.
+    scheduler: Address of a Dask scheduler, whose workers make the runs.
     Returns rows: By group, one row per requested run, including failed runs; docs/guides/studies.md lists the columns.
-    Returns failures:
+    Returns failures: The errors, by `<group>/<run id>`.
     """
     rows: dict[str, pd.DataFrame] = {}
     failures: dict[str, LeowarpError] = {}
@@ -64,12 +65,12 @@ def made(
 
 
 def first_failure(failures: Mapping[str, LeowarpError], groups: Collection[str]) -> LeowarpError:
-    """The error that explains why a data set is missing: the first failure among the runs of its groups.
+    """The error that explains why a data set is missing: the first failed run in the groups from which the data set is
+    built.
 
     failures: Errors with keys `<group>/<run id>`, from `made`.
-    groups: Names of the groups.
-    Returns: The error, which is not raised here. If none of the runs failed, the error says that their results do not
-        suffice.
+    Returns: The error, which is not raised here. If none of the runs failed, the error says that their results are not
+        enough for the data set.
     """
     for key, error in failures.items():
         if key.partition("/")[0] in groups:
@@ -94,20 +95,20 @@ def missing(
 def _made(
     part: Part, making: Making, *, quick: bool, scheduler: str | None
 ) -> tuple[pd.DataFrame, dict[str, LeowarpError]]:
-    """Make a group. Return the rows of the group, and its failures by `<group>/<run id>`. Runs that failed at an
-    earlier start are repeated."""
+    """Make the runs of one group. Return the rows of the group, and its failures by `<group>/<run id>`. Runs that
+    failed at an earlier start are repeated."""
     folder = making.folder / part.name
-    # The directory of the whole group is deleted, because its rows form one data set.
+    # With `force`, the group's directory is deleted, because all of its rows form one data set.
     if making.force and folder.exists():
         shutil.rmtree(folder)
     content = dict(part.content)
-    # The kernel is a key of the plans, so that rows of different kernels are separate. A group that sets a kernel
-    # itself tests that kernel, and keeps it.
+    # The kernel becomes a key of the plans, so that rows of different kernels remain separate. A group that sets a
+    # kernel tests that kernel, so its own setting applies.
     if making.kernel is not None:
         content["set"] = {"guest.kernel": str(making.kernel), **content.get("set", {})}
-    # A monotonic clock, so that a change of the system clock does not affect the cost.
+    # The clock is monotonic, so that a change of the system clock does not affect the cost.
     started = time.monotonic()
-    # retry_failed is set, because a user who starts a reproduction again wants to complete it.
+    # retry_failed is set, because a user who starts a reproduction again wants all of its runs.
     done = run_study(
         StudyFile.of(content), folder, at_once=making.at_once, scheduler=scheduler, progress=making.progress,
         only=(lambda run: part.in_quick(run.values, run.seed)) if quick else None, retry_failed=True,
@@ -118,7 +119,7 @@ def _made(
 
 
 def warnings_said(rows: Mapping[str, pd.DataFrame]) -> list[str]:
-    """Warnings of the runs without repetition, the most frequent warning first."""
+    """Different warnings of the runs, the most frequent warning first."""
     said = Counter(text for part in rows.values() for texts in part["warnings"] for text in texts)
     sentences = [f"{text} ({count} runs)" for text, count in said.most_common(MOST_WARNINGS)]
     if len(said) > MOST_WARNINGS:
@@ -127,10 +128,10 @@ def warnings_said(rows: Mapping[str, pd.DataFrame]) -> list[str]:
 
 
 def _note_cost(folder: Path, part: str, wall_s: float) -> None:
-    """Record the real time of this start. A study that was interrupted has several starts."""
+    """Record the real time of this start. A study that was interrupted is started several times."""
     path = folder / COST
     spent = recorded.read_json(path) if path.exists() else {}
-    # Times are added up, because each start makes only the missing runs.
+    # Times are added up, because each start makes only the runs that are missing.
     spent[part] = spent.get(part, 0.0) + wall_s
     recorded.write_json(path, spent)
 
@@ -143,7 +144,7 @@ def cost_table(parts: Sequence[Part], rows: Mapping[str, pd.DataFrame], folder: 
     """
     wall = recorded.read_json(folder / COST)
     lines = [_cost_row(part.name, part.why, rows[part.name], part.runs, float(wall[part.name])) for part in parts]
-    # Groups have different columns. A column that a group lacks is null for the group.
+    # Groups have different columns. If a group lacks a column, its rows have null in that column.
     everything = pd.concat(list(rows.values()), ignore_index=True)
     lines.append(_cost_row("all", "", everything, sum(part.runs for part in parts), sum(wall.values())))
     header = ["group", "what for", "runs here", "of", "failed", "CPU, s", "of which in the guest, s", "CPU a run, s",
@@ -158,7 +159,7 @@ def cost_table(parts: Sequence[Part], rows: Mapping[str, pd.DataFrame], folder: 
 def _cost_row(name: str, why: str, rows: pd.DataFrame, whole: int, wall_s: float) -> list[Any]:
     """A row of `cost_table`: the total processor time of all runs, and the total real time of all starts."""
     cpu_s, guest_s = (float(rows[column].sum()) for column in ("cpu_s", "guest_cpu_s"))
-    # If all runs failed, the rows have no scalars.
+    # If all runs failed, the table has no columns of scalars.
     virtual_s = float(rows["virtual_s"].sum()) if "virtual_s" in rows else None
     failed = int((rows["status"] != "ok").sum())
     return [
@@ -170,7 +171,8 @@ def _cost_row(name: str, why: str, rows: pd.DataFrame, whole: int, wall_s: float
 def cost_line(rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
     """Text about the cost of the runs, for the terminal: processor time of guest and host, and real time of all starts.
 
-    Real time may be shorter, because runs are made in parallel. An interrupted start counts with the time that it took.
+    The real time may be shorter than the processor time, because runs are made in parallel. The real time includes
+    starts that were interrupted.
     """
     every = pd.concat(list(rows.values()), ignore_index=True)
     wall_s = sum(recorded.read_json(folder / COST).values())
@@ -181,7 +183,7 @@ def cost_line(rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
 
 
 def data_section(parts: Sequence[Part], example: str, note: str = "") -> str:
-    """HTML that says where the results of each group are, with example code.
+    """HTML that names the directory with the results of each group, and shows example code.
 
     example: Python code that reads the results, which the page shows.
     """

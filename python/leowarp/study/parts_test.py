@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Helper functions for groups of runs."""
+"""Tests of the helper functions for groups of runs."""
 
 from leowarp.base.errors import GuestError, TraceError
 from leowarp.study.parts import first_failure

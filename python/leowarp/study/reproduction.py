@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`reproduce("frederiksen2024")` makes all runs and figures of a study, a verdict for each claim, and one page.
 
-Each study is a module that implements `Room` (see `discovery`). The module may belong to another Python distribution
+Each study is a module that implements `Room` (see `discovery`). The module may belong to a Python distribution other
 than leowarp.
 """
 
@@ -35,12 +35,12 @@ class Reproduction:
     claims : list of dict
         Rows of `claims.json`: number, says, figure, test, by_construction, verdict, measured, numbers, cause, samples.
     failures : dict of name to LeowarpError
-        Runs that could not be made. Claims that need them have the verdict "cannot be told".
+        Errors of runs that could not be made, by name. Claims that need a failed run have the verdict "cannot be told".
     cost : str
-        Text with the measured cost of the runs. "" if the manifest of each run has the cost.
+        Text with the measured cost of the runs. "" if the cost is only in the manifest of each run.
     left_out : list of str
-        Tools that this machine lacks, so that the study was made without them. Each entry is a sentence with the
-        command that installs the tool.
+        Tools that this machine lacks. The study omits what needs them; each entry is a sentence with the command that
+        installs the tool.
     """
 
     path: Path
@@ -73,16 +73,16 @@ def reproduce(
         For `frederiksen2024`: length of every run, instead of the study's own; for example "60 s". With another length,
             the result is only a trial and not a reproduction.
     quick : bool, optional
-        Make a smaller version of the study. `frederiksen2024`: three conditions, and runs of 200 s. `torres2020`: every
-            eighth jitter,
-        and 3 seeds (all: 62 jitters, 30 seeds). `huston2024`: 3 of 20 seeds, and one capacity test in 24. `tauran2018`:
-        2 of 5 seeds, at 3 of 7 SNRs. `cures`: 4 of 40 changes, and 2 of 4 TCPs. `programs`: 28 of 132 runs. A later
-        full reproduction keeps the runs of the quick one, except for `frederiksen2024`.
+        True to make a smaller version of the study: `frederiksen2024`: three conditions, and runs of 200 s.
+            `torres2020`: every eighth jitter,
+        and 3 seeds (the full study has 62 jitters and 30 seeds). `huston2024`: 3 of 20 seeds, and one of 24 capacity
+        tests. `tauran2018`: 2 of 5 seeds, at 3 of 7 SNRs. `cures`: 4 of 40 changes, and 2 of 4 TCPs. `programs`: 28 of
+        132 runs. A later full reproduction keeps the runs of the quick one, except for `frederiksen2024`.
     fetch : bool, optional
-        For `programs`: build missing QUIC stacks from their registries.
+        For `programs`: build missing QUIC stacks, whose sources come from their registries.
     path, capacity : path, optional
-        For `huston2024`: a recording of a dish (irtt, ping, LeoReplayer, a table), and a file with its capacity if the
-        recording has none. The sessions then run over a replay of the recording.
+        For `huston2024`: a recording of a dish (irtt, ping, LeoReplayer, a table). `capacity` is a file with the dish's
+        capacity, if the recording has none. The sessions then run over a replay of the recording.
     scheduler : str, optional
         For all studies except `frederiksen2024` and `programs`: address of a Dask scheduler, whose workers then make
             the runs.
@@ -96,28 +96,29 @@ def reproduce(
     Raises
     ------
     ScenarioError
-        If there is no such study or option, or if leowarp did not make the directory.
+        If there is no such study or option, or if the directory was not made by leowarp.
     HostError
         If the machine lacks something that every run needs.
     LeowarpError
-        If every run of the study failed: the failure of the first run.
+        If every run of the study failed: the error of the first run.
 
     >>> again = reproduce("torres2020", quick=True)                                    # doctest: +SKIP
     >>> {claim["number"]: claim["verdict"] for claim in again.claims}                  # doctest: +SKIP
     """
     room = room_of(key)
-    # `quick` and `fetch` are flags, so False means that the user did not set them.
+    # `quick` and `fetch` are flags, so False means that the user did not set the flag.
     given = {
         "samples": samples, "duration": duration, "quick": quick or None, "fetch": fetch or None,
         "path": path, "capacity": capacity, "scheduler": scheduler,
     }  # fmt: skip
     options = {name: value for name, value in given.items() if value is not None}
-    # An unknown option is an error. If it were ignored, the user would assume that it had an effect.
+    # An unknown option is an error. If an unknown option were ignored, the user would assume that it had an effect.
     for name in options:
         if name not in room.OPTIONS:
             own = ", ".join(f"--{option}" for option in room.OPTIONS)
             raise ScenarioError(f"the study {key} has no option --{name}", hint=f"its own are: {own}")
-    # A study over a recording differs from the same study over the profile, so it has its own page.
+    # A study over a recording gives other results than the same study over the profile, so it has a directory of its
+    # own.
     name = key if path is None else f"{key}-{Path(path).stem}"
     folder = Path(out) if out is not None else Path("reproductions") / name
     if (why := plainfiles.why_not_plain(folder)) is not None:
@@ -125,14 +126,14 @@ def reproduce(
             f"cannot make the study {key} in {folder}: {why}, and nothing is written through one",
             hint="choose another directory with --out",
         )
-    # The directory is created only now, so that an unknown study or option leaves no directory behind.
+    # The directory is created only after the checks, so that an unknown study or option leaves no directory behind.
     folder.mkdir(parents=True, exist_ok=True)
     remove_manifest(folder)
     material = room.make(Making(folder, at_once, kernel, force, progress), **options)
     # Claims are checked again at each start, so a changed test of a claim needs no new runs.
     rows = _judge_all(room.CLAIMS, material)
     recorded.write_json(folder / "claims.json", {"study": key, "runs": material.runs, "claims": rows})
-    # Failed runs come first, because the reader must see which runs the verdicts lack.
+    # Failed runs come first, because the reader must see which runs are missing from the verdicts.
     warnings = [error.message for error in material.failures.values()] + material.left_out + material.warnings
     page = write_study_page(
         folder, room.TITLE, room.LEAD, rows, material.figures, material.sections, warnings,
@@ -144,14 +145,14 @@ def reproduce(
 
 
 def _judge_all(claims: Sequence[Claim], material: Material) -> list[dict[str, Any]]:
-    """One row per claim. If runs of a claim failed or were not requested, its verdict is "cannot be told". The measured
-    value of the claim is then the reason why the first of these runs is missing.
+    """One row of `claims.json` per claim. If runs of a claim failed or were not requested, the verdict on the claim is
+    "cannot be told". Its measured result is then the reason why the first of these runs is missing.
     """
     rows = []
     absent = material.skipped | {slug: error.message for slug, error in material.failures.items()}
     for claim in claims:
         missing = [slug for slug in claim.runs if slug in absent]
-        # A verdict from the remaining runs would be about a different claim.
+        # A verdict based only on the remaining runs would be about a different claim.
         if missing:
             row = {key: getattr(claim, key) for key in ROW_KEYS}
             why = absent[missing[0]]
@@ -175,14 +176,14 @@ def _json_safe(value: Any) -> Any:
     # json.dumps rejects numpy's scalars.
     if hasattr(value, "item"):
         value = value.item()
-    # nan is the only value that differs from itself, and JSON cannot represent it.
+    # nan is the only value that is not equal to itself, and JSON cannot represent nan.
     if isinstance(value, float) and value != value:
         return None
     return value
 
 
 def _command(key: str, out: str | Path | None, options: Mapping[str, Any]) -> str:
-    """The shell command that would repeat this reproduction, for the page.
+    """The shell command that repeats this reproduction, as text for the page.
 
     >>> _command("torres2020", None, {"quick": True})
     'leowarp reproduce torres2020 --quick'

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Medians over seeds, with confidence intervals that do not assume a distribution.
 
-An interval reaches from one order statistic of the values to another. For any distribution, the probability that it
-contains the true median is a sum of binomial probabilities (H. A. David and H. N. Nagaraja, Order Statistics, 3rd
-edition, section 7.1).
-A normal distribution cannot be assumed: goodput over seeds is not even symmetric, because the capacity limits it.
+An interval reaches from one order statistic of the values to another. For any distribution, a sum of binomial
+probabilities gives the probability that the interval contains the true median (H. A. David and H. N. Nagaraja, Order
+Statistics, 3rd edition, section 7.1).
+A normal distribution cannot be assumed: even the distribution of goodput over seeds is not symmetric, because the
+    capacity limits goodput.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ HOW = (
     "confidence (20 seeds: the 6th and the 15th value, 95.9 %); of fewer than 6 seeds, the smallest and the largest "
     "(5: 93.8 %)"
 )
-"""Sentence that explains the intervals; it appears in tables and captions."""
+"""Sentence that explains the confidence intervals; tables and captions show it."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Middle:
 
     median, low, high: Values in the unit of the data; nan if there are no values.
     count: Number of values.
-    confidence_ratio: Probability that an interval built in this way contains the true median.
+    confidence_ratio: Probability that an interval computed by this method contains the true median.
     """
 
     median: float
@@ -63,8 +64,8 @@ class Middle:
         """Text with the median and its interval, such as `12.3 (11.0 to 14.1)`.
 
         scale: Factor for the values; for example, 1e-6 converts bit/s to Mbit/s.
-        digits: Number of digits after the decimal point. An infinite value stands for something that did not happen;
-            its text is "never".
+        digits: Number of digits after the decimal point. An infinite value represents an event that did not happen; its
+            text is "never".
 
         >>> middle([11e6, 12e6, 15e6]).text(1e-6)
         '12.0 (11.0 to 15.0)'
@@ -83,7 +84,7 @@ class Middle:
 
 
 def middle(values: Any) -> Middle:
-    """Median of values with its confidence interval. Missing values are ignored.
+    """Median of values, with the median's confidence interval. Missing values are ignored.
 
     The interval is computed by `leowarp.scalars.medians.median_interval`.
 
@@ -94,42 +95,42 @@ def middle(values: Any) -> Middle:
     >>> wide.median, wide.low, wide.high, round(wide.confidence_ratio, 3)
     (10.5, 6.0, 15.0, 0.959)
     """
-    # A missing value must not become 0: a failed run has no goodput.
+    # A missing value is dropped instead of becoming 0: a failed run has no goodput.
     ordered = np.sort(pd.to_numeric(pd.Series(values), errors="raise").dropna().to_numpy(dtype="float64"))
     count = len(ordered)
     if count == 0:
         return Middle(math.nan, math.nan, math.nan, 0, 0.0)
-    # Order statistics are used instead of mean and standard deviation. An infinite value, which stands for something
-    # that never happened, then still has a rank.
+    # Order statistics are used instead of mean and standard deviation. An infinite value, which represents an event
+    # that never happened, then has a rank like any other.
     found = median_interval(ordered.tolist())
     _, confidence_ratio = order_interval(count)
     return Middle(found.median, found.low, found.high, count, confidence_ratio)
 
 
 def paired(rows: pd.DataFrame, column: str, one: str, other: str, key: str = "variant") -> pd.DataFrame:
-    """Values of two variants, paired by seed. Both values of a pair come from the same path.
+    """Values of two variants, paired by seed: two runs with the same seed have the same path.
 
     rows: Frame with the columns `seed`, `column` and `key`.
     column: Column to compare.
     one, other: Values of `key` that select the two variants.
-    Returns: Columns `seed, one, other`, sorted by seed. Seeds that only one of the variants has are dropped.
+    Returns: Columns `seed, one, other`, sorted by seed. A seed is dropped if only one of the variants has it.
     """
-    # Rows are joined by seed. If the two variants were treated as independent, the spread between paths would be added
-    # to the spread of the difference.
+    # Rows are joined by seed. If the two variants were treated as independent samples, the spread between paths would
+    # widen the interval of their difference.
     mine = rows[rows[key] == one][["seed", column]].rename(columns={column: "one"})
     theirs = rows[rows[key] == other][["seed", column]].rename(columns={column: "other"})
     return mine.merge(theirs, on="seed").dropna().sort_values("seed").reset_index(drop=True)
 
 
 def paired_ratio(rows: pd.DataFrame, column: str, one: str, other: str) -> Middle:
-    """Median over seeds of the ratio between two variants at the same seed, and thus over the same path.
+    """Median over seeds of the ratio of two variants with the same seed, and therefore over the same path.
 
     >>> rows = pd.DataFrame({"variant": ["a", "b"] * 2, "seed": [1, 1, 2, 2], "bps": [2.0, 1.0, 9.0, 3.0]})
     >>> paired_ratio(rows, "bps", "a", "b").median
     2.5
     """
     both = paired(rows, column, one, other)
-    # A ratio to 0 is undefined, so seeds at which the other variant got 0 are left out.
+    # The ratio is undefined if the second variant's value is 0, so such seeds are left out.
     both = both[both["other"] > 0]
     return middle(both["one"] / both["other"])
 
@@ -137,5 +138,5 @@ def paired_ratio(rows: pd.DataFrame, column: str, one: str, other: str) -> Middl
 def share(values: Sequence[bool] | np.ndarray | pd.Series) -> float:
     """Share of true values, from 0 to 1; nan if there are no values."""
     array = np.asarray(values, dtype="float64")
-    # Without values the share is nan, not 0. The check also avoids a numpy warning.
+    # The mean of no values would be nan with a numpy warning, which this check avoids.
     return float(array.mean()) if len(array) else math.nan

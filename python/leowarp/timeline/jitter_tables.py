@@ -120,8 +120,8 @@ def table_of(name: str, values: NDArray[np.float64]) -> JitterTable:
     # A complete table of exponential values extends to 9.4 deviations, but netem's 16 bits reach only 4 jitters. If
     # values above 4 were clipped, the standard deviation would be 0.83 (design/exponential-jitter.md).
     multiplier = 1
-    # The largest allowed value is lower by one, because values may be rounded up below. Division of floats by powers of
-    # two is exact.
+    # One unit is subtracted from the largest allowed value, because the rounding below may add one unit. Division of
+    # floats by powers of two is exact.
     while np.abs(values).max() * SCALE / multiplier > np.iinfo(np.int16).max - 1:
         multiplier *= 2
     exact = values * (SCALE / multiplier)

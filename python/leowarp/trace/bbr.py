@@ -2,10 +2,9 @@
 """The mode of BBR (STARTUP, DRAIN, PROBE_BW or PROBE_RTT). The kernel does not report the mode, so it is derived from
 the gains that the kernel reports (TCP_CC_INFO, struct tcp_bbr_info).
 
-BBR sets other gains in each mode (`bbr_update_gains` of net/ipv4/tcp_bbr.c, Linux 6.12), so the two gains determine the
-mode.
-BBR sets the gains with each ACK. A mode may end without an ACK: PROBE_RTT ends when an idle sender sends again. In this
-case, the gains show the old mode until the next ACK.
+In each mode, BBR sets different gains (`bbr_update_gains` of net/ipv4/tcp_bbr.c, Linux 6.12), so pacing gain and window
+gain together determine the mode. BBR sets the gains with each ACK. A mode may end without an ACK: PROBE_RTT ends when
+an idle sender sends again. In this case, the gains show the old mode until the next ACK.
 """
 
 from __future__ import annotations

@@ -128,8 +128,8 @@ def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int,
     """Each sent segment, with the time of its arrival or None. The arrival is the first one with the same bytes, at or
     after the sending time, that no other segment has.
 
-    Raises TraceError if segments arrived before they were sent, or if more than half of over 20 segments are missing at
-    the other end.
+    Raises TraceError if segments arrived before they were sent, or if there are over 20 segments and more than half of
+    them are missing at the other end.
     """
     waiting: dict[tuple[int, ...], deque[int]] = defaultdict(deque)
     for segment, t_ns in arrived:

@@ -58,8 +58,7 @@ def read_measures(output: Path, end: Mapping[str, Any]) -> pa.Table | None:
     Returns: Table with the columns of `MEASURES`, sorted by flow, role and line. The table lacks the metadata of the
         run.
     Raises TraceError if a file cannot be read, or a line is no JSON object, lacks a field of its kind, or has an
-    impossible
-        value; the message has file and line.
+    impossible value; the message has file and line.
     """
     files, tests = sorted(_files(output)), list(iperf3.tests_of(output))
     if not files and not tests:

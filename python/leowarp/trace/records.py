@@ -173,8 +173,7 @@ def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Colu
     misread (design/interfaces.md, section 5).
 
     Raises TraceError if a field has no name, has a type or unit other than the schema's, occurs twice, or is missing;
-    or if
-        the fields do not add up to the length of a record.
+    or if the fields do not add up to the length of a record.
     """
     if not isinstance(header, dict) or not isinstance(header.get("fields"), list):
         raise _malformed(path, "its header has no list `fields`")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison of recordings of real links with the same measurement in the guest (`leowarp validate`).
+"""Compare recordings of real links with the same measurement in the guest (`leowarp validate`).
 
 `public` lists recordings that everybody can fetch. `quantities` computes the compared numbers. `made` repeats the
 measurement over a replay and over profiles. `compared` gives distances and verdicts, and `page` shows the results.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of distances and verdicts for recordings: `validate(recordings, folder)`."""
+"""Compare recordings with the guest: distances and verdicts for each quantity (`validate(recordings, folder)`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from leowarp.validation.public import PUBLIC, Public
 from leowarp.validation.quantities import Samples, of_probes, of_transfer
 
 LIMIT_RATIO = 0.15
-"""Maximum Kolmogorov-Smirnov distance at which a fitted profile counts as valid."""
+"""Maximum Kolmogorov-Smirnov distance from the recording at which a fitted profile counts as valid."""
 
 FEWEST = 8
 """Minimum number of samples for a meaningful distance."""
@@ -40,11 +40,12 @@ _MISSING = {
 class Row:
     """One quantity of a recording, compared with the same quantity in the guest.
 
-    count: Samples of samples in the recording's second half, which all others are compared with.
-    quantiles: Of 10 %, 50 % and 90 % quantiles of the second half and of each medium; empty where there are no samples.
+    count: Number of samples in the recording's second half, with which everything else is compared.
+    quantiles: The 10 %, 50 % and 90 % quantiles of the second half and of each medium; empty if there are no samples.
     distances: Kolmogorov-Smirnov distance of each medium from the second half.
-    floor: That of the recording's first half, to which the profile was fitted.
-    noise: In 95 of that independent samples of one distribution exceed only in 5 of 100 cases.
+    floor: Kolmogorov-Smirnov distance of the recording's first half, to which the profile was fitted, from the second
+        half.
+    noise: Distance that two independent sets of samples from one distribution exceed in only 5 of 100 cases.
     """
 
     quantity: str
@@ -108,14 +109,14 @@ def validate(
     The measurement is repeated over a replay of the second half, over the profile fitted to the first half, and over
     the default profile.
 
-    recordings: Files, or names of `PUBLIC`.
+    recordings: Files, or names of public recordings in `PUBLIC`.
     folder: Folder for the results; each recording gets a subfolder with scenarios and runs.
     recordings_folder: Folder that is searched for public recordings.
     columns: Columns of files without a header.
-    received: True if the times in files without a header are those of replies.
-    profile: Profile profile for files; public recordings name their own.
-    longest_ns: Length of the runs; default: the length of the recording.
-    tell: Called with a line of text about each step.
+    received: True if the times in files without a header are times at which replies arrived.
+    profile: Profile with which files are compared; each public recording names its own profile.
+    longest_ns: Maximum length of the runs; default: the length of the recording.
+    tell: Function that is called with a line of text before each step.
     Returns: Comparisons in the order of `recordings`. A recording that is missing or has no usable data becomes
         `Skipped`, with the reason.
     """
@@ -130,7 +131,8 @@ def validate(
             found.append(one)
             continue
         tell(f"{one.name}: fitting, then runs in the guest")
-        # Probes are compared with a fit to the probes alone, and a transfer with a fit to all recordings of its link.
+        # A recording of probes is compared with a fit to these probes alone, and a transfer with a fit to all
+        # recordings of its link.
         of_link = by_link[one.link] if one.measurement.transfer is not None else [one.measurement]
         try:
             found.append(_compared(one, of_link, folder / one.name, longest_ns, seed))
@@ -191,8 +193,8 @@ def _compared(
         learned, held = halves(given.measurement)
         assert learned.round_trip is not None
         assert held.round_trip is not None
-        # The schedule is found from the whole recording: it only says where slots are, and contains none of the
-        # compared quantities.
+        # The schedule is found from the complete recording, because the schedule only says where slots begin, and
+        # contains none of the compared quantities.
         schedule = describe(given.measurement).schedule
         zero_ns = int(series.t_ns[-1] - held.round_trip.t_ns[-1])
         before = of_probes(learned.round_trip, schedule)
@@ -201,7 +203,7 @@ def _compared(
         else:
             schedule = Schedule(schedule.period_ns, (schedule.phase_ns - zero_ns) % schedule.period_ns)
         recorded = of_probes(held.round_trip, schedule)
-        # A run has no replies to the pings of its last second; the replay ends with the recording.
+        # The replay ends with the recording, and a run has no replies to the pings of its last second.
         span_ns = int(held.round_trip.t_ns[-1])
     folder.mkdir(parents=True, exist_ok=True)
     fitted: Fit | None = None
@@ -239,7 +241,7 @@ def _row(quantity: str, samples: Mapping[str, NDArray[np.float64]], before: NDAr
     }
     count = len(recorded)
     other = len(samples.get("fitted", samples.get("default", recorded)))
-    # 1.358 sqrt((n + m) / (n m)): Smirnov's 95 % point for two samples.
+    # 1.358 sqrt((n + m) / (n m)) is the distance that two samples of one distribution exceed in 5 % of cases (Smirnov).
     noise = 1.358 * float(np.sqrt((count + other) / (count * other))) if count and other else 1.0
     verdict = _verdict(quantity, samples, distances, floor, noise)
     return Row(quantity, count, quantiles, distances, floor, min(noise, 1.0), verdict)

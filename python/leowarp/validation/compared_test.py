@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Distances and verdicts, and skipped recordings; runs in the guest are in tests/guest/validate_test.py."""
+"""Tests of distances and verdicts, and of skipped recordings; tests/guest/validate_test.py tests runs in the guest."""
 
 import numpy as np
 import pytest
@@ -60,7 +60,7 @@ def test_quantities_of_probes():
     assert found[STEPS].tolist() == [8.0, 8.0, 8.0]
     assert found[LOSSES].tolist() == [3.0]
     assert found[DIFFERENCES].max() == 8.0
-    # Lost probes, and differences between delays across a lost probe, do not count.
+    # A lost probe gives no difference, neither to the probe before it nor to the probe after it.
     assert len(found[DIFFERENCES]) == len(t_ns) - 1 - 4
     assert found[ABOVE].max() == 0.0
 
@@ -77,7 +77,7 @@ def test_quantities_of_a_transfer_add_up():
         rtt_ns=np.full(count, np.nan),
     )
     found = of_transfer(transfer)
-    # Ten whole seconds count; the half second at the end does not.
+    # The goodput has ten samples, one per whole second; the half second at the end has none.
     assert found[GOODPUT].sum() * 1e6 == pytest.approx(transfer.rate_bps[:100].sum() / 10)
     assert found[RETRANSMISSIONS].sum() == sum(range(100))
     assert len(found[GOODPUT]) == 10
@@ -98,7 +98,7 @@ def test_verdicts_go_by_distance_floor_and_noise():
     assert "burst of loss" in far.verdict
     apart = recorded + 6.0
     assert verdict(recorded, rng.normal(loc=2.0, size=4000), apart).verdict.startswith("no further than")
-    # The distance is 0.25. With 20 samples of one distribution it can reach 0.43.
+    # The true distance is 0.25. With only 20 samples, it could be as large as 0.43 by chance.
     few = np.arange(20.0)
     assert verdict(few, few + 5.0).verdict.startswith("cannot tell")
     assert verdict(recorded[:3], recorded).verdict.startswith("not compared")

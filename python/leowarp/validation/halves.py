@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cuts a measurement in the middle of its time: the profile is fitted to one half and compared with the other."""
+"""Divide a measurement in the middle of its time: the profile is fitted to the first half and compared with the
+second."""
 
 from __future__ import annotations
 
@@ -16,10 +17,10 @@ _PER_PROBE = ("lost_down", "lost_up", "loss_up_ratio", "steady_ns")
 
 
 def halves(measurement: Measurement) -> tuple[Measurement, Measurement]:
-    """The measurement before and after the middle of its time. Each half has its own time 0.
+    """The measurement before and after the middle of its time. The time of each half begins at 0.
 
-    If a file has only the sum of retransmissions, the sum is divided in proportion to the carried data, so that both
-    halves have the share of the whole.
+    If a file has only the total number of retransmissions, the total is divided in proportion to the data carried in
+    each half, so that both halves have the same share of retransmissions.
     """
     if measurement.transfer is not None:
         first, second = (_transfer(measurement.transfer, late=late) for late in (False, True))
@@ -34,7 +35,7 @@ def halves(measurement: Measurement) -> tuple[Measurement, Measurement]:
 
 
 def _from(measurement: Measurement, chosen: slice, zero_ns: int) -> Measurement:
-    """A selection of the round trips, with `zero_ns` as time 0."""
+    """Some of the measurement's round trips, with `zero_ns` as time 0."""
     series = measurement.round_trip
     assert series is not None
     kept: dict[str, Any] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Halves of measurements: the half for fitting and the half for comparing have no probe in common."""
+"""Halves of measurements: no probe is both in the half for fitting and in the half for comparing."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def test_halves_of_probes_are_the_whole_in_two_parts_each_from_its_own_zero(apar
     zero_ns = second.wall_ns - first.wall_ns
     assert (first.round_trip.t_ns.tolist() + (second.round_trip.t_ns + zero_ns).tolist()) == t_ns.tolist()
     assert second.round_trip.t_ns[0] == 0
-    # The cut is in the middle of the time, not of the number of probes.
+    # The recording is divided at the middle of its time, which may differ from the middle of its probes.
     assert first.round_trip.t_ns[-1] <= t_ns[-1] // 2 <= second.round_trip.t_ns[0] + zero_ns
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Repeats the measurement of a recording in the guest: over a replay of the recording, and over profiles."""
+"""Repeat the measurement of a recording in the guest: over a replay of the recording, and over profiles."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ destination = "{destination}"
 """
 _SHORTEST_NS = 5_000_000
 
-# The run starts at a whole second, so that the first reconfiguration is at the key `phase`.
+# The run starts at a whole second, so that its first reconfiguration is at the time in the key `phase`.
 _ACCESS = '[access]\nclock = "2024-05-17T12:00:00Z"\n'
 
 
@@ -50,8 +50,8 @@ def written_preset(fit: Fit, folder: Path) -> None:
 
 
 def media_of(measurement: Measurement, folder: Path, profile: str = "starlink") -> dict[str, tuple[str, str, str]]:
-    """The media over which the measurement is repeated: name -> text of the medium's section, and the two ends of the
-    measurement."""
+    """The media over which the measurement is repeated: for each name, the text of the medium's section in the
+    scenario, and the two ends of the measurement."""
     down = measurement.transfer is not None and measurement.transfer.way == "down"
     ends = ("server", "dish") if down else ("dish", "server")
     media = {}
@@ -65,11 +65,12 @@ def media_of(measurement: Measurement, folder: Path, profile: str = "starlink") 
 
 
 def _as_rows(measurement: Measurement) -> Measurement:
-    """Probes as rows of a table: each row is valid from the middle between the previous probe and its own probe."""
+    """Probes as rows of a table: each row is valid from the middle of the time between the previous probe and the row's
+    probe."""
     assert measurement.round_trip is not None
     t_ns = measurement.round_trip.t_ns
     middles_ns = np.append(t_ns[:1], (t_ns[1:] + t_ns[:-1]) // 2)
-    # Two pairs of probes that are 1 ns apart may have the same middle.
+    # If probes are 1 ns apart, two successive middles may be equal.
     kept = np.append(True, np.diff(middles_ns) > 0)
     rows = replace(measurement.round_trip.take(kept), t_ns=middles_ns[kept])
     return Measurement(source=measurement.source, format="arrays", round_trip=rows, wall_ns=measurement.wall_ns)
@@ -81,7 +82,7 @@ def samples_of(
 ) -> Samples:  # fmt: skip
     """Run the measurement over a medium, and return its result.
 
-    schedule: Schedule of the recording, which a replay uses too; a profile has its own schedule.
+    schedule: Schedule of the recording, which also applies to a replay; a profile has its own schedule.
     """
     text, source, destination = medium
     flow = 'congestion_control = "cubic"'
@@ -107,14 +108,15 @@ def samples_of(
 
 
 def _interval_ns(recorded: Series) -> int:
-    """Interval between the guest's pings: so short that two probes of the recording rarely fall between two pings."""
+    """Interval between the guest's pings, in ns: so short that two probes of the recording are rarely nearest to the
+    same ping."""
     apart_ns = np.quantile(np.diff(recorded.t_ns), 0.05)
     return int(min(max(float(apart_ns), _SHORTEST_NS), float(np.median(np.diff(recorded.t_ns)))))
 
 
 def _where_recorded(pings: Series, recorded: Series) -> Series:
-    """For each probe of the recording, the guest's ping that was sent nearest to it, so that both series have the same
-    gaps."""
+    """For each probe of the recording, the guest's ping that was sent nearest to it in time, so that both series have
+    the same gaps."""
     inside = recorded.t_ns[(recorded.t_ns >= pings.t_ns[0]) & (recorded.t_ns <= pings.t_ns[-1])]
     middles_ns = (pings.t_ns[1:] + pings.t_ns[:-1]) // 2
     return pings.take(np.unique(np.searchsorted(middles_ns, inside, side="right")))
@@ -127,14 +129,14 @@ def pings_of(run: Run, flow: int = 0) -> Series:
     sent_ns = of_flow["sent_ns"].to_numpy()
     rtt_ns = of_flow["reply_ns"].to_numpy().astype(np.float64) - sent_ns
     kept = np.diff(sent_ns, prepend=-1) > 0
-    # The run may have ended before replies to the last pings could arrive.
+    # Pings of the last second are left out, because the run may have ended before their replies arrived.
     kept &= sent_ns < run.plan.run.duration_ns - 1_000_000_000
     return Series.of(sent_ns[kept], printed_ns(rtt_ns[kept]))
 
 
 def printed_ns(rtt_ns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Round trips rounded as ping prints them, and therefore as recordings contain them: to 0.01 ms below 10 ms, 0.1 ms
-    below 100 ms, and 1 ms from 100 ms on (iputils, ping_common.c)."""
+    """Round trips rounded as ping prints them, because recordings contain the printed values: to 0.01 ms below 10 ms,
+    0.1 ms below 100 ms, and 1 ms from 100 ms on (iputils, ping_common.c)."""
     unit_ns = np.where(rtt_ns >= 100e6, 1e6, np.where(rtt_ns >= 10e6, 1e5, 1e4))
     return np.asarray(np.round(rtt_ns / unit_ns) * unit_ns)
 

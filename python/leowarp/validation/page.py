@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Page of `leowarp validate`: a table and distributions for each recording, and skipped recordings."""
+"""Page of `leowarp validate`: for each recording a table and distributions, and a list of skipped recordings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LEAD = (
 
 
 HEADS = ("quantity", "verdict", "n", *(f"distance, {name}" for name in MEDIA), "floor", "noise")
-"""Names of the columns of `cells`."""
+"""Headings of the columns of `cells`."""
 
 
 def cells(row: Row) -> tuple[object, ...]:
@@ -74,7 +74,7 @@ def write_page(found: Sequence[Validated | Skipped], folder: Path, command: str)
 
 
 def _distributions(one: Validated) -> Figure:
-    """One panel per quantity with samples: share of the samples at or below each value."""
+    """One panel per quantity that has samples: the share of samples at or below each value."""
     rows = [row for row in one.rows if row.count > 1]
     columns = min(len(rows), 3)
     lines = -(-len(rows) // columns)
@@ -85,7 +85,7 @@ def _distributions(one: Validated) -> Figure:
             values = np.sort(samples.get(row.quantity, np.empty(0)))
             if len(values):
                 shares = np.arange(1, len(values) + 1) / len(values)
-                # A thousand steps are finer than the width of the line.
+                # More than a thousand steps would be narrower than the line.
                 kept = np.unique(np.linspace(0, len(values) - 1, 1000).astype(int))
                 axes.step(values[kept], shares[kept], where="post", label=name, **line_style(number))
         axes.set_xlim(0.0, max(row.quantiles["recording"][-1] * 2.0, 1e-3))

@@ -18,12 +18,12 @@ class Public:
     """A recording that can be fetched.
 
     repository: ``owner/name`` on github.com.
-    path: In the repository.
+    path: Path of the file in the repository.
     licence: Licence as stated in the repository.
-    link: Recordings of the same link share; such recordings may share a fit.
+    link: Name of the measured link; recordings of the same link may share a fit.
     columns: Description of the columns, if the file has no header.
-    received: True if the times in the file are those of replies.
-    profile: Profile that the recording is compared with.
+    received: True if the times in the file are times at which replies arrived.
+    profile: Profile with which the recording is compared.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Public:
         return self.name + Path(self.path).suffix
 
     def command(self, folder: Path) -> str:
-        """Command that fetches the file into a folder."""
+        """Shell command that fetches the file into a folder."""
         return f"curl --fail --location --create-dirs --output {folder / self.file_name} {self.address}"
 
     def found(self, folder: Path) -> Path | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantities of a measurement that are compared, as samples; for probes and for a transfer."""
+"""Quantities by which measurements are compared: samples from probes, and samples from a transfer."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _SECOND_NS = 1_000_000_000
 def of_probes(series: Series, schedule: Schedule | None) -> Samples:
     """Samples of a series of round trips.
 
-    schedule: Schedule of the path's reconfigurations; without it there are no samples of steps or of delays above a
-        slot's minimum.
-    Returns: By the names of the quantities above, in their units.
+    schedule: Schedule of the path's reconfigurations; None if unknown, which leaves out the samples of steps and of
+        delays above a slot's minimum.
+    Returns: Samples by name of the quantity, in its unit (see the names at the top of this module).
     """
     follows = ~np.isnan(series.delay_ns[1:]) & ~np.isnan(series.delay_ns[:-1])
     found = {DIFFERENCES: np.abs(np.diff(series.delay_ns))[follows] / 1e6}
@@ -50,8 +50,8 @@ def of_probes(series: Series, schedule: Schedule | None) -> Samples:
 def of_transfer(transfer: Transfer) -> Samples:
     """Samples of a transfer, one per whole second."""
     t_ns = transfer.t_ns - transfer.t_ns[0]
-    # An interval belongs to the second that contains its middle, because intervals may begin some microseconds early or
-    # late.
+    # An interval is assigned to the second that contains its middle, because intervals may begin some microseconds
+    # before or after a whole second.
     second = (t_ns + transfer.length_ns // 2) // _SECOND_NS
     whole = int((t_ns[-1] + transfer.length_ns[-1]) // _SECOND_NS)
     inside = second < whole

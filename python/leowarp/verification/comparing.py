@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the files of a stage between a run and a second run of the same plan."""
+"""Compare the files of a stage between a run and a second run of the same plan."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ MOST_DIFFERENCES = 8
 _SLICE_ROWS = 10_000
 
 MOST_FIGURE_BYTES = 256 << 20
-"""Maximum size of a figure's CSV file, which is read as a whole."""
+"""Maximum size in bytes of a figure's CSV file, which is read at once."""
 
 FACTS = ("seed", "warnings", "logs")
-"""Keys of a manifest that describe the run and not the machine."""
+"""Keys of a manifest that describe the run instead of the machine."""
 
 
 def bytes_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
-    """Compare each byte. If another version of pyarrow wrote the table, compare each value instead."""
+    """Compare files byte by byte. If another version of pyarrow wrote a table, compare its values instead."""
     for name in names:
         first, again = pair.first.path / name, pair.again.path / name
         if not first.exists() or not again.exists():
@@ -47,7 +47,7 @@ def bytes_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
 
 
 def scalars_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
-    """Compare the summary. The cost of the run must equal that in the run's own manifest."""
+    """Compare the summary. The cost in the summary must equal the cost in the run's own manifest."""
     for name in names:
         try:
             text = plainfiles.read(pair.first.path / name, plainfiles.MOST_JSON_BYTES).decode()
@@ -69,7 +69,7 @@ def facts_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
 
 
 def numbers_of_figures(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
-    """Compare the numbers of each figure with those of the same figure from the second run, for the same flows."""
+    """Compare the numbers of each figure with a figure of the second run for the same flows."""
     for name in names:
         try:
             stored = plainfiles.read(pair.first.path / name, MOST_FIGURE_BYTES).decode()
@@ -81,7 +81,7 @@ def numbers_of_figures(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
 
 
 def pages_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
-    """Compare each byte of pages and pictures, if the same version with the same libraries drew both."""
+    """Compare pages and pictures byte by byte, if the same version of leowarp drew both with the same libraries."""
     for name in names:
         if maker_of(pair.manifest, name) != maker():
             yield Found(name, Verdict.NOT_COMPARED, (f"drawn by {in_words(maker_of(pair.manifest, name))}",))
@@ -93,8 +93,8 @@ def pages_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
             yield Found(name, Verdict.DIFFERS, (str(error),))
             continue
         if not again.exists() or (page != name and again.stat().st_size == 0):
-            # A report draws only its own pictures again. Other pictures in the directory were drawn earlier, with other
-            # options.
+            # A report draws only the pictures that belong to it. Other pictures in the directory were drawn earlier,
+            # with other options.
             earlier = page != name and again.exists()
             why = "an earlier report drew it" if earlier else "no report has it"
             yield Found(name, Verdict.NOT_COMPARED if earlier else Verdict.DIFFERS, (why,))
@@ -104,8 +104,8 @@ def pages_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
 
 
 def in_words(made: Mapping[str, Any]) -> str:
-    """Text about the software that made a run: leowarp's version, and the versions of package and libraries that differ
-    from the current ones.
+    """Text about the software that made a run: leowarp's version, and the versions of package and libraries if they
+    differ from the current ones.
 
     >>> in_words({"leowarp_version": "0.0.9", "package_sha256": None, "python": {}})[:13]
     'leowarp 0.0.9'
@@ -132,7 +132,7 @@ def _numbers(pair: Pair, name: str, stored: str) -> str:
         try:
             of_report = pair.drawn(REPORT_PAGE) / name
         except CannotDrawError:
-            pass  # The verdict on the page gives the reason. A figure can be drawn without its page.
+            pass  # The verdict on the page says why.
         else:
             if of_report.exists() and flows == flows_of_text(text := of_report.read_text(encoding="utf-8")):
                 return text
@@ -160,12 +160,12 @@ def _rows(first: pa.Table, again: pa.Table) -> list[str]:
     if len(first) != len(again):
         return [f"{len(first):,} rows, and {len(again):,} in the second run"]
     differences: list[str] = []
-    # Tables are compared slice by slice, because a trace has millions of rows, and most of them are equal.
+    # Tables are compared in slices of rows, because a trace has millions of rows, and most slices are equal.
     for start, column in itertools.product(range(0, len(first), _SLICE_ROWS), first.schema.names):
         pieces = [table[column].slice(start, _SLICE_ROWS) for table in (first, again)]
         if pieces[0].equals(pieces[1]):
             continue
-        # Values are compared as texts, because nan does not equal itself.
+        # Values are compared as text, because nan does not equal itself.
         pairs = zip(*(map(repr, piece.to_pylist()) for piece in pieces), strict=True)
         rows = [(start + row, *pair) for row, pair in enumerate(pairs) if pair[0] != pair[1]]
         differences += [differing(f"{column} in row {row}", was, now) for row, was, now in rows]
@@ -175,14 +175,15 @@ def _rows(first: pa.Table, again: pa.Table) -> list[str]:
 
 
 def _differing(stored: Any, made: Any) -> list[str]:
-    """Sentences about the dotted keys whose values differ between two JSON documents."""
+    """Sentences about the values that differ between two JSON documents, each named by its dotted key."""
     first, again = dict(_leaves(stored)), dict(_leaves(made))
     keys = [key for key in {**again, **first} if first.get(key) != again.get(key)]
     return few([differing(key, first.get(key, "missing"), again.get(key, "missing")) for key in keys])
 
 
 def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Each value of a JSON document as text, by dotted key. The texts of 1, true and 1.0 differ."""
+    """Each value of a JSON document as text, by dotted key. The texts of 1, true and 1.0 differ, so these values count
+    as different."""
     entries = value if isinstance(value, dict) else dict(enumerate(value)) if isinstance(value, list) else {}
     if not entries:
         yield key, json.dumps(value, ensure_ascii=False)
@@ -200,6 +201,6 @@ def differing(what: str, stored: str, made: str) -> str:
 
 
 def few(differences: list[str]) -> list[str]:
-    """The first `MOST_DIFFERENCES` differences. If there are more, a note follows."""
+    """The first `MOST_DIFFERENCES` differences. If there are more differences, a note says so."""
     more = ["and more differ"] if len(differences) > MOST_DIFFERENCES else []
     return differences[:MOST_DIFFERENCES] + more

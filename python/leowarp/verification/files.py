@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the files of a run, a study or a reproduction with the sha256 in the manifest.
+"""Compare the files of a run, a study or a reproduction with the sha256 in the manifest.
 
-The guest is not booted and nothing is drawn. Only files that the directory contains are opened, whatever names a
-manifest lists.
+The comparison does not boot the guest and draws nothing. It opens only files that the directory contains, whatever
+names the manifest lists.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from leowarp.verification.kinds import PLANS
 
 
 class FileVerdict(StrEnum):
-    """Verdict on a file that exists or that the manifest lists."""
+    """Verdict on a file that is in the directory or in the manifest."""
 
     INTACT = "as listed"
     CHANGED = "changed since the run"
@@ -48,10 +48,10 @@ class Files:
 
     @property
     def why_not_rerun(self) -> str | None:
-        """Reason why no second run is made: the plan or an input is not the one of the run. None if a second run is
+        """Reason why no second run is made: the plan or an input has changed since the run. None if a second run is
         possible."""
         for name, verdict in self.wrong.items():
-            # A new file beside a plan has no effect, because the plan has the sha256 of each input that it uses.
+            # A new file beside a plan has no effect, because the plan uses only files whose sha256 it contains.
             if _is_of_a_plan(name) and verdict is not FileVerdict.UNLISTED:
                 return f"{name}: {verdict}"
         return None
@@ -85,7 +85,7 @@ def _verdicts(path: Path, manifest: Mapping[str, Any]) -> dict[str, FileVerdict]
     if is_as_written((path / MANIFEST).read_text(encoding="utf-8")) is False:
         verdicts[MANIFEST] = FileVerdict.CHANGED
     for name in directories:
-        # A directory without its manifest counts as a missing file.
+        # A subdirectory without its manifest is reported as a missing file.
         if (path / name / MANIFEST).is_file():
             within = _verdicts(path / name, recorded.read_manifest(path / name))
             verdicts |= {f"{name}/{inner}": verdict for inner, verdict in within.items()}

@@ -29,7 +29,7 @@ def test_a_byte_changed_in_any_file_of_a_stage_is_found_with_its_name(run, stage
     assert names
     for name in names:
         content = (run / name).read_bytes()
-        # The changed byte is a digit, so that a JSON text stays valid: a 1 becomes a 2.
+        # The changed byte is a digit, so that a JSON text remains valid: a 1 becomes a 2.
         change_a_byte(run / name, content.index(b"1") if name.endswith(".json") else None, by=3)
         assert files_of(run).wrong == {name: "changed since the run"}
         (run / name).write_bytes(content)
@@ -47,7 +47,7 @@ def test_any_byte_of_any_file_that_is_another_is_found(whole, data):
     try:
         wrong = files_of(whole).wrong
     except TraceError as error:
-        # The manifest itself is no longer valid.
+        # With this change, the manifest itself is not valid.
         wrong = {layout.MANIFEST} if layout.MANIFEST in error.message else {}
     finally:
         (whole / name).write_bytes(content)
@@ -168,7 +168,7 @@ def test_directories_with_manifests_of_their_own_are_gone_through(run, tmp_path)
         "runs/a/30-trace/packets.parquet": "changed since the run",
         "runs/a/more": "not listed",
     }
-    # The study's manifest shows that the run's manifest was forged.
+    # The run's manifest matches the forged run, but the sha256 of this manifest in the study's manifest does not.
     forge(folder / "runs/a")
     assert files_of(folder).wrong["runs/a/manifest.json"] == "changed since the run"
     (folder / "runs/a/manifest.json").unlink()

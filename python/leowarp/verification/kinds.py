@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find out which kind of directory is to be verified (run, study or reproduction), and whether it is complete."""
+"""Determine the kind of a directory that is verified (run, study or reproduction), and check that it is complete."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from leowarp.base.layout import INCOMPLETE, MANIFEST, PLAN
 
 RUN: Final = "run"
 PLANS, CLAIMS = "plans.parquet", "claims.json"
-"""Files by which a study and a reproduction are recognised if they have no manifest."""
+"""If there is no manifest, these files identify a study (`plans.parquet`) and a reproduction (`claims.json`)."""
 
 
 def kind_of(path: Path) -> str:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run and a second run of its plan. To compare pages, they are drawn again from the second run."""
+"""A run and a second run of its plan. To compare the pages of the first run, they are drawn again from the second
+run."""
 
 from __future__ import annotations
 
@@ -22,12 +23,12 @@ REPORT_PAGE = f"{REPORT}/index.html"
 
 
 class CannotDrawError(Exception):
-    """A page cannot be drawn again. The message becomes part of the verdict."""
+    """Error if a page cannot be drawn again. The message becomes part of the verdict."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """The two runs.
+    """The run that is verified (`first`) and its second run (`again`).
 
     scratch: A directory that is deleted after the comparison.
     """
@@ -44,34 +45,34 @@ class Pair:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """Summary that the first run should have: that of the second run, with the costs from the first run's
+        """Summary that the first run should have: the second run's summary with the costs in the first run's
         manifest."""
         costs = self.manifest.get("costs", {})
         return self.again.summary | {name: costs.get(name) for name in ("cpu_s", "wall_s")}
 
     def called(self, directory: str) -> Path:
-        """The second run, in a directory with the first run's name, manifest and cost.
+        """Copy of the second run, in a directory with the first run's name, manifest and cost.
 
-        A report contains the names of the directory and of the machine of its run. With the same names, the report must
-        be identical.
+        A report contains the names of the run's directory and machine. With these names equal, the two reports must be
+        identical.
         """
         path = self.scratch / "called" / directory
         if not path.exists():
             left_out = shutil.ignore_patterns(REPORT, MANIFEST, SUMMARY)
             shutil.copytree(self.again.path, path, ignore=left_out, copy_function=_linked)
             recorded.write_json(path / SUMMARY, self.summary)
-            # The sha256 are those of the second run's files, because tables with equal values may still differ in their
-            # bytes.
+            # The copied manifest gets the sha256 of the second run's files, because tables with equal values may differ
+            # in their bytes.
             here = dict(self.manifest) | {"files": files_of_run(path)}
             plainfiles.write(path / MANIFEST, manifest_text(here).encode())
         return path
 
     def drawn(self, page: str) -> Path:
-        """Directory of the second run in which a page was drawn again.
+        """Directory of the second run, in which a page has been drawn again.
 
         Raises CannotDrawError if the manifest does not say how the page was drawn, or if drawing fails.
         """
-        # This function is called for each picture of a report, but the report is drawn only once.
+        # This function is called for each picture of a report, but draws the report only once.
         if page not in self._drawn:
             self._drawn[page] = self._draw(page)
         if isinstance(found := self._drawn[page], str):
@@ -79,7 +80,7 @@ class Pair:
         return found
 
     def _draw(self, page: str) -> Path | str:
-        """Directory in which a page was drawn again, or the reason why that was not possible."""
+        """Directory in which a page was drawn again, or the reason why it could not be drawn."""
         made = self.manifest.get("drawn", {}).get(page)
         if made is None or not plainfiles.is_plain_name(made.get("directory")):
             return "the manifest does not say how it was drawn"
@@ -87,7 +88,7 @@ class Pair:
         try:
             if page == REPORT_PAGE:
                 self._draw_report(path, made)
-            # The report may already have written this page, if its directory has the same name.
+            # If this page has the name of the report's page, the report has already written it.
             elif not (path / page).exists():
                 _draw_moving(path / page)
         except (LeowarpError, TypeError, ValueError) as error:
@@ -97,8 +98,8 @@ class Pair:
     def _draw_report(self, path: Path, made: dict[str, Any]) -> None:
         from leowarp import report
 
-        # A report draws each existing file again and lists it on its page. A file that stays empty belongs to an
-        # earlier report.
+        # A report draws each existing file of the directory again and lists it on its page. A file that remains empty
+        # belongs to an earlier report.
         (path / FIGURES).mkdir(parents=True)
         for file in (self.first.path / FIGURES).iterdir():
             if file.suffix.removeprefix(".") in report.FORMATS:

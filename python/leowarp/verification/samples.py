@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Repeats a sample of the runs of a study or a reproduction, and compares them with the stored results."""
+"""Repeat a sample of the runs of a study or a reproduction, and compare them with the stored results."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from leowarp.verification.second_run import SecondRun, second_run_of, stages_of
 from leowarp.verification.verdicts import Found, StageFound, Verdict
 
 ROW = "results"
-"""Name of the stage in which a run's row of the results is compared."""
+"""Name of the stage that compares a run's row in the results."""
 
 
 @dataclass(frozen=True)
 class Candidate:
     """A run of a study that can be repeated.
 
-    folder: Directory of the run, or directory of the study if only the run's row was kept.
-    run_id: Id of the row. None for a whole run directory without a study file.
+    folder: Directory of the run, or directory of the study if the study stored only the run's row.
+    run_id: Id of the run's row. None if the run has a complete directory that belongs to no study file.
     """
 
     folder: Path
@@ -54,9 +54,9 @@ def chosen(path: Path, count: int, seed: int) -> list[Candidate]:
 
 
 def rerun(candidate: Candidate, scratch: Path, *, progress: bool | OnProgress, trust: bool) -> SecondRun:
-    """Repeat one of the runs. Compare it with its row, and with its directory if the directory was kept.
+    """Repeat one of the runs. Compare the second run with the stored row, and with the run's directory if there is one.
 
-    scratch: Empty directory for the second run.
+    scratch: Empty directory in which the second run is made.
     progress, trust: See `leowarp.run`.
     """
     if candidate.run_id is None:
@@ -88,7 +88,7 @@ def _candidates(path: Path) -> Iterator[Candidate]:
 
 
 def _copied(run: Path) -> list[StageFound]:
-    """Verdict on the metrics of a run that the results of its reproduction also contain; empty if they do not."""
+    """Verdict on the copy of a run's metrics in the results of its reproduction; empty if there is no such copy."""
     path = run.parents[1] / RESULTS / f"run={run.name}" / "metrics.parquet"
     if not path.exists():
         return []
@@ -99,7 +99,7 @@ def _copied(run: Path) -> list[StageFound]:
 
 
 def _unlike_its_plan(row: Mapping[str, Any], run: StudyRun) -> dict[str, tuple[Any, Any]]:
-    """Parameters, seed and plan of a row that differ from the table of plans: (stored, planned)."""
+    """Parameters, seed and plan of a row that differ from `plans.parquet`: (stored, planned)."""
     planned = {**run.columns, "seed": run.seed, "plan_sha256": hashlib.sha256(run.plan.encode()).hexdigest()}
     # A text column stores numbers as text (`rows.table_of`).
     pairs = {
@@ -110,7 +110,7 @@ def _unlike_its_plan(row: Mapping[str, Any], run: StudyRun) -> dict[str, tuple[A
 
 
 def _unlike_its_run(row: Mapping[str, Any], made: MadeAgain) -> dict[str, tuple[Any, Any]]:
-    """Warnings of a row that its second run does not have: (stored, now)."""
+    """Warnings that a row has, but its second run does not: (stored, now)."""
     stored, now = list(dict.fromkeys(row["warnings"] or ())), recorded.read_manifest(made.path)["warnings"]
     return {} if stored == now else {"warnings": (stored, now)}
 

@@ -33,7 +33,7 @@ KEPT = STUDY + '\n[keep]\nruns = "all"\n'
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """Makes a study of 12 runs in a directory. `scenario.run` repeats one of the runs."""
+    """Function that makes a study of 12 runs in a directory. `scenario.run` repeats one of these runs."""
     monkeypatch.setattr(disk, "os", Unsynced())
     monkeypatch.setattr(engine, "_workers", lambda *given: InThisProcess(tmp_path / "scratch"))
     monkeypatch.setattr(leowarp, "run", run)
@@ -47,7 +47,7 @@ def made(tmp_path, monkeypatch):
 
 
 def run(plan, set_, out, **options):
-    """Replacement for `leowarp.run` that returns what `FakeMaker` makes from the plan."""
+    """Replacement for `leowarp.run` that returns the result of `FakeMaker` for the plan."""
     seed = scenario.plan_of(plan).run.seed
     manifest = {
         "kernel": {"linux_sha256": "k" * 64}, "agent": {"agent_sha256": "a" * 64}, **maker(),
@@ -118,7 +118,7 @@ def test_a_study_that_is_not_at_its_end_says_how_far_it_is(made, monkeypatch, tm
     assert raised.value.hint.startswith(f"leowarp study {study}")
     made()
     assert kind_of(study) == "study"
-    # An older version left directories in this state: without lists of files.
+    # Without the manifest, the directory is as an older version of leowarp left it: without lists of files.
     (study / layout.MANIFEST).unlink()
     with pytest.raises(TraceError, match="made by an older leowarp"):
         kind_of(study)

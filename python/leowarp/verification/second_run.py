@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a second run of a run's plan, and compares both runs stage by stage."""
+"""Make a second run of a run's plan, and compare both runs stage by stage."""
 
 from __future__ import annotations
 
@@ -25,11 +25,10 @@ from leowarp.verification.verdicts import Found, StageFound, Verdict, first_diff
 class SecondRun:
     """The findings of a comparison with a second run.
 
-    stages: Findings in the order of the stages, for stages of which either run has files.
-    origin: dict of str to (then, now). Entries about the software and machine that made the runs, if the two manifests
-        differ in them.
-    cures: Findings about the tables of cures, which are computed again without the guest. The dict is empty if there
-        are no cures, or if the trace differs.
+    stages: Findings in the order of the stages; stages of which neither run has files are left out.
+    origin: dict of str to (then, now). Entries of the two manifests about software and machine, if they differ.
+    cures: Findings about the tables of cures, which are computed again without the guest. The dict is empty if the plan
+        has no cures, or if the traces differ.
     """
 
     stages: list[StageFound]
@@ -38,7 +37,7 @@ class SecondRun:
 
     @property
     def is_right(self) -> bool:
-        """Whether there are neither unexpected differences nor errors."""
+        """True if there are neither unexpected differences nor errors in the tables of cures."""
         return first_difference(self.stages) is None and not any(found.wrong for found in self.cures.values())
 
 
@@ -49,26 +48,26 @@ def second_run_of(
     """Run a plan again and compare the results.
 
     scratch: An empty directory.
-    out: Directory in which the second run is kept; default: a temporary one below `scratch`.
+    out: Directory in which the second run is stored; default: a temporary directory below `scratch`.
     kernel, trust, progress: See `leowarp.run`.
     """
-    # An incomplete run, for instance one without a summary, is compared as far as possible.
+    # An incomplete run, such as one without a summary, is compared as far as its files permit.
     first = Run(path, complete=False)
-    # Only the plan in the directory is used. A run that needs anything else is not repeatable.
+    # The second run uses only the plan and inputs in the directory. A run that needs any other file is not repeatable.
     again = run(
         first.path / PLAN, (), out or scratch / "run", kernel=kernel, report=False, progress=progress, trust=trust
     )
     origin = origin_of(first.manifest, again.manifest)
     stages = stages_of(first, again, scratch)
     differs = first_difference(stages)
-    # Two identical runs may both be wrong, so the cures' tables are also computed without the guest. If the trace
-    # differs, its tables may not even be readable.
+    # Two identical runs may both be wrong, so the tables of cures are also computed without the guest. If the traces
+    # differ, the tables may not even be readable, so this check is left out.
     is_same = differs is None or differs.stage not in DRAWN_FROM
     return SecondRun(stages, origin, crosscheck(first) if is_same else {})
 
 
 def stages_of(first: Run, again: Run, scratch: Path) -> list[StageFound]:
-    """Findings for each stage that is compared and of which either run has files.
+    """Findings for each compared stage of which at least one run has files.
 
     first, again: A run, and a second run of its plan that has no report.
     scratch: Empty directory in which pages are drawn again.
@@ -90,7 +89,7 @@ def stages_of(first: Run, again: Run, scratch: Path) -> list[StageFound]:
 
 
 def origin_of(first: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Entries about the software and machine that made the runs, if they differ between two manifests: kernel, agent,
+    """Entries of two manifests about the software and the machine that made the runs, if they differ: kernel, agent,
     leowarp, libraries, processor.
 
     Returns: dict of str to (then, now). The keys are dotted names of entries of the manifest.

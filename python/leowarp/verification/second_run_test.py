@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparison of a run with its second run. The comparison also finds data that were forged together with the
-manifest."""
+"""Tests of the comparison of a run with its second run. The comparison also finds data that were forged so that the
+manifest matches them."""
 
 import json
 import shutil
@@ -27,7 +27,7 @@ HASHED = [stage for stage in COMPARED if not stage.has(layout.MANIFEST)]
 
 @pytest.fixture
 def plain(run):
-    """A run without a report, because drawing takes seconds."""
+    """A run whose report is deleted, because drawing it again takes seconds."""
     shutil.rmtree(run / layout.REPORT)
     manifest = json.loads((run / layout.MANIFEST).read_text())
     files = {name: digest for name, digest in manifest["files"].items() if not name.startswith(layout.REPORT)}
@@ -68,7 +68,7 @@ def test_what_was_forged_with_its_hash_is_found_in_its_stage(stage, verified, re
         assert not files_of(run).wrong
         found = verified(run)
         differing = {file.file for each in found.values() for file in each.files if file.verdict != "identical"}
-        # If the trace differs, drawings are not compared, so the changed file itself must be named.
+        # If the trace differs, drawings are not compared, so the finding must name the changed file itself.
         assert name in differing
         assert stage.name in ("routes", "timeline", "trace") or differing == {name}
         if stage.is_repeatable:
@@ -154,7 +154,7 @@ def test_what_another_version_computed_is_reported_and_no_failure(run, verified)
     verdicts = {name: stage.verdict for name, stage in found.items() if stage.verdict != "identical"}
     assert verdicts == {"summary": "differs, of another version", "report": "not compared"}
     assert found["summary"].why[0] == "summary.json: made by leowarp 0.0.9, package 000000000000"
-    # The trace depends on the kernel. The trace does not depend on the version that computes metrics from it.
+    # The trace depends on the kernel. It does not depend on leowarp's version, which only computes metrics from it.
     change_a_byte(run / "30-trace" / "packets.parquet")
     forge(run)
     assert first_difference(verified(run).values()).stage == "trace"
@@ -183,7 +183,7 @@ def test_a_report_of_chosen_flows_and_figures_is_drawn_again_as_it_was(run, veri
     found = verified(run)
     assert first_difference(found.values()) is None
     verdicts = {file.file: file.verdict for file in found["report"].files}
-    # Figures of an earlier report are no longer on the page, but their numbers are still compared.
+    # Figures of an earlier report are not on the page, but their numbers are compared as well.
     assert {name.rpartition("/")[2]: verdict for name, verdict in verdicts.items()} == {
         "goodput.svg": "not compared", "srtt.svg": "not compared", "queues.svg": "identical",
         "queues.pdf": "identical", "index.html": "identical", "view.html": "identical",

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Table of the comparisons that `leowarp verify` makes with a second run; and of the parts that it leaves out, with
-reasons.
+"""Table of the comparisons that `leowarp verify` makes with a second run; and table of the parts that it does not
+compare, with the reasons.
 
-The command follows the table in order and prints it. docs/reference/verify.md is generated from it.
+The command makes the comparisons in the order of the table, and prints the table. docs/reference/verify.md is generated
+from it.
 """
 
 from __future__ import annotations
@@ -36,16 +37,15 @@ Compare = Callable[[Pair, Iterable[str]], Iterator[Found]]
 class Stage:
     """A row of the table.
 
-    name: Name of the stage.
-    files: Patterns of file names in a run directory. A file belongs to the first stage with a matching pattern.
+    files: Patterns of file names in a run directory. A file belongs to the first stage of which a pattern matches.
     how: Description of the comparison.
     compare: Function `compare(pair, names)` that returns the verdict on each file. None if the files are compared only
         with the manifest.
     why: Reason why the stage is not compared, or is only reported.
-    is_of_version: True if a difference is only reported and is no failure when another version of leowarp made the
-        file.
+    is_of_version: True if a difference does not count as a failure when another version of leowarp made the file; it is
+        only reported.
     is_repeatable: True if every run of the plan must give the same files.
-    is_drawn: True if the files are drawn from the trace. Drawn files are not compared if the trace differs.
+    is_drawn: True if the files are drawn from the trace. They are not compared if the traces differ.
     """
 
     name: str
@@ -104,7 +104,8 @@ STAGES = (
         why="the messages of the guest's kernel are no result: differences are only reported", is_repeatable=False,
     ),
 )  # fmt: skip
-"""The stages in order. If several stages differ, the cause is in the first of them."""
+"""The stages in order. If several stages differ, the first of them contains the cause, because later stages are
+computed from it."""
 
 DRAWN_FROM = ("routes", "timeline", "trace")
 """Stages from which later stages are computed."""
@@ -117,7 +118,7 @@ STUDIES = (
     ("claims, figures and pages", "not compared with second runs, only with the manifest",
      "they need every run; `leowarp reproduce` and `leowarp study` write them anew from the runs that exist"),
 )  # fmt: skip
-"""Table for a study or a reproduction: the compared parts, the method, and the reasons for its limits."""
+"""Table for a study or a reproduction: the compared parts, the method, and why some parts are not compared."""
 
 
 def stage_of(name: str) -> Stage | None:
@@ -126,7 +127,7 @@ def stage_of(name: str) -> Stage | None:
 
 
 def left_out(kind: str) -> list[tuple[str, str]]:
-    """Parts of a run or a study that are not compared or are only reported, each with the reason."""
+    """Parts of a run or a study that are not compared or whose differences are only reported, each with the reason."""
     if kind == RUN:
         return [(stage.name, stage.why) for stage in STAGES if stage.why]
     return [(what, why) for what, _, why in STUDIES]

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """Verdict on a file. Only `DIFFERS` makes the exit status 1."""
+    """Verdict on a file. Only the verdict `DIFFERS` makes the exit status of `leowarp verify` 1."""
 
     IDENTICAL = "identical"
     SAME_VALUES = "same values"
@@ -56,7 +56,7 @@ class StageFound:
 
     @property
     def why(self) -> list[str]:
-        """The differences with the names of the files, the most severe differences first."""
+        """The differences with the names of the files, sorted by severity."""
         files: dict[str, list[str]] = {}
         for found in sorted(self.files, key=lambda found: -_GRAVITY.index(found.verdict)):
             for why in found.why:
@@ -70,8 +70,8 @@ def first_difference(stages: Iterable[StageFound]) -> StageFound | None:
 
 
 def unconfirmed(stages: Iterable[StageFound]) -> list[StageFound]:
-    """Stages without a definite verdict, because they need not be repeatable, or because another version made their
-    files."""
+    """Stages without a definite verdict: their files need not be repeatable, or another version of leowarp made
+    them."""
     return [stage for stage in stages if stage.verdict in _UNCONFIRMED]
 
 

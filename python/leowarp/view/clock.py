@@ -17,7 +17,7 @@ def tick_ns(run: Run) -> int:
     """Length in ns of a tick, the resolution of times on the page: 1 us, or more if the times of a long run would not
     fit into 32 bits."""
     tick = 1000
-    # A tick is 1 us, or ten times longer as often as needed: 1 us for runs up to 2000 s, 10 us up to five and a half
+    # A tick is 1 us, multiplied by ten until all times fit: 1 us for runs up to 2000 s, 10 us up to five and a half
     # hours.
     while run.end_ns // tick > MOST_TICKS:
         tick *= 10

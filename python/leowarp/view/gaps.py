@@ -21,7 +21,7 @@ MOST_GAPS = 20_000
 
 Gap = tuple[str, str, int, int]
 """A gap: the two ends of the link, its begin and its end in ns. If a dish holds packets, both ends are the dish's
-station. For a dish that holds packets, both ends are its station."""
+station."""
 
 
 def gaps_of(run: Run, names: Names, arrays: Arrays) -> dict[str, Any] | None:

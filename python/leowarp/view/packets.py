@@ -62,7 +62,8 @@ def packets_of(run: Run, arrays: Arrays, budget_bytes: int = BUDGET_BYTES) -> di
     # shows no packets, because any part of them would be arbitrary.
     for before_s, after_s in SPANS_S:
         begins, ends = _windows(centres_ns, before_s, after_s, run.end_ns)
-        # The time shown is the same for all changes, so that a reader can compare them.
+        # The time that is shown before and after a change is the same for all changes, so that a reader can compare
+        # them.
         kept, begins, ends = _within(tables.packets, rows, sent_ns, begins, ends)
         table = _columns(run, kept)
         # Only the size of times and flags is computed, because the other columns are long sequences of equal values and
@@ -109,8 +110,8 @@ def _within(
 ) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     """Packets sent within the spans, and for each span the interval in which all packets in flight are included.
 
-    At the begin of a span, packets that were sent before it are not included. The interval therefore begins one largest
-    delay later, when all of these packets must have arrived.
+    Packets that were sent before a span, and arrive within it, are not included. The interval therefore begins one
+    largest delay later, when all of these packets must have arrived.
 
     rows, sent_ns: int arrays of shape (n,). Rows of `packets` that may be selected, sorted by sending time, and the
         sending times of these rows.

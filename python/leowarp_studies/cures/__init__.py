@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A study of this project: how networks and end hosts can reduce the reordering caused by route changes."""
+"""A study of this project: how networks and end hosts can reduce the reordering that route changes cause."""

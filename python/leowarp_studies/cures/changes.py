@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Route changes that the study examines. The changes lead to shorter and to longer paths, in two constellations and
-between two pairs of cities.
+"""Route changes that the study examines. The changes lead to shorter paths and to longer paths, in two constellations
+and between two pairs of cities.
 
-As in a run, route changes are computed from the constellation. From the changes of the first hour, the study takes a
-sample that is spread evenly over the hour.
+As in a run, route changes are computed from the constellation. The study's sample of changes is spread evenly over the
+first hour.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from leowarp.scenario.names.examples import example_file
 SCENARIO = "one-change.toml"
 """Example scenario: a transfer, a ping and a call during one route change."""
 BEFORE_S = 30
-"""Length of a run before its change. The length is one interval between route updates, so the path before the change is
-the path of the previous update. During the first `QUIET_S` seconds, no packets are sent."""
+"""Time in s from the start of a run to its route change. This time is one interval between route updates, so the path
+before the change is the path of the previous update. In the first `QUIET_S` seconds, no packets are sent."""
 QUIET_S = 22
 AFTER_S = 5
 HOUR_S = 3600
 LONGER, SHORTER = "longer", "shorter"
 DIRECTIONS = (LONGER, SHORTER)
 IDENTITY = {"constellation.preset": "preset", "stations.0.name": "source_city", "run.start": "start"}
-"""Keys of the scenario that identify a change, with the names of their columns in the data sets."""
+"""Keys of the scenario that identify a change, with the names of these keys' columns in the data sets."""
 
 
 @dataclass(frozen=True)
@@ -84,14 +84,14 @@ class Change:
     direction : str
         One of `DIRECTIONS`.
     number : int
-        Number in time order, from 0, among the selected changes of this pair and direction.
+        Number of the change in time order, from 0, among the selected changes of its pair and direction.
     at_s : int
-        Time on the constellation's clock.
+        Time of the change on the constellation's clock, in s.
     step_ns : int
         One-way delay of the path after the change minus that of the path before, both at the instant of the change.
     node_place : int
-        Place of the first node on the forward path whose route changes. A place of 0 means that the sender's own
-        station switches to another satellite.
+        Place on the forward path of the first node whose route changes; the sender's station has place 0. At place 0,
+        the sender's own station switches to another satellite.
     """
 
     pair: Pair
@@ -112,14 +112,14 @@ class Change:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Values of the keys in `IDENTITY`. The values identify the change to which a run or a row belongs."""
+        """Values of the keys in `IDENTITY`. They identify the change to which a run or a row belongs."""
         keys = self.keys()
         return tuple(keys[key] for key in IDENTITY)
 
 
 @cache
 def hour(pair: Pair, margin: str = "0 %") -> pd.DataFrame:
-    """Route updates of the first hour; cached.
+    """Route updates of the first hour. The result is cached.
 
     Parameters
     ----------
@@ -131,14 +131,14 @@ def hour(pair: Pair, margin: str = "0 %") -> pd.DataFrame:
     -------
     DataFrame
         Columns `t_ns, delay_ns, is_change, step_ns, node_place` of the forward path, sorted by time. `step_ns` and
-        `node_place` are as in `Change`, and null for updates without a change.
+        `node_place` are as in `Change`; they are null for updates without a change.
     """
     plan = resolve(load(example_file(SCENARIO), pair.keys() | {
         "run.start": "0 s", "run.duration": f"{HOUR_S} s", "routing.margin": margin}))  # fmt: skip
     table = routes_of(plan, ephemeris_of(plan)).table.to_pandas()
     mine = table[table["source"] == pair.source].sort_values("t_ns").reset_index(drop=True)
     step_ns = (mine["delay_ns"] - mine["old_delay_ns"]).where(mine["is_change"])
-    # The first route update has no predecessor, so it is not a change.
+    # The first route update has no previous path, so it is not a change.
     node_place = [None] + [_node_place(*paths) for paths in itertools.pairwise(mine["path"])]
     return mine[["t_ns", "delay_ns", "is_change"]].assign(
         step_ns=step_ns, node_place=pd.array(node_place, dtype="Int64")
@@ -146,7 +146,7 @@ def hour(pair: Pair, margin: str = "0 %") -> pd.DataFrame:
 
 
 def _node_place(old: Sequence[str], new: Sequence[str]) -> int | None:
-    """Place, from 0, of the last node up to which two paths are equal; None if the whole paths are equal."""
+    """Place, from 0, of the last node up to which two paths are equal; None if the paths are completely equal."""
     apart = (place for place, (before, after) in enumerate(zip(old, new, strict=False)) if before != after)
     place = next(apart, None)
     return None if place is None else place - 1
@@ -154,7 +154,7 @@ def _node_place(old: Sequence[str], new: Sequence[str]) -> int | None:
 
 @cache
 def changes(each: int) -> tuple[Change, ...]:
-    """`each` changes of every pair and direction, spread evenly over the first hour.
+    """A sample of route changes: `each` changes for every pair and direction, spread evenly over the first hour.
 
     Raises
     ------
@@ -166,8 +166,8 @@ def changes(each: int) -> tuple[Change, ...]:
         updates = hour(pair)
         for direction in DIRECTIONS:
             of_sign = updates[updates["step_ns"] > 0] if direction == LONGER else updates[updates["step_ns"] < 0]
-            # The first route update is at 0 and cannot be a change. An update at `BEFORE_S` or later has a whole
-            # interval before it.
+            # The first route update is at 0 and cannot be a change. Any later update comes at least `BEFORE_S` seconds
+            # after the start, so a complete interval lies before it.
             if len(of_sign) < each:
                 raise ValueError(f"{pair.name} has {len(of_sign)} changes to a {direction} path in an hour, not {each}")
             places = np.linspace(0, len(of_sign) - 1, each).round().astype(int)

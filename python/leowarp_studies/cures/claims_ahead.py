@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about cures that act before the change (5.18 to 5.24): notices, senders that know the schedule, and short
-queues.
+"""Claims about cures that act before the change (5.18 to 5.24): early notices, senders that know the schedule, and
+short queues.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from leowarp_studies.cures.variants import (
 )
 
 AS_MANY = 0.1
-"""Largest difference between two shares that count as equal."""
+"""Largest difference at which two shares count as equal."""
 HOLDS_WINDOW = ("cubic", "classic")
-"""Names of TCPs for which `cubic_handover` is used when the sender knows the schedule."""
+"""Names of TCPs whose congestion control is replaced by `cubic_handover` if the sender knows the schedule."""
 BY_LOSS = ("reno", "cubic")
-"""Names of TCPs that reduce their window only at losses, and therefore fill a queue until it drops packets."""
+"""Names of TCPs that reduce their window only after losses, and therefore fill a queue until it drops packets."""
 
 
 # Implements claim 5.18 of cures (the first acknowledgement of a late packet).
 def ahead_is_no_better(frames: Frames) -> Outcome:
-    """Share of spurious retransmissions that a notice avoids at saturation, if it is sent ahead of the change or at the
-    change.
+    """Share of spurious retransmissions that a notice avoids at saturation, for a notice ahead of the change and for a
+    notice at the change.
 
     Returns
     -------
@@ -59,10 +59,10 @@ def ahead_is_no_better(frames: Frames) -> Outcome:
 
 # Implements claim 5.19 of cures (cubic_handover).
 def schedule_keeps_the_window(frames: Frames) -> Outcome:
-    """Payload that CUBIC with the schedule delivers less than the oracle (`hold` with `move`), and its spurious
+    """Payload by which CUBIC with the schedule delivers less than the oracle (`hold` with `move`), and CUBIC's spurious
     retransmissions.
 
-    Results of BBR with the schedule are listed, too.
+    The results of BBR with the schedule are only listed.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def schedule_keeps_the_window(frames: Frames) -> Outcome:
 
 # Implements claim 5.20 of cures (PROBE_RTT).
 def emptied_queue_is_not_overtaken(frames: Frames) -> Outcome:
-    """Late packets and lost throughput of a BBR whose PROBE_RTT empties the queue before the change, at saturation.
+    """Late packets and lost throughput of BBR at saturation, if its PROBE_RTT empties the queue before the change.
 
     Returns
     -------
@@ -109,10 +109,11 @@ def emptied_queue_is_not_overtaken(frames: Frames) -> Outcome:
 
 # Implements claim 5.21 of cures (the queue left behind).
 def short_queue_bounds_late(frames: Frames) -> Outcome:
-    """Number of late packets with short queues, at changes of the sender's satellite. This number is compared with the
-    queue length and the delay difference of the paths.
+    """Number of late packets with short queues, at changes of the sender's satellite. It is compared with a bound: the
+    queue length plus the packets sent within the delay difference of the paths.
 
-    Two more late packets are allowed: one that is being transmitted, and one that is sent while the delay changes.
+    Two more late packets are allowed: one that is being transmitted at the change, and one that is sent while the delay
+        changes.
 
     Returns
     -------
@@ -168,7 +169,8 @@ def managed_queues_leave_little(frames: Frames) -> Outcome:
 
 # Implements claim 5.23 of cures (a queue shorter than the bandwidth-delay product).
 def short_queues_cost(frames: Frames) -> Outcome:
-    """Goodput with each short or managed queue relative to a queue of 500 packets, on a frozen path, by TCP.
+    """Goodput with each short or managed queue, relative to goodput with a queue of 500 packets, on a frozen path, by
+    TCP.
 
     Returns
     -------
@@ -198,8 +200,8 @@ def short_queues_cost(frames: Frames) -> Outcome:
 
 # Implements claim 5.24 of cures (each flow has its own queue).
 def flow_queues_spare_the_call(frames: Frames) -> Outcome:
-    """How much the 99th percentile of the call's one-way delay increases with fq_codel and cake, while TCPs that fill
-    queues send beside the call.
+    """Increase of the 99th percentile of the call's one-way delay with fq_codel and cake, while a TCP that fills queues
+    shares the path.
 
     Returns
     -------

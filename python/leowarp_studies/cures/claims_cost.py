@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about the cost of cures (5.9 to 5.12, 5.16): time, memory, bytes, delay of a call, and the price of keeping
+"""Claims about the cost of cures (5.9 to 5.12, 5.16): time, memory, bytes, delay of a call, and the cost of keeping
 routes."""
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from leowarp_studies.cures.variants import BOTH, NONE, SHOWN, TCP_LABELS, TCPS
 
 # Implements claim 5.9 of cures (the formulas of hold).
 def hold_lasts_as_the_queue(frames: Frames) -> Outcome:
-    """Longest time that a packet is held at changes to a longer path, at saturation. Both `hold` alone and `hold` with
-    `move` are evaluated.
+    """Longest time that a packet is held at changes to a longer path, at saturation. The cures are `hold` alone, and
+    `hold` with `move`.
 
-    The claim's words "as long as the queue" are tested by two conditions. First, the median is at least 10 ms, because
-    all senders except BBR keep a standing queue. Second, no packet is held longer than a full queue takes to drain.
+    Two conditions test the claim's words "as long as the queue". First, the median is at least 10 ms, because all
+    senders except BBR keep a standing queue. Second, no packet is held longer than a full queue takes to drain.
 
     Returns
     -------
@@ -46,8 +46,8 @@ def hold_lasts_as_the_queue(frames: Frames) -> Outcome:
 
 # Implements claim 5.10 of cures (buffers are rate times delay).
 def hold_needs_memory(frames: Frames) -> Outcome:
-    """Largest number of bytes held at one node, over all changes and TCPs at saturation. Both `hold` alone and `hold`
-    with `move` are evaluated.
+    """Largest number of bytes held at one node, over all changes and TCPs at saturation. The cures are `hold` alone,
+    and `hold` with `move`.
 
     Returns
     -------
@@ -68,8 +68,8 @@ def hold_needs_memory(frames: Frames) -> Outcome:
 
 # Implements claim 5.11 of cures (a call shares the queue).
 def calls_are_not_delayed(frames: Frames) -> Outcome:
-    """Increase of the 99th percentile of the call's one-way delay at saturation, by TCP. Both `move` alone and `move`
-    with `hold` are evaluated.
+    """Increase of the 99th percentile of the call's one-way delay at saturation, by TCP. The cures are `move` alone,
+    and `move` with `hold`.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def calls_are_not_delayed(frames: Frames) -> Outcome:
 # Implements claim 5.12 of cures (duplicates add load).
 def duplicates_cost(frames: Frames) -> Outcome:
     """Bytes of signalling and of copies for each cure at saturation, and the number of packets that queues drop in
-    addition to those without a cure.
+    addition to the drops without a cure.
 
     Returns
     -------
@@ -116,10 +116,10 @@ def duplicates_cost(frames: Frames) -> Outcome:
 
 # Implements claim 5.16 of cures (the constellation's geometry).
 def staying_is_cheap(frames: Frames) -> Outcome:
-    """Number of changes in the first hour and mean delay, for two kinds of routing: the shortest path, and a path that
-    is kept until it breaks.
+    """Number of changes in the first hour and mean delay, for two routing rules: always the shortest path, or the same
+    path until it breaks.
 
-    Number of changes and delay are computed from the routes of all four pairs, without packets.
+    Both are computed from the routes of all four pairs, without packets.
 
     Returns
     -------
@@ -144,7 +144,7 @@ def staying_is_cheap(frames: Frames) -> Outcome:
 
 
 def _medians(frames: Frames, column: str, scale: float, unit: str) -> str:
-    """Text for the causes of verdicts: medians of a column with `hold` alone and with `hold` and `move`."""
+    """Text that explains a verdict: medians of a column with `hold` alone, and with `hold` and `move` together."""
     return ev.listed({name: f"{ev.median(frames, name, column).text(scale)} {unit}" for name in ("hold", BOTH)})
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims about senders (5.7, 5.8, 5.13 to 5.15, 5.17): the cost of reordering, the effect of notices, and the effect of
-other loss detection.
+alternative loss detection.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ NINE_TENTHS = 0.9
 
 # Implements claim 5.7 of cures (RACK, DSACK and timestamps of Linux).
 def linux_loses_little(frames: Frames) -> Outcome:
-    """Payload that a sender without a cure delivers less than the oracle (`hold` with `move`). The missing payload is a
-    share of the path's capacity in the 5 s after a change.
+    """Payload by which a sender without a cure delivers less than the oracle (`hold` with `move`), by TCP. It is given
+    as a share of the path's capacity in the 5 s after a change.
 
-    Only changes to a longer path at saturation are evaluated, by TCP.
+    Only changes to a longer path at saturation are evaluated.
 
     Returns
     -------
@@ -42,8 +42,8 @@ def linux_loses_little(frames: Frames) -> Outcome:
 
 # Implements claim 5.8 of cures (claim 5.6).
 def order_restores_classic(frames: Frames) -> Outcome:
-    """Payload that classic TCP with each order-preserving cure delivers less than the oracle (`hold` with `move`), at
-    saturation.
+    """Payload by which classic TCP with each order-preserving cure delivers less than the oracle (`hold` with `move`),
+    at saturation.
 
     Returns
     -------
@@ -65,10 +65,11 @@ def order_restores_classic(frames: Frames) -> Outcome:
 
 # Implements claim 5.13 of cures (RACK waits for a quarter of the RTT).
 def notices_in_time(frames: Frames) -> Outcome:
-    """Share of spurious retransmissions that a notice avoids at saturation, for three cases: notices on time, notices
-    200 ms late, and notices of which half are lost.
+    """Share of spurious retransmissions that a notice avoids at saturation, in three cases: the notice is on time; it
+    is 200 ms late; half of the notices are lost.
 
-    The share is computed over all TCPs together, because a TCP without spurious retransmissions has none to avoid.
+    The share is computed over all TCPs together, because a TCP without spurious retransmissions has no share of its
+    own.
 
     Returns
     -------
@@ -92,7 +93,7 @@ def notices_in_time(frames: Frames) -> Outcome:
 def hosts_can_wait(frames: Frames) -> Outcome:
     """Share of classic TCP's spurious retransmissions that each alternative loss detection avoids, at saturation.
 
-    NCR's careful form and TCP-PR decide the verdict; the results of the other methods are listed, too.
+    NCR's careful form and TCP-PR decide the verdict; the results of the other methods are only listed.
 
     Returns
     -------
@@ -114,10 +115,10 @@ def hosts_can_wait(frames: Frames) -> Outcome:
 
 # Implements claim 5.15 of cures (losses are detected later).
 def hosts_cost_nothing(frames: Frames) -> Outcome:
-    """Goodput with each alternative loss detection divided by goodput with the kernel's own, on a frozen path at
-    saturation, by TCP.
+    """Goodput with each alternative loss detection divided by goodput with the kernel's own loss detection, on a frozen
+    path at saturation, by TCP.
 
-    Even without route changes, these runs contain losses: from slow start, and from a queue that overflows.
+    Even without route changes, these runs have losses, from slow start and from a queue that overflows.
 
     Returns
     -------
@@ -143,12 +144,13 @@ def hosts_cost_nothing(frames: Frames) -> Outcome:
 
 # Implements claim 5.17 of cures (torres2020, which asks for one scalar).
 def a_scalar_predicts(frames: Frames) -> Outcome:
-    """For each TCP, the reordering metric with the smallest prediction error on runs outside its fit (see `scalar`).
+    """For each TCP, the reordering metric that best predicts runs that were not used to fit the prediction (see
+    `scalar`).
 
     Returns
     -------
     Outcome
-        Numbers: `best` and `explained_ratio` by TCP and outcome; also the shares that mean displacement and entropy
+        Numbers: `best` and `explained_ratio` by TCP and outcome; and the shares that mean displacement and entropy
             explain.
     """
     table = frames["predictors"]
@@ -171,7 +173,7 @@ def a_scalar_predicts(frames: Frames) -> Outcome:
 
 
 def _sender_text(frames: Frames, variant: str) -> str:
-    """Text for the causes of verdicts: TCP's reactions in runs where the sender's satellite changed, minus its
+    """Text that explains a verdict: TCP's reactions in runs in which the sender's satellite changes, minus its
     reactions on the frozen path."""
     texts = []
     for tcp in TCPS:
@@ -189,7 +191,7 @@ def _sender_text(frames: Frames, variant: str) -> str:
 
 
 def _left(frames: Frames, variant: str) -> str:
-    """Text for the causes of verdicts: the spurious retransmissions that remain, by TCP."""
+    """Text that explains a verdict: the spurious retransmissions that remain with a variant, by TCP."""
     return f"{BY_NAME[variant].label} leaves {ev.listed(ev.sums_by_tcp(frames, variant, 'spurious_pkts'), '{:.0f}')}"
 
 

@@ -46,8 +46,8 @@ def queue_makes_late(frames: Frames) -> Outcome:
 
 # Implements claim 5.2 of cures (propagation).
 def propagation_bounds_late(frames: Frames) -> Outcome:
-    """Number of late packets at 50 % load at changes to a shorter path. This number is compared with the number of
-    packets that the link sends within the delay difference.
+    """Number of late packets at changes to a shorter path, at 50 % load. It is compared with the number of packets that
+    the link sends within the delay difference of the paths.
 
     One more packet is allowed, because the delay may change between any two packets.
 
@@ -86,7 +86,7 @@ def holding_leaves_none(frames: Frames) -> Outcome:
 
 
 def _none_late(frames: Frames, variants: tuple[str, ...], direction: str | None) -> Outcome:
-    """Whether the given variants cause no late packets, whichever the load and TCP.
+    """Test whether the given variants cause no late packets at any load and with any TCP.
 
     Returns
     -------
@@ -143,7 +143,7 @@ def resequencing_needs_time(frames: Frames) -> Outcome:
 
 # Implements claim 5.6 of cures (RFC 8985; RFC 5681).
 def order_is_enough(frames: Frames) -> Outcome:
-    """Spurious retransmissions that changes cause at saturation although a cure keeps the order, by TCP.
+    """Spurious retransmissions at saturation that changes cause although a cure keeps the order, by TCP.
 
     Returns
     -------
@@ -165,8 +165,8 @@ def order_is_enough(frames: Frames) -> Outcome:
 
 
 def _late(frames: Frames, *, at_sender: bool) -> str:
-    """Text for the causes of verdicts: median number of late packets at saturation without a cure, over all TCPs and
-    both directions."""
+    """Text that explains a verdict: median number of late packets at saturation without a cure, over all TCPs and both
+    directions."""
     return ev.median(frames, NONE, "late_pkts", at_sender=at_sender).text(1, 0)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs, claims, tables and figures of the study, tested on synthetic results without the guest."""
+"""Tests of the study's runs, claims, tables and figures on synthetic results, without the guest."""
 
 import numpy as np
 import pandas as pd
@@ -91,7 +91,8 @@ def test_every_variant_is_a_plan_and_so_is_every_change(name):
     (part,) = (part for part in runs.parts() if part.name == name)
     content = dict(part.content)
     if len(content["together"]) > 1:
-        # Only one row and one column of the combinations are tested, because all combinations are thousands of plans.
+        # Only one change with all variants, and one variant with all changes, are tested, because all combinations are
+        # thousands of plans.
         changes, variants = content["together"]
         content["only"] = [{"run.start": changes["run.start"]["values"][:1]}, {"name": variants["name"][:1]}]
     assert len(expand(StudyFile.of(content))) >= len(content["together"][-1]["name"])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that the study's claims, figures and tables share. A cure's effect is computed from pairs of runs around the
-same change."""
+"""Numbers that the study's claims, figures and tables have in common. A cure's effect is computed from pairs of runs
+around the same change."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from leowarp_studies.cures.runs import SATURATED
 from leowarp_studies.cures.variants import BOTH, BY_NAME, FROZEN, TCP_LABELS, TCPS
 
 Frames = Mapping[str, Any]
-"""Data sets of the study by name. A data set is missing if its runs are missing."""
+"""Data sets of the study by name. A data set is missing if its runs failed or were not made."""
 
 LINK_BPS = 100_000_000
 FRAME_BITS = 1514 * 8
 QUEUE_LIMIT_NS = 500 * FRAME_BITS / LINK_BPS * 1e9
-"""Values from the scenario: the rate of the links, the size of a full packet with overhead, and the time in which a
-full queue empties, 60.6 ms."""
+"""Rate of the links and size of a full packet with overhead, from the scenario; and the time in ns in which a full
+queue empties, 60.6 ms."""
 KEY = ["tcp", "load", "change"]
-"""Keys that have equal values in two runs that are compared. Two such runs are identical up to the change, apart from
-the effects of cures that act before it."""
+"""Columns in which two runs must agree to be compared. Two such runs are identical until the change, except for the
+effects of cures that act before the change."""
 
 
 def rows(
     frames: Frames, variant: str, *, tcp: str | None = None, load: str | None = SATURATED,
     direction: str | None = None, at_sender: bool | None = None,
 ) -> pd.DataFrame:  # fmt: skip
-    """Runs of a variant, one row per TCP, load and change. A filter that is None selects all rows."""
+    """Runs of a variant, one row per TCP, load and change. A filter that is None does not restrict the rows."""
     frame: pd.DataFrame = frames["around"]
     mine = frame["variant"] == variant
     given = {"tcp": tcp, "load": load, "direction": direction, "at_sender": at_sender}
@@ -49,24 +49,24 @@ def total(frames: Frames, variant: str, column: str, **which: Any) -> float:
 
 
 def median(frames: Frames, variant: str, column: str, **which: Any) -> Middle:
-    """Median of a column over changes, with its interval."""
+    """Median of a column over the runs of a variant, with its interval."""
     return middle(rows(frames, variant, **which)[column])
 
 
 def against(frames: Frames, variant: str, other: str, column: str, **which: Any) -> pd.DataFrame:
-    """A column of two variants, paired by change: columns `one, other` and those of `KEY`."""
+    """The values of a column for two variants, paired by change: columns `one, other` and those of `KEY`."""
     one, two = (rows(frames, name, **which).set_index(KEY)[column] for name in (variant, other))
     return pd.DataFrame({"one": one, "other": two}).dropna().reset_index()
 
 
 def added(frames: Frames, variant: str, other: str, column: str, **which: Any) -> Middle:
-    """Median over changes of the difference in a column between a variant and another variant."""
+    """Median over changes of the difference between two variants in a column: `variant` minus `other`."""
     both = against(frames, variant, other, column, **which)
     return middle(both["one"] - both["other"])
 
 
 def lost_ratio(frames: Frames, variant: str, reference: str, **which: Any) -> Middle:
-    """Payload that a variant delivers less than the reference, as a share of the path's capacity in the `AFTER_S`
+    """Payload by which a variant delivers less than the reference, as a share of the path's capacity in the `AFTER_S`
     seconds after the change.
 
     Returns
@@ -81,11 +81,11 @@ def lost_ratio(frames: Frames, variant: str, reference: str, **which: Any) -> Mi
 
 
 def reference_of(variant: str) -> str:
-    """The variant with which a variant's payload is compared: the oracle (`hold` with `move`), or the same sender on
-    the frozen path.
+    """The variant with whose payload a variant's payload is compared: the oracle (`hold` with `move`), or the same
+    sender on the frozen path.
 
-    Cures at the end host are compared with the frozen path. The other costs of such cures, such as losses that are
-    detected later, are then not attributed to the change.
+    Cures at the end host are compared with the frozen path. Costs that such a cure has without changes, such as later
+    detection of losses, are then not attributed to the change.
 
     >>> reference_of("hold"), reference_of("pr")
     ('move-hold', 'frozen-pr')
@@ -96,9 +96,9 @@ def reference_of(variant: str) -> str:
 def per_hour(frames: Frames, variant: str, column: str, *, tcp: str, load: str = SATURATED) -> float:
     """Events per hour, averaged over the pairs of cities.
 
-    For each pair, the mean over changes is multiplied by the number of changes per hour with this variant's routes.
-    Changes at which the sender's own station switches satellites are averaged separately, because that station holds
-    the queue.
+    For each pair, the mean over changes is multiplied by the number of changes per hour that the variant's routing
+    causes. Changes at which the sender's own station switches satellites are averaged separately, because the queue is
+    at this station.
     """
     margin = BY_NAME[variant].routing.get("margin")
     often = (route_changes.per_hour() if margin is None else route_changes.per_hour(margin)).set_index("pair")
@@ -107,8 +107,8 @@ def per_hour(frames: Frames, variant: str, column: str, *, tcp: str, load: str =
     for pair, here in mine.groupby("pair"):
         at_sender = often.loc[pair, "at_sender"]
         changes = {True: at_sender, False: often.loc[pair, list(DIRECTIONS)].sum() - at_sender}
-        # With a margin, a path changes only when it breaks. A run may therefore contain no change, and the mean is
-        # divided by the share of runs with a change.
+        # With a margin, a path changes only when it breaks. Some runs then contain no change, so the mean is divided by
+        # the share of runs with a change.
         happened = here.groupby("at_sender")["route_changes"].mean()
         hourly = 0.0
         for place, mean in here.groupby("at_sender")[column].mean().items():
@@ -125,7 +125,7 @@ def listed(values: Mapping[str, Any], form: str = "{}") -> str:
 
 
 def sums_by_tcp(frames: Frames, variant: str, column: str) -> dict[str, float]:
-    """Sum of a column over the changes at saturation, by label of the TCP, without TCPs that have no runs."""
+    """Sum of a column over the changes at saturation, by the label of the TCP; TCPs without runs are left out."""
     sums = {TCP_LABELS[tcp]: total(frames, variant, column, tcp=tcp) for tcp in TCPS}
     return {name: value for name, value in sums.items() if value == value}
 

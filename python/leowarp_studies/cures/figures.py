@@ -32,20 +32,22 @@ STYLES: tuple[dict[str, Any], ...] = (
     {"color": BEFORE, "marker": "o"}, {"color": AFTER, "marker": "s", "markerfacecolor": "white"},
     {"color": OKABE_ITO[2], "marker": "^"}, {"color": BAD, "marker": "D", "markerfacecolor": "white"},
 )  # fmt: skip
-"""Marker shapes distinguish series in addition to colours, for grey printers."""
+"""Series have different marker shapes and colours, so that they can be distinguished in a grey print."""
 PLACES = {True: "the sender's satellite changes", False: "other changes"}
-"""Labels of the two places of a change. On a saturated path, the queue is at the sender's own station."""
+"""Labels of the two kinds of changes, by whether the sender's satellite changes. On a saturated path, the queue is at
+the sender's own station."""
 BESIDE = (NONE, *SHOWN)
-"""Variants that are rows of the figures: no cure, then each cure."""
+"""Variants that are rows of the figures: first no cure, then each cure."""
 
 
 def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
-    """Draw all figures into `folder`. If a figure's data are missing, its result has the reason instead."""
+    """Draw all figures into `folder`. If a figure's data are missing, its result gives the reason."""
     return [*drawing.draw(KINDS, frames, folder, rules), *_close(frames.get("close", {}), folder)]
 
 
 def late(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Late packets per change for all TCPs: one panel per load, split by whether the sender's own satellite changes."""
+    """Late packets per change for all TCPs: one panel per load, separated by whether the sender's own satellite
+    changes."""
     loads = [load for load in LOADS if len(ev.rows(frames, NONE, load=load))]
     names = ev.present(frames, BESIDE)
     drawn = new_figure(PAGE_IN, 0.9 + 0.155 * len(names), rules.footer("all TCPs together"))
@@ -63,8 +65,8 @@ def late(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def senders(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Three numbers by TCP, at changes of the sender's satellite: spurious retransmissions, payload lost relative to
-    the oracle, and the depth of the dip."""
+    """Three values by TCP, at changes of the sender's satellite: spurious retransmissions, payload lost relative to the
+    oracle, and the depth of the dip in goodput."""
     names = ev.present(frames, BESIDE)
     which = {"at_sender": True}
     quantities = (
@@ -127,7 +129,7 @@ def costs(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def predictors(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Share of variance that each metric explains in runs outside its fit, by TCP and outcome."""
+    """Share of variance that each metric explains in runs that were not used for its fit, by TCP and outcome."""
     table = frames["predictors"]
     names = list(scalar.NUMBERS)
     drawn = new_figure(PAGE_IN, 1.1 + 0.2 * len(names), rules.footer("transfers of torres2020 over jittered paths"))
@@ -137,7 +139,7 @@ def predictors(frames: Mapping[str, Any], rules: Rules) -> Figure:
         tcps = sorted(here["tcp"].unique())
         for place, tcp in enumerate(tcps):
             mine = here[here["tcp"] == tcp].set_index("number")["explained_ratio"]
-            # If a metric predicts worse than the mean does, it is drawn at 0; the table has the exact value.
+            # A metric that predicts worse than the mean is drawn at 0; the table has the exact value.
             values = {name: middle([max(float(mine[name]), 0.0)]) for name in names if name in mine}
             _dots(axes, names, values, place, len(tcps), tcp, 100.0)
         axes.set_xlim(-3, 103)
@@ -153,7 +155,7 @@ def _dots(
     axes: Axes, names: Sequence[str], values: Mapping[str, Middle], place: int, series: int, label: str,
     scale: float = 1.0,
 ) -> None:  # fmt: skip
-    """Draw one mark with its interval per row. Several series are offset vertically within a row."""
+    """Draw one mark with its interval per row. Within a row, the marks of several series are shifted vertically."""
     shown = [(row, values[name]) for row, name in enumerate(names) if name in values and values[name].known]
     if not shown:
         return
@@ -165,12 +167,12 @@ def _dots(
 
 
 def _counts(axes: Axes) -> None:
-    """Make an axis for numbers from 0 to hundreds: linear up to 1, logarithmic above."""
+    """Make an axis for numbers from 0 to several hundred: linear up to 1, and logarithmic above 1."""
     axes.set_xscale("symlog", linthresh=1)
-    # The axis starts slightly below 0, so that marks at 0 are complete. The axis ends at 10 or more, so that two tick
-    # labels are visible.
+    # The axis starts slightly below 0, so that marks at 0 are not cut off. It ends at 10 or more, so that at least two
+    # tick labels are visible.
     axes.set_xlim(-0.2, max(axes.get_xlim()[1], 10))
-    # Tick labels are plain numbers: formulas are disabled here because station names may contain dollar signs.
+    # Tick labels are plain numbers, because formulas are disabled: station names may contain dollar signs.
     axes.xaxis.set_major_formatter("{x:g}")
 
 
@@ -197,7 +199,7 @@ KINDS: Sequence[Kind[Rules]] = (
 
 
 def _close(views: Mapping[str, Run], folder: Path) -> list[DrawnFigure]:
-    """Draw all packets of one change, with each cure next to no cure."""
+    """Draw all packets around one change, each cure beside the run without a cure."""
     drawn = []
     for name in (name for name in BY_NAME if name in views and name not in (NONE, FROZEN)):
         variant, missing = BY_NAME[name], None

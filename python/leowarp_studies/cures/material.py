@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make the study: the study engine makes groups of runs, and claims and figures use their data sets and kept runs."""
+"""Make the study: the study engine makes groups of runs, from whose data sets and run directories claims and figures
+are computed."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from leowarp_studies.cures.rules import Rules
 from leowarp_studies.cures.variants import parts_of
 
 OPTIONS = ("quick", "scheduler")
-"""Keyword arguments of `reproduce` that only this study has."""
+"""Keyword arguments of `reproduce` that apply only to this study."""
 
 TITLE = "Cures for the reordering of route changes"
 LEAD = (
@@ -30,12 +31,12 @@ LEAD = (
 )
 
 TABLE = "cures.csv"
-"""File beside the page with all medians, to be read by programs."""
+"""File beside the page with all medians, for programs."""
 GUIDE = "guide.md"
 """File beside the page with the table that docs/guides/route-changes.md shows."""
 
 CLAIM_FRAMES = {"around": runs.AROUND, "predictors": runs.JITTERED}
-"""Data sets that claims name in `Claim.runs`, with the groups of runs from which each is built."""
+"""Data sets that claims name in `Claim.runs`, each with the groups of runs from which it is built."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
@@ -89,10 +90,10 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 
 
 def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> dict[str, Any]:
-    """Inputs of claims and figures. An input is left out if a run that its claims need is missing."""
+    """Inputs of claims and figures. An input is left out if one of its runs is missing."""
     frames: dict[str, Any] = {}
     around = pd.concat([results.around_changes(rows[name]) for name in runs.AROUND], ignore_index=True)
-    # Claims sum over all changes. If a change is missing for one variant, the sums of two variants would cover
+    # Claims sum over all changes. If a change were missing for one variant, the sums of two variants would be over
     # different changes.
     if len(around) and results.complete(around):
         frames["around"] = around
@@ -108,7 +109,7 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> dict[str, Any]:
 
 
 def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
-    """Texts for the top of the page: a list of what a quick study leaves out, and the warnings of the runs."""
+    """Texts for the top of the page: what a quick study leaves out, and the warnings of the runs."""
     sentences = []
     if quick:
         sentences.append(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's data sets for claims and figures. The data sets have few columns, whose names contain units."""
+"""The study's data sets for claims and figures. They have few columns, whose names contain units."""
 
 from __future__ import annotations
 
@@ -44,24 +44,24 @@ COLUMNS = {
     "signals_bytes": "signals_bytes",
     "copied_bytes": "copied_bytes",
 }
-"""Columns that are copied from the study engine's data set: name in this module, name in the engine's data set."""
+"""Columns that are copied from the study engine's data set: name in this module, and name in the engine's data set."""
 
 COUNTED = ("held_max_bytes", "held_longest_ns", "hold_full_pkts", "waiting_max_bytes", "waiting_longest_ns",
            "merge_longest_ns", "signals_bytes", "copied_bytes")  # fmt: skip
-"""Columns that are null in runs without the cure that they belong to. A data set without any such run lacks the
-column."""
+"""Columns that are null in runs without the cure to which they belong. If no run of a data set has the cure, the data
+set lacks its column."""
 
 
 def around_changes(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows from the study engine, without failed runs.
+    """Select and rename the columns of the study engine's rows; failed runs are dropped.
 
     Returns
     -------
     DataFrame
         Columns `variant, tcp, load` (as in `runs.LOADS`), `change` (its name), `pair, direction, step_ns`, `at_sender`
         (true if the sender's own station switches satellites), and the columns of `COLUMNS`. Also `held_bytes`, the
-        largest number of bytes that any cure held at a node, and `held_ns`, the longest time for which any cure held a
-        packet; both are 0 without a cure. `signalling_bytes` counts the bytes of markers, notices and copies.
+        largest number of bytes that any cure held at a node, and `held_ns`, the longest time in ns for which any cure
+        held a packet; without a cure, both are 0. `signalling_bytes` counts the bytes of markers, notices and copies.
 
     Raises
     ------
@@ -89,19 +89,19 @@ def around_changes(rows: pd.DataFrame) -> pd.DataFrame:
             frame[name] = float("nan")
         else:
             raise TraceError(f"the runs' results have no column {column}", "make the runs anew: --force")
-    # Depending on the cure, packets are held at the node that switches, at the node where paths meet, or at the last
-    # node.
+    # Where packets are held depends on the cure: at the node that switches, at the node where the paths meet, or at the
+    # last node.
     frame["held_bytes"] = frame[["held_max_bytes", "waiting_max_bytes"]].max(axis=1).fillna(0.0)
     longest = ["held_longest_ns", "waiting_longest_ns", "merge_longest_ns"]
     frame["held_ns"] = frame[longest].max(axis=1).fillna(0.0)
     frame["signalling_bytes"] = frame["signals_bytes"].fillna(0.0) + frame["copied_bytes"].fillna(0.0)
-    # Payload capacity of the path in the time after the change. Lost throughput is stated as a share of this capacity.
+    # Payload in bytes that the path can carry in the time after the change. Lost throughput is given as a share of it.
     frame["room_bytes"] = frame["capacity_bps"] * AFTER_S / 8
     return frame.reset_index(drop=True)
 
 
 def complete(frame: pd.DataFrame) -> bool:
-    """Whether no run is missing: every variant and TCP has a run for each change that occurs in the frame."""
+    """True if no run is missing: every variant and TCP has a run for each change in the frame."""
     wanted = frame.groupby("load")["change"].nunique()
     have = frame.groupby(["load", "variant", "tcp"])["change"].nunique().reset_index()
     return bool((have["change"].to_numpy() == wanted.loc[have["load"]].to_numpy()).all())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text below every figure: the rules that shape the results."""
+"""Text below every figure about the network rules on which the results depend."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Rules:
     kernel : str
         Name and version of the guest's kernel, or "not recorded".
     changes : int
-        Number of route changes at saturation.
+        Number of route changes that the study examines at saturation.
     """
 
     kernel: str
     changes: int
 
     def footer(self, *rules: str) -> str:
-        """The rules of a figure as one paragraph."""
+        """The rules that apply to a figure, as one paragraph."""
         return " · ".join((PATH_RULES, *rules, f"{self.changes} changes at saturation", f"kernel: {self.kernel}"))

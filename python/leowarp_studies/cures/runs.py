@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of the study, in four kinds: every variant under every TCP around the same changes; the same runs at loads
-without a queue; one change with all packets; and jittered transfers of `torres2020`, to which a scalar is fitted.
+"""Runs of the study, in four groups: every variant under every TCP around the same changes; the same runs at loads
+without a queue; one change with all packets; and jittered transfers of `torres2020`, to which a predicting metric is
+fitted.
 
-Each group is a separate study (a scenario and parameters). The study engine makes and resumes these studies. The links
-of this study have no randomness. The study's samples are therefore changes, not seeds.
+Each group is a separate study file (a scenario and parameters). The study engine makes the runs of these studies, and
+can resume them. The links of this study have no randomness, so its samples are changes instead of seeds.
 """
 
 from __future__ import annotations
@@ -32,19 +33,19 @@ from leowarp_studies.torres2020.runs import parts as torres2020_parts
 
 SATURATED, HIGH, HALF = "saturated", "90 %", "50 %"
 LOADS = (SATURATED, HIGH, HALF)
-"""Payload that the transfer offers, as a share of the path's 95.6 Mbit/s."""
+"""Rate that the transfer offers, as a share of the path's 95.6 Mbit/s of payload."""
 RATES = {SATURATED: "unlimited", HIGH: "86 Mbit/s", HALF: "48 Mbit/s"}
 """Value of the scenario's `rate` for each load."""
 
 CHANGES, LOADED_CHANGES = 5, 3
-"""Number of changes per pair of cities and direction. At saturation, there are 20 changes to a longer and 20 to a
-shorter path; at lower loads, there are 12 of each kind."""
+"""Number of changes per pair of cities and direction, at saturation and at lower loads. In total, there are 20 changes
+to a longer path and 20 to a shorter path at saturation, and 12 of each at lower loads."""
 QUICK_TCPS, QUICK_LOADED_TCPS = ("cubic", "classic"), ("cubic",)
 QUICK_QUEUES = ("queue-100", "fq-codel")
 _NOT_QUICK = {f"{control}{name}" for name in QUEUES if name not in QUICK_QUEUES for control in ("", f"{FROZEN}-")}
 JITTERED = ("mechanisms-normal", "mechanisms-bic")
-"""Groups of `torres2020` with packet records. These groups contain four TCPs, which differ in how they distinguish loss
-from reordering."""
+"""Groups of `torres2020` that store packets. They contain four TCPs, which differ in how they distinguish loss from
+reordering."""
 
 
 AROUND = ("saturated", "loaded")
@@ -67,9 +68,9 @@ def parts() -> tuple[Part, ...]:
 def _around_changes(
     name: str, why: str, variants: Sequence[str], each: int, loads: Sequence[str], quick_tcps: Sequence[str]
 ) -> Part:
-    """Runs of some variants with their TCPs around changes of every pair, at some loads."""
+    """Runs of some variants, with the TCPs of each variant, around changes of every pair, at some loads."""
     looked_at = route_changes.changes(each)
-    # A quick group has only the first change of each pair and direction, over the first constellation.
+    # A quick study has only the first change of each pair and direction, in the first constellation.
     few = {change.identity for change in looked_at if change.number == 0 and change.pair.preset == PAIRS[0].preset}
     content = {
         "name": name,
@@ -98,7 +99,7 @@ def close_change() -> Change:
 
 
 def _close() -> Part:
-    """Runs of one change with every packet, under CUBIC, kept as whole run directories."""
+    """Runs of one change with every packet, under CUBIC; their complete directories are stored."""
     shown = [variant.name for variant in VARIANTS if variant.where != CONTROL or variant.name in (NONE, FROZEN)]
     content = {
         "name": "close",
@@ -113,18 +114,18 @@ def _close() -> Part:
 
 
 def _under(variants: Sequence[str], tcps: Sequence[str]) -> list[tuple[Variant, str]]:
-    """Pairs of a variant and a TCP under which the variant has runs."""
+    """Pairs of a variant and a TCP with which the study runs the variant."""
     return [(BY_NAME[name], tcp) for name in variants for tcp in tcps if BY_NAME[name].runs_under(tcp)]
 
 
 def _changes_together(looked_at: Sequence[Change]) -> dict[str, Any]:
-    """Keys of the changes, varied together. The labels of these keys allow rows to be joined with `changes`."""
+    """Keys of the changes, which vary together. Their labels are columns by which rows can be joined with `changes`."""
     keys = [change.keys() for change in looked_at]
     return {key: _labelled([each[key] for each in keys], IDENTITY.get(key)) for key in keys[0]}
 
 
 def _variants_together(variants: Sequence[str], tcps: Sequence[str]) -> dict[str, Any]:
-    """Keys of every variant under every TCP, varied together. The scenario's name identifies each combination."""
+    """Keys of every variant under every TCP, which vary together. The scenario's name identifies the combination."""
     pairs = _under(variants, tcps)
     links = {
         f"{section}.{key}": [variant.links.get(key, usual) for variant, _ in pairs]
@@ -133,7 +134,7 @@ def _variants_together(variants: Sequence[str], tcps: Sequence[str]) -> dict[str
     }
     return links | {
         "name": [name_of(variant.name, tcp) for variant, tcp in pairs],
-        # Whole sections are set, because single keys of a cure that is off are refused.
+        # Complete sections are set, because single keys of a cure that is off are rejected.
         "cures": [dict(variant.cures) for variant, _ in pairs],
         "routing": [dict(variant.routing) for variant, _ in pairs],
         "tcp": [{**TCPS[tcp]["tcp"], **variant.tcp} for variant, tcp in pairs],

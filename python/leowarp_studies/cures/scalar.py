@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Search for the reordering metric of a path that best predicts how much a TCP loses, as `torres2020` calls for.
+"""Search for the reordering metric of a path that best predicts how much performance a TCP loses, as `torres2020` calls
+for.
 
 The data are transfers of `torres2020` over jittered paths, under four TCPs that distinguish loss from reordering in
 different ways. For each metric, a monotone curve (isotonic regression) is fitted to the runs of every second jitter,
-and tested on the runs of the other jitters.
+and tested on the runs of the remaining jitters.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from leowarp import TraceError
 from leowarp_studies.torres2020.runs import profile_of
 
 SPURIOUS, LOST = "spurious retransmissions", "lost throughput"
-"""Two outcomes are predicted: spurious retransmissions per packet sent, and the share of throughput that is missing
+"""The two predicted outcomes: spurious retransmissions per packet sent, and the share of throughput that is missing
 relative to a run without jitter."""
 OUTCOMES = {SPURIOUS: "spurious_ratio", LOST: "lost_ratio"}
 
@@ -38,11 +39,10 @@ NUMBERS = {
 """Candidate metrics, each computed from RD, RBD, n-reordering or late time. The last four also use the path's own
 RTT."""
 USUAL = ("mean displacement", "entropy")
-"""Metrics against which `torres2020` plots throughput."""
+"""Metrics to which `torres2020` relates throughput."""
 CLEAR, GOOD = 0.05, 0.80
-"""A metric is useful if it meets two conditions: it explains at least the second number as a share of the variance, and
-this share exceeds that of each metric in `USUAL` by at least the first number. Both thresholds were set before the
-first run of the study."""
+"""A metric is useful if it explains at least `GOOD` of the variance, and at least `CLEAR` more than each metric in
+`USUAL`. Both thresholds were set before the first run of the study."""
 
 _COLUMNS = {
     "mean_displacement_pkts": "flow0_mean_displacement_pkts",
@@ -67,8 +67,7 @@ def numbers_of(rows: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns of `NUMBERS`, `spurious_ratio` and `goodput_bps`. Without reordering nothing was late, so late time and
-        extent are 0.
+        Columns of `NUMBERS`, `spurious_ratio` and `goodput_bps`. Without reordering, late time and extent are 0.
 
     Raises
     ------
@@ -98,8 +97,8 @@ def jittered(rows: pd.DataFrame) -> pd.DataFrame:
     frame["tcp"] = [profile_of(profile, json.loads(sysctl)) for profile, sysctl in profiles]
     for name in ("congestion_control", "distribution", "jitter_ns"):
         frame[name] = rows[name]
-    # Each transfer is compared with a transfer of the same TCP without jitter, because a transfer is short and slow
-    # start is a part of it.
+    # Each transfer is compared with a transfer of the same TCP without jitter, because transfers are short, and slow
+    # start reduces the goodput of both.
     key = ["tcp", "congestion_control", "distribution"]
     still = frame[frame["jitter_ns"] == 0].groupby(key)["goodput_bps"].median().rename("still_bps").reset_index()
     frame = frame.merge(still, on=key, how="inner")
@@ -108,27 +107,28 @@ def jittered(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def halves(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Two frames: the runs of every second jitter from the smallest on, and the runs of the other jitters."""
+    """Two frames: the runs of every second jitter, beginning with the smallest, and the runs of the remaining
+    jitters."""
     jitters = sorted(frame["jitter_ns"].unique())
     train = frame["jitter_ns"].isin(jitters[::2])
     return frame[train], frame[~train]
 
 
 def fitted(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Fit a monotonically rising least-squares curve to points, and return its values at other places. The curve is
-    constant beyond the points.
+    """Fit a monotonically rising least-squares curve to points, and return the curve's values at `at`. Beyond the
+    outermost points, the curve is constant.
 
     >>> fitted(np.array([0.0, 1, 2]), np.array([0.0, 3, 1]), np.array([0.5, 9]))
     array([1., 2.])
     """
-    # Points with the same x form one point of the curve, weighted by their number.
+    # Points with the same x become one point, whose weight is their number.
     places, which, counts = np.unique(x, return_inverse=True, return_counts=True)
     level = isotonic_regression(np.bincount(which, weights=y) / counts, weights=counts).x
     return np.interp(at, places, level)
 
 
 def scores(frame: pd.DataFrame) -> pd.DataFrame:
-    """How well each metric predicts each outcome of each TCP, on runs outside the fit.
+    """How well each metric predicts each outcome of each TCP, on runs that were not used for the fit.
 
     Returns
     -------
@@ -142,8 +142,8 @@ def scores(frame: pd.DataFrame) -> pd.DataFrame:
         for outcome, column in OUTCOMES.items():
             for number, name in NUMBERS.items():
                 squares, spreads, guesses, truths = [], [], [], []
-                # Each congestion control has its own curve, because the same retransmissions cost each congestion
-                # control a different throughput.
+                # Each congestion control has its own curve, because the same number of retransmissions costs different
+                # controls different throughput.
                 for _, mine in of_tcp.groupby("congestion_control"):
                     train, test = halves(mine)
                     y = test[column].to_numpy()
@@ -166,6 +166,6 @@ def scores(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def best(table: pd.DataFrame) -> pd.DataFrame:
-    """The metric of `scores` that explains most variance, for each TCP and outcome; the index is `tcp, outcome`."""
+    """For each TCP and outcome, the row of `scores` with the largest `explained_ratio`; the index is `tcp, outcome`."""
     places = table.groupby(["tcp", "outcome"])["explained_ratio"].idxmax()
     return table.loc[places].set_index(["tcp", "outcome"])

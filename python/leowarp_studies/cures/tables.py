@@ -15,13 +15,14 @@ from leowarp_studies.cures.variants import BY_NAME, FROZEN, NONE, SHOWN, TCP_LAB
 
 ROWS = (NONE, FROZEN, *SHOWN)
 GUIDE_LATE, GUIDE_SPURIOUS = ("reno", "cubic", "bbr"), ("reno", "cubic", "classic")
-"""TCPs that the table of the guide (docs/guides/route-changes.md) shows."""
+"""TCPs whose late packets, and whose spurious retransmissions, are in the guide's table
+(docs/guides/route-changes.md)."""
 QUANTITIES = (
     "late_pkts", "spurious_pkts", "lost_pkts", "dip_ratio", "recovery_ns", "recoveries", "undos", "timeouts",
     "tail_loss_probes", "spike_ns", "ping_p50_ns", "ping_p99_ns", "ping_max_ns", "call_p50_ns", "call_p99_ns",
     "call_max_ns", "held_bytes", "held_ns", "signalling_bytes", "drops_pkts",
 )  # fmt: skip
-"""Columns of the table that programs read."""
+"""Columns whose medians are in the table for programs."""
 
 
 def cures(frames: Mapping[str, Any]) -> str:
@@ -58,10 +59,11 @@ def cures(frames: Mapping[str, Any]) -> str:
 
 
 def guide(frames: Mapping[str, Any]) -> str:
-    """The table of docs/guides/route-changes.md as Markdown, one row per cure. All its numbers come from this function.
+    """The table of docs/guides/route-changes.md as Markdown, one row per cure. All numbers of that table come from this
+    function.
 
-    Hourly counts are means over the pairs of cities. `cures` defines `lost`. Values for held packets and signalling are
-    over all changes and TCPs. A missing number is shown as `-`.
+    Hourly counts are means over the pairs of cities. `lost` is computed as in `cures`. Values for held packets and
+    signalling are taken over all changes and TCPs. A missing number is shown as `-`.
     """
     rows = []
     for name in ev.present(frames, (NONE, *SHOWN)):
@@ -89,7 +91,7 @@ def guide(frames: Mapping[str, Any]) -> str:
 
 
 def hours() -> str:
-    """Number of path changes per hour, for the shortest path and for a path that is kept until it breaks."""
+    """Number of path changes per hour, for the shortest path and for a path that is used until it breaks."""
     rows = []
     for margin, how in (("0 %", "shortest"), ("unlimited", "kept until it breaks")):
         for row in route_changes.per_hour(margin).itertuples():
@@ -100,7 +102,7 @@ def hours() -> str:
 
 
 def predictors(frames: Mapping[str, Any]) -> str:
-    """How well each metric predicts each outcome of each TCP."""
+    """Table of how well each metric predicts each outcome of each TCP."""
     table: pd.DataFrame = frames["predictors"]
     rows = [
         [row.outcome, row.tcp, row.number, f"{100 * row.explained_ratio:.1f}", f"{100 * row.error:.2f}",
@@ -115,7 +117,7 @@ def predictors(frames: Mapping[str, Any]) -> str:
 
 
 def frame(frames: Mapping[str, Any]) -> pd.DataFrame:
-    """Every median, for programs: columns `variant, tcp, load, direction, quantity, median, low, high, count`. The name
+    """All medians, for programs: columns `variant, tcp, load, direction, quantity, median, low, high, count`. The name
     of a quantity contains its unit."""
     rows = []
     keys = ["variant", "tcp", "load", "direction"]

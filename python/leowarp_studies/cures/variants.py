@@ -12,7 +12,7 @@ CONTROL, NETWORK, HOST = "control", "network", "host"
 """Places where a variant acts."""
 
 NEVER_S = 3600
-"""A route interval longer than any run, so that the initial path stays."""
+"""Route interval in s that is longer than any run, so that the initial path does not change."""
 
 
 @dataclass(frozen=True)
@@ -26,15 +26,15 @@ class Variant:
     where : str
         `CONTROL`, `NETWORK` or `HOST`.
     cures, routing, tcp : mapping
-        Scenario keys of these three sections.
+        Values of the scenario sections ``[cures]``, ``[routing]`` and ``[tcp]`` that the variant sets.
     links : mapping
-        Keys of both ``[isl]`` and ``[ground]``; a subset of `LINKS`.
+        Keys that are set in both ``[isl]`` and ``[ground]``; the keys are a subset of those of `LINKS`.
     modules : mapping
-        Parameters of kernel modules, by module.
+        Parameters of kernel modules, by name of the module.
     senders : mapping
-        Congestion control that replaces the TCP's own, by name of the TCP.
+        For some TCPs, by name: congestion control that replaces the TCP's own.
     tcps : tuple of str
-        Names from `TCPS` of the TCPs that the study runs with the variant; empty: all.
+        Names of the TCPs with which the study runs the variant; empty: all of `TCPS`.
     why : str
         Description in one sentence.
     """
@@ -57,7 +57,7 @@ class Variant:
 
 
 LINKS = {"queue": "500 pkts", "queue_discipline": "fifo"}
-"""Values of the links' keys in the scenario, unless a variant sets others."""
+"""Values of the links' keys, unless a variant sets other values."""
 
 _FROZEN = {"interval": f"{NEVER_S} s"}
 _AT_HOSTS = {
@@ -70,13 +70,13 @@ _AT_HOSTS = {
 """Values of `tcp.loss_detection` that need no support from the network."""
 
 LEAD_MS = 200
-"""Lead time of a notice before the change. The lead time is longer than any round trip of the study."""
+"""Time in ms by which an early notice precedes the change. It is longer than any round trip of the study."""
 CHANGE_S, INTERVAL_S = 30, 30
-"""Time of the change in each run, and the interval of the schedule that senders know (`changes.BEFORE_S`)."""
+"""Time of the change in each run, and period of the schedule that senders know (`changes.BEFORE_S`), both in s."""
 _SCHEDULE = {"period_ns": f"{INTERVAL_S} s", "phase_ns": f"{CHANGE_S} s"}
-# PROBE_RTT begins one round trip (some 100 ms) after the start of the scheduled window. PROBE_RTT keeps four packets in
-# flight for 200 ms plus a round trip. The path is empty from 50 ms after the beginning of PROBE_RTT, for 300 ms. The
-# change is placed in this period.
+# PROBE_RTT begins one round trip (some 100 ms) after the start of the scheduled window. It keeps four packets in flight
+# for 200 ms plus a round trip. From 50 ms after the beginning of PROBE_RTT, the path is empty for 300 ms. The change
+# lies in this period.
 _EMPTIED = _SCHEDULE | {"phase_ns": f"{CHANGE_S * 1000 - 300} ms", "before_ns": "100 ms", "after_ns": "0 s"}
 _QUEUES: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
     "queue-50": ("queue of 50", "links hold 50 packets in place of 500", {"queue": "50 pkts"}),
@@ -85,14 +85,13 @@ _QUEUES: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
     "cake": ("cake", "the same, shaped and hashed otherwise", {"queue_discipline": "cake"}),
     "red": ("RED", "random early drops by the mean queue", {"queue_discipline": "red"}),
 }
-"""Queues that stay short, so that few packets are left behind at a change. The parameters of these queues are the
-kernel's."""
+"""Queues that remain short, so that a change leaves few packets behind. Their parameters are the kernel's defaults."""
 _QUEUE_TCPS = {"queue-50": ("reno", "cubic")}
-"""The shortest queue only serves to show the trend, so it runs with two TCPs; this limits the study's cost."""
+"""The shortest queue only shows the trend, so it runs with only two TCPs, to limit the cost of the study."""
 
 NONE, FROZEN, BOTH = "none", "frozen", "move-hold"
-"""Three variants: no cure; a path that does not change; and two cures that together keep the order with the least
-delay. The third variant, `hold` with `move`, serves as the oracle: packets in flight cannot be accelerated, so no
+"""Three variants: no cure; a path that does not change; and the two cures `hold` and `move`, which together keep the
+order with the least delay. `hold` with `move` serves as the oracle: packets in flight cannot be accelerated, so no
 method keeps the order with less delay."""
 
 VARIANTS = (
@@ -148,7 +147,7 @@ VARIANTS = (
 BY_NAME = {variant.name: variant for variant in VARIANTS}
 AT_HOSTS = tuple(_AT_HOSTS)
 SHORT = {"queue-50": 50, "queue-100": 100}
-"""Number of packets that short queues hold."""
+"""Limits of the short queues, in packets."""
 MANAGED = ("fq-codel", "cake", "red")
 QUEUES = tuple(_QUEUES)
 KEEP_ORDER = (BOTH, "hold", "marker")
@@ -168,7 +167,7 @@ LOADED = (
 )
 """Variants that also run at loads without a standing queue."""
 SHOWN = tuple(variant.name for variant in VARIANTS if variant.where != CONTROL)
-"""Cures, without controls."""
+"""All cures: the variants that are not controls."""
 
 TCPS: Mapping[str, Mapping[str, Any]] = {
     "reno": {"congestion_control": "reno", "tcp": {}},
@@ -176,12 +175,13 @@ TCPS: Mapping[str, Mapping[str, Any]] = {
     "bbr": {"congestion_control": "bbr", "tcp": {}},
     "classic": {"congestion_control": "cubic", "tcp": {"profile": "classic"}},
 }
-"""Reno, CUBIC and BBR of today's Linux, and CUBIC on TCP as it was before RACK, timestamps and DSACK."""
+"""Four TCPs: Reno, CUBIC and BBR of today's Linux; and "classic", which is CUBIC without RACK, timestamps and DSACK."""
 TCP_LABELS = {"reno": "Reno", "cubic": "CUBIC", "bbr": "BBR", "classic": "classic"}
 
 
 def name_of(variant: str, tcp: str) -> str:
-    """Scenario name for a variant under a TCP. The rows of a data set are found by this name.
+    """Name of the scenario that combines a variant and a TCP. This name identifies the combination in the rows of a
+    data set.
 
     >>> name_of("move-hold", "cubic")
     'move-hold.cubic'

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims about the effects of reordering, and the conditions that increase it (1.25 to 1.30).
 
-The functions have the form described in `claims_transient`. Where the paper gives only words, leowarp chose the
-thresholds; each docstring explains the choice.
+The functions have the form described in `claims_transient`. If the paper gives only words, leowarp chose the
+thresholds, and each docstring explains the choice.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from leowarp_studies.frederiksen2024.words import (
 )
 
 STEPS_MBPS = tuple(sorted((*CAPACITIES_MBPS, 100)))
-"""Link capacities that claim 1.28 compares: the study's own 100 Mbit/s and further ones."""
+"""Link capacities in Mbit/s that claim 1.28 compares: the study's own 100 Mbit/s, and further capacities."""
 
 
 # Implements claim 1.25 of frederiksen2024 (sections III, IV).
 def order_is_what_is_missed(sample: Sample) -> Outcome:
-    """Share of the damage that remains if the network keeps the order at the same route changes.
+    """Share of the damage by route changes that remains if the network keeps the order at the same changes.
 
-    The damage has two measures: goodput that is missing relative to the run without route changes, and the falls of the
-    sending rate after changes. A small value counts as no damage: a shortfall under 1 % is within the difference of two
-    runs (claim 1.2), and a single fall may be chance.
+    The damage is measured in two ways: as goodput that is missing relative to the run without route changes, and as
+    falls of the sending rate after changes. A small value counts as no damage: a shortfall under 1 % is within the
+    difference between two runs (claim 1.2), and a single fall may be chance.
 
     Returns: Numbers by run: `shortfall_ratio`, `ordered_shortfall_ratio` (below 0: more goodput than without changes);
         `falls`, `ordered_falls`, `changes`.
@@ -89,12 +89,12 @@ def order_is_what_is_missed(sample: Sample) -> Outcome:
 # Implements claim 1.26 of frederiksen2024 (sections II, IV).
 def unnecessary_recovery(sample: Sample) -> Outcome:
     """Share of route changes after which the sender enters recovery and retransmits spuriously. Only changes with late
-    packets and without a drop are counted.
+    packets and without a dropped packet are evaluated.
 
-    A drop within 5 s (the attribution window) would make a recovery necessary, so such changes are left out.
+    If a packet is dropped within 5 s (the attribution window), recovery is necessary, so such changes are left out.
 
-    Returns: Numbers by run: `changes`; `recovery_ratio` and `spurious_ratio`, shares of the changes. A change counts
-        as spurious if retransmissions followed it and more than half of them were spurious.
+    Returns: Numbers by run: `changes`; `recovery_ratio` and `spurious_ratio`, shares of the changes. The
+        retransmissions after a change count as spurious if more than half of them were spurious.
     """
     rows: dict[str, dict[str, Any]] = {}
     every = []
@@ -137,11 +137,11 @@ def unnecessary_recovery(sample: Sample) -> Outcome:
 
 # Implements claim 1.27 of frederiksen2024 (section III).
 def stable_within_planes(sample: Sample) -> Outcome:
-    """Number of ISLs within planes and between planes on the paths of the three scenarios, compared with bins of low
-    goodput and with late packets per change.
+    """Number of ISLs within planes and between planes on the paths of the three scenarios, together with the share of
+    bins of low goodput and the late packets per change.
 
-    Aalborg-Cape Town is compared with the other two scenarios. The comparison of nine with eighteen planes is shown but
-    not tested: by the paper's own numbers (claim 1.15), nine planes have fewer links between planes and more drops.
+    Aalborg-Cape Town is compared with the other two scenarios. Nine and eighteen planes are listed but not compared by
+    the test: by the paper's own numbers (claim 1.15), nine planes have fewer links between planes and more drops.
 
     Returns: Numbers by run: `within_planes`, `between_planes` (ISLs, means over time), `low_ratio` (bins below half of
         the median), `late_per_change_pkts`.
@@ -173,7 +173,7 @@ def stable_within_planes(sample: Sample) -> Outcome:
 def capacity_makes_more_late(sample: Sample) -> Outcome:
     """Packets in flight before changes to a shorter path, and late packets per such change, by link capacity.
 
-    All capacities are evaluated at the same changes: the changes before the end of the shortest run. At each capacity,
+    All capacities are evaluated at the same changes, namely those before the end of the shortest run. At each capacity,
     a queue holds 500 packets.
 
     Returns: Numbers by sender, then by capacity in Mbit/s: `in_flight_pkts` (median), `late_per_change_pkts` (mean),
@@ -188,7 +188,7 @@ def capacity_makes_more_late(sample: Sample) -> Outcome:
         flight[sender], late[sender] = {}, {}
         for mbps, slug in by_mbps.items():
             changes = sample[slug].changes
-            # Changes whose attribution window (5 s) would exceed the end of the shortest run are left out.
+            # A change is left out if its attribution window (5 s) ends after the shortest run.
             near = changes["is_shorter"].fillna(False).astype(bool) & (changes["t_ns"] + 5_000_000_000 <= end_ns)
             shorter = changes[near]
             counts.append(len(shorter))
@@ -220,9 +220,10 @@ def events_are_frequent(sample: Sample) -> Outcome:
     """Number of changes per minute that make packets late, and their share of all changes, for each scenario with
     CUBIC.
 
-    "Frequent" means two things here: one such change in two minutes (every fourth update of the routes), and a quarter
-    of the changes. Results for one such change per minute, and for half of the changes, are also listed. The baseline's
-    number (README.md) was known when the thresholds were chosen.
+    "Frequent" is taken to mean two conditions: at least one such change in two minutes (every fourth update of the
+    routes), and at least a quarter of the changes. The text also says whether there is one such change per minute, and
+    whether half of the changes are affected. When the thresholds were chosen, the result for the baseline (README.md)
+    was already known.
 
     Returns: Numbers by run: `events`, `events_per_minute`, `of_changes_ratio`.
     """
@@ -270,7 +271,7 @@ def cubic_performs_best(sample: Sample) -> Outcome:
 
 
 def _grows(values: dict[int, float]) -> bool:
-    """Whether the value increases from each capacity to the next larger one."""
+    """True if the value increases from each capacity to the next larger one."""
     ordered = [values[mbps] for mbps in STEPS_MBPS]
     return all(one < other for one, other in pairwise(ordered))
 
@@ -281,7 +282,7 @@ def _listed(values: dict[int, float]) -> str:
 
 
 def _left_text(sample: Sample, slugs: dict[str, dict[int, str]]) -> str:
-    """Text for the causes of verdicts: the number of packets that wait on abandoned links, as medians over changes to a
+    """Text that explains a verdict: the number of packets that wait on abandoned links, as medians over changes to a
     shorter path."""
     texts = []
     for sender, by_mbps in slugs.items():

@@ -19,17 +19,19 @@ from leowarp_studies.frederiksen2024.words import NONE_TO_TEST, changes_text, ea
 
 # Implements claim 1.18 of frederiksen2024 (section II).
 def reordering_by_shorter_routes(sample: Sample) -> Outcome:
-    """Share of the changes with late packets that lead to a shorter path, and the number of late packets per change.
+    """Among the changes with late packets: the share that leads to a shorter path, and the number of late packets per
+    change.
 
-    The paper names "a lower load, and thus shorter buffers" as a second cause, in networks with load-balancing routing:
-    see claim 1.24.
+    As a second cause, the paper names "a lower load, and thus shorter buffers", in networks with load-balancing
+    routing: see claim 1.24.
 
     Returns: Numbers: `changes`, `shorter_ratio`, `late_median_pkts`, `late_max_pkts`, `hundred_or_more_ratio`.
     """
     changes = pd.concat([ev.reordered(sample[slug]) for slug in ALGORITHMS])
     if len(changes) == 0:
         return NONE_TO_TEST
-    # A change from or to a missing path has no length to compare, so it does not count as shorter.
+    # If there is no path before or after a change, the lengths cannot be compared, and the new path does not count as
+    # shorter.
     shorter = ev.share(changes["is_shorter"].fillna(False).astype(bool))
     late = changes["late_pkts"].astype("int64")
     hundreds = {limit: ev.share(late >= limit) for limit in (100, 30)}
@@ -48,14 +50,15 @@ def reordering_by_shorter_routes(sample: Sample) -> Outcome:
 
 # Implements claim 1.24 of frederiksen2024 (section II).
 def reordering_by_shorter_queues(sample: Sample) -> Outcome:
-    """Number of changes with late packets for which the abandoned queue outweighs the delay difference of the paths.
+    """Number of changes with late packets at which the difference of the queues exceeds the delay difference of the
+    paths.
 
-    The last packet of the old path arrives later than the next packet on the new path if
+    The last packet of the old path arrives later than the next packet of the new path if
 
         queue wait left behind - queue wait met  >  propagation of the new path - propagation of the old
 
-    The right side is the column `delay_step_ns`. A change to a longer path therefore makes packets late if the
-    difference of the queues exceeds the right side.
+    The right side of this inequality is the column `delay_step_ns`. A change to a longer path therefore makes packets
+    late only if the difference of the queues exceeds this step.
 
     Returns: Numbers: `changes`, `by_queue_alone_ratio` (changes whose new path is not shorter),
         `queue_outweighs_ratio`.
@@ -74,18 +77,18 @@ def reordering_by_shorter_queues(sample: Sample) -> Outcome:
 
 
 def _shorter_queues(changes: pd.DataFrame) -> tuple[str, float, float]:
-    """Shares of the changes whose late packets are explained by abandoned queues.
+    """Text and shares about the late packets that are explained by queues on abandoned links.
 
     Returns
     -------
     text : str
     by_queue_alone, outweighs : float
-        Two shares of the changes: changes to a path that is not shorter, and changes at which the queue outweighs the
-            propagation.
+        Two shares of the changes: changes whose new path is not shorter, and changes at which the difference of the
+            queues exceeds the delay difference.
     """
     step = changes["delay_step_ns"].astype("Float64") / 1e6
     queue = (changes["queue_left_wait_ns"] - changes["queue_met_wait_ns"]).astype("Float64") / 1e6
-    # If the new path is equally long or longer, propagation alone makes no packet late.
+    # If the new path is equally long or longer, the propagation delays alone make no packet late.
     by_queue = ev.share(((step >= 0) & (queue > step)).fillna(False))
     # The propagation difference may have either sign, so the queue is compared with its absolute value.
     more = ev.share((queue > step.abs()).fillna(False))
@@ -99,7 +102,8 @@ def _shorter_queues(changes: pd.DataFrame) -> tuple[str, float, float]:
 
 # Implements claim 1.20 of frederiksen2024 (section III).
 def delay_steps_reorder_nothing(sample: Sample) -> Outcome:
-    """Counts late packets that no route change explains, while delays on the path in use change in steps every 15 s.
+    """Number of late packets that no route change explains, while the delays on the current path change in steps every
+    15 s.
 
     Returns: Numbers by run: `late_pkts`, `late_elsewhere_pkts` (late packets not explained by a change), `delay_steps`
         (on current paths).
@@ -124,13 +128,13 @@ def delay_steps_reorder_nothing(sample: Sample) -> Outcome:
 
 # Implements claim 1.19 of frederiksen2024 (section II).
 def raised_threshold(sample: Sample) -> Outcome:
-    """Pairs of runs with duplicate-ACK thresholds of 3 and of 300: how many spurious retransmissions the threshold 300
-    avoids, and how much it delays repairs.
+    """Pairs of runs with duplicate-ACK thresholds of 3 and of 300: the share of spurious retransmissions that the
+    threshold 300 avoids, and its effect on the time of repairs.
 
-    TCP of Linux 6.12 detects losses by time (RACK, RFC 8985). Linux's TCP uses the threshold only until it has seen
-    reordering. Whether the threshold absorbs reordering is therefore tested on classic TCP, without RACK. Whether the
-    threshold breaks recovery can be tested only with losses. A full-rate flow has more than 300 packets in flight and
-    still detects a loss, so a thin flow is used too.
+    The TCP of Linux 6.12 detects losses by time (RACK, RFC 8985). It uses the threshold only until it has seen
+    reordering. Whether the threshold absorbs reordering is therefore tested on classic TCP, which has no RACK. Whether
+    the threshold harms recovery can be tested only with losses. A flow at full rate has more than 300 packets in flight
+    and detects a loss in spite of the threshold, so a thin flow is tested as well.
 
     Returns: Numbers: `runs` (by run), `left_ratio` (spurious retransmissions at 300 divided by those at 3),
         `repair_slower_ratio` (repair time at 300 divided by that at 3). `runs` has spurious retransmissions and drops
@@ -154,22 +158,22 @@ def raised_threshold(sample: Sample) -> Outcome:
         after: rows[after]["spurious_retransmissions_pkts"] / max(rows[before]["spurious_retransmissions_pkts"], 1)
         for before, after in pairs
     }
-    # `max(..., 1)` above avoids a division by 0: without spurious retransmissions at threshold 3, there is nothing to
-    # absorb. The test uses classic TCP only: RACK (tcp_recovery.c, tcp_rack_reo_wnd) ignores duplicate ACKs once it has
-    # seen reordering.
+    # `max(..., 1)` above avoids a division by 0: if threshold 3 causes no spurious retransmissions, there is nothing to
+    # absorb. Only classic TCP is tested, because RACK (tcp_recovery.c, tcp_rack_reo_wnd) ignores duplicate ACKs once it
+    # has seen reordering.
     absorbed = left["threshold-300-classic"] <= 0.1
     slower, broken, nearly = {}, {}, {}
     for name in ("lossy", "thin"):
         low, high = rows[f"threshold-3-{name}"], rows[f"threshold-300-{name}"]
         slower[name] = high["repair_median_ms"] / low["repair_median_ms"] if low["repair_median_ms"] else float("nan")
         broken[name] = high["timeouts"] > low["timeouts"] or slower[name] >= 2
-        # If no loss was repaired, the ratio is missing, and recovery cannot have been broken.
+        # If no loss was repaired, the ratio is missing, and it cannot be told whether recovery is harmed.
         if np.isnan(slower[name]) and not broken[name]:
             return Outcome("cannot be told", f"{name}: no loss was repaired that could be compared", {"runs": rows})
-        # The softer limit, 1.5, is only mentioned in the text; the verdict uses 2.
+        # The weaker limit, 1.5, appears only in the text; the verdict uses 2.
         nearly[name] = slower[name] >= 1.5
-    # The claim: the threshold cannot absorb reordering without breaking loss recovery. The verdict is therefore "fails"
-    # if the threshold absorbs reordering and breaks nothing.
+    # The claim says that the threshold cannot absorb reordering without harming loss recovery. The verdict is therefore
+    # "does not hold" if the threshold absorbs reordering and harms no recovery.
     verdict: Verdict = "holds" if all(broken.values()) else "partly"
     if absorbed and not any(broken.values()):
         verdict = "does not hold"

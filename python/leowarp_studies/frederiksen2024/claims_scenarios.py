@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims about the three scenarios: RTT, goodput, long-term throughput (1.12 to 1.16, 1.23).
 
-The functions have the form described in `claims_steady`. Claims about goodput variation are checked with goodput
-measured at both ends: data in order at the receiver, as an application gets it, and data acknowledged at the sender.
-The study samples goodput at 20 Hz, and does not say at which end.
+The functions have the form described in `claims_steady`. Claims about the variation of goodput are checked with two
+measurements: data in order at the receiver, as an application gets it, and data acknowledged at the sender. The study
+samples goodput at 20 Hz, and does not say at which end of the flow.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from leowarp_studies.frederiksen2024.runs import BBR_SCENARIOS, SCENARIOS, contr
 from leowarp_studies.frederiksen2024.words import changes_text, dips_text, each, percent, sender_texts, yes
 
 READINGS = {"in_order": "in order at the receiver", "acked": "acknowledged at the sender"}
-"""Both ends at which goodput is measured (`metrics.GOODPUT_SERIES`)."""
+"""The two ends at which goodput is measured, with their texts (`metrics.GOODPUT_SERIES`)."""
 UNAFFECTED_RATIO = 0.98
-""""Almost unaffected" is taken to mean that at least this share of the mean goodput without route changes remains."""
+"""Share of the mean goodput without route changes that must remain for the words "almost unaffected"."""
 
 
 # Implements claim 1.12 of frederiksen2024 (figure 9a).
 def baseline_lowest_rtt(sample: Sample) -> Outcome:
-    """Median smoothed RTT of the three scenarios. The verdict's cause also lists the queueing delay, which is the RTT
-    minus propagation.
+    """Median smoothed RTT of the three scenarios. To explain the verdict, the queueing delay is listed, which is the
+    RTT minus propagation.
 
-    Returns: Numbers: `srtt_p50_ms` by run, `others_apart_ratio` (difference of the other two divided by the smaller).
+    Returns: Numbers: `srtt_p50_ms` by run; `others_apart_ratio`, the difference of the two scenarios other than the
+        baseline, divided by the smaller of the two.
     """
     middle = {slug: ev.srtt_ms(sample[slug], 0.5) for slug in SCENARIOS}
     base, nine, cape = (middle[slug] for slug in SCENARIOS)
@@ -52,8 +53,7 @@ def cape_most_stable(sample: Sample) -> Outcome:
     """Two ranges of the smoothed RTT for each scenario: from the 5th to the 95th percentile, and from the 1st to the
     99th.
 
-    Two ranges are used because the 1st and 99th percentiles depend on a few overflows, which the 5th and 95th
-    percentiles do not show.
+    The 1st and 99th percentiles depend on a few overflows of queues, which the 5th and 95th percentiles do not show.
 
     Returns: Numbers by run, in ms: `srtt_p5_p95_ms`, `srtt_p1_p99_ms`.
     """
@@ -86,7 +86,7 @@ def cape_no_variation(sample: Sample) -> Outcome:
     """Share of the 50 ms bins of goodput below 90 % and below 50 % of the median, on Aalborg - Cape Town.
 
     Goodput is measured at both ends, because a lost packet interrupts in-order delivery and acknowledgements for
-    different times.
+    different lengths of time.
 
     Returns: Numbers by end: `below_90_ratio`, `below_50_ratio`, shares of the bins after 10 s.
     """
@@ -111,13 +111,14 @@ def cape_no_variation(sample: Sample) -> Outcome:
 def significant_drops(sample: Sample) -> Outcome:
     """Share of the 50 ms bins below half the median, with 18 and with 9 planes, measured at both ends.
 
-    The paper says "about" 0.5 % and 1 %; the tolerance is therefore a factor of 2. "Significantly" is taken to mean
-    half the median. Shares below 90 %, and shares on the same path without route changes, are listed too.
+    The paper says "about" 0.5 % and 1 %, so the test allows a factor of 2. A drop is "significant" if a bin is below
+    half of the median. Shares of bins below 90 % of the median, and shares on the same path without route changes, are
+    only listed.
 
     Returns: Numbers by end and run: `below_50_ratio`, `below_90_ratio`, `unchanging_below_50_ratio`.
     """
     half, most = ({name: _dips(sample, share, name) for name in READINGS} for share in (0.5, 0.9))
-    # The study's shares are stated in its text, not read from its figure.
+    # The study states these shares in its text, so they were not read from a figure.
     expected = {"cubic": 0.005, "nine-planes": 0.010}
     controls = {slug: sample[control_slug(slug)] for slug in expected}
     still = {name: _dips(controls, 0.5, name) for name in READINGS}
@@ -155,8 +156,8 @@ def comparable_means(sample: Sample) -> Outcome:
     ratio = {slug: ev.mean_bps(sample[slug]) / ev.capacity_bps(sample[slug]) for slug in SCENARIOS}
     still = _of_control(sample, SCENARIOS)
     apart = max(mean.values()) / min(mean.values()) - 1
-    # The words "comparable" and "almost unaffected" are two statements: the scenarios are similar, and changes hardly
-    # reduce goodput.
+    # The words "comparable" and "almost unaffected" are two statements: the scenarios have similar means, and changes
+    # hardly reduce them.
     parts = {
         "within 5 %": apart <= 0.05,
         "over 95 % of capacity": min(ratio.values()) >= 0.95,
@@ -175,7 +176,8 @@ def comparable_means(sample: Sample) -> Outcome:
 def bbr_unaffected(sample: Sample) -> Outcome:
     """BBR's mean goodput in the three scenarios, relative to the same path without route changes.
 
-    The capacity is no reference: BBR drains its queue every 10 s to measure the delay, with or without changes.
+    The reference is not the capacity, because BBR drains its queue every 10 s to measure the delay, with or without
+    changes.
 
     Returns: Numbers by run: `goodput_mean_mbps`, `unchanging_ratio`.
     """
@@ -191,8 +193,7 @@ def bbr_unaffected(sample: Sample) -> Outcome:
 
 
 def _of_control(sample: Sample, slugs: tuple[str, ...]) -> dict[str, float]:
-    """By name of the run: mean goodput of the run divided by the mean goodput of the same path without route
-    changes."""
+    """Ratio by name of the run: mean goodput divided by the mean goodput on the same path without route changes."""
     return {slug: ev.mean_bps(sample[slug]) / ev.mean_bps(sample[control_slug(slug)]) for slug in slugs}
 
 
@@ -202,9 +203,11 @@ def _of_both(verdicts: list[Verdict]) -> Verdict:
 
 
 def _dips(sample: Sample, share: float, reading: str) -> dict[str, float]:
-    """Share of 50 ms goodput bins below a share of their median, by name of the run, for the CUBIC runs in the sample.
+    """Share of 50 ms bins whose goodput is below `share` of the median, by name of the run, for the CUBIC runs in the
+    sample.
 
-    Returns: Shares of bins. Each run is compared with its own median, so a run that is slow throughout has no dips.
+    Returns: Shares of bins. Each run is compared with its own median, so a run that is slow throughout has no such
+        bins.
     """
     return {slug: ev.dips_ratio(sample[slug], share, reading) for slug in SCENARIOS if slug in sample}
 

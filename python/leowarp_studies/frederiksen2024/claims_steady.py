@@ -2,9 +2,9 @@
 """Claims about the baseline's distributions: path delay, goodput, RTT, queues (1.1 to 1.5), and changes per minute
 (1.21).
 
-Each function takes a sample (runs by name) and returns an `Outcome`. The test is described in `CLAIMS`. Distributions
-are weighted by time: a socket sample counts until the next one (`metrics.weighted_quantile`). The first 10 s are left
-out everywhere (`evidence.SKIP_NS`).
+Each function takes a sample (runs by name) and returns an `Outcome`. `CLAIMS` describes the test of each claim.
+Distributions are weighted by time: a socket sample is valid until the next sample (`metrics.weighted_quantile`). The
+first 10 s of a run are never evaluated (`evidence.SKIP_NS`).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from leowarp_studies.frederiksen2024.words import changes_text, dips_text, each,
 
 # Implements claim 1.1 of frederiksen2024 (section III).
 def path_delay_span(sample: Sample) -> Outcome:
-    """Maximum minus minimum propagation delay of the forward path over the run, ground links included, in each
+    """Maximum minus minimum propagation delay of the forward path during the run, including ground links, in each
     scenario.
 
-    The span over inter-satellite links alone is listed too.
+    The same difference without ground links is only listed.
 
-    The claim is about the route, so the forward path alone is used, whichever packets it carries.
+    Only the forward path is used, because the claim is about the route.
 
     Returns: Numbers by run, in ms: `span_ms`, `span_isl_only_ms`.
     """
@@ -55,11 +55,10 @@ def path_delay_span(sample: Sample) -> Outcome:
 
 # Implements claim 1.2 of frederiksen2024 (figure 4).
 def reno_suffers_most(sample: Sample) -> Outcome:
-    """Mean goodput of the three algorithms, with and without route changes, and the goodput missing after changes.
+    """Mean goodput of the three algorithms, with and without route changes; and goodput that is missing after changes.
 
-    The mean alone does not show whether route changes or overflowing queues reduce goodput. The control run without
-    changes shows this cause. The shortfall near changes, relative to the second before each change, also shows this
-    cause.
+    The mean alone does not show whether route changes or overflowing queues reduce goodput. Two comparisons show
+    the effect of route changes: with the control run, which has no changes; and with the second before each change.
 
     Returns: Numbers by run: `goodput_mean_mbps`, `unchanging_mean_mbps`, `lost_ratio` (1 minus the ratio of the first
         to the second), `shortfall_ratio` (see `evidence.shortfall_ratio`).
@@ -91,8 +90,8 @@ def close_to_capacity(sample: Sample) -> Outcome:
     """Goodput of CUBIC and BBR relative to the payload rate of the links (1448 of 1514 bytes of a frame): mean and
     distribution.
 
-    "Close" means that the mean is at least 95 % of the payload rate; the softer limit is 90 %. Figure 4 is a
-    distribution, so nine of ten 50 ms bins must be close to the capacity, too.
+    "Close" means that the mean is at least 95 % of the payload rate; with 90 %, the claim holds partly. Figure 4 is a
+    distribution, so nine of ten 50 ms bins must also be close to the capacity.
 
     Returns: Numbers by run: `capacity_ratio`, `close_bins_ratio` (share of the bins with at least 90 % of the
         capacity).
@@ -128,7 +127,8 @@ def reno_rtt_lower(sample: Sample) -> Outcome:
     value = {slug: [ev.srtt_ms(sample[slug], q) for q in deciles] for slug in ALGORITHMS}
     # `ALGORITHMS` is Reno, CUBIC, BBR.
     lower = sum(r < min(c, b) for r, c, b in zip(*(value[slug] for slug in ALGORITHMS), strict=True))
-    # "Generally" means at all deciles except one. A lower value at just more than half of them is not "generally".
+    # "Generally" means at all deciles except one. Lower values at just over half of the deciles would not be
+    # "generally".
     verdict: Verdict = "holds" if lower >= 8 else ("partly" if lower >= 5 else "does not hold")
     middle = {slug: value[slug][4] for slug in ALGORITHMS}
     cause = ""
@@ -148,14 +148,14 @@ def reno_rtt_lower(sample: Sample) -> Outcome:
 def queues_full(sample: Sample) -> Outcome:
     """Share of time in which at least one queue of the current path is filled to 90 % of its limit, for CUBIC and BBR.
 
-    Any queue counts, because the bottleneck link changes with the route. The verdict's cause compares the congestion
-    window with the capacity of the empty path, because a smaller window cannot fill any queue.
+    Any queue is counted, because the bottleneck link changes with the route. To explain the verdict, the congestion
+    window is compared with the capacity of the empty path, because a smaller window cannot fill any queue.
 
     Returns: Numbers by run: `full_90_ratio`, `full_50_ratio`, shares of the time after 10 s.
     """
     at = {limit: {slug: ev.full_queue_ratio(sample[slug], limit) for slug in ALGORITHMS} for limit in (0.9, 0.5)}
     parts = {slug: at[0.9][slug] > 0.5 for slug in ("cubic", "bbr")}
-    # A queue at half of its limit is a standing queue, but not a full one. A standing queue gives the verdict "partly".
+    # A queue at half of its limit is a standing queue, but not a full queue. It gives the verdict "partly".
     softer = [at[0.5][slug] > 0.5 for slug in ("cubic", "bbr")]
     verdict = holds_if(parts)
     if verdict == "does not hold" and any(softer):
@@ -166,9 +166,9 @@ def queues_full(sample: Sample) -> Outcome:
         for slug in ("cubic", "bbr"):
             samples, weights = ev.window_weights(sample[slug])
             cwnd = float(np.average(ev.floats(samples["cwnd_pkts"]), weights=weights))
-            # Round trip over the empty path: twice the one-way delay of the routes.
+            # Round trip over the path with empty queues: twice the one-way delay of the routes.
             rtt_ms = 2 * sample[slug].metrics.summary["path_delay_mean_ns"] / 1e6
-            # Bandwidth-delay product of the empty path in segments of 1448 bytes of payload.
+            # Bandwidth-delay product of the path with empty queues, in segments of 1448 bytes of payload.
             room = ev.capacity_bps(sample[slug]) * rtt_ms / 1e3 / 8 / 1448
             rows.append(
                 f"{NAMES[slug]}'s window is {cwnd:.0f} packets on average, of which the empty path holds {room:.0f}"
@@ -187,7 +187,8 @@ def queues_full(sample: Sample) -> Outcome:
 def changes_a_minute(sample: Sample) -> Outcome:
     """The number of route changes in the busiest minute of each scenario.
 
-    "Up to a few" is taken to mean 2 to 5. The study updates routes every 30 s, so a minute has at most two updates.
+    "Up to a few" is taken to mean 2 to 5 changes. The study updates routes every 30 s, which gives at most two updates
+    per minute.
 
     Returns: Numbers by run: `busiest_minute_changes`, `changes_per_minute`.
     """

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each claim is checked on synthetic evidence twice: once as the study describes it, and once different.
+"""Each claim is checked on synthetic evidence twice: once with runs as the study describes them, and once with
+different runs.
 
-Functions that read a run's tables are tested on the synthetic run (`study_test.py`).
+Functions that read the tables of a run are tested with the synthetic run (`study_test.py`).
 """
 
 from types import SimpleNamespace
@@ -30,7 +31,7 @@ CHANGE_NS = 20_000 * MS
 
 @pytest.fixture(autouse=True)
 def evidence(monkeypatch):
-    """The synthetic run directly returns the values that would otherwise be computed from a run's tables."""
+    """Replaces the functions that read a run's tables by values stored in the synthetic run."""
     told = {
         "mean_bps": lambda run: run.mean_bps,
         "capacity_bps": lambda run: CAPACITY_BPS,
@@ -78,8 +79,8 @@ def rtt_frame(before_ms, lowest_ms, highest_ms, after_ms):
 
 
 def made_up_run(**different):
-    """A run for which every claim about a single run holds. Claims that compare several runs do not follow from this
-    run."""
+    """A synthetic run for which every claim about a single run holds. Claims that compare several runs also depend on
+    the other runs."""
     depth_ratio, drops = different.pop("depth_ratio", 0.95), different.pop("drops", 2)
     delay_span_ms = different.pop("delay_span_ms", 2.0)
     flow = {"spurious_retransmissions_pkts": 0, "data_drops_pkts": 1, "goodput_mean_bps": 90e6, "late_pkts": 150,
@@ -131,7 +132,7 @@ AS_THE_STUDY_SAYS = {
 
 
 def row_of(number, changes=None):
-    """Check a claim with runs as the study describes them, with `changes` applied to some runs."""
+    """Check a claim with runs as the study describes them, some of which are modified by `changes`."""
     (claim,) = (claim for claim in CLAIMS if claim.number == number)
     changes = changes or {}
     sample = {slug: made_up_run(**AS_THE_STUDY_SAYS.get(slug, {}) | changes.get(slug, {})) for slug in claim.runs}
@@ -163,7 +164,7 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.1", each(SCENARIOS, delay_span_ms=2.5), "does not hold"),
         ("1.2", {"reno": {"mean_bps": 94e6}}, "partly"),
         ("1.2", {"reno": {"mean_bps": 94e6, "shortfall_ratio": 0.001}}, "does not hold"),
-        # The goodput is equally low without changes, so a full queue is the cause.
+        # The goodput is equally low without route changes, so the cause is a full queue.
         ("1.2", {control_slug("reno"): {"mean_bps": 80e6}}, "partly"),
         ("1.2", {control_slug("cubic"): {"mean_bps": 120e6}}, "partly"),
         ("1.3", {"bbr": {"mean_bps": 0.94 * CAPACITY_BPS}}, "partly"),
@@ -179,7 +180,7 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.5", each(("cubic", "bbr"), full_ratio={0.9: 0.4, 0.5: 0.4}), "does not hold"),
         ("1.6", {"reno": {"depth_ratio": 0.4}}, "partly"),
         ("1.6", each(ALGORITHMS, depth_ratio=0.4), "does not hold"),
-        # Cases: one fall only; equally many falls without changes; falls only with a dropped packet
+        # Cases: only one fall; as many falls without route changes; falls only after a dropped packet
         ("1.6", {"reno": {"drops": 1}}, "partly"),
         ("1.6", {control_slug("bbr"): {"falls_ratio": 0.6}}, "partly"),
         ("1.6", {"cubic": {"changes": pd.concat([change(lost_pkts=3)] * 2)}}, "partly"),
@@ -187,7 +188,7 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.7", {"reno": {"growth_pkts_per_s": [30.0]}}, "does not hold"),
         ("1.7", {"reno": {"growth_pkts_per_s": []}}, "cannot be told"),
         ("1.8", {"reno": {"reordered": UNDISTURBED}}, "partly"),
-        # The spike and the fall occur, but immediately.
+        # The spike of retransmissions and the fall of the window occur, but without the delay of a second.
         ("1.8", each(ALGORITHMS, reordered=change(first_retransmission_after_ns=100 * MS)), "partly"),
         ("1.8", each(ALGORITHMS, reordered=UNDISTURBED), "does not hold"),
         ("1.8", each(ALGORITHMS, reordered=change().iloc[:0]), "cannot be told"),
@@ -230,7 +231,7 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.24", each(ALGORITHMS[1:], reordered=change(queue_left_wait_ns=5 * MS)), "partly"),
         ("1.24", each(ALGORITHMS, reordered=change(queue_left_wait_ns=5 * MS)), "does not hold"),
         ("1.24", each(ALGORITHMS, reordered=change().iloc[:0]), "cannot be told"),
-        # Cases: the goodput is equally low with the order kept; the sending rate falls equally often.
+        # Cases: the goodput is equally low if the order is kept; the sending rate falls as often if the order is kept.
         ("1.25", {ordered_slug("reno"): {"mean_bps": 80e6}}, "partly"),
         ("1.25", {ordered_slug("bbr"): {"sending_falls": 2}}, "partly"),
         ("1.25", each(map(ordered_slug, ALGORITHMS), mean_bps=80e6, sending_falls=3), "does not hold"),
@@ -239,7 +240,7 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.26", each(ALGORITHMS, reordered=change(spurious_retransmissions_pkts=20)), "partly"),
         ("1.26", each(ALGORITHMS, reordered=change(recovery_state_ns=0, retransmissions_pkts=0,
                                                    spurious_retransmissions_pkts=0)), "does not hold"),
-        # A packet was dropped after each change, so a recovery was needed.
+        # A packet was dropped after each change, so recovery was necessary.
         ("1.26", each(ALGORITHMS, reordered=change(lost_pkts=1)), "cannot be told"),
         ("1.27", {"nine-planes": {"isls": (5.0, 8.0)}}, "partly"),
         ("1.27", {"aalborg-cape-town": {"rates_bps": np.repeat([95e6, 20e6], [990, 10])}}, "partly"),
@@ -253,7 +254,7 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.29", each(SCENARIOS, changes=change(late_pkts=0)), "does not hold"),
         ("1.30", {"bbr": {"mean_bps": 94e6}}, "partly"),
         ("1.30", {"bbr": {"mean_bps": 94e6, "rates_bps": np.full(1000, 95e6)}}, "does not hold"),
-        # Reordering is absorbed, and nothing breaks
+        # The threshold absorbs reordering, and harms no recovery
         ("1.19", {"threshold-300-lossy": {"repair_ms": [150.0]}, "threshold-300-thin": {"counters": {}}},
          "does not hold"),
         ("1.19", {"threshold-300-lossy": {"repair_ms": [150.0]}}, "partly"),
@@ -270,7 +271,7 @@ def test_a_claim_that_does_not_hold_says_why(number, changes, verdict):
 def test_changes_count_that_make_packets_late_or_leave_them_without_a_route(monkeypatch):
     monkeypatch.undo()
     changes = pd.DataFrame({"t_ns": [30_000 * MS, 60_000 * MS, 90_000 * MS], "late_pkts": [5, 0, 0]})
-    # At 60 s a queue is full; at 90 s a packet sent slightly earlier finds no route.
+    # At 60 s a queue is full; the packet that finds no route was sent shortly before 90 s.
     drops = pd.DataFrame({"flow": 0, "flow_direction": 0, "cause": [1, 4], "t_ns": [60_100 * MS, 89_900 * MS]})
     run = SimpleNamespace(
         main_flow=0, changes=changes, tables=SimpleNamespace(drops=drops),
@@ -311,8 +312,8 @@ def test_bbr_held_by_its_window_has_four_parts(column, value, ratio):
 
 def test_the_sending_rate_falls_where_a_bin_sends_less_than_half(monkeypatch):
     monkeypatch.undo()
-    # A transfer in 50 ms bins over 10 s. Each bin has 100 kB, except those from 5 to 5.1 s. The bin at 8 s has half of
-    # that amount, which does not count as a fall.
+    # A transfer in 50 ms bins over 10 s. Each bin has 100 kB, except the bins from 5 to 5.1 s. The bin at 8 s has
+    # exactly half of that amount, which does not count as a fall.
     t_ns = np.arange(0, 10_000 * MS, ev.BIN_NS)
     sent_bytes = np.full(len(t_ns), 100_000)
     sent_bytes[t_ns == 8000 * MS] = 50_000
@@ -323,7 +324,7 @@ def test_the_sending_rate_falls_where_a_bin_sends_less_than_half(monkeypatch):
     )
     assert effects.sending_falls_after(run, [4000 * MS]) == 1
     assert effects.sending_falls_after(run, [2000 * MS, 7000 * MS]) == 0
-    # Neither of the two instants has bins on both sides
+    # Each of these instants lacks bins on one side
     assert effects.sending_falls_after(run, [500 * MS, 9000 * MS]) == 0
 
 
@@ -331,6 +332,6 @@ def test_packets_in_flight_are_those_of_the_last_sample_before(monkeypatch):
     monkeypatch.undo()
     samples = pd.DataFrame({"t_ns": [1000, 2000, 3000], "unacked_pkts": [10, 30, 50], "sacked_pkts": [0, 5, 50]})
     run = SimpleNamespace(main_flow=0, tables=SimpleNamespace(of_flow=lambda table, flow: samples))
-    # There is no sample before 1000; a sample at exactly 1000 counts as after it.
+    # There is no sample before 1000; a sample at exactly 1000 counts as a sample after this instant.
     assert effects.in_flight_pkts(run, [500, 1000, 2000, 3000]) == (10 + 25) / 2
     assert np.isnan(effects.in_flight_pkts(run, []))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims about the time after a route change (1.6 to 1.11, 1.17, 1.22).
 
-Each function takes a sample (runs by name) and returns an `Outcome`. `CLAIMS` describes the test with its thresholds;
-the function's docstring explains choices that the thresholds leave open. Most functions use only the changes of
-`evidence.disturbed`, because the effect that the study describes appears only there. The study has figures but defines
-no windows; the windows of 1 s before and 2 or 5 s after a change are leowarp's.
+Each function takes a sample (runs by name) and returns an `Outcome`. `CLAIMS` describes each test with its thresholds;
+the docstring of the function explains choices that the thresholds do not determine. Most functions use only the changes
+of `evidence.disturbed`, because only these show the effect that the study describes. The study has figures, but does
+not define windows; leowarp chose the windows of 1 s before and 2 or 5 s after a change.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ MS = 1_000_000
 
 # Implements claim 1.6 of frederiksen2024 (figure 6).
 def drops_after_changes(sample: Sample) -> Outcome:
-    """Number of route changes after which some 50 ms bin has less than half of the mean of the second before.
+    """Number of route changes after which at least one 50 ms bin has less than half of the mean goodput in the second
+    before the change.
 
-    In-order goodput stops whenever a packet is missing, so it falls even if a packet is merely late. SACK-aware goodput
-    does not fall when a packet is merely late. Changes without a drop are also counted separately, to distinguish
+    In-order goodput stops whenever a packet is missing, so it falls even if a packet is only late. SACK-aware goodput
+    does not fall if a packet is only late. Changes without a dropped packet are also counted separately, to distinguish
     reordering from loss. A run without route changes shows how often goodput falls for other reasons.
 
-    Returns: Numbers by run: `changes`; `over_50`, `over_90`, `over_50_sack_aware`, `over_50_without_drop` (counts of
-        changes); `unchanging_ratio` (share of instants, 5 s apart, after which the goodput of the control falls as
-        far).
+    Returns: Numbers by run: `changes`; `over_50`, `over_90`, `over_50_sack_aware`, `over_50_without_drop` (numbers of
+        changes); `unchanging_ratio` (in the run without changes, share of instants, 5 s apart, after which goodput
+        falls below half).
     """
     count: dict[str, dict[str, int]] = {"50 %": {}, "90 %": {}}
     series_count: dict[str, int] = {}
@@ -47,22 +48,22 @@ def drops_after_changes(sample: Sample) -> Outcome:
         count["50 %"][slug] = int((depth > 0.5).sum())
         count["90 %"][slug] = int((depth > 0.9).sum())
         series_count[slug] = ev.falls_after(run, "sacked", run.changes["t_ns"])
-        # In-order goodput stops for lost and late packets alike. Nothing was lost at the selected changes, so
-        # reordering causes any fall.
+        # In-order goodput stops both for lost and for late packets. At the changes selected here nothing was lost, so
+        # any fall is caused by reordering.
         lossless = run.changes.loc[run.changes["lost_pkts"] == 0, "t_ns"]
-        # `changes` and `recoveries` both contain the instant of each change, so the tables are joined on it.
+        # `changes` and `recoveries` both contain the instant of each change, by which the two tables are joined.
         rows = run.numbers.recoveries[run.numbers.recoveries["t_ns"].isin(lossless)]
         without_loss[slug] = int((rows["depth_ratio"].fillna(0) > 0.5).sum())
         control = sample[control_slug(slug)]
         instants_ns = np.arange(ev.SKIP_NS, control.end_ns - 2000 * MS, 5000 * MS)
-        # Even in a trial, a control is much longer than 15 s. Without instants, the changes cannot be compared with
-        # anything.
+        # Even in a trial, the control run is much longer than 15 s. Without such instants, there would be nothing with
+        # which the changes can be compared.
         still[slug] = ev.falls_after(control, "in_order", instants_ns) / max(len(instants_ns), 1)
     parts = {}
     for slug in ALGORITHMS:
         fell = count["50 %"][slug]
-        # "Periodic" and "some" are taken to mean repeatedly, and more often than by chance: unrelated falls also follow
-        # changes.
+        # "Periodic" and "some" are taken to mean repeatedly and more often than by chance, because some unrelated falls
+        # happen to follow changes.
         parts[f"{slug} again and again"] = fell >= max(2, 0.1 * changes[slug])
         parts[f"{slug} by changes"] = fell > 2 * still[slug] * changes[slug]
         parts[f"{slug} without a drop"] = without_loss[slug] >= 1
@@ -93,13 +94,13 @@ def window_growth(sample: Sample) -> Outcome:
     """Median growth of the congestion window after changes with late packets, in packets/s, by algorithm.
 
     Reno grows by one packet per round trip (RFC 5681, 3.1), CUBIC as a function of time (RFC 9438, 4.2), and BBR with
-    its estimate of the bandwidth. The comparison therefore uses the slope over seconds.
+    its estimate of the bandwidth. The comparison therefore uses the growth over some seconds.
 
-    Returns: Numbers: `growth_pkts_per_s` by run. The verdict's cause lists the median of the lowest window after
-        changes with late packets, in packets.
+    Returns: Numbers: `growth_pkts_per_s` by run. To explain the verdict, the lowest window after changes with late
+        packets is listed, as a median in packets.
     """
     growth = {slug: ev.median(ev.growth_pkts_per_s(sample[slug])) for slug in ALGORITHMS}
-    # If one algorithm has no such change, the three algorithms cannot be compared.
+    # If one algorithm has no change with late packets, the algorithms cannot be compared.
     if any(np.isnan(value) for value in growth.values()):
         return NONE_TO_TEST
     parts = {slug: growth[slug] > growth["reno"] for slug in ("cubic", "bbr")}
@@ -116,7 +117,7 @@ def spike_after_a_second(sample: Sample) -> Outcome:
     the time of the first retransmission.
 
     Ten retransmissions count as a spike, because any loss causes one or two. The verdict is "partly" if the spike or
-    the fall occurs without the delay of one second. `_gap_text` explains why a sender would react sooner.
+    the fall occurs, but not a second later. `_gap_text` explains why a sender would react sooner than after a second.
 
     Returns: Numbers by run: `changes`, `spike_ratio`, `fall_ratio` (shares of the changes), `first_retransmission_s`,
         `window_fell_s` (medians, seconds after the change).
@@ -128,7 +129,7 @@ def spike_after_a_second(sample: Sample) -> Outcome:
         changes = ev.disturbed(sample[slug])
         if len(changes) == 0:
             return NONE_TO_TEST
-        # Null means that no retransmission followed the change within 5 s.
+        # A missing value means that no retransmission followed the change within 5 s.
         spike = changes["retransmissions_pkts"].fillna(0) >= 10
         fall = changes["cwnd_fell_after_ns"].notna() & (changes["cwnd_fell_after_ns"].fillna(10**18) <= 2000 * MS)
         first_s = changes["first_retransmission_after_ns"].astype("Float64") / 1e9
@@ -164,8 +165,8 @@ def spike_after_a_second(sample: Sample) -> Outcome:
 def cubic_recovers_first(sample: Sample) -> Outcome:
     """Time from the first to the last retransmission within 5 s after a change.
 
-    The time in the kernel's recovery state is listed, too (`recovery_state_ns`, from the socket's samples): a sender
-    may be in recovery without retransmitting.
+    The time in the kernel's recovery state is also listed (`recovery_state_ns`, from the socket's samples), because a
+    sender may be in recovery without retransmitting.
 
     Returns: Numbers by run, in seconds: `retransmitting_s`, `recovery_state_s`; medians over changes.
     """
@@ -174,8 +175,8 @@ def cubic_recovers_first(sample: Sample) -> Outcome:
         changes = ev.disturbed(sample[slug])
         # Without retransmissions there is no duration to measure.
         changes = changes[changes["retransmissions_pkts"].fillna(0) > 0]
-        # A longer time is clipped instead of left out: the claim's slow case is a sender that still retransmits after 5
-        # s.
+        # A longer time is clipped instead of left out, because the claim's slow case is a sender that still retransmits
+        # after 5 s.
         last = changes["last_retransmission_after_ns"].clip(upper=5000 * MS)
         span[slug] = ev.median((last - changes["first_retransmission_after_ns"]) / 1e9)
         length[slug] = ev.median(changes["recovery_state_ns"] / 1e9)
@@ -195,10 +196,11 @@ def cubic_recovers_first(sample: Sample) -> Outcome:
 def rtt_shapes(sample: Sample) -> Outcome:
     """Share of changes after which the smoothed RTT develops as the paper describes, for each algorithm.
 
-    The margins (10 %, 5 %, 2 %) are leowarp's, because the claim gives no numbers. "Very low" means lower than for the
-    other two algorithms before their changes; "a massive number of retransmissions" means ten or more.
+    The claim gives no numbers, so leowarp chose the margins of 10 %, 5 % and 2 %. "Very low" means lower than the RTT
+    of the other two algorithms before their changes; "a massive number of retransmissions" means ten or more.
 
-    Returns: Numbers: `share_ratio` and `before_ms` (median) by run. The cause lists the median of each value in ms.
+    Returns: Numbers: `share_ratio` and `before_ms` (median) by run. To explain the verdict, the median of each value is
+        listed in ms.
     """
     courses = {slug: _rtt_around(sample[slug]) for slug in ALGORITHMS}
     if any(len(course) == 0 for course in courses.values()):
@@ -236,10 +238,10 @@ def rtt_shapes(sample: Sample) -> Outcome:
 # Implements claim 1.11 of frederiksen2024 (figure 8).
 def bbr_held_by_window(sample: Sample) -> Outcome:
     """BBR's bandwidth estimate relative to the capacity, its window relative to the BDP, and the shares of time in
-    which it is paced above the capacity and limited by the window.
+    which its pacing rate exceeds the capacity and in which its window is full.
 
-    The study says that the window is 3 BDP. In tcp_bbr.c the factor is `bbr_cwnd_gain`, 2, and in STARTUP
-    `bbr_high_gain`, 2.885.
+    The study says that the window is 3 BDP. In tcp_bbr.c the factor is `bbr_cwnd_gain`, which is 2; in STARTUP it is
+    `bbr_high_gain`, which is 2.885.
 
     Returns: Numbers: `paced_above_ratio`, `window_limited_ratio` (shares of the time after 10 s),
         `window_over_bdp_ratio` (median), `bw_over_capacity_ratio` (median of BBR's estimate over the payload rate).
@@ -252,10 +254,10 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
         ev.floats(samples["cwnd_pkts"]),
         ev.floats(samples["unacked_pkts"]) - ev.floats(samples["sacked_pkts"]),
     )
-    # The pacing rate includes headers, and of each frame's 1514 bytes only 1448 are payload.
+    # The pacing rate includes headers: of the 1514 bytes of a frame, only 1448 are payload.
     over = float(np.average(np.nan_to_num(pacing) > capacity * 1514 / 1448, weights=weights))
-    # The tolerance is 95 %, because a sample taken between two ACKs may find some packets of a full window already
-    # acknowledged.
+    # The tolerance is 95 %, because some packets of a full window may already be acknowledged when a sample is taken
+    # between two ACKs.
     held = float(np.average(flight >= 0.95 * cwnd, weights=weights))
     bdp_pkts = (
         ev.floats(samples["bbr_bw_bps"])
@@ -265,16 +267,16 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
     )
     # Until the first measurement the estimate is 0, so the ratio is infinite.
     gain = ev.median(pd.Series(cwnd / bdp_pkts).replace([np.inf, -np.inf], np.nan))
-    # An estimate above 1 would be an overshoot of the filter. If the estimate is about 1, only the window can limit the
-    # sender.
+    # If BBR's filter overshoots, the estimate exceeds the capacity, and the ratio is above 1. If the ratio is about 1,
+    # only the window can limit the sender.
     bw = ev.median(samples["bbr_bw_bps"].astype("Float64") / capacity)
     parts = {
-        # The tolerance is 1 %: the estimate is computed from the rate of ACKs, which arrive in pairs.
+        # The tolerance is 1 %, because the estimate is computed from the rate of ACKs, which arrive in pairs.
         "estimate above the capacity": bw > 1.01,
         "paced above the capacity": over > 0.5,
         "window-limited": held > 0.5,
-        # A tolerance of 0.5 on either side distinguishes Linux's 2 (bbr_cwnd_gain) from its 2.89 (bbr_high_gain,
-        # STARTUP).
+        # A tolerance of 0.5 above and below 3 includes Linux's 2.89 (bbr_high_gain, in STARTUP) but not its 2
+        # (bbr_cwnd_gain).
         "window is 3 x BDP": abs(gain - 3) <= 0.5,
     }
     return Outcome(
@@ -303,8 +305,8 @@ def transient_length(sample: Sample) -> Outcome:
     """Time for which goodput stays below 90 % of its earlier value, over all changes with late packets of the three
     runs.
 
-    Transients longer than 5 s have no duration in the metrics. These transients are counted separately, because a
-    median without them is too small.
+    The metrics give no duration for transients longer than 5 s. Such transients are counted separately, because a
+    median that leaves them out is too small.
 
     Returns: Numbers: `duration_median_s`, `inside_ratio` (0.2 to 2.5 s), `inside_wider_ratio` (0.1 to 5 s),
         `not_over_within_5_s`.
@@ -314,7 +316,6 @@ def transient_length(sample: Sample) -> Outcome:
     for slug in ALGORITHMS:
         changes = ev.disturbed(sample[slug])
         fell = changes[changes["fell_after_ns"].notna()]
-        # A recovery longer than 5 s has no duration in the metrics; it is counted instead of silently dropped.
         unfinished += int(fell["duration_ns"].isna().sum())
         lengths += [value / 1e9 for value in fell["duration_ns"].dropna()]
     if not lengths:
@@ -339,7 +340,7 @@ def filter_overshoots(sample: Sample) -> Outcome:
     """BBR's bandwidth estimate in the 2 s after changes with late packets, relative to the capacity and to the estimate
     before the change.
 
-    BBR's filter keeps the maximum of ten round trips (`bbr_bw_rtts` in tcp_bbr.c), which take 1 to 2 s here.
+    BBR's filter uses the maximum of ten round trips (`bbr_bw_rtts` in tcp_bbr.c), which take 1 to 2 s here.
 
     Returns: Numbers: `changes`, `highest_ratio` (median over changes, relative to the payload rate),
         `above_capacity_ratio` and `above_before_ratio` (shares of the changes).
@@ -349,7 +350,7 @@ def filter_overshoots(sample: Sample) -> Outcome:
     if len(around) == 0:
         return NONE_TO_TEST
     highest = around["after_bps"] / ev.capacity_bps(run)
-    # Both margins, 5 % and 2 %, are larger than the fluctuation of the estimate on a steady path.
+    # Both margins, 5 % and 2 %, are larger than the fluctuation of the estimate on a path without changes.
     above, rises = ev.share(highest >= 1.05), ev.share(around["after_bps"] > 1.02 * around["before_bps"])
     parts = {"above the capacity": above > 0.5, "above that before": rises > 0.5}
     return Outcome(
@@ -387,7 +388,8 @@ def _median_of(run: Run, column: str) -> float:
 
 
 def _gap_text(sample: Sample) -> str:
-    """Text for the causes of verdicts: the smoothed RTT. A sender learns of late packets only after one RTT."""
+    """Text that explains a verdict: the smoothed RTT before changes. A sender learns of late packets only one RTT after
+    it sent them."""
     srtt_ms = {slug: _median_of(sample[slug], "srtt_before_us") / 1e3 for slug in ALGORITHMS}
     return (
         f"smoothed RTT before those changes {plain(srtt_ms, 'ms')}: the sender hears of the first reordered packets "

@@ -15,26 +15,26 @@ from leowarp.metrics.inputs.tables import floats
 from leowarp_studies.frederiksen2024 import evidence as ev
 
 BEFORE_NS, AFTER_NS = 1_000_000_000, 2_000_000_000
-"""The windows around a change are the same as in claim 1.6."""
+"""Windows before and after a change, in ns; they are those of claim 1.6."""
 
 
 def sending_falls_after(run: Run, instants_ns: Any) -> int:
-    """Number of instants after which the sending rate falls: some 50 ms bin within 2 s has less than half of the rate
-    in the second before.
+    """Number of instants after which the sending rate falls: at least one 50 ms bin in the next 2 s has less than half
+    of the rate in the second before the instant.
 
     instants_ns: Route changes; a change counts only if the run covers a second before it and 2 s after it.
     """
     bins = run.tables.bins
     mine = bins[(bins["flow"] == run.main_flow) & (bins["direction"] == DATA)]
-    # The table omits bins in which nothing was sent. A fall is visible only if these bins are included, so they are
-    # filled with 0.
+    # The table omits bins in which nothing was sent. These bins are part of a fall, so they are added with a value of
+    # 0.
     sent_bytes = np.zeros(run.end_ns // ev.BIN_NS)
     place = mine["t_ns"].to_numpy(dtype="int64") // ev.BIN_NS
     inside = place < len(sent_bytes)
     sent_bytes[place[inside]] = mine["sent_bytes"].to_numpy(dtype="float64")[inside]
     falls = 0
     for at_ns in instants_ns:
-        # Only whole bins count: a bin that contains the change belongs to neither side.
+        # Only complete bins are used: a bin that contains the change is neither before nor after the change.
         before = sent_bytes[max(-(-(at_ns - BEFORE_NS) // ev.BIN_NS), 0) : at_ns // ev.BIN_NS]
         after = sent_bytes[-(-at_ns // ev.BIN_NS) : (at_ns + AFTER_NS) // ev.BIN_NS]
         if at_ns >= BEFORE_NS and at_ns + AFTER_NS <= run.end_ns:
@@ -43,7 +43,7 @@ def sending_falls_after(run: Run, instants_ns: Any) -> int:
 
 
 def isls_by_kind(run: Run) -> tuple[float, float]:
-    """Inter-satellite links on the main flow's path as (within a plane, between planes), means over time.
+    """Number of inter-satellite links on the main flow's path (within a plane, between planes), as means over time.
 
     The name of a satellite in a Walker constellation contains its plane and slot: `s-03-12`.
 
@@ -70,8 +70,8 @@ def isls_by_kind(run: Run) -> tuple[float, float]:
 def in_flight_pkts(run: Run, instants_ns: Any) -> float:
     """Median number of packets in flight just before some instants; nan without instants.
 
-    A packet is in flight if it is sent, but neither acknowledged nor selectively acknowledged at the sender's last
-    sample before the instant.
+    A packet is in flight if, at the sender's last sample before the instant, it is sent but not acknowledged (neither
+    cumulatively nor by SACK).
     """
     samples = run.tables.of_flow("sockets", run.main_flow)
     t_ns = samples["t_ns"].to_numpy(dtype="int64")

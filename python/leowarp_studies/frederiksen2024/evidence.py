@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers shared by the tests and causes of several claims, each computed from one run."""
+"""Numbers used by the tests and explanations of several claims, each computed from one run."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from leowarp.metrics.inputs.tables import floats, truths
 from leowarp.scenario.schema import Ground, Isl
 
 SKIP_NS = 10_000_000_000
-"""The first 10 s are left out because the study's figures show long-running transfers, without slow start."""
+"""Time in ns that is left out at the start of a run, because the study's figures show long transfers without slow
+start."""
 
 BIN_NS = 50_000_000
-"""20 Hz, the sampling rate of the study."""
+"""Length of a bin in ns: the study samples goodput at 20 Hz."""
 
 NAMES = {
     "reno": "Reno",
@@ -36,14 +37,14 @@ COUNTERS = (
     "TCPFastRetrans", "TCPTimeouts", "TCPLossProbes", "TCPDSACKRecv", "TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo",
     "TCPLossUndo", "TCPSpuriousRTOs", "TCPSACKReorder", "TCPTSReorder", "TCPSackRecovery", "TCPRenoRecovery",
 )  # fmt: skip
-"""The sender's kernel counters of losses, repairs and undone window reductions (include/uapi/linux/snmp.h). A run must
-have all these counters."""
+"""The sender's kernel counters of losses, repairs and undone window reductions (include/uapi/linux/snmp.h). `counters`
+requires all of them."""
 UNDOS = ("TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo")
-"""Window reductions that the sender undid, by trigger (tcp_undo_cwnd_reduction and its callers)."""
+"""Counters of window reductions that the sender undid, one per trigger (tcp_undo_cwnd_reduction and its callers)."""
 
 
 QUEUE_OR_CHANCE = tuple(number for number, name in CAUSES.items() if name in ("queue", "loss"))
-"""Causes of a drop that have nothing to do with routes."""
+"""Causes of drops that are not related to routes: a full queue, or random loss."""
 
 
 def rates_bps(run: Run, series: str = "in_order") -> np.ndarray:
@@ -51,7 +52,7 @@ def rates_bps(run: Run, series: str = "in_order") -> np.ndarray:
 
     series: One of `metrics.GOODPUT_SERIES`: "in_order" (data delivered to the application), "acked" (at the sender), or
         "sacked" (arrived data in any order).
-    Returns: float64 array of shape (bins,). bit/s of payload.
+    Returns: float64 array of shape (bins,), in bit/s of payload.
     """
     frame = goodput(run.tables, run.main_flow, series, BIN_NS)
     return frame.loc[frame["t_ns"] >= SKIP_NS, "goodput_bps"].to_numpy()
@@ -66,7 +67,7 @@ def mean_bps(run: Run, series: str = "in_order") -> float:
 
 
 def capacity_bps(run: Run) -> float:
-    """Payload rate of the path (95.64 Mbit/s with the study's links).
+    """Rate in bit/s that the path can carry as payload (95.64 Mbit/s with the study's links).
 
     A frame has 1514 bytes: 14 of Ethernet, 40 of IP and TCP headers, 12 of TCP timestamps (RFC 7323), and 1448 of
     payload.
@@ -79,7 +80,7 @@ def srtt_ms(run: Run, q: float) -> float:
     """Time-weighted quantile of the smoothed RTT, without the first 10 s.
 
     q: 0 to 1.
-    Returns: The quantile; nan if the flow has no sample.
+    Returns: The quantile in ms; nan if the flow has no sample.
     """
     frame = run.numbers.srtt[run.main_flow]
     frame = frame[frame["t_ns"] >= SKIP_NS]
@@ -88,15 +89,16 @@ def srtt_ms(run: Run, q: float) -> float:
 
 
 def reordered(run: Run) -> pd.DataFrame:
-    """Route changes that make a packet late: the changes of `disturbed` with at least one late packet."""
+    """Changes of `disturbed` that made at least one packet late."""
     changes = disturbed(run)
     return changes[changes["late_pkts"].fillna(0) > 0]
 
 
 def disturbed(run: Run) -> pd.DataFrame:
-    """Route changes that affected packets: at least one packet was late, or was lost although no queue was full.
+    """Route changes that affected packets: a packet was late, or was lost without a full queue.
 
-    Such losses occur while nodes switch one by one, or while a new link first resolves its neighbour's address.
+    A packet is lost without a full queue while nodes switch one by one, or while a new link first resolves its
+    neighbour's address.
 
     Returns: A row per change. The columns are those of the metrics' `changes` (`t_ns`, `late_pkts`, `delay_step_ns`,
         ...), then those of `recoveries` of the main flow (`fell_after_ns`, `duration_ns`, `cwnd_min_pkts`, ...).
@@ -105,12 +107,13 @@ def disturbed(run: Run) -> pd.DataFrame:
     mine = drops[(drops["flow"] == run.main_flow) & (drops["flow_direction"] == DATA)]
     gone_ns = np.sort(mine.loc[~mine["cause"].isin(QUEUE_OR_CHANCE), "t_ns"].to_numpy(dtype="int64"))
     at_ns = run.changes["t_ns"].to_numpy(dtype="int64")
-    # If no link reports a loss, the packet's sending time is used as the time of the loss, which may be up to a round
-    # trip before the change.
+    # If no link reports the loss, its time is the packet's sending time, which may be up to a round trip before the
+    # change.
     lost = np.searchsorted(gone_ns, at_ns + 2_000_000_000) > np.searchsorted(gone_ns, at_ns - 200_000_000)
     changes = run.changes[(run.changes["late_pkts"].fillna(0) > 0).to_numpy() | lost]
     mine = run.numbers.recoveries[run.numbers.recoveries["flow"] == run.main_flow]
-    # Columns that both tables have are taken once; otherwise they would appear twice, as `_x` and `_y`.
+    # A column that is in both tables is taken from only one of them, because it would otherwise appear twice, as `_x`
+    # and `_y`.
     names = [name for name in mine.columns if name not in changes.columns or name == "t_ns"]
     return changes.merge(mine[names], on="t_ns", how="inner")
 
@@ -125,11 +128,13 @@ def counters(run: Run) -> dict[str, int]:
     sender = run.observed_plan.flows[run.main_flow].source
     mine = table[table["host"] == run.tables.host_number(sender)]
     last = mine.sort_values("t_ns", kind="stable").groupby("counter", observed=True)["value"].last()
-    # The trace writes TcpExt.TCPTimeouts, while `COUNTERS` and the kernel's source omit the group.
+    # The trace has names such as TcpExt.TCPTimeouts; `COUNTERS` and the kernel's source have the names without this
+    # prefix.
     known = {str(name).removeprefix("TcpExt").lstrip("."): int(value) for name, value in last.items()}
     absent = [name for name in COUNTERS if name not in known]
     if absent:
-        # Counters are recorded from the start of a run. If a counter is missing, this kernel gives it another name.
+        # The agent records all counters from the start of a run. A missing counter therefore has another name in this
+        # kernel.
         raise TraceError(f"{run.path.name} has no TCP counter {', '.join(absent)}", hint="is its kernel your own?")
     return {name: known[name] for name in COUNTERS}
 
@@ -145,40 +150,41 @@ def counters_text(run: Run) -> str:
 
 
 def full_queue_ratio(run: Run, share_of_limit: float) -> float:
-    """Share of time, after 10 s, in which the queue of some link on the current path is filled to this share of its
+    """Share of time, after 10 s, in which at least one queue of the current path is filled to `share_of_limit` of its
     limit.
 
-    share_of_limit: 0 to 1, relative to the smallest limit on the path. A limit in bytes is converted to full packets.
+    share_of_limit: 0 to 1, relative to the smallest limit on the path. A limit in bytes is converted to a number of
+        full packets.
     Returns: A share of time from 0 to 1.
     Raises TraceError if the run recorded no queues.
     """
-    # The queues of a path may have limits in packets or in bytes, and thus different limits. The smaller limit is used,
-    # because a share of the larger limit might never be reached.
+    # Ground links and ISLs may have different limits, in packets or in bytes. The smaller limit is used, because
+    # `share_of_limit` of the larger limit might never be reached.
     limit_pkts = min(_limit_pkts(run, section) for section in (run.plan.isl, run.plan.ground))
     end_ns = run.end_ns
     if run.plan.observe.queues_ns is None:
         raise TraceError(f"{run.path.name} recorded no queues", hint="run it again with observe.queues")
-    # The share is evaluated only at the queue samples, because the queue is unknown between them.
+    # Queues are known only at their samples, so the share is computed at these instants.
     grid = np.arange(SKIP_NS, end_ns, run.plan.observe.queues_ns, dtype="int64")
     full = np.zeros(len(grid), dtype=bool)
     flow = run.observed_plan.flows[run.main_flow]
     for in_force, waiting_pkts in path_queues(run.tables, (flow.source, flow.destination), end_ns, grid):
-        # Queues of links that the route has left no longer count, though packets may still wait in them.
+        # Queues of links that are no longer on the route are not counted, although packets may still wait in them.
         full |= in_force & (waiting_pkts >= share_of_limit * limit_pkts)
     return float(full.mean())
 
 
 def _limit_pkts(run: Run, section: Isl | Ground) -> float:
-    """A queue's limit in full packets; exactly one of the two limits is set."""
+    """A queue's limit in full packets; the plan sets either a limit in packets or a limit in bytes."""
     if section.queue_pkts is not None:
         return float(section.queue_pkts)
     return float(section.queue_bytes or 0) / (run.plan.network.mtu_bytes + section.overhead_bytes)
 
 
 def isl_delay_span_ns(run: Run) -> int:
-    """Largest minus smallest propagation delay of the path's ISLs, without ground links.
+    """Largest minus smallest propagation delay of the path over its ISLs, without ground links, in ns.
 
-    Delays are compared over the whole run, at every instant at which link delays change.
+    The delays at all instants of the run at which link delays change are compared.
     """
     flow = run.observed_plan.flows[run.main_flow]
     links = LinkValues(run.tables.timeline)
@@ -186,29 +192,29 @@ def isl_delay_span_ns(run: Run) -> int:
     step_ns = int(run.plan.routing.link_interval_ns)
     values = []
     for index, (t_ns, path) in enumerate(zip(routes["t_ns"], routes["path"], strict=True)):
-        # A route is valid until the next route of the same pair, and the last route until the end of the run.
+        # A route is valid until the next route of the same pair; the last route is valid until the end of the run.
         until_ns = int(routes["t_ns"].iloc[index + 1]) if index + 1 < len(routes) else run.end_ns
         if path is not None:
-            # Delays change only at the link instants, so one evaluation at each instant covers all.
+            # Delays change only at these instants, so other instants need not be evaluated.
             values += [links.path_delay_ns(path[1:-1], at) for at in range(int(t_ns), until_ns, step_ns)]
     return max(values) - min(values)
 
 
 def shortfall_ratio(run: Run, window_ns: int = 5_000_000_000) -> float:
-    """Goodput missing in the 5 s after route changes, divided by the goodput that the rate of the second before each
-    change would have given.
+    """Share of goodput that is missing in the 5 s after route changes, relative to the goodput at the rate of the
+    second before each change.
 
-    window_ns: Length of time after a change in which goodput is measured. Changes are 30 s apart in the study's
-        scenarios, so the windows do not overlap.
-    Returns: The missing share. The share is below 0 if goodput rises after changes, and nan without any change.
+    window_ns: Length of time after a change in which goodput is measured. In the study's scenarios, changes are 30 s
+        apart, so these times do not overlap.
+    Returns: The missing share. It is below 0 if goodput rises after changes, and nan if there are no changes.
     """
     missing, expected = 0.0, 0.0
     frame = goodput(run.tables, run.main_flow, "in_order", BIN_NS)
     t_ns, rate = frame["t_ns"].to_numpy(), frame["goodput_bps"].to_numpy()
     flow = run.observed_plan.flows[run.main_flow]
     for change in path_changes(run.tables, (flow.source, flow.destination)):
-        # Goodput is compared with the second before, not with the capacity: a flow that was already slow loses nothing
-        # through the change.
+        # Goodput is compared with that in the second before instead of with the capacity, because the change does not
+        # cause losses of a flow that was already slow.
         before = rate[(t_ns >= change.t_ns - 1_000_000_000) & (t_ns < change.t_ns)]
         after = rate[(t_ns >= change.t_ns) & (t_ns < change.t_ns + window_ns)]
         if len(before) and len(after):
@@ -218,13 +224,13 @@ def shortfall_ratio(run: Run, window_ns: int = 5_000_000_000) -> float:
 
 
 def falls_after(run: Run, series: str, instants_ns: Any) -> int:
-    """Number of instants after which goodput falls: some 50 ms bin within 2 s has less than half of the goodput in the
-    second before.
+    """Number of instants after which goodput falls: at least one 50 ms bin in the next 2 s has less than half of the
+    goodput in the second before the instant.
 
     series: A goodput series, as in `rates_bps`.
     instants_ns: Route changes, or other instants.
-    Returns: The number. Only instants with bins on both sides count, so instants in the first second or at the end do
-        not count.
+    Returns: The number. Instants in the first second or near the end are not counted, because they lack bins before or
+        after them.
     """
     rate = run.numbers.goodput[run.main_flow, series]
     t_ns, value = rate["t_ns"].to_numpy(), rate["goodput_bps"].to_numpy()
@@ -237,13 +243,13 @@ def falls_after(run: Run, series: str, instants_ns: Any) -> int:
 
 
 def dips_by_cause(run: Run, share_of_median: float) -> dict[str, int]:
-    """Number of low in-order goodput bins ("dips") after 10 s, grouped by the event that preceded them.
+    """Number of bins with low in-order goodput ("dips") after 10 s, by the event that preceded them.
 
-    There are three causes. "overflow": a data packet was dropped in the second before. "route change": no packet was
-    dropped, but the route changed in the 2 s before. "other": neither happened; an example is BBR's probing for the
-    smallest RTT.
+    There are three causes. "overflow": a data packet was dropped in the second before the bin. "route change": no
+    packet was dropped, but the route changed in the 2 s before the bin. "other": neither happened; for example, BBR
+    reduces its rate to probe for the smallest RTT.
 
-    share_of_median: 0 to 1. A bin is a dip if it is below this share of the median.
+    share_of_median: 0 to 1. A bin is a dip if its goodput is below this share of the median over all bins.
     Returns: Bins by cause; their sum is the number of dips.
     """
     frame = goodput(run.tables, run.main_flow, "in_order", BIN_NS)
@@ -255,15 +261,15 @@ def dips_by_cause(run: Run, share_of_median: float) -> dict[str, int]:
 
     def follows(instants_ns: np.ndarray, within_ns: int) -> np.ndarray:
         instants_ns = np.sort(instants_ns)
-        # An event inside the bin may be its cause, so the window includes the bin itself.
+        # The window ends with the end of the bin, because an event inside the bin may also be its cause.
         last = np.searchsorted(instants_ns, low + BIN_NS, side="left") - 1
         if len(instants_ns) == 0:
             return np.zeros(len(low), dtype=bool)
         return (last >= 0) & (low - instants_ns[np.maximum(last, 0)] <= within_ns)
 
-    # 1 s is some ten round trips. In this time a sender detects and repairs a loss.
+    # One second is about ten round trips. In this time, a sender detects and repairs a loss.
     overflow = follows(mine["t_ns"].to_numpy(dtype="int64"), 1_000_000_000)
-    # An overflow alone explains a dip, so a route change nearby is not counted for the same dip.
+    # If an overflow precedes a dip, it is taken as the cause, even if the route also changed.
     change = follows(run.changes["t_ns"].to_numpy(dtype="int64"), 2_000_000_000) & ~overflow
     return {
         "overflow": int(overflow.sum()),
@@ -273,7 +279,7 @@ def dips_by_cause(run: Run, share_of_median: float) -> dict[str, int]:
 
 
 def dips_text(run: Run, share_of_median: float) -> str:
-    """`dips_by_cause` as text, for the causes of verdicts."""
+    """Text that explains a verdict: the result of `dips_by_cause`."""
     dips = dips_by_cause(run, share_of_median)
     return (
         f"{sum(dips.values())} bins below {share_of_median:.0%} of the median, of which {dips['overflow']} within 1 "
@@ -288,12 +294,12 @@ def dips_ratio(run: Run, share_of_median: float, series: str = "in_order") -> fl
 
 
 def growth_pkts_per_s(run: Run, span_ns: int = 5_000_000_000) -> list[float]:
-    """Growth of the congestion window after each change of `disturbed`. Growth is measured for 5 s, from the lowest
-    sample in the first 2 s.
+    """Growth of the congestion window after each change of `disturbed`. It is measured for 5 s, from the lowest sample
+    in the first 2 s after the change.
 
     span_ns: Length of time over which the slope is measured.
-    Returns: Packets per second, one value per change that has samples at both ends. A value is below 0 if the window
-        fell again.
+    Returns: Packets per second, one value per change that has samples at the start and at the end of this time. A value
+        is below 0 if the window became smaller again.
     """
     samples = run.tables.sockets[run.tables.sockets["flow"] == run.main_flow]
     t_ns, cwnd = samples["t_ns"].to_numpy(), floats(samples["cwnd_pkts"])
@@ -302,7 +308,7 @@ def growth_pkts_per_s(run: Run, span_ns: int = 5_000_000_000) -> list[float]:
         near = np.flatnonzero((t_ns > change_ns) & (t_ns <= change_ns + 2_000_000_000))
         if len(near) == 0:
             continue
-        # Growth is measured from the lowest sample, so that the fall itself does not affect it.
+        # Growth is measured from the lowest sample, so that it does not include the fall of the window.
         low = near[int(np.argmin(cwnd[near]))]
         later = np.searchsorted(t_ns, t_ns[low] + span_ns)
         if later < len(t_ns):
@@ -311,10 +317,10 @@ def growth_pkts_per_s(run: Run, span_ns: int = 5_000_000_000) -> list[float]:
 
 
 def repair_delays_ns(run: Run) -> np.ndarray:
-    """Repair time of each data packet truly lost: from its sending to the first retransmission of its first byte.
+    """Repair time in ns of each lost data packet: from its sending to the first retransmission of its first byte.
 
-    The packet records (`drop_cause`) decide which packets are truly lost, whatever the sender assumes. A loss that was
-    not repaired by the end of the run is left out.
+    The packet records (`drop_cause`) show which packets were lost, whatever the sender assumed. Losses that were not
+    repaired by the end of the run are left out.
 
     Returns: int64 array of shape (losses,)
     """
@@ -322,7 +328,7 @@ def repair_delays_ns(run: Run) -> np.ndarray:
     mine = packets[(packets["flow"] == run.main_flow) & (packets["direction"] == DATA)]
     lost = mine[mine["drop_cause"].notna() & ~truths(mine["is_retransmission"])]
     again = mine[truths(mine["is_retransmission"])].sort_values("sent_ns", kind="stable")
-    # Only the first retransmission counts. If this retransmission is lost too, its own repair is a separate loss.
+    # Only the first retransmission of a packet is used. If it is lost as well, it counts as a loss of its own.
     first = again.drop_duplicates("seq").set_index("seq")["sent_ns"]
     repaired = lost[lost["seq"].isin(first.index)]
     return (first.loc[repaired["seq"]].to_numpy() - repaired["sent_ns"].to_numpy()).astype("int64")
@@ -331,8 +337,8 @@ def repair_delays_ns(run: Run) -> np.ndarray:
 def estimates_around(run: Run, span_ns: int) -> pd.DataFrame:
     """BBR's highest bandwidth estimate before and after each change of `disturbed`.
 
-    span_ns: Length of time examined on either side.
-    Returns: `before_bps`, `after_bps` (payload) for each change that has samples on both sides.
+    span_ns: Length of time examined before the change, and after it.
+    Returns: `before_bps` and `after_bps` (of payload) for each change that has samples before and after it.
     """
     samples = run.tables.sockets[run.tables.sockets["flow"] == run.main_flow]
     known = samples[samples["bbr_bw_bps"].notna()]
@@ -347,7 +353,7 @@ def estimates_around(run: Run, span_ns: int) -> pd.DataFrame:
 
 
 def busiest_minute(instants_ns: Any) -> int:
-    """Largest number of instants within any 60 s; the end of the interval is excluded.
+    """Largest number of instants within any 60 s; an instant exactly 60 s after the first is not included.
 
     >>> busiest_minute([0, 30_000_000_000, 60_000_000_000]), busiest_minute([])
     (2, 0)
@@ -359,7 +365,7 @@ def busiest_minute(instants_ns: Any) -> int:
 
 
 def delay_steps(run: Run) -> int:
-    """Number of delay steps on the current path while the path itself stayed the same."""
+    """Number of changes of the current path's delay at which the path itself did not change."""
     flow = run.observed_plan.flows[run.main_flow]
     delays = run.path_delay(flow.source, flow.destination)
     steps_ns = set(delays["t_ns"].to_numpy()[1:][np.diff(delays["delay_ns"].to_numpy(dtype="float64")) != 0])
@@ -382,7 +388,8 @@ def window_weights(run: Run) -> tuple[pd.DataFrame, np.ndarray]:
     """Socket samples of the main flow after 10 s, and the time for which each is valid.
 
     Returns samples: Rows of the trace's `sockets`.
-    Returns weights: int64 array of shape (samples,). Time in ns until the next sample, or until the end of the run.
+    Returns weights: int64 array of shape (samples,). For each sample, the time in ns until the next sample, or until
+        the end of the run.
     """
     samples = run.tables.sockets[(run.tables.sockets["flow"] == run.main_flow)]
     samples = samples[samples["t_ns"] >= SKIP_NS]

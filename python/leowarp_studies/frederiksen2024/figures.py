@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's figures 2 to 9, reproduced, and figures that explain causes."""
+"""The study's figures 2 to 9, reproduced; and figures that explain the causes of results."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ STAGGERED = tuple(f"staggered-emulator-{name}" for name in ALGORITHMS)
 
 @dataclass(frozen=True)
 class StudyFigure:
-    """A figure of leowarp, with its runs, for each figure of the study.
+    """A figure of leowarp that reproduces a figure of the study, with its runs.
 
     stem: Name of the figure's files.
     name: Name of the figure in `leowarp.report.FIGURES`, which can draw it for any runs.
-    runs: Slugs.
+    runs: Names of the runs that the figure shows.
     options: Further arguments for the figure.
     """
 
@@ -78,23 +78,23 @@ STUDY_FIGURES = (
     StudyFigure("staggered-cwnd", "cwnd", STAGGERED,
                 "Routes that switch node by node: window and retransmissions after a change"),
 )  # fmt: skip
-"""Figures in the order of the page: the study's figures 2 to 9, then those that explain causes."""
+"""Figures in the order of the page: the study's figures 2 to 9, then figures that explain causes."""
 
 
 def draw(views: Mapping[str, Run], folder: Path) -> list[DrawnFigure]:
-    """Draw all figures whose runs exist into `folder`.
+    """Draw into `folder` all figures whose runs exist.
 
     views: Views of the runs, by name of the run.
     folder: Folder for the figures; created if missing.
-    Returns: One result per entry of `STUDY_FIGURES`. If a figure could not be drawn, its result has the reason instead.
+    Returns: One result per entry of `STUDY_FIGURES`. If a figure could not be drawn, its result gives the reason.
     """
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
     for item in STUDY_FIGURES:
-        # The caption is taken from the report, so that a figure has the same text in a study and in a run.
+        # The caption comes from the report, so that a figure has the same caption for a study and for a run.
         caption, missing = FIGURES[item.name].caption, None
-        # A figure compares several runs. If a run is missing, the figure would not show what its title says, so it is
-        # left out.
+        # A figure compares several runs. If a run is missing, the figure is left out, because it would not show what
+        # its title says.
         absent = [slug for slug in item.runs if slug not in views]
         if absent:
             missing = f"the run {absent[0]} is missing"
@@ -103,11 +103,11 @@ def draw(views: Mapping[str, Run], folder: Path) -> list[DrawnFigure]:
                 options = dict(item.options)
                 end_s = min(views[slug].end_ns for slug in item.runs) / 1e9
                 if "end_s" in options:
-                    # A trial (`--duration 60 s`) ends before the ten minutes of figure 6.
+                    # A trial (`--duration 60 s`) is shorter than the ten minutes that figure 6 shows.
                     options["end_s"] = min(options["end_s"], end_s)
                 save(figure([views[slug] for slug in item.runs], item.name, **options), folder / item.stem)
             except TraceError as error:
-                # A trial run may be too short to contain a route change; the page says so.
+                # A trial run may be too short to contain a route change; the page then says so.
                 missing = error.message
         drawn.append(DrawnFigure(item.stem, item.title, caption, missing))
     return drawn

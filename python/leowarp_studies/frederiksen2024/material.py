@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reproduction of the study: whole run directories, and claims that are checked under each of `runs.CONDITIONS`.
+"""Reproduction of the study: complete run directories, and claims that are checked under each condition of
+`runs.CONDITIONS`.
 
-Runs are kept as whole directories, because claims examine single packets. The other studies of papers have thousands of
-runs and keep only a row of each.
+Complete directories are stored, because claims examine single packets. The other studies of papers have thousands of
+runs and store only one row per run.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from leowarp_studies.frederiksen2024.claims import CLAIMS
 from leowarp_studies.frederiksen2024.figures import LEAD, TITLE
 
 OPTIONS = ("samples", "duration", "quick")
-"""Keyword arguments of `reproduce` that only this study has."""
+"""Keyword arguments of `reproduce` that apply only to this study."""
 
 KEY = "frederiksen2024"
-"""The key of the study, as in `study.toml`."""
+"""The study's key, which `study.toml` contains."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
@@ -33,10 +34,10 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
     """Make the missing runs and the figures; see `leowarp.study.Room`.
 
     samples: Number of conditions in `runs.CONDITIONS` to use, counted from the first; default: all.
-    duration: Length of every run instead of the study's.
-    quick: True for only the three stacks, with runs of length `runs.QUICK_DURATION`.
+    duration: Length of every run, instead of the study's own lengths.
+    quick: True to use only the three combinations of TCP and links, with runs of length `runs.QUICK_DURATION`.
     Raises ScenarioError if `samples` is out of range, or if `quick` is combined with `samples` or `duration`.
-    Raises LeowarpError: The first run's failure, if no run could be made.
+    Raises LeowarpError: The error of the first run, if no run could be made.
     """
     if quick and (samples is not None or duration is not None):
         raise ScenarioError(
@@ -50,19 +51,19 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
     chosen = runs.all_runs(count)
     settings = {"run.duration": duration} if duration else {}
     if duration:
-        # Controls set their own length. This length is removed here, because it would override the argument `duration`.
+        # Control runs set a length of their own. It is removed here, because it would override the argument `duration`.
         chosen = tuple(replace(run, set={k: v for k, v in run.set.items() if k != "run.duration"}) for run in chosen)
     made, failures = make_runs(
         making.folder, chosen, settings=settings, at_once=making.at_once, kernel=making.kernel, force=making.force,
         progress=making.progress,
     )  # fmt: skip
-    # Without runs, no claim can be checked. The failure of the first run then says more than a page of "cannot be
-    # told".
+    # Without runs, no claim can be checked. The error of the first run is then more useful than a page on which every
+    # verdict is "cannot be told".
     if not made:
         raise next(iter(failures.values()))
     write_study(making.folder, KEY, chosen, settings)
     collect_results(making.folder, made)
-    # All runs are read from disk. Existing runs and new runs are therefore checked alike.
+    # All runs are read from disk. This treats runs that existed before and new runs alike.
     views = {slug: Run(path, complete=False) for slug, path in made.items()}
     warnings = [f"{slug}: {text}" for slug, run in views.items() for text in run.warnings]
     if duration:
@@ -82,10 +83,10 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
 
 
 def _samples(views: dict[str, Run], count: int) -> list[tuple[str, Mapping[str, Any]]]:
-    """(name, runs by the name that claims use) for each condition. The first condition also has the runs that were made
-    for single claims.
+    """For each condition: its name, and its runs by the name that claims use. The first condition also has the runs
+    that only single claims need.
 
-    views: All runs by name, without those that failed.
+    views: All runs that did not fail, by name.
     count: Number of conditions.
     """
     samples: list[tuple[str, Mapping[str, Any]]] = []
@@ -105,7 +106,7 @@ def _samples(views: dict[str, Run], count: int) -> list[tuple[str, Mapping[str, 
 
 
 def _cost(views: Mapping[str, Run], duration: str | None) -> str:
-    """Text for the terminal: the cost of the runs, and a notice if this is only a trial."""
+    """Text for the terminal: the cost of the runs, and a note if the runs are only a trial."""
     spent = f"{len(views)} runs, {sum(float(run.summary['cpu_s']) for run in views.values()):,.0f} CPU s"
     return spent if duration is None else f"{spent}; runs of {duration}: a trial, and no reproduction"
 
@@ -137,5 +138,5 @@ def _runs_table(views: Mapping[str, Run]) -> str:
 
 
 def _scaled(value: Any, scale: float) -> float | None:
-    """A number of the table, converted to another unit; None stays None."""
+    """A number of the table, converted to another unit; the result for None is None."""
     return None if value is None else float(value) / scale

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of the study: the published ones, on three combinations of TCP and links, and further runs that separate causes.
+"""Runs of the study: the published runs with three combinations of TCP and links, and further runs that separate
+causes.
 
-The study runs each algorithm once over one period, with an unnamed kernel and without Eifel. Claims are therefore
-checked on default Linux, on classic TCP, and over the links of the study's emulator. Each further condition changes one
-thing: the time, the sky, the end points, the queues, or how routes switch.
+The study runs each algorithm once, over one period of time, with a kernel that it does not name and without Eifel.
+leowarp checks claims on default Linux, on classic TCP, and over the links of the study's emulator. Each further
+condition changes one property: the time, the sky, the end points, the queues, or how routes switch.
 """
 
 from __future__ import annotations
@@ -17,19 +18,19 @@ from leowarp.study.directory import ExampleRun
 BASE, NINE, CAPE = "madrid-tokyo.toml", "madrid-tokyo-nine-planes.toml", "aalborg-cape-town.toml"
 """Example scenarios of the study's three paths."""
 CLASSIC, EMULATOR = "madrid-tokyo-classic.toml", "madrid-tokyo-emulator.toml"
-"""Example scenarios with the baseline path: one on classic TCP, one over links as in the study's emulator."""
+"""Example scenarios with the path of the baseline: one with classic TCP, one with links as in the study's emulator."""
 CC = "flows.0.congestion_control"
-"""The scenario key in which the study's runs differ."""
+"""The scenario key that differs between the study's runs."""
 
 ALGORITHMS = ("reno", "cubic", "bbr")
-"""Order of the runs in texts and figures."""
+"""Congestion controls, in the order of texts and figures."""
 SCENARIOS = ("cubic", "nine-planes", "aalborg-cape-town")
-"""Names of the three scenarios with CUBIC."""
+"""Names of the runs of the three scenarios with CUBIC."""
 BBR_SCENARIOS = ("bbr", "nine-planes-bbr", "aalborg-cape-town-bbr")
-"""Names of the three scenarios with BBR, which the study's conclusion also covers."""
+"""Names of the runs of the three scenarios with BBR, to which the study's conclusion also applies."""
 
 TO_NINE_PLANES: Mapping[str, Any] = {"constellation.planes": 9}
-"""Keys that turn the baseline into the second scenario. The keys apply to every combination of TCP and links."""
+"""Keys that turn the baseline into the second scenario. They apply to every combination of TCP and links."""
 TO_CAPE_TOWN: Mapping[str, Any] = {
     "stations.0.name": "Aalborg", "stations.1.name": "Cape Town",
     "flows.0.source": "Aalborg", "flows.0.destination": "Cape Town",
@@ -49,18 +50,20 @@ CORE = (
 STUDYS_FIVE = tuple(run.slug for run in CORE[:5])
 
 UNCHANGING = {"routing.interval": "1 d", "routing.link_interval": "1 d"}
-"""Keys of the control: hops and delays of the first instant stay for the whole run, so that no route changes."""
-# A control is a fifth of a run: long enough for the queues of CUBIC and Reno to overflow several times.
+"""Keys of the control: the path and its delays at the first instant remain for the whole run, so that no route
+changes."""
+# A control is a fifth as long as a run, which is enough for the queues of CUBIC and Reno to overflow several times.
 CONTROL_DURATION = "200 s"
 ORDERED = {"cures.move_queue": "kept", "cures.hold": True}
-"""Keys of a network that keeps the order at route changes with the least delay. The study `cures` calls it the
-oracle."""
+"""Keys of a network that keeps the order at route changes with the least delay. The study `cures` calls this network
+the oracle."""
 QUICK_DURATION = "200 s"
-"""Length of every run of a quick reproduction: six route updates, and several overflows of each algorithm's queue."""
+"""Length of every run of a quick reproduction: it contains six route updates, and several overflows of each algorithm's
+queue."""
 
 
 def control_slug(slug: str) -> str:
-    """Name of a run's control without route changes.
+    """Name of the control of a run: the same run without route changes.
 
     >>> control_slug("cubic")
     'cubic-unchanging'
@@ -69,7 +72,7 @@ def control_slug(slug: str) -> str:
 
 
 def ordered_slug(slug: str) -> str:
-    """Name of a run's variant over a network that keeps the order at route changes.
+    """Name of the same run over a network that keeps the order at route changes.
 
     >>> ordered_slug("cubic")
     'cubic-ordered'
@@ -79,20 +82,20 @@ def ordered_slug(slug: str) -> str:
 
 @dataclass(frozen=True)
 class Condition:
-    """A group of runs under one condition. Each group has runs with the same names, and claims are checked on each
+    """A group of runs under one condition. All groups have runs with the same names, and claims are checked on each
     group.
 
     key: Prefix of the names of the condition's runs; "" for the study's own condition.
     name: Name of the condition in tables.
-    slugs: Names of `CORE` that the condition includes.
-    set: Scenario keys that are added to the keys of each run.
-    example: Scenario to use instead of the three example scenarios. The changes `TO_NINE_PLANES` and `TO_CAPE_TOWN`
-        then derive the second and the third path from it.
-    controls_of: Key of the condition whose runs without route changes serve as controls. Controls of another condition
-        have the same queues and the same TCP, but a path that differs by some ms. None: the condition has no controls,
-        and claims that need controls are not checked.
-    is_stack: True for the three conditions (combinations of TCP and links) in which every claim is checked.
-    has_ordered: True if its three algorithms also run over a network that keeps the order (`ORDERED`).
+    slugs: Names of the runs in `CORE` that the condition includes.
+    set: Scenario keys that are added to those of each run.
+    example: Scenario that is used instead of the three example scenarios. Its second and third path are then set by the
+        keys `TO_NINE_PLANES` and `TO_CAPE_TOWN`.
+    controls_of: Key of the condition whose runs without route changes are the controls. Another condition's controls
+        have the same queues and the same TCP, but a path whose delay differs by some ms. None: the condition has no
+        controls, and claims that need controls are not checked.
+    is_stack: True for the three combinations of TCP and links, under which every claim is checked.
+    has_ordered: True if its three algorithms are also run over a network that keeps the order (`ORDERED`).
     """
 
     key: str
@@ -106,14 +109,14 @@ class Condition:
     has_ordered: bool = False
 
     def runs(self) -> tuple[ExampleRun, ...]:
-        """Runs of the condition, then their controls, then runs over a network that keeps the order."""
+        """Runs of the condition, followed by their controls and by runs over a network that keeps the order."""
         mine = tuple(self._run(run) for run in CORE if run.slug in self.slugs)
         controls = tuple(self._control(run) for run in mine) if self.controls_of == self.key else ()
         three = tuple(map(self.slug, ALGORITHMS)) if self.has_ordered else ()
         return (*mine, *controls, *(self._ordered(run) for run in mine if run.slug in three))
 
     def slug(self, slug: str) -> str:
-        """The run's name among the runs of all conditions.
+        """The name of this condition's run among the runs of all conditions.
 
         >>> CLASSIC_TCP.slug("reno"), CONDITIONS[0].slug("reno")
         ('classic-reno', 'reno')
@@ -141,8 +144,9 @@ class Condition:
 EVERY = tuple(run.slug for run in CORE)
 STAGGERED = {"routing.update": "staggered", "routing.update_order": "random", "routing.update_delay": "100 ms",
              "routing.update_spread": "exponential"}  # fmt: skip
-"""The study's emulator changes the forward routes in the random order of a Go map, then those of the return path
-(main.go). A `podman exec` is assumed to take 100 ms, since neither paper nor code gives its duration."""
+"""Keys of nodes that switch one by one: the study's emulator changes first the forward routes, in the random order of a
+Go map, and then the routes of the return path (main.go). A `podman exec` is assumed to take 100 ms, since neither paper
+nor code gives its duration."""
 
 STUDY = Condition("", "Linux", "as it comes", EVERY, is_stack=True, has_ordered=True)
 CLASSIC_TCP = Condition(
@@ -157,7 +161,7 @@ CONDITIONS = (
     STUDY,
     CLASSIC_TCP,
     EMULATOR_LINKS,
-    # A run lasts 1000 s, so the two periods do not overlap.
+    # A run lasts 1000 s, so this period does not overlap with the study's own.
     Condition("later", "1000 s later", "from 1015 s of the constellation's clock on", set={"run.start": "1015 s"}),
     Condition(
         "other-sky", "another sky", "plane 0 ascends at 0 deg, Greenwich at 0 deg at the start",
@@ -177,20 +181,20 @@ CONDITIONS = (
         ALGORITHMS, STAGGERED, EMULATOR, controls_of="emulator",
     ),
 )  # fmt: skip
-"""Conditions in the order of tables. The first condition decides a claim's verdict."""
+"""Conditions in the order of tables. The verdict on a claim is that of the first condition."""
 STACKS = sum(condition.is_stack for condition in CONDITIONS)
 
 RAISED = {"net.ipv4.tcp_reordering": "300", "net.ipv4.tcp_max_reordering": "300"}
-"""The raised threshold: 300 duplicate ACKs, which is also Linux's limit for its own adaptation."""
+"""Sysctls of the raised threshold: 300 duplicate ACKs, which is also the limit of Linux's own adaptation."""
 RAISED_CLASSIC = {f"tcp.sysctl.{name}": value for name, value in RAISED.items()}
-"""The raised threshold together with the sysctls of the classic example."""
+"""The raised threshold in the form of single keys, which are added to the sysctls of the classic example."""
 
 THIN = {"flows.0.rate": "5 Mbit/s", "isl.loss": "0.01 %"}
-"""A flow with some 40 packets in flight, so that duplicate ACKs never reach the raised threshold."""
+"""Keys of a flow with about 40 packets in flight, so that duplicate ACKs never reach the raised threshold."""
 
 THRESHOLD_RUNS = (
-    # Default Linux is compared with classic TCP, because RACK ignores the threshold once it has seen reordering
-    # (tcp_rack_reo_wnd).
+    # Default Linux and classic TCP are compared, because RACK in default Linux ignores the threshold once it has seen
+    # reordering (tcp_rack_reo_wnd).
     ExampleRun("threshold-300-linux", BASE, {CC: "cubic", "tcp.sysctl": RAISED}, "Linux 6.12, threshold 300"),
     ExampleRun("threshold-300-classic", CLASSIC, {CC: "cubic", **RAISED_CLASSIC}, "classic TCP, threshold 300"),
     ExampleRun(
@@ -213,13 +217,13 @@ timeout?"""
 
 CAPACITY_SENDERS = ("cubic", "bbr")
 CAPACITIES_MBPS = (25, 400)
-"""Capacities besides the study's 100 Mbit/s: a quarter and four times as much."""
-# The length suffices for ten route updates. 400 Mbit/s for 300 s gives as many packets as a run of 1200 s.
+"""Link capacities in addition to the study's 100 Mbit/s: a quarter of it, and four times as much."""
+# This length has ten route updates. 400 Mbit/s for 300 s gives as many packets as 100 Mbit/s for 1200 s.
 CAPACITY_DURATION = "300 s"
 
 
 def capacity_slug(sender: str, capacity_mbps: int) -> str:
-    """Name of a sender's run over links of this capacity. At 100 Mbit/s, the name is that of the study's own run.
+    """Name of a sender's run over links of this capacity. At 100 Mbit/s, this is the study's own run.
 
     >>> capacity_slug("bbr", 400), capacity_slug("bbr", 100)
     ('capacity-400-bbr', 'bbr')
@@ -240,12 +244,12 @@ CAPACITY_RUNS = tuple(
 
 
 def all_runs(samples: int = len(CONDITIONS)) -> tuple[ExampleRun, ...]:
-    """All runs of the first `samples` conditions, and those of claims 1.19 and 1.28.
+    """All runs of the first `samples` conditions, and the runs of claims 1.19 and 1.28.
 
-    samples: 1 to all of `CONDITIONS`.
+    samples: Number of conditions, from 1 to all of `CONDITIONS`.
     Returns: Runs with unique names.
     """
     runs = [run for condition in CONDITIONS[:samples] for run in condition.runs()]
-    # Claim 1.19 needs CUBIC on classic TCP for comparison, even if that condition was not selected.
+    # Claim 1.19 compares with CUBIC on classic TCP, which is therefore included even if its condition was not selected.
     classic = [run for run in CLASSIC_TCP.runs() if run.slug == CLASSIC_TCP.slug("cubic") and run not in runs]
     return (*runs, *classic, *THRESHOLD_RUNS, *CAPACITY_RUNS)

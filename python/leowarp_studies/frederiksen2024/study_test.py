@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Directory, resuming, claims and page of a study, tested on synthetic runs without the guest."""
+"""Tests of the directory, resuming, claims and page of the study, on synthetic runs without the guest."""
 
 import json
 import shutil
@@ -26,7 +26,7 @@ from support.synthetic.run import write_synthetic_run
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory):
-    """A synthetic run with metrics, used as a template."""
+    """A synthetic run with metrics, which the tests copy."""
     path = write_synthetic_run(tmp_path_factory.mktemp("template") / "run")
     view = Run(path, complete=False)
     metrics(read_tables(path), view.plan).with_cost(cpu_s=1.0, wall_s=1.0).write(path)
@@ -35,7 +35,7 @@ def template(tmp_path_factory):
 
 @pytest.fixture
 def made(monkeypatch, template):
-    """`run_many` replacement that copies the template under the job's own plan, and records the requested runs."""
+    """Replacement for `run_many` that copies the template with the plan of each job, and records the requested runs."""
     asked = []
 
     def run_many(jobs, *, report, **options):
@@ -59,14 +59,14 @@ def made(monkeypatch, template):
     broken: set[str] = set()
     run_many.asked, run_many.broken = asked, broken
     monkeypatch.setattr(directories, "run_many", run_many)
-    # Only one figure with several runs is drawn here: drawing all figures takes half a minute, and they have their own
-    # tests.
+    # Only one figure with several runs is drawn here, because drawing all figures takes half a minute, and other tests
+    # check them.
     monkeypatch.setattr(study_figures, "STUDY_FIGURES", study_figures.STUDY_FIGURES[3:4])
     return run_many
 
 
 def renamed(run, names):
-    """Rename a run's stations; one name contains a blank."""
+    """Rename the stations of a run; one of the names contains a blank."""
 
     def name(value):
         if isinstance(value, list):
@@ -123,7 +123,7 @@ def test_reproduction_leaves_everything_behind(made, tmp_path):
     assert [row["number"] for row in claims["claims"]] == [claim.number for claim in CLAIMS]
     for row in claims["claims"]:
         assert row["verdict"] in ("holds", "partly", "does not hold", "cannot be told")
-        # A verdict other than "holds" has a reason.
+        # Every verdict except "holds" must give its cause.
         assert row["cause"] or row["verdict"] in ("holds", "cannot be told"), row["number"]
     study = tomllib.loads((done.path / "study.toml").read_text())
     assert study["study"] == "frederiksen2024"
@@ -139,7 +139,7 @@ def test_reproduction_leaves_everything_behind(made, tmp_path):
 
 @pytest.mark.slow
 def test_complete_runs_of_the_same_plan_are_kept(made, tmp_path, monkeypatch):
-    # Figures are left out, because this test is only about the requested runs.
+    # Figures are left out, because this test only checks the requested runs.
     monkeypatch.setattr(study_figures, "STUDY_FIGURES", ())
     monkeypatch.setattr(material, "CLAIMS", CLAIMS[:1])
     redo(tmp_path / "study")
@@ -217,15 +217,16 @@ def test_evidence_of_the_synthetic_run(template):
     assert ev.repair_delays_ns(run).tolist() == [119_750_000] * 3
     assert ev.counters(run)["TCPDSACKRecv"] == syn.SPURIOUS_PKTS
     assert ev.capacity_bps(run) == pytest.approx(100e6 * 1448 / 1514)
-    # The window is 700 packets at 20.1 s, and 1000 from 22 s on.
+    # The window grows from 700 packets at 20.1 s to 1000 packets at 22 s.
     assert ev.growth_pkts_per_s(run) == [60.0]
     assert ev.full_queue_ratio(run, 15 / 500) == pytest.approx(0.5 / 50, abs=1e-9)
     assert len(ev.reordered(run)) == 1
-    # A hole of three drops at 50 s stops in-order delivery for 0.12 s: two whole bins and part of a third.
+    # Three dropped packets at 50 s stop in-order delivery for 0.12 s: two complete bins and part of a third.
     assert ev.dips_by_cause(run, 0.5) == {"overflow": 2, "route change": 0, "other": 0}
     # At 40 s the delay rises by 15 ms, so one bin lacks 15 of 50 packets.
     assert ev.dips_by_cause(run, 0.75)["route change"] == 1
-    # The first two paths have three satellites, each in a different plane; the third has two, also in different planes.
+    # The first two paths have three satellites, each in a different plane; the third path has two, which are also in
+    # different planes.
     within, between = effects.isls_by_kind(run)
     assert within == 0
     assert 1 < between < 2

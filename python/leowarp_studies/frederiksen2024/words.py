@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers and counts of runs as text, for the measured results and causes of verdicts."""
+"""Numbers of runs as text, for the measured results and the causes of verdicts."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from leowarp_studies.frederiksen2024.evidence import NAMES
 from leowarp_studies.frederiksen2024.runs import SCENARIOS
 
 NONE_TO_TEST = Outcome("cannot be told", "no route change of these runs made a packet late or lost one")
-"""Outcome of a claim about reordering if no reordering occurred: nothing was tested, and this does not count against
+"""Outcome of a claim about reordering if no reordering occurred: the claim was not tested, which does not count against
 the study."""
 LATE = "changes with late packets, or with packets lost otherwise than at a queue"
-"""Wording that descriptions of tests share."""
+"""Wording that several descriptions of tests contain."""
 
 
 def each(values: Mapping[str, float], unit: str, digits: int) -> str:
-    """The numbers of runs as text."""
+    """The numbers of several runs as one text."""
     return ", ".join(f"{NAMES[slug]} {value:.{digits}f} {unit}".rstrip() for slug, value in values.items())
 
 
 def percent(values: Mapping[str, float]) -> str:
-    """The ratios of runs as text, in percent."""
+    """The ratios of several runs as one text, in percent."""
     return ", ".join(f"{NAMES[slug]} {value:.2%}" for slug, value in values.items())
 
 
 def plain(values: Mapping[str, float], unit: str, digits: int = 0) -> str:
-    """The numbers of algorithms as text. A value of nan (nothing to measure) reads "unknown"."""
+    """The numbers of several algorithms as one text. If a number is nan because there was nothing to measure, the text
+    is "unknown"."""
     return ", ".join(
         f"{NAMES[slug]} unknown" if np.isnan(value) else f"{NAMES[slug]} {value:.{digits}f} {unit}"
         for slug, value in values.items()
@@ -43,17 +44,18 @@ def yes(value: bool) -> str:
 
 
 def sender_texts(sample: Sample, slugs: tuple[str, ...]) -> str:
-    """Text with the TCP counters of each run's sender."""
+    """Text with the TCP counters of the senders in several runs."""
     return "; ".join(f"{NAMES[slug]}: {ev.counters_text(sample[slug])}" for slug in slugs)
 
 
 def dips_text(sample: Sample, slugs: tuple[str, ...], share: float) -> str:
-    """Text for the causes of verdicts: bins of low goodput, by the preceding event."""
+    """Text that explains a verdict: number of bins with low goodput, by the event before them."""
     return "; ".join(f"{NAMES[slug]}: {ev.dips_text(sample[slug], share)}" for slug in slugs)
 
 
 def changes_text(sample: Sample) -> str:
-    """Text for the causes of verdicts: route changes by scenario, with late, retransmitted and lost packets."""
+    """Text that explains a verdict: number of route changes by scenario, and their late, retransmitted and lost
+    packets."""
     parts = []
     for slug in SCENARIOS:
         changes = sample[slug].changes
@@ -68,7 +70,7 @@ def changes_text(sample: Sample) -> str:
 
 
 def reordered_text(sample: Sample, slugs: tuple[str, ...]) -> str:
-    """Text for the causes of verdicts: number of changes with late packets, and retransmissions after them, by
+    """Text that explains a verdict: number of changes with late packets, and retransmissions after them, by
     algorithm."""
     parts = []
     for slug in slugs:

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The harm of a gap in addition to the harm of a route change, apart from reordering and the queue left behind; also
-lasers that have to be pointed, and dishes."""
+"""A study of this project: how much a gap at a route change adds to the harm of the change, apart from reordering and
+the queue left behind; and the harm of lasers that must be pointed, and of dishes."""

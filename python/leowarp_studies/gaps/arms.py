@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Routes, loads and arms. Each run has one change of the path; an arm is a condition at this change.
+"""Routes, loads and arms of the study. Each run has one change of the path; an arm is the condition at this change.
 
-A sample is a change at which the sender's own station switches to another satellite, because the queue of a full path
-is at this station. An arm differs from its control in a few keys, so that a difference in results has one cause.
+A sample is a change at which the sender's own station switches to another satellite: on a saturated path, the queue is
+at this station. An arm differs from its control only in a few keys, so that a difference in results has one cause.
 """
 
 from __future__ import annotations
@@ -12,27 +12,28 @@ from dataclasses import dataclass, field
 from typing import Any
 
 CHANGE_S = 9
-"""Time of the change in a run, and interval between route updates. Until the change, the path of the run's start is in
-force."""
+"""Time in s of the change in a run, which is also the interval between route updates. Until the change, packets use the
+path of the run's start."""
 NEVER = "3600 s"
 RATE_BPS = 10_000_000
 QUEUE = "80 pkts"
-"""The bandwidth-delay product is 76 packets of 1514 bytes, at 92 ms from Madrid to Tokyo and back."""
+"""Limit of the queue: about the bandwidth-delay product, which is 76 packets of 1514 bytes for the 92 ms from Madrid to
+Tokyo and back."""
 GAP_MS, ACQUISITION_S = 40, 1
-"""Length of a gap, within the range of `examples/dish-lasers.toml`, and time to point a laser again; finding the other
-satellite anew would take longer."""
+"""Length of a gap, which is within the range of `examples/dish-lasers.toml`; and time to point a laser again, without
+the longer time to find a satellite for the first time."""
 
 
 @dataclass(frozen=True)
 class Route:
-    """Two cities connected by a constellation, and their route changes.
+    """Two cities that a constellation connects, and their route changes.
 
     name: Name of the route in names of runs.
-    scenario: Name of the example that the runs extend.
-    changes_s: Times on the constellation's clock at which the sender's station switches to another satellite, but the
-        receiver's station does not.
-    lasers_s: Times at which a path begins to use a link between satellites that was out of range `CHANGE_S` seconds
-        before; empty if there are no such times.
+    scenario: Name of the example scenario on which the runs are based.
+    changes_s: Times, on the constellation's clock, at which the sender's station switches to another satellite while
+        the receiver's station does not.
+    lasers_s: Times at which the path begins to use a link between satellites that were out of each other's range
+        `CHANGE_S` seconds before; empty if there are none.
     """
 
     name: str
@@ -45,12 +46,12 @@ class Route:
 
 
 ROUTES = (
-    # The instants are spread over the changes of the first half hour, with updates every 9 s. There are 19 such
-    # changes, and 10 changes with a new laser.
+    # The times are spread over the changes of the first half hour, with updates every 9 s. In this half hour, 19
+    # changes meet the condition of `changes_s`, and 10 changes use a new laser.
     Route("madrid-tokyo", "Madrid to Tokyo", "madrid-tokyo", "Madrid", "Tokyo",
           (117, 477, 693, 1053, 1404), (189, 378, 558, 738, 918)),
-    # The half hour has 16 such changes. A +Grid of one shell never has a new laser; with links by a range of 2500 km, 1
-    # of 600 updates has one.
+    # In this half hour, 16 changes meet the condition of `changes_s`. In a +Grid of one shell, no laser is ever new; if
+    # links were made by a range of 2500 km, one of 600 updates would use a new laser.
     Route("new-york-london", "New York to London", "starlink-new-york-london", "New York", "London",
           (99, 441, 639, 1260, 1602)),
 )  # fmt: skip
@@ -59,13 +60,13 @@ BY_ROUTE = {route.name: route for route in ROUTES}
 RENO, CUBIC, BBR, CALL, PAGE = "reno", "cubic", "bbr", "call", "page"
 TCPS = (RENO, CUBIC, BBR)
 LOADS: Mapping[str, str] = {RENO: "Reno", CUBIC: "CUBIC", BBR: "BBR", CALL: "call", PAGE: "page load"}
-"""Loads: one bulk transfer with any of three TCPs; a call beside a transfer with CUBIC; a page load alone."""
+"""Loads: one bulk transfer with one of three TCPs; a call beside a transfer with CUBIC; and a page load alone."""
 START_S = (0, 1, 2, 3, 4)
-"""Start of a transfer, by sample. A window grows and is reduced in cycles of some seconds; if every change met the same
-point of a cycle, the results would not represent its other points."""
+"""Start time in s of the transfer, by sample. A window grows and shrinks in cycles of some seconds, so the start times
+differ to let changes meet different points of the cycle."""
 PAGE_BEFORE_S = (0.5, 0.8, 1.1, 1.4, 1.7)
-"""Time from the start of a page load to the change, by sample. A page is sent in bursts, so a gap of 40 ms may fall
-between two bursts."""
+"""Time in s from the start of a page load to the change, by sample. A page is sent in bursts, so a gap of 40 ms may
+fall between two bursts."""
 DURATION_S = {RENO: 18, CUBIC: 18, BBR: 18, CALL: 15, PAGE: 18}
 
 FROZEN, ORDERED, MOVED, PLAIN = "frozen", "ordered", "moved", "plain"
@@ -74,16 +75,16 @@ LASER_PLAIN = "laser-at-once"
 LASER_WAIT, LASER_LOST, LASER_BUFFERED = "laser-wait", "laser-lost", "laser-buffered"
 DISH_STILL, DISH_HOLD, DISH_PROFILE = "dish-still", "dish-hold", "dish-profile"
 CHANGES, LASERS, DISHES = "changes", "lasers", "dishes"
-"""Families of arms. Each family has its own samples and its own control."""
+"""Families of arms. Each family has a control, and changes at which its runs are made."""
 
 
 @dataclass(frozen=True)
 class Arm:
-    """A condition at the change: an event or no event.
+    """A condition at the change: the event that occurs, or no event.
 
-    control: Name of the arm with which this arm is compared.
+    control: Name of the arm with which the arm is compared.
     keys: Keys of a scenario, dotted, or whole sections.
-    dish: Keys of the receiver's access link; None: the receiver has no access link.
+    dish: Keys of the receiver's access link; None if the receiver has no access link.
     """
 
     name: str
@@ -127,7 +128,7 @@ ARMS = (
     Arm(LASER_WAIT, f"acquisition of {ACQUISITION_S} s, routes wait", LASERS, LASER_PLAIN, _laser("wait")),
     Arm(LASER_LOST, f"acquisition of {ACQUISITION_S} s, lost", LASERS, LASER_PLAIN, _laser("lost")),
     Arm(LASER_BUFFERED, f"acquisition of {ACQUISITION_S} s, buffered", LASERS, LASER_PLAIN, _laser("buffered")),
-    # The slot begins before the run's start and ends after the run's end.
+    # One slot contains the complete run, so that no reconfiguration occurs.
     Arm(DISH_STILL, "dish, no reconfiguration", DISHES, DISH_STILL,
         dish={**_CAPACITY, **_NOTHING_ELSE, **_HOLD, "period": "30 s", "phase": "25 s"}),
     Arm(DISH_HOLD, f"dish, reconfiguration with a hold of {GAP_MS} ms", DISHES, DISH_STILL,

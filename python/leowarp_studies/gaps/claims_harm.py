@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's claims. A claim limits the harm that an arm (a condition at the route change) adds to that of its
-control, on both routes (design/clauses/gaps.toml)."""
+"""The study's claims. A claim states a limit for the harm that an arm (a condition at the route change) adds to that of
+its control, on both routes (design/clauses/gaps.toml)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ from leowarp_studies.gaps.results import extra, values
 FRAME = "runs"
 """Name of the data set that claims use."""
 NOTHING_MS = 20
-"""Harm up to this limit counts as no harm, because one loss more or less changes the harm by about this much."""
+"""Largest harm, in ms, that counts as no harm, because a single loss more or less changes the harm by about this
+much."""
 
 Extras = dict[str, Middle]
 
@@ -48,7 +49,7 @@ Extras = dict[str, Middle]
 def _extras(
     sample: Sample, arm: str, loads: Sequence[str], measure: str | None = None, control: str | None = None
 ) -> Extras:
-    """Extra harm of an arm compared with its control, for each route and load that has runs."""
+    """Extra harm of an arm relative to its control, for each route and load that has runs."""
     frame: pd.DataFrame = sample[FRAME]
     found = {
         f"{BY_ROUTE[route].label}, {LOADS[load]}": extra(frame, route, arm, load, measure, control=control)
@@ -58,7 +59,7 @@ def _extras(
 
 
 def _outcome(parts: dict[str, bool], measured: Sequence[tuple[str, Extras]], unit: str = "ms") -> Outcome:
-    """The verdict, with the medians and intervals on which it is based."""
+    """The verdict on a claim, with the medians and intervals that decided it."""
     if not parts:
         return Outcome("cannot be told", "no run of it was made")
     said = "; ".join(
@@ -70,7 +71,7 @@ def _outcome(parts: dict[str, bool], measured: Sequence[tuple[str, Extras]], uni
 
 
 def _at_most(sample: Sample, arm: str, loads: Sequence[str], most_ms: float, *, within: bool = False) -> Outcome:
-    """Outcome of a claim that the median extra harm, for each route and load, is at most `most_ms`. With `within`, the
+    """Outcome of a claim that the median extra harm is at most `most_ms`, for each route and load. With `within`, the
     median must also be at least `-most_ms`."""
     found = _extras(sample, arm, loads)
     parts = {name: one.median <= most_ms and (not within or one.median >= -most_ms) for name, one in found.items()}
@@ -83,19 +84,20 @@ def _less(one: Extras, other: Extras) -> Iterator[tuple[str, bool]]:
 
 # Implements claim 7.1 of gaps (in order and without loss, a step in delay is no signal).
 def step_alone(sample: Sample) -> Outcome:
-    """Extra harm of a change with order kept and queue moved, compared with no change: only the delay changes."""
+    """Extra harm of a change that keeps the order and moves the queue, relative to no change: only the delay
+    changes."""
     return _at_most(sample, ORDERED, TCPS, NOTHING_MS)
 
 
 # Implements claim 7.2 of gaps (RFC 8985: RACK waits a part of the round trip).
 def reordering_alone(sample: Sample) -> Outcome:
-    """Extra harm of a change at which packets may overtake, compared with the same change with order kept."""
+    """Extra harm of a change at which packets may overtake others, relative to the same change with the order kept."""
     return _at_most(sample, MOVED, TCPS, NOTHING_MS)
 
 
 # Implements claim 7.3 of gaps (claims 5.1 and 5.2 of cures).
 def queue_makes_late(sample: Sample) -> Outcome:
-    """Late packets with the queue left behind, compared with late packets with the queue moved; sums over all
+    """Number of late packets if the queue is left behind, compared with the number if the queue is moved; sums over all
     samples."""
     frame = sample[FRAME]
     late = {
@@ -113,14 +115,14 @@ def queue_makes_late(sample: Sample) -> Outcome:
 
 # Implements claim 7.4 of gaps (RFC 8985; DSACK undoes reductions).
 def queue_left_behind(sample: Sample) -> Outcome:
-    """Extra harm of a change whose queue stays behind, compared with the same change with the queue moved."""
+    """Extra harm of a change that leaves the queue behind, relative to the same change with the queue moved."""
     return _at_most(sample, PLAIN, TCPS, 40)
 
 
 # Implements claim 7.5 of gaps (a loss in a gap is real).
 def gap_outweighs(sample: Sample) -> Outcome:
-    """Two extra harms are compared: that of a change with the gap relative to a change without it, and that of a change
-    without the gap relative to no change."""
+    """The extra harm of a change with a gap, relative to the change without a gap, is compared with the extra harm of
+    this change relative to no change."""
     gap = _extras(sample, LOST, (RENO, CUBIC))
     rest = _extras(sample, PLAIN, (RENO, CUBIC), control=FROZEN)
     return _outcome(dict(_less(rest, gap)), [("gap", gap), ("all else", rest)])
@@ -156,7 +158,7 @@ def make_before_break(sample: Sample) -> Outcome:
 
 # Implements claim 7.9 of gaps (30 frames a second: 40 ms meet one or two).
 def call_loses_frames(sample: Sample) -> Outcome:
-    """Number of frames that never arrived completely, minus the same number for a change without a gap."""
+    """Number of frames that never arrived completely, minus their number at a change without a gap."""
     lost, buffered = (_extras(sample, arm, (CALL,), "lost_frames") for arm in (LOST, BUFFERED))
     parts = {f"{name}, lost": one.median >= 1 for name, one in lost.items()}
     parts |= {f"{name}, buffered": one.median <= 0 for name, one in buffered.items()}
@@ -165,13 +167,13 @@ def call_loses_frames(sample: Sample) -> Outcome:
 
 # Implements claim 7.10 of gaps (a frame waits no longer than the gap lasts).
 def slowest_frame(sample: Sample) -> Outcome:
-    """Additional delay of the call's slowest frame."""
+    """Delay that a gap adds to the call's slowest frame."""
     return _at_most(sample, BUFFERED, (CALL,), GAP_MS)
 
 
 # Implements claim 7.11 of gaps (a loss costs a round trip, a hold its length).
 def page_waits(sample: Sample) -> Outcome:
-    """Page load times with a gap, minus page load times with a change alone."""
+    """Load time of a page with a gap, minus its load time with a change alone."""
     lost, buffered = (_extras(sample, arm, (PAGE,)) for arm in (LOST, BUFFERED))
     parts = {f"{name}, lost": one.median > GAP_MS for name, one in lost.items()}
     parts |= {f"{name}, buffered": one.median <= GAP_MS for name, one in buffered.items()}
@@ -180,13 +182,13 @@ def page_waits(sample: Sample) -> Outcome:
 
 # Implements claim 7.12 of gaps (another path is there meanwhile).
 def waiting_costs_nothing(sample: Sample) -> Outcome:
-    """Extra harm if routes wait until a new laser is pointed."""
+    """Extra harm of routes that use a new laser only after it is pointed."""
     return _at_most(sample, LASER_WAIT, (*TCPS, PAGE), NOTHING_MS, within=True)
 
 
 # Implements claim 7.13 of gaps (a second without a path, and slow start).
 def laser_costs_more(sample: Sample) -> Outcome:
-    """Extra harm of a laser that is used before it is pointed, with its packets lost and with its packets buffered."""
+    """Extra harm of a laser that is used before it is pointed: with its packets lost, and with its packets buffered."""
     lost, buffered = (_extras(sample, arm, (RENO, CUBIC)) for arm in (LASER_LOST, LASER_BUFFERED))
     parts = {f"{name}, lost": one.median > 1000 * ACQUISITION_S for name, one in lost.items()}
     parts |= {f"{name}, buffered": less for name, less in _less(buffered, lost)}
@@ -201,7 +203,7 @@ def hold_of_a_dish(sample: Sample) -> Outcome:
 
 # Implements claim 7.15 of gaps (claim 6.8 of programs: such losses are no congestion).
 def whole_profile(sample: Sample) -> Outcome:
-    """Extra harm of the whole off-peak profile, compared with a dish in which nothing happens."""
+    """Extra harm of the complete off-peak profile, relative to a dish without reconfiguration."""
     found = _extras(sample, DISH_PROFILE, (RENO, CUBIC))
     below = _bbr_below_cubic(sample, DISH_PROFILE)
     parts = {name: one.median > 1000 for name, one in found.items()}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's runs and claims are tested on synthetic results, and its samples on the constellation; the guest is not
-needed."""
+"""Tests of the study's runs and claims on synthetic results, and of its samples on the constellation, without the
+guest."""
 
 import pandas as pd
 import pytest
@@ -28,7 +28,7 @@ def frame():
             for at_s in runs.samples(route, arm.family):
                 for load_ in LOADS:
                     harm = EXTRA_MS.get(arm.name, 0) * (0.5 if load_ == arms.BBR else 1)
-                    # A gap occurs within a change, so the harm of the gap is added to the harm of the change.
+                    # A gap occurs at a change, so its harm is added to that of the change.
                     harm += EXTRA_MS[arms.PLAIN] if arm.control == arms.PLAIN else 0
                     row = {"route": route.name, "at_s": at_s, "arm": arm.name, "load": load_, "family": arm.family}
                     row |= {results.MAIN.get(load_, "missing_ms"): 1000 + at_s + harm}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make the study: the study engine makes groups of runs, and claims are checked on one data set of all runs."""
+"""Make the study: the study engine makes groups of runs, and claims are checked on a single data set of all runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from leowarp_studies.gaps.arms import CHANGES
 from leowarp_studies.gaps.claims_harm import CLAIMS, FRAME
 
 OPTIONS = ("quick", "scheduler")
-"""Keyword arguments of `reproduce` that only this study has."""
+"""Keyword arguments of `reproduce` that apply only to this study."""
 TITLE = "What a gap adds to a route change"
 LEAD = (
     "When a path changes, a new link may not be there at once, packets overtake each other, and a queue stays behind. "
@@ -23,7 +23,7 @@ LEAD = (
     "was written down before the first run; a claim that does not hold is a finding."
 )
 TABLE, GUIDE = "gaps.csv", "guide.md"
-"""Files beside the page: all runs, for programs, and the tables of docs/guides/gaps.md."""
+"""Files beside the page: all runs, for programs; and the tables of docs/guides/gaps.md."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
@@ -42,9 +42,9 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
     Raises
     ------
     LeowarpError
-        The first failure, if no run succeeded.
+        The error of the first failed run, if no run succeeded.
     """
-    # A quick study has no runs in the other groups, so they would have no data set.
+    # A quick study makes no runs of the other groups, so these groups would have no data set.
     parts = [part for part in runs.parts() if not quick or part.name.endswith(CHANGES)]
     rows, failures = study_parts.made(parts, making, quick=quick, scheduler=scheduler)
     frame = results.frame_of(rows)
@@ -69,7 +69,7 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 
 
 def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
-    """Texts for the top of the page: a list of what a quick study leaves out, and the warnings of the runs."""
+    """Texts for the top of the page: what a quick study leaves out, and the warnings of the runs."""
     sentences = []
     if quick:
         sentences.append("quick: one change of each route, three arms, CUBIC and a page load: verdicts mean nothing")

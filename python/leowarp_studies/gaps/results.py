@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One row per run for claims and tables: the performance of the load, and what happened to its packets."""
+"""One row per run, for claims and tables: the performance of the load, and the fate of its packets."""
 
 from __future__ import annotations
 
@@ -13,29 +13,30 @@ from leowarp_studies.gaps.arms import BY_NAME, CALL, PAGE, RATE_BPS
 from leowarp_studies.gaps.runs import parts_of
 
 PAYLOAD_BPS = RATE_BPS * 1448 / 1514
-"""Payload rate that the link allows a transfer: each packet has 1514 bytes, of which 1448 are payload."""
+"""Rate in bit/s at which the link can carry a transfer's payload: each packet has 1514 bytes, of which 1448 are
+payload."""
 MEASURES = {"missing_ms": "ms", "slowest_ms": "ms", "lost_frames": "frames", "frozen_ms": "ms", "load_ms": "ms"}
 """Measures of the loads, with their units; larger is worse. For a transfer, the measure is the time that its missing
-data would have taken at the link's rate. Missing data are counted relative to a transfer at this rate from the start
-on; the delivered data come from the goodput that the sender's socket reports (SACK-aware).
-In-order goodput is not used: if a packet is missing at the end of a run, all later data would count as missing. For a
+data would take at the link's rate. Missing data are the difference between a transfer at this rate from the start on
+and the data delivered, according to the goodput that the sender's socket reports (SACK-aware).
+In-order goodput is not used: if a packet were missing at the end of a run, all later data would count as missing. For a
 call there are three: the delay of the slowest frame, frames that never arrived completely, and freezes. For a page
 load, the measure is the load time."""
 MAIN = {CALL: "slowest_ms", PAGE: "load_ms"}
-"""The measure that the table shows for a load; for transfers it is `missing_ms`."""
+"""The measure of a load that the table shows; for a transfer, it is `missing_ms`."""
 COUNTS = {
     "late_pkts": "late_pkts", "lost_in_gap_pkts": "lost_loss_pkts", "spurious_pkts": "spurious_retransmissions_pkts",
     "timeouts": "sender_timeouts",
 }  # fmt: skip
-"""Columns that only transfers have, with the names of the scalars of their flow."""
+"""Columns for transfers only, each with the name of the scalar that it contains."""
 
 
 def frame_of(rows: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """All runs that succeeded.
 
     rows: Rows of the study engine, by group.
-    Returns: Columns `route, at_s, arm, load, family`, those of `MEASURES` and those of `COUNTS`. A measure or count is
-        null for a load that does not have it.
+    Returns: Columns `route, at_s, arm, load, family`, those of `MEASURES` and those of `COUNTS`. If a load does not
+        have a measure or count, the value is null.
     """
     found: list[dict[str, Any]] = []
     for part in rows.values():
@@ -60,7 +61,7 @@ def _measured(row: Mapping[str, Any], load: str) -> dict[str, Any]:
 
 
 def values(frame: pd.DataFrame, route: str, arm: str, load: str, measure: str | None = None) -> pd.Series:
-    """Values of a measure in the runs with an arm, by sample. The default measure is the load's `MAIN`."""
+    """Values of a measure in the runs of an arm, by sample. The default measure is the load's `MAIN`."""
     mine = frame[(frame["route"] == route) & (frame["arm"] == arm) & (frame["load"] == load)]
     return mine.set_index("at_s")[measure or MAIN.get(load, "missing_ms")].astype("float64")
 
@@ -68,7 +69,7 @@ def values(frame: pd.DataFrame, route: str, arm: str, load: str, measure: str | 
 def extra(
     frame: pd.DataFrame, route: str, arm: str, load: str, measure: str | None = None, *, control: str | None = None
 ) -> Middle:
-    """Difference of a measure between an arm and its control around the same change, as a median over samples.
+    """Difference of a measure between an arm and its control at the same change, as a median over samples.
 
     measure: Name of a measure; default: the load's `MAIN`.
     control: Name of an arm; default: the arm's own control.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runs: every arm under every load around the same changes, in a group for each route and family of arms."""
+"""The runs: every arm with every load at the same changes, in one group per route and family of arms."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ FAMILIES = {
     DISHES: "the receiver's dish without a reconfiguration, with a hold, with a whole profile",
     LASERS: "a laser that is there at once, waited for, lost on or buffered for",
 }
-"""Families of arms, in the order in which their runs are made."""
+"""Families of arms, in the order in which their runs are made, with a description of each."""
 _SECTIONS = ("routing", "cures", "ground", "isl")
 _QUICK_LOADS, _QUICK_ARMS = (CUBIC, PAGE), (FROZEN, PLAIN, LOST)
 CALL_S = 3
 
 
 def parts() -> tuple[Part, ...]:
-    """All groups, starting with those of route changes."""
+    """All groups of runs; the groups of route changes come first."""
     return tuple(
         _part(route, family, why) for family, why in FAMILIES.items() for route in ROUTES if samples(route, family)
     )
 
 
 def samples(route: Route, family: str) -> tuple[int, ...]:
-    """Instants of a family's changes, on the constellation's clock, s."""
+    """Times of the changes in a family's runs, on the constellation's clock, in s."""
     return route.lasers_s if family == LASERS else route.changes_s
 
 
@@ -61,7 +61,7 @@ def group_of(route: Route, family: str) -> str:
 
 
 def name_of(route: Route, at_s: int, arm: str, load: str) -> str:
-    """Scenario name of a run. The row of a run is found by this name."""
+    """Name of the scenario of a run. This name identifies the run in the rows of the results."""
     return f"{route.name}.{at_s}.{arm}.{load}"
 
 
@@ -111,8 +111,8 @@ def _ones(route: Route, family: str) -> Iterator[dict[str, Any]]:
 
 
 def _sections(arm: Arm) -> dict[str, dict[str, Any]]:
-    # The sender's ground link is the bottleneck, so that the queue is where the path changes. With a dish, the access
-    # link of the dish is the bottleneck.
+    # The sender's ground link is the bottleneck, so that the queue is at the node where the path changes. With a dish,
+    # the access link of the dish is the bottleneck.
     links = {"rate": f"{RATE_BPS if arm.dish is None else 100 * RATE_BPS} bit/s", "queue": QUEUE}
     own = {section: dict(arm.keys.get(section, {})) for section in _SECTIONS}
     if arm.dish is not None:

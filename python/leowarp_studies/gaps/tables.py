@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's tables for the page and for the guide: the harm by arm and load, and its three parts."""
+"""The study's tables for the page and for the guide: the harm by arm and load, and the three parts of the harm."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CAPTION = (
 
 
 def harm(frame: pd.DataFrame) -> str:
-    """A table for each route, as HTML. Each row has an arm's extra harm over its control, as a median with its
+    """One table per route, as HTML. Each row has the extra harm of an arm relative to its control, as a median with its
     interval."""
     return "".join(
         html.table(f"{route.label}. {CAPTION}", list(_HEADER), [list(row) for row in _rows(frame, route)],
@@ -29,7 +29,7 @@ def harm(frame: pd.DataFrame) -> str:
 
 
 def counts(frame: pd.DataFrame) -> str:
-    """Numbers of packets of transfers that were lost, late or sent again, as sums over samples, as HTML."""
+    """Table of lost, late and retransmitted packets of transfers, as sums over samples, as HTML."""
     rows = [
         [route.label, arm.label, LOADS[load],
          *(f"{values(frame, route.name, arm.name, load, name).sum():.0f}" for name in COUNTS)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's claims are checked on synthetic results for both outcomes; the guest is not needed."""
+"""Tests of the study's claims on synthetic results, for both outcomes, without the guest."""
 
 from dataclasses import replace
 
@@ -62,8 +62,8 @@ ALIKE = synthetic.traces() | {("cubic", PEAK): synthetic.traces()["cubic-nosack"
 
 
 def losing(name, others=None):
-    """Goodput as a function of loss. The named congestion control loses half at any loss, and the others keep the given
-    share."""
+    """Goodput as a function of loss. The named congestion control loses half of its goodput at any loss; the others
+    keep the share `others`."""
     rows = synthetic.loss_rows()
     mine, lossy = rows["variant"] == name, rows["loss_ratio"] > 0
     rows.loc[mine, "goodput_bps"] = np.where(lossy[mine], 100e6, 200e6)
@@ -87,7 +87,7 @@ CUTTING = synthetic.traces() | {("cubic_handover-marks", PEAK): synthetic.traces
         ("3.16", {"flood": flood(rise_ms=100.0)}, "partly"),
         ("3.8", {"sessions": synthetic.sessions({"cubic": 150e6})}, "partly"),
         ("3.9", {"sessions": synthetic.sessions({"bbr": 60e6})}, "partly"),
-        # An estimate that stays constant although goodput changes.
+        # The estimate stays constant although goodput changes.
         ("3.9", {"traces": STEADY}, "partly"),
         ("3.10", {"sessions": synthetic.sessions({"reno": 100e6})}, "does not hold"),
         ("3.11", {"sessions": synthetic.sessions({"cubic-nosack": 30e6})}, "partly"),
@@ -100,7 +100,7 @@ CUTTING = synthetic.traces() | {("cubic_handover-marks", PEAK): synthetic.traces
         ),
         ("3.13", {"sessions": synthetic.sessions({"cubic_handover": 45e6})}, "partly"),
         ("3.14", {"sessions": synthetic.sessions({"cubic_handover-marks": 45e6})}, "partly"),
-        # The window is cut at losses, as CUBIC cuts it.
+        # The window is cut at losses, as unmodified CUBIC does.
         ("3.14", {"sessions": synthetic.sessions({"cubic_handover-marks": 45e6}), "traces": CUTTING}, "does not hold"),
         ("3.15", {"beside": synthetic.beside({"bbr": 0.4})}, "partly"),
         ("3.15", {"beside": synthetic.beside({"bbr": 0.5})}, "does not hold"),
@@ -113,10 +113,10 @@ CUTTING = synthetic.traces() | {("cubic_handover-marks", PEAK): synthetic.traces
             },
             "does not hold",
         ),
-        # The estimate follows the capacity, not the base delay.
+        # The estimate follows the capacity instead of the base delay.
         ("3.18", {"conditions": synthetic.conditions(("capacity",))}, "partly"),
         ("3.18", {"conditions": synthetic.conditions(("capacity",), 1.2)}, "does not hold"),
-        # BBR shares the link in the same way as CUBIC.
+        # Beside other customers, BBR loses as much as CUBIC.
         ("3.19", {"shared": synthetic.shared_rows(50e6)}, "partly"),
         ("3.19", {"shared": synthetic.shared_rows(50e6).assign(goodput_bps=150e6)}, "does not hold"),
         ("3.20", {"programs": synthetic.program_rows(90e6)}, "partly"),
@@ -156,7 +156,7 @@ def test_minimum_that_never_moves_refutes_the_slots_in_part(as_the_study_says):
     delay_ns = np.where(still.probes.is_lost, np.nan, 30e6)
     flat = pg.Pings(1, type(still.probes)(still.probes.sent_ns, delay_ns), still.changes_ns, still.end_ns)
     row = outcome("3.1", as_the_study_says | {"flood": {runs.REGULAR: [flat], runs.ANSWERED: [flat]}})
-    # Losses alone reveal the period.
+    # The losses alone show the period.
     assert row["verdict"] == "partly"
     assert row["numbers"]["changed_over_1_ms_ratio"] == 0
 

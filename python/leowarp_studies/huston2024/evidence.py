@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that tests, causes, figures and tables of several claims share: above all, counts that explain a session's
+"""Numbers that tests, explanations, figures and tables of several claims use, mainly counts that explain a session's
 result."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from leowarp_studies.huston2024.traces import KINDS, NO_LOSS, Trace
 from leowarp_studies.huston2024.variants import BY_NAME
 
 Frames = Mapping[str, Any]
-"""Data sets of the study by name. A data set is missing if its runs are missing."""
+"""Data sets of the study by name. A data set is missing if its runs failed or were not made."""
 
 KIND_TEXT = {
     "queue": "full queue or AQM", "handover": "link, at a handover", "isolated": "link, elsewhere", "other": "other",
@@ -44,8 +44,8 @@ def over_seeds(rows: pd.DataFrame, variant: str, column: str) -> Middle:
 
 
 def goodput_bps(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
-    """Median over seeds of a variant's goodput in bit/s. Goodput is the bytes in order at the receiver over the whole
-    session."""
+    """Median over seeds of a variant's goodput in bit/s. Goodput counts the bytes that arrive in order at the receiver,
+    over the whole session."""
     rows: pd.DataFrame = frames["sessions"]
     return over_seeds(rows[rows["preset"] == preset], variant, "goodput_bps")
 
@@ -57,7 +57,7 @@ def capacity_bps(frames: Frames, preset: str = PEAK) -> Middle:
 
 def used_ratio(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
     """Median over seeds of goodput as a share of the session's own capacity."""
-    # Shares are computed for each seed, because capacity differs more between sessions than between variants.
+    # The share is computed for each seed, because capacity differs more between seeds than between variants.
     capacity = {trace.seed: trace.mean_capacity_bps for trace in _any_traces(frames, preset)}
     rows: pd.DataFrame = frames["sessions"]
     mine = rows[(rows["variant"] == variant) & (rows["preset"] == preset) & rows["seed"].isin(list(capacity))]
@@ -65,7 +65,7 @@ def used_ratio(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
 
 
 def _any_traces(frames: Frames, preset: str) -> Sequence[Trace]:
-    """Traces of some variant at a preset. The variant does not matter, because capacity and reconfigurations belong to
+    """Traces of any one variant at a preset. Any variant may be used, because capacity and reconfigurations belong to
     the path and are equal for all variants.
     """
     for (_, hour), traces in frames["traces"].items():
@@ -91,22 +91,22 @@ def cut_counts(traces: Sequence[Trace]) -> dict[str, float]:
 
 
 def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
-    """Recovery of windows after cuts. `cuts` is the number of cuts per session, `grown_ratio` the share of windows that
-    recovered before the next cut or the end, and `grown_p50_s` the time that these windows took. `apart_p50_s` is the
-    time between cuts, and `after_p50_pkts` the window after a cut.
+    """Recovery of windows after cuts, as numbers by name. `cuts` is the number of cuts per session, `grown_ratio` the
+    share of windows that recovered before the next cut or the end, and `grown_p50_s` the time that these windows took.
+    `apart_p50_s` is the median time between cuts, and `after_p50_pkts` the median window after a cut.
 
     `needed_p50_s` is the time that CUBIC needs to return to its previous window, for the median window before a cut.
-    The time is K = cbrt(W_max (1 - beta) / C) with beta 0.7 and C 0.4 (RFC 9438, 4.2).
+    This time is K = cbrt(W_max (1 - beta) / C) with beta 0.7 and C 0.4 (RFC 9438, 4.2).
 
     traces: Sessions of one variant at one preset.
     """
-    # Cuts are pooled over sessions: one session has too few cuts for its own medians.
+    # The cuts of all sessions are pooled, because one session has too few cuts for medians.
     every = pd.concat([trace.cuts for trace in traces], ignore_index=True)
     if not len(every):
         return dict.fromkeys(
             ("cuts", "grown_ratio", "grown_p50_s", "apart_p50_s", "after_p50_pkts", "needed_p50_s"), math.nan
         ) | {"cuts": 0.0}
-    # Times between cuts are taken within each session only.
+    # Times between cuts are computed only within a session.
     apart = np.concatenate([np.diff(trace.cuts["t_s"].to_numpy()) for trace in traces])
     grown = every["grown_after_s"].dropna()
     return {
@@ -115,8 +115,8 @@ def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
         "grown_p50_s": float(grown.median()),
         "apart_p50_s": float(np.median(apart)) if len(apart) else math.nan,
         "after_p50_pkts": float(every["after_pkts"].median()),
-        # K = cbrt(W_max (1 - beta) / C) with 1 - beta = 0.3 and C = 0.4 (RFC 9438, 4.2 and 4.6); the window is in
-        # segments.
+        # The formula is K = cbrt(W_max (1 - beta) / C) with 1 - beta = 0.3 and C = 0.4 (RFC 9438, 4.2 and 4.6); the
+        # window is in segments.
         "needed_p50_s": float((every["before_pkts"].median() * 0.3 / 0.4) ** (1 / 3)),
     }
 
@@ -138,16 +138,15 @@ def why_cut(frames: Frames, variant: str, preset: str = PEAK) -> str:
 
 
 def why_bbr(frames: Frames, variant: str = "bbr", preset: str = PEAK) -> str:
-    """Text that explains the result of BBR sessions, which have no cuts. The text compares BBR's bandwidth estimate
-    with the link's capacity.
+    """Text that explains the result of BBR sessions, which have no cuts. It compares BBR's bandwidth estimate with the
+    link's capacity.
 
-    `bbr_bw` (tcp_bbr.c) is the maximum of ten round trips, so it stays high for a while after the capacity falls.
+    `bbr_bw` (tcp_bbr.c) is the maximum of ten round trips, so it remains high for some time after the capacity falls.
     """
     traces = frames["traces"].get((variant, preset), [])
     if not traces:
         return f"{label(variant)}: no trace is kept"
-    # Samples of all bins and sessions are pooled, because the estimate at any time matters, and differences between
-    # sessions do not.
+    # The bins of all sessions are pooled, because differences between sessions do not matter here.
     over = middle(pd.concat([pd.Series(estimate_ratio(trace)) for trace in traces]))
     return (
         f"{label(variant)}, {preset}: lost packets a session: {_counted(loss_counts(traces))}; its estimate of the "
@@ -156,24 +155,24 @@ def why_bbr(frames: Frames, variant: str = "bbr", preset: str = PEAK) -> str:
 
 
 def estimate_ratio(trace: Trace) -> np.ndarray:
-    """BBR's estimate divided by the capacity at the middle of each bin. Bins without an estimate are left out.
+    """BBR's estimate divided by the capacity, at the middle of each bin. Bins without an estimate are left out.
 
-    Returns: float64 array in which 1 is a correct estimate. The array is empty for congestion controls without an
-        estimate.
+    Returns: float64 array, in which 1 means that the estimate equals the capacity. It is empty for congestion controls
+        without an estimate.
     """
     # The estimate is 0 before the first round trip is measured.
     known = np.isfinite(trace.bbr_bps) & (trace.bbr_bps > 0)
     if not known.any():
         return np.zeros(0)
     width_s = float(np.diff(trace.t_s).min()) if len(trace.t_s) > 1 else 0.0
-    # The last sample before the middle of the bin is the estimate that the sender uses at that time.
+    # The estimate that the sender uses at the middle of the bin is that of the last sample before.
     place = np.searchsorted(trace.cwnd_t_s[known], trace.t_s + width_s / 2, side="right") - 1
     inside = (place >= 0) & (trace.capacity_bps > 0)
     return trace.bbr_bps[known][place[inside]] / trace.capacity_bps[inside]
 
 
 def what_it_did(frames: Frames, variant: str, preset: str = PEAK) -> str:
-    """Text with a session's kernel counters, as medians over seeds."""
+    """Text with the kernel counters of a variant's sessions, as medians over seeds."""
     rows: pd.DataFrame = frames["sessions"]
     mine = rows[rows["preset"] == preset]
 
@@ -190,7 +189,8 @@ def what_it_did(frames: Frames, variant: str, preset: str = PEAK) -> str:
 
 
 def single_loss_ratio(frames: Frames, variant: str, preset: str = PEAK) -> float:
-    """Share of loss-caused cuts with exactly one lost packet. NewReno repairs such a loss as fast as SACK does."""
+    """Among the cuts caused by losses, the share that follows exactly one lost packet. NewReno repairs such a loss as
+    fast as SACK does."""
     every = pd.concat([trace.cuts for trace in frames["traces"].get((variant, preset), [])], ignore_index=True)
     return share(every.loc[every["lost_pkts"] > 0, "lost_pkts"] == 1)
 
@@ -208,8 +208,8 @@ def gain(frames: Frames, one: str, other: str, column: str = "goodput_bps", pres
 
 def slow_start_ends(traces: Sequence[Trace]) -> str:
     """Text about the end of slow start in these sessions: its cause, its time, and the windows."""
-    # The study's first peak (claim 3.7) depends on whether jitter or a loss ends slow start. Sessions are therefore
-    # counted by cause.
+    # The study's first peak (claim 3.7) depends on whether jitter or a loss ends slow start, so sessions are counted by
+    # cause.
     ends = pd.DataFrame([vars(trace.slow_start) for trace in traces])
     texts = []
     for by, mine in ends.groupby("by", sort=True):
@@ -222,7 +222,8 @@ def slow_start_ends(traces: Sequence[Trace]) -> str:
 
 
 def after_timeouts(frames: Frames, variant: str, preset: str = PEAK) -> str:
-    """Text about the growth of windows after timeouts, and about the share of time that sessions spent on repair."""
+    """Text about the growth of windows after timeouts, and about the share of time in which sessions repaired
+    losses."""
     traces = frames["traces"].get((variant, preset), [])
     if not traces:
         return f"{label(variant)}, {preset}: no trace is kept"
@@ -245,14 +246,14 @@ def label(variant: str) -> str:
 def slot_means_bps(
     trace: Trace, settle_s: float = 2.0, between: Callable[[float, float], float] | None = None
 ) -> list[tuple[float, float]]:
-    """Mean values of the first and of the second half of each slot, after the settling time at its beginning. The first
-    slot begins at 0.
+    """Mean values in the first and in the second half of each slot, without the settling time at the beginning of the
+    slot. The first slot begins at 0.
 
-    Slots with less than 6 s after the settling time are left out.
+    A slot is left out if it has less than 6 s after the settling time.
 
-    settle_s: Time at the beginning of a slot that is left out.
+    settle_s: Length of the settling time in seconds.
     between: Function that computes the mean between two times; default: the mean goodput.
-    Returns: list of (float, float). bit/s in the first and in the second half of the rest of each slot.
+    Returns: list of (float, float), one pair per slot: mean in bit/s over the first half, and over the second half.
     """
     mean = between or trace.between
     borders = [0.0, *trace.reconfigurations_s.tolist(), trace.end_s]
@@ -269,8 +270,8 @@ def slot_means_bps(
 class Moves:
     """Relative changes of BBR's estimate from one value to the next.
 
-    across, within: float64 arrays. Changes from one slot to the next, and changes between the halves of a slot; 0.1
-        means 10 %.
+    across, within: float64 arrays. Changes from one slot to the next, and changes from the first to the second half of
+        a slot; 0.1 means 10 %.
     """
 
     across: np.ndarray
@@ -278,15 +279,15 @@ class Moves:
 
     @property
     def known(self) -> bool:
-        """Whether at least two slots could be compared."""
+        """True if there is at least one change of each kind."""
         return len(self.across) > 0 and len(self.within) > 0
 
     def revised(self, limit_ratio: float) -> float:
-        """Share of reconfigurations at which the estimate changes by at least this much."""
+        """Share of reconfigurations at which the estimate changes by at least `limit_ratio`."""
         return share(self.across >= limit_ratio)
 
     def text(self) -> str:
-        """The medians of both kinds of changes as text."""
+        """Text with the medians of both kinds of changes."""
         if not self.known:
             return "unknown"
         return f"{np.median(self.across):.0%} across a reconfiguration, {np.median(self.within):.0%} within a slot"
@@ -306,7 +307,7 @@ def estimate_moves(traces: Sequence[Trace]) -> Moves:
 def difference(frames: Frames, one: str, other: str, column: str, preset: str = PEAK) -> Middle:
     """Difference between two variants, paired by seed, as a median over seeds.
 
-    The difference is for counts that may be 0, for which a ratio is undefined.
+    It is used for counts that may be 0, for which no ratio is defined.
     """
     rows: pd.DataFrame = frames["sessions"]
     both = paired(rows[rows["preset"] == preset], column, one, other)
@@ -314,6 +315,6 @@ def difference(frames: Frames, one: str, other: str, column: str, preset: str = 
 
 
 def _counted(counts: Mapping[str, float]) -> str:
-    """Text with the counts by kind of loss, without zeros."""
+    """Text with the counts by kind of loss; kinds with a count of 0 are left out."""
     shown = [f"{KIND_TEXT[kind]} {count:.1f}" for kind, count in counts.items() if count]
     return ", ".join(shown) or "none"

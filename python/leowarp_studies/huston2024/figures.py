@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's figures 2 to 9, reproduced, and figures for its table and causes."""
+"""The study's figures 2 to 9, reproduced; and leowarp's figures for the table and for causes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from leowarp_studies.huston2024.rules import Rules
 
 
 def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
-    """Draw all figures into `folder`. If a figure's data are missing, its result has the reason instead.
+    """Draw all figures into `folder`. If a figure's data are missing, its result gives the reason.
 
     frames: Data sets by name.
     folder: Folder for the figures; created if missing.
@@ -35,7 +35,8 @@ _SESSION = (
 
 
 def _session(stem: str, figure: str, variant: str, preset: str, name: str) -> Kind:
-    """A figure of one session over time. If `figure` is empty, the study has no figure of this session."""
+    """A figure of one session over time. `figure` is the study's figure of this session; empty if the study has
+    none."""
     title = f"{figure}: {name}" if figure else name
 
     def drawn(frames: Mapping[str, Any], rules: Rules) -> Figure:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures about the path: capacity tests (fig. 2) and pings (3 to 5)."""
+"""Figures about the path: capacity tests (figure 2) and pings (figures 3 to 5)."""
 
 from __future__ import annotations
 
@@ -34,12 +34,13 @@ def capacity(frames: Mapping[str, Any], rules: Rules) -> Figure:
     panels = drawn.subplots(2, 2, sharey="row", sharex="col", width_ratios=(5, 1))
     for (over_time, spread), (name, colour) in zip(panels, DIRECTIONS.items(), strict=True):
         values = rows[f"{name}_bps"].to_numpy() / 1e6
-        # A quick reproduction has only 61 tests, so its dots may be larger than those of 1,464.
+        # A quick reproduction has only 61 tests instead of 1,464, so its dots can be larger.
         size = 1.8 if len(values) > 500 else 4
-        # Instants are in UTC, like `access.clock`. Without a time zone, the axis does not convert them.
+        # Times are in UTC, like `access.clock`. They are plotted without a time zone, so that the axis does not convert
+        # them.
         over_time.plot(rows["at"].dt.tz_convert(None), values, ".", color=colour, markersize=size, markeredgewidth=0)
         over_time.set_ylabel(f"{name}, Mbit/s")
-        # The axis includes the study's maximum, even if no test here reaches it.
+        # The axis includes the study's maximum, even if no test of this reproduction reaches it.
         over_time.set_ylim(0, 1.05 * max(values.max(), STUDY_BPS[name][2] / 1e6))
         _distribution(spread, values, colour, name)
     over_time = panels[-1][0]
@@ -50,8 +51,8 @@ def capacity(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _distribution(axes: Axes, values: np.ndarray, colour: str, name: str) -> None:
-    """Draw the empirical distribution of one direction's tests in Mbit/s. The curve is rotated, so that both panels
-    share the rate axis."""
+    """Draw the empirical distribution of one direction's tests in Mbit/s. The curve is rotated, so that it has the same
+    axis for rates as the panel beside it."""
     ordered = np.sort(values)
     axes.step(np.arange(1, len(ordered) + 1) / len(ordered), ordered, color=colour, linewidth=1.1)
     for level_bps in STUDY_BPS[name]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of the table of all variants. Two of them show how results depend on isolated loss and on a correct
-schedule."""
+"""Figures of the table of all variants. Two further figures show how results depend on isolated loss, and on an error
+of the schedule that senders assume."""
 
 from __future__ import annotations
 
@@ -52,22 +52,22 @@ COLUMNS = (
     Column("share_ratio", "beside", 100, "share beside CUBIC, %", "share beside\nCUBIC, %", 0),
     Column("jain_index", "beside", 1, "Jain's index", "Jain's\nindex", 2),
 )
-"""Columns of the table. The table is leowarp's own. The study has no table, and gives no numbers for its proposals."""
+"""Columns of the table. The table is leowarp's own. The study has no table and gives no numbers for its proposals."""
 PANELS = tuple(column for column in COLUMNS if column.name not in ("recovered_ratio", "jain_index"))
 """Columns that the figure shows; `recovered_ratio` and `jain_index` are only in the table."""
 
 
 def cell_of(frames: Mapping[str, Any], column: Column, variant: str, preset: str = PEAK) -> Middle:
-    """Value of a cell of the table. Results in competition with another flow exist only at peak."""
+    """Value of a cell of the table. Results beside another flow exist only at peak."""
     rows: pd.DataFrame = frames[column.frame]
     if column.frame == "sessions":
         rows = rows[rows["preset"] == preset]
-    # A group of which all runs failed has no columns, and its cells read "unknown".
+    # If all runs of a group failed, its data set has no columns, and the value is unknown.
     return ev.over_seeds(rows, variant, column.name) if column.name in rows else middle([])
 
 
 def everything(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """One panel per column, one line per variant: median and interval."""
+    """Figure of the table: one panel per column and one row per variant, with median and interval."""
     shown = [variant for variant in VARIANTS if cell_of(frames, COLUMNS[0], variant.name).known]
     if not shown:
         raise TraceError("there is no session at peak")
@@ -93,11 +93,11 @@ def everything(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _largest(frames: Mapping[str, Any], column: Column, shown: Sequence[Variant]) -> float:
-    """Right end of a panel: the largest end of an interval that is not infinite."""
+    """Right end of a panel: the largest finite end of an interval."""
     presets = (PEAK, OFF_PEAK) if column.frame == "sessions" else (PEAK,)
     cells = [cell_of(frames, column, variant.name, preset) for variant in shown for preset in presets]
     ends = np.array([end for cell in cells for end in (cell.median, cell.high)])
-    # A recovery that never happened cannot be placed on the axis, so its interval extends beyond the panel.
+    # If windows never recovered, the end is infinite, and the interval extends beyond the panel.
     ends = ends[np.isfinite(ends)]
     return float(ends.max()) * column.scale if len(ends) and ends.max() > 0 else 1.0
 
@@ -124,7 +124,7 @@ def _seeds(rows: pd.DataFrame) -> str:
 
 
 _FAR = 1e6
-"""Intervals of windows that never recovered end at this value, outside every axis."""
+"""Intervals that end at infinity, because windows never recovered, are drawn to this value, outside every axis."""
 
 
 def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:
@@ -145,7 +145,7 @@ def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:
         axes.plot(x, [c.median / 1e6 for c in cells], marker=DOTS[ALGORITHMS[variant.name]], markersize=3,
                   label=variant.label, **style)  # fmt: skip
     axes.set_xscale("log")
-    # Only values that were run have ticks, because nothing was measured between them.
+    # Only values for which there are runs have ticks, because nothing was measured between them.
     axes.set_xticks(x, [f"{100 * ratio:g}" for ratio in ratios])
     axes.minorticks_off()
     axes.set_xlabel("isolated loss in each direction, %")
@@ -156,7 +156,7 @@ def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def wrong_phase(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """The gain that remains if senders assume a schedule that is late."""
+    """Gain of handover-aware senders as a function of the error of the schedule that they assume."""
     rows: pd.DataFrame = frames["phases"]
     drawn = new_figure(COLUMN_IN, 2.4, rules.footer(SESSION_RULES, _seeds(rows)))
     axes = drawn.subplots()
@@ -166,11 +166,11 @@ def wrong_phase(frames: Mapping[str, Any], rules: Rules) -> Figure:
         cells = []
         for at_s in late_s:
             mine = rows[(rows["late_s"] == at_s) & (rows["variant"] == name)]
-            # A plain congestion control has no schedule, so its sessions are taken from the main group.
+            # An unmodified congestion control uses no schedule, so its sessions are those of the main group.
             both = pd.concat([mine, plain[plain["variant"] == base]])
             cells.append(paired_ratio(both, "goodput_bps", name, base))
         style = line_style(ALGORITHMS[base])
-        # Points are shifted, because intervals at the same place would hide each other.
+        # Points are shifted sideways, because intervals at the same place would hide each other.
         shift = 0.12 * (place - 0.5)
         medians = np.array([cell.median for cell in cells])
         spread = np.array([[c.median - c.low for c in cells], [c.high - c.median for c in cells]])

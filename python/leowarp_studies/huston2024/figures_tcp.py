@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of TCP sessions: goodput over time (figs. 6 to 9), and the losses that cut the window."""
+"""Figures of TCP sessions: goodput over time (figures 6 to 9), and the losses that cut the window."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ KIND_STYLE: dict[str, dict[str, Any]] = {
     "isolated": {"color": "#D55E00", "marker": "x"},
     "other": {"color": "#000000", "marker": "+"},
 }
-"""Marker shapes distinguish series in addition to colours, for grey printers."""
+"""Series have different marker shapes and colours, so that they can be distinguished in a grey print."""
 
 HATCHES = {"queue": "", "handover": "////", "isolated": "xxxx", "other": "....", NO_LOSS: ""}
-"""Hatching of the bars of `cuts`, for grey printers."""
+"""Hatching of the bars of `cuts`, so that they can be distinguished in a grey print."""
 _NONE_COLOUR = "#d9d9d9"
 
 
 def session(frames: Mapping[str, Any], rules: Rules, variant: str, preset: str) -> Figure:
     """Goodput and capacity over time, and below them the window with the losses that cut it.
 
-    frames: The data set `shown` has a `Trace` in bins of 0.2 s for each (variant, preset).
+    frames: Its data set `shown` has a `Trace` in bins of 0.2 s for each (variant, preset).
     Raises TraceError if no such session was kept.
     """
     trace: Trace | None = frames["shown"].get((variant, preset))
@@ -69,7 +69,7 @@ def _window(axes: Any, trace: Trace, colour: str) -> None:
         lost = trace.losses[trace.losses["kind"] == kind]
         if len(lost):
             what = f"{len(lost)} lost: {ev.KIND_TEXT[kind]}"
-            # Losses are marked above the window instead of on it, because many losses fall within one line width.
+            # Losses are marked above the window, because on the curve many losses would be within the width of a line.
             axes.plot(lost["t_s"], np.full(len(lost), 1.08 * top), linestyle="none", markersize=3.2,
                       markeredgewidth=0.8, label=what, **KIND_STYLE[kind])  # fmt: skip
     # The axis leaves room above the window for the marks of losses and for the legend.
@@ -80,11 +80,11 @@ def _window(axes: Any, trace: Trace, colour: str) -> None:
 
 
 def cuts(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Window cuts per session by cause, for the loss-based variants: the study's own congestion controls, its cures,
+    """Window cuts per session by cause, for the loss-based variants: the study's own congestion controls, the cures,
     and CUBIC without SACK."""
     # BBR does not change its threshold at a loss, so it has no cuts (see `traces.cuts`).
     shown = [variant.name for variant in CLEAN if not variant.name.startswith("bbr")]
-    # Bars are sorted by preset first, so that bars that readers compare are adjacent.
+    # Bars are sorted by preset first, so that the bars of variants at one preset are adjacent.
     every = [(name, preset) for preset in (PEAK, OFF_PEAK, CLEAN_PEAK) for name in shown]
     kept = [key for key in every if frames["traces"].get(key)]
     if not kept:
@@ -109,12 +109,12 @@ def cuts(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _stacked(axes: Any, rows: Sequence[Mapping[str, float]], names: Sequence[str]) -> None:
-    """Draw one bar per session, stacked by kind of loss. Kinds without losses are left out of the legend."""
+    """Draw one bar per session, stacked by kind of loss. Kinds without losses have no entry in the legend."""
     places = np.arange(len(rows))
     start = np.zeros(len(rows))
     for kind in (*KINDS, NO_LOSS):
         widths = np.array([row[kind] for row in rows])
-        # A kind without losses would have a legend entry but no bar.
+        # Without this check, such a kind would have a legend entry but no bar.
         if not widths.any():
             continue
         colour = KIND_STYLE[kind]["color"] if kind in KIND_STYLE else _NONE_COLOUR

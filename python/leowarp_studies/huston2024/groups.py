@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings that the study's groups of runs share: scenarios, hours, seeds."""
+"""Settings that several of the study's groups of runs have in common: scenarios, hours, seeds."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ TCP_SCENARIO, PING_SCENARIO, CAPACITY_SCENARIO = "starlink-tcp.toml", "starlink-
 
 PEAK, OFF_PEAK = "peak", "off-peak"
 CLEAN_PEAK = "peak, no isolated loss"
-"""Name of the sessions without isolated loss. The name is used like the name of a preset."""
+"""Name of the sessions at peak without isolated loss. It is used like the name of a preset."""
 
 DURATION_S = 60
-"""Length of every TCP session; this time contains four reconfigurations."""
+"""Length of every TCP session in s; it contains four reconfigurations."""
 
 LOSS_KEYS = ("access.residual_loss", "access.residual_loss_up")
 NO_LOSS = dict.fromkeys(LOSS_KEYS, "0 %")
-"""Isolated loss is set to 0 in both directions, so that only handovers act. A lost ACK would cost little anyway."""
+"""Keys that set isolated loss to 0 in both directions, so that only handovers cause losses. In the direction of ACKs
+this has little effect, because a lost ACK costs little."""
 
 
 def few_seeds(count: int) -> Callable[[Mapping[str, Any], int], bool]:
-    """Filter for a quick reproduction: it selects the runs with the first `count` seeds."""
+    """Filter that selects the runs of a quick reproduction: those with the first `count` seeds."""
     return lambda values, seed: seed <= count
 
 

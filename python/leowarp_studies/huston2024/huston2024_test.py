@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs, claims, tables and figures of the study, tested on synthetic results without the guest."""
+"""Tests of the study's runs, claims, tables and figures on synthetic results, without the guest."""
 
 import itertools
 import json
@@ -117,7 +117,7 @@ def test_groups_that_answer_a_question_change_one_thing_of_the_profile():
             "base_step_min_ns", "jitter_ns", "jitter_up_ns")  # fmt: skip
     plans = {run.values["name"]: run.combination.plan for run in expand(StudyFile.of(parts["conditions"].content))}
     assert len(plans) == 8
-    # If all properties vary, the condition is the profile itself.
+    # If all properties vary, the path is that of the profile itself.
     free = plans[questions.condition(())].medium
     assert [getattr(free, key) for key in keys] == [getattr(own, key) for key in keys]
     for name, still in questions.conditions().items():
@@ -174,7 +174,7 @@ def test_a_cut_is_put_down_to_the_first_loss_before_it_and_grows_back():
     assert trace.cuts["kind"].tolist() == ["queue", "isolated", "handover", "handover"]
     assert trace.cuts["before_pkts"].tolist() == [1000, 1010, 1020, 1030]
     assert trace.cuts["after_pkts"].tolist() == [700, 707, 714, 721]
-    # A cut takes three tenths of about 1000 packets, and the window regrows by 100 packets per second.
+    # A cut reduces about 1000 packets by three tenths, and the window grows again by 100 packets per second.
     assert trace.cuts["grown_after_s"].tolist() == pytest.approx([3.0] * 4, abs=0.11)
 
 
@@ -190,15 +190,15 @@ def test_a_cut_without_a_loss_is_a_mark_and_one_that_the_next_follows_never_grew
 
 
 def test_a_threshold_that_is_put_back_while_the_window_stays_is_no_cut():
-    # cubic_handover repairs a loss as follows: the threshold equals the window during recovery, and then the old
-    # threshold returns.
+    # This is how cubic_handover repairs a loss: during recovery, the threshold equals the window; afterwards, the old
+    # threshold is set again.
     t_ns = np.arange(0, 2 * S, 20 * MS)
     cwnd = np.linspace(740.0, 760.0, len(t_ns))
     ssthresh = np.where(np.abs(t_ns - 1 * S) < 30 * MS, cwnd, 600.0)
     state = np.where(np.abs(t_ns - 1 * S) < 30 * MS, CA_RECOVERY, 0)
     lost = losses(pd.DataFrame({"t_ns": [960 * MS], "cause": [2]}), np.zeros(0, "int64"))
     assert cuts(t_ns, cwnd, ssthresh, state, lost).empty
-    # If a mark then reduces the window, the window falls to the mark's threshold; the loss is not the cause.
+    # If a mark then reduces the window to the new threshold, the mark is the cause and not the loss.
     later = t_ns > 1200 * MS
     window, threshold = np.where(later, 520.0, cwnd), np.where(later, 520.0, ssthresh)
     marked = cuts(t_ns, window, threshold, np.where(later, CA_CWR, state), lost)
@@ -215,7 +215,7 @@ def test_handovers_are_seen_by_their_rise_their_losses_and_the_time_without_a_re
     assert {handover.lost_pkts for handover in found} == {0}
     worst = max(found, key=lambda handover: handover.rise_ms)
     assert (worst.t_ns, worst.highest_ms) == (72 * S, 80.0)
-    # Nothing arrives for 40 ms plus the change of the base delay; probes are sent every 10 ms.
+    # Probes are sent every 10 ms, and nothing arrives for 40 ms plus the change of the base delay.
     assert 35 <= np.median([handover.gap_ms for handover in found]) <= 60
     schedule = pg.found_schedule(pings)
     assert schedule is not None
@@ -301,7 +301,7 @@ def test_slow_start_ends_by_a_loss_before_or_by_what_hystart_counted():
 
 
 def test_growth_after_a_timeout_is_by_the_round_trip_until_the_next_cut():
-    # The repair ends at 0.4 s. From then on the window grows by 5 % every 40 ms, until a cut at 1.4 s.
+    # The repair of losses ends at 0.4 s. From this time on, the window grows by 5 % every 40 ms, until a cut at 1.4 s.
     t_ns = np.arange(0, 2 * S, 20_000_000)
     window = 10 * 1.05 ** ((t_ns - 0.4 * S) / (0.04 * S))
     state = np.where((t_ns >= 0.1 * S) & (t_ns < 0.4 * S), CA_LOSS, 0)
@@ -309,7 +309,7 @@ def test_growth_after_a_timeout_is_by_the_round_trip_until_the_next_cut():
     assert row["growth_ratio"] == pytest.approx(0.05)
     assert (row["t_s"], row["until_s"]) == (0.4, 1.38)
     assert traces.after_timeouts(t_ns, np.zeros(len(t_ns)), window, window, np.array([])).empty
-    # The time until the cut is too short to compute a growth rate.
+    # The time until this cut is too short to compute a growth rate.
     assert traces.after_timeouts(t_ns, state, window, np.full(len(t_ns), 4e4), np.array([0.5])).empty
 
 
@@ -338,7 +338,7 @@ def test_the_table_has_a_row_for_every_variant_and_the_same_for_machines(as_the_
 def test_all_figures_are_drawn(as_the_study_says, svg_alone, tmp_path):
     drawn = figures.draw(as_the_study_says, tmp_path, Rules(kernel="Linux", seeds=7))
     pings = [figure for figure in drawn if figure.missing is not None]
-    # Figures 3 to 5 are those of a run's own page, so they need run directories.
+    # Figures 3 to 5 are figures of a run's report, so they need run directories, which this test lacks.
     assert [figure.missing for figure in pings] == ["the runs `flood_view` are missing"] * 3
     for figure in drawn:
         if figure.missing is None:
@@ -347,7 +347,8 @@ def test_all_figures_are_drawn(as_the_study_says, svg_alone, tmp_path):
 
 @pytest.fixture
 def engine(monkeypatch, as_the_study_says):
-    """Replacement for `run_study`, without a guest and without rows: the test covers how `make` uses the results."""
+    """Replacement for `run_study` without a guest, which returns no rows: the tests check how `make` uses the
+    results."""
     asked = {}
 
     def run_study(file, folder, *, only, scheduler, **options):
@@ -380,7 +381,7 @@ def test_a_reproduction_leaves_everything_behind(engine, tmp_path):
     done = reproduce("huston2024", tmp_path / "study", progress=False)
     claims = json.loads((done.path / "claims.json").read_text())
     verdicts = {row["number"]: row["verdict"] for row in claims["claims"]}
-    # The study `programs` was not run.
+    # Claim 3.20 needs results of the study `programs`, which was not run.
     assert verdicts.pop("3.20") == "cannot be told"
     assert set(verdicts.values()) == {"holds"}
     apart = {row["number"] for row in claims["claims"] if row["by_construction"]}

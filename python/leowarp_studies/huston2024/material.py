@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reproduction of the study: the study engine makes groups of runs, and claims and figures use their data sets and kept
-traces."""
+"""Reproduction of the study: the study engine makes groups of runs, from whose data sets and traces claims and figures
+are computed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from leowarp_studies.huston2024.rules import Rules
 from leowarp_studies.huston2024.traces import Trace, trace_of
 
 OPTIONS = ("quick", "scheduler", "path", "capacity")
-"""Keyword arguments of `reproduce` that only this study has."""
+"""Keyword arguments of `reproduce` that apply only to this study."""
 
 TITLE = "A transport protocol's view of Starlink, re-made"
 LEAD = (
@@ -38,19 +38,20 @@ LEAD = (
 )
 
 TABLE = "table.csv"
-"""File beside the page with the table of all variants, to be read by programs."""
+"""File beside the page with the table of all variants, for programs."""
 TRACED = {
     "main": "", "cures": "", "proposals": "", "repairs": "", "bbr3": "", "clean": CLEAN_PEAK,
     "proposals-clean": CLEAN_PEAK,
 }  # fmt: skip
-"""Groups of sessions whose traces claims use. If a group has only one preset, the preset is given here."""
+"""Groups of sessions whose traces claims use. The value is the preset of the group's sessions, if they all have the
+same."""
 UNTRACED = ("others",)
 KEPT = ("flood", "paced", "hystart", "conditions", *TRACED)
-"""Groups whose whole run directories are kept."""
+"""Groups of which complete run directories are stored."""
 SHOWN_BIN_NS = 200_000_000
-"""Bin width of the sessions that figures 6 to 9 show."""
+"""Bin width in ns of the sessions that figures 6 to 9 show."""
 PROGRAMS = Path("programs") / "programs.csv"
-"""Results of the study `programs`, which are in a directory beside this study's."""
+"""Results of the study `programs`, in a directory beside this study's own."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
@@ -67,8 +68,8 @@ def make(
 
     quick: True for a shorter study, with fewer seeds and capacity tests (`runs.QUICK_SEEDS`, `runs.QUICK_STEP`).
     scheduler: Address of a Dask scheduler.
-    path, capacity: Files with a recording of a dish and with its capacity. If both are given, the sessions run over a
-        replay of the recording instead of the profile.
+    path, capacity: Files with the recording of a dish, and with its capacity. With a recording, the sessions run over a
+        replay of it instead of over the profile.
     Raises LeowarpError: The first failure, if no group has a successful run.
     """
     recording = None if path is None else recorded.read(path, capacity)
@@ -130,8 +131,8 @@ CLAIM_FRAMES = {
 
 
 def why_not(kernel: str) -> str | None:
-    """Text that says why runs on an optional kernel are left out, and which command to type; None if the kernel is
-    built."""
+    """Reason why the runs on an optional kernel are left out, with the command that builds the kernel; None if the
+    kernel is built."""
     try:
         if is_built(kernel_of(kernel)):
             return None
@@ -141,8 +142,8 @@ def why_not(kernel: str) -> str | None:
 
 
 def _programs(frames: dict[str, Any], folder: Path) -> dict[str, str]:
-    """Add the rows of the study `programs` if its results are beside this study's. Otherwise return the command to
-    type, by data set."""
+    """Add the rows of the study `programs` if its results are beside this study's. Otherwise return, by data set, the
+    command that makes these results."""
     file = folder.parent / PROGRAMS
     if file.is_file():
         frames["programs"] = pd.read_csv(file)
@@ -154,10 +155,10 @@ def _programs(frames: dict[str, Any], folder: Path) -> dict[str, str]:
 def _sections(
     parts: tuple[Part, ...], rows: Mapping[str, pd.DataFrame], frames: Mapping[str, Any], folder: Path
 ) -> list[Section]:
-    """Other sections of the page. The rows of the tables are also written to `TABLE`."""
+    """Further sections of the page. The rows of the tables are also written to `TABLE`."""
     sections = [Section("runs", "Runs and their cost", study_parts.cost_table(parts, rows, folder)),
                 Section("data", "Data", _data_section(parts))]  # fmt: skip
-    # The table of all variants has columns from both groups.
+    # The table of all variants has columns from both data sets.
     if "sessions" in frames and "beside" in frames:
         tables.frame(frames).to_csv(folder / TABLE, index=False)
         sections.insert(0, Section("table", "All variants", tables.table(frames)))
@@ -167,12 +168,12 @@ def _sections(
 
 
 def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], Run | None]:
-    """Inputs of claims and figures. A group is left out if all its runs failed.
+    """Data sets for claims and figures, by name. A group is left out if all its runs failed.
 
     Returns frames: `flood` (sending pattern -> `Pings`), `flood_view`, `paced`; `traces`, `shown` ((variant, preset) ->
         `Trace`s), `hystart` (`Trace`s), `conditions` (condition -> `Trace`s); `sessions`, `beside`, `bbr3`, `jitter`,
         `shared`, `losses`, `phases`, `capacity` (DataFrames, see `results`).
-    Returns view: Any of the kept runs; the kernel's name is read from this run.
+    Returns view: Any run whose directory is stored; the kernel's name is read from it.
     """
     kept = {name: _views(rows[name], folder / name) for name in KEPT if name in rows}
     frames: dict[str, Any] = {}
@@ -189,19 +190,19 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
     shown = {}
     for group, preset in TRACED.items():
         for row, view in kept.get(group, ()):
-            # A group with a single preset gets the name of the preset that claims expect.
+            # If a group has a single preset, its sessions get the preset's name, which claims expect.
             key = (row["name"], preset or row["preset"])
             traces.setdefault(key, []).append(trace_of(view))
             # Figures show only the session of the first seed; claims use all seeds.
             if key not in shown:
                 shown[key] = trace_of(view, SHOWN_BIN_NS, "sacked")
-    # Either all these traces are included or none, because claims compare them with each other at both hours.
+    # Claims compare these traces with each other at both hours, so either all of them are included or none.
     if all(traces.get((variant.name, preset)) for variant in variants.MAIN for preset in (PEAK, OFF_PEAK)):
         frames |= {"traces": traces, "shown": shown}
     frames["hystart"] = [trace_of(view) for _, view in kept.get("hystart", ())]
     frames["conditions"] = _by_condition(kept.get("conditions", []))
     frames |= _tables(rows)
-    # These data sets serve claims that need both hours or a schedule. A recording may lack the other hour and the
+    # These data sets are for claims that need both hours or a schedule. A recording may lack one of the hours, and the
     # schedule.
     sessions = frames["sessions"]
     frames["off-peak"] = sessions[sessions["preset"] == OFF_PEAK]
@@ -232,7 +233,8 @@ def _tables(rows: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
 
 
 def _by_condition(views: list[tuple[dict[str, Any], Run]]) -> dict[str, list[Trace]]:
-    """Traces by condition. The result is empty unless every condition has traces, because claims compare conditions."""
+    """Traces by condition. It is empty unless every condition has traces, because claims compare conditions with each
+    other."""
     traces: dict[str, list[Trace]] = {}
     for row, view in views:
         traces.setdefault(row["name"], []).append(trace_of(view))
@@ -240,14 +242,14 @@ def _by_condition(views: list[tuple[dict[str, Any], Run]]) -> dict[str, list[Tra
 
 
 def _views(rows: pd.DataFrame, folder: Path) -> list[tuple[dict[str, Any], Run]]:
-    """Rows of kept runs with their directories, sorted by seed."""
-    # Sorting makes figures show the same session whatever the row order of the data set.
+    """Rows of runs whose directories are stored, each with its run, sorted by seed."""
+    # Because of the sorting, figures show the same session whatever the order of rows in the data set.
     good = rows[rows["status"] == "ok"].sort_values("seed", kind="stable")
     return [(row, Run(folder / "runs" / row["run_id"], complete=False)) for row in good.to_dict("records")]
 
 
 def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
-    """Texts for the top of the page: a list of what a quick reproduction leaves out, and the warnings of the runs."""
+    """Texts for the top of the page: what a quick reproduction leaves out, and the warnings of the runs."""
     sentences = []
     if quick:
         sentences.append(

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evidence from a run with pings: its probes, each handover as the probes show it, and the slots between handovers."""
+"""Evidence from a run with pings: its probes, each handover as the probes observe it, and the slots between
+handovers."""
 
 from __future__ import annotations
 
@@ -17,17 +18,17 @@ S = 1_000_000_000
 MS = 1_000_000
 
 AROUND_NS = S
-"""Length of the windows around a reconfiguration. A rise of the RTT is searched for after the reconfiguration, and
-losses are counted on either side."""
+"""Length in ns of the windows before and after a reconfiguration. A rise of the RTT is searched after the
+reconfiguration; losses are counted before and after it."""
 
 GAP_BEFORE_NS, GAP_AFTER_NS = 50 * MS, 200 * MS
-"""The time without replies is measured with the probes that are sent within this time before or after a
+"""The time without replies is measured with probes that are sent at most this long (in ns) before or after a
 reconfiguration."""
 
 
 @dataclass(frozen=True)
 class Pings:
-    """A run with pings.
+    """Probes and reconfigurations of a run with pings.
 
     changes_ns: int64 array, sorted. Times of the reconfigurations.
     """
@@ -47,7 +48,7 @@ class Pings:
 
 
 def pings_of(run: Run) -> Pings:
-    """Probes and reconfigurations of a kept run's first ping flow."""
+    """Probes and reconfigurations of the first ping flow in a run whose directory is stored."""
     flow = run.probe_flows[0]
     plan, changes = run.observed_plan.flows[flow], run.numbers.route_changes
     mine = changes[(changes["source"] == plan.source) & (changes["destination"] == plan.destination)]
@@ -61,11 +62,11 @@ def pings_of(run: Run) -> Pings:
 class Handover:
     """One reconfiguration as observed by pings.
 
-    before_ms: Median round-trip time in the second before.
+    before_ms: Median round-trip time in the second before the reconfiguration.
     highest_ms: Largest round-trip time in the window after the reconfiguration.
     lost_pkts: Number of probes sent in the windows before and after the reconfiguration that were never answered.
-    gap_ms: Longest time between two successive arrivals of replies, among probes sent around the reconfiguration. The
-        time is nan if one of these probes was lost.
+    gap_ms: Longest time between two successive replies to probes sent around the reconfiguration. It is nan if one of
+        these probes was lost.
     """
 
     t_ns: int
@@ -81,18 +82,18 @@ class Handover:
 
 
 def handovers(pings: Pings, around_ns: int = AROUND_NS) -> list[Handover]:
-    """One result per reconfiguration. A reconfiguration without replies in the second before or in the window after is
-    left out.
+    """One result per reconfiguration. A reconfiguration is left out if there are no replies in the second before it, or
+    in the window after it.
 
-    around_ns: Length of the window after a reconfiguration; losses are counted in windows of this length on either
-        side.
+    around_ns: Length of the window after a reconfiguration; losses are counted in windows of this length before and
+        after it.
     """
     seen = []
     for t_ns in pings.changes_ns.tolist():
         before, after = pings.replies_ms(t_ns - S, t_ns), pings.replies_ms(t_ns, t_ns + around_ns)
-        # If the run ended within the window, the rise would be underestimated. Without replies on one side, the two
-        # sides cannot be compared. Losses at a skipped reconfiguration still count in `lost_pkts` of other
-        # reconfigurations.
+        # If the run ends within the window, the rise would be underestimated. If there are no replies before or after
+        # the reconfiguration, there is nothing to compare. The losses at a skipped reconfiguration may still be part of
+        # `lost_pkts` of a neighbouring one.
         if min(len(before), len(after)) == 0 or t_ns + around_ns > pings.end_ns:
             continue
         close = pings.probes.between(t_ns - GAP_BEFORE_NS, t_ns + GAP_AFTER_NS)
@@ -103,7 +104,8 @@ def handovers(pings: Pings, around_ns: int = AROUND_NS) -> list[Handover]:
                 before_ms=float(np.median(before)),
                 highest_ms=float(after.max()),
                 lost_pkts=int(pings.probes.between(t_ns - around_ns, t_ns + around_ns).is_lost.sum()),
-                # If a probe was lost, the gap would be the spacing of answered probes, not the time without replies.
+                # If a probe was lost, the gap would be the spacing of the answered probes instead of the time without
+                # replies.
                 gap_ms=float(gaps_ns.max()) / MS if len(gaps_ns) and not close.is_lost.any() else np.nan,
             )
         )
@@ -111,15 +113,15 @@ def handovers(pings: Pings, around_ns: int = AROUND_NS) -> list[Handover]:
 
 
 def found_schedule(pings: Pings) -> Schedule | None:
-    """Period and phase of the reconfigurations, derived from round-trip times and losses as `leowarp timeline describe`
-    does it. None if the pings show no period.
+    """Period and phase of the reconfigurations, derived from round-trip times and losses with the method of `leowarp
+    timeline describe`. None if the pings show no period.
     """
     measurement = Measurement.of_round_trips(pings.probes.sent_ns, pings.probes.delay_ns, source="the pings")
     return describe(measurement).schedule
 
 
 def slots_of(pings: Pings, schedule: Schedule) -> list[tuple[int, int]]:
-    """Start and end, in ns, of each slot of the schedule that lies wholly within the run."""
+    """Start and end, in ns, of each slot of the schedule that lies completely within the run."""
     borders = schedule.instants_ns(0, pings.end_ns + 1).tolist()
     return list(itertools.pairwise(borders))
 
@@ -134,7 +136,7 @@ def slot_minima_ms(pings: Pings, slots_ns: Sequence[tuple[int, int]]) -> list[np
     """
     minima_ms = []
     for start_ns, end_ns in slots_ns:
-        # Only whole seconds within the slot count, so an incomplete last second is left out.
+        # Only complete seconds within the slot are used, so an incomplete last second is left out.
         seconds = [pings.replies_ms(at_ns, at_ns + S) for at_ns in range(start_ns + S, end_ns - S + 1, S)]
         minima_ms.append(np.array([second.min() for second in seconds if len(second)]))
     return minima_ms
@@ -143,14 +145,15 @@ def slot_minima_ms(pings: Pings, slots_ns: Sequence[tuple[int, int]]) -> list[np
 def steps_ms(pings: Pings, from_ns: int = AROUND_NS) -> np.ndarray:
     """|difference| of successive replies within a slot, without the `from_ns` after its reconfiguration.
 
-    from_ns: Time after a reconfiguration from which RTTs count; 0 includes the handovers.
-    Returns: float64 array. Values in ms. If a probe was lost, the difference is between the replies before and after
-        it.
+    from_ns: Time after a reconfiguration during which RTTs are left out; 0 includes the handovers.
+    Returns: float64 array. Values are in ms. If a probe was lost, the difference is that between the replies before and
+        after it.
     """
     borders = np.unique(np.concatenate([[0], pings.changes_ns, [pings.end_ns]]))
     steps = []
     for start_ns, end_ns in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
-        # At the run's start nothing is left out, because the run begins within a slot, not at a reconfiguration.
+        # At the start of the run nothing is left out, because the run begins within a slot instead of at a
+        # reconfiguration.
         inside = pings.replies_ms(start_ns + from_ns * (start_ns > 0), end_ns)
         steps.append(np.abs(np.diff(inside)))
     return pooled(steps)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that answer questions of the study: what causes the peak, why BBR does well, and how HyStart and jitter act.
+"""Runs that answer questions of the study: what causes the peak, why BBR does well, and what effect HyStart and jitter
+have.
 
-Each group changes one property of the profile. The seeds are those of the other groups, so that the paths are the same
-and can be compared.
+Each group changes one property of the profile. The seeds are those of the other groups, so that the runs have the same
+paths and can be compared.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from leowarp.study.parts import Part
 from leowarp_studies.huston2024.groups import NO_LOSS, OFF_PEAK, PEAK, TCP_SCENARIO, content, few_seeds
 
 SHARED_SEEDS = CONDITION_SEEDS = 6
-"""The smallest number of seeds for which the range of values encloses the median with 95 % confidence."""
+"""Smallest number of seeds for which the range from the smallest to the largest value contains the median with 95 %
+confidence."""
 CONTROL_SEEDS = 10
 
 CUSTOMERS = (2, 4, 8)
-"""Numbers of flows by which other customers use the link. The study does not state the number of customers. 45 of some
-250 Mbit/s would be a fair share with 4 or 5 such flows."""
+"""Numbers of flows with which other customers use the link. The study does not state this number. With 4 or 5 such
+flows, a fair share of about 250 Mbit/s would be the study's 45 Mbit/s."""
 SHARING = ("cubic", "bbr")
 
 STILL = {
@@ -34,12 +36,12 @@ _VARIES: dict[str, Any] = {
     "access.base_rtt_min": "20 ms", "access.base_rtt_max": "35 ms", "access.base_step_min": "3 ms",
     "access.jitter": "2.2 ms", "access.jitter_up": "10.5 ms",
 }  # fmt: skip
-"""The profile's own values of the keys in `STILL`. A test compares them with the profile."""
+"""The profile's own values of the keys in `STILL`. A test checks that they are equal to those of the profile."""
 ALL_STILL = tuple(STILL)
 
 NO_JITTER, MEAN_KEPT = "no-jitter", "no-jitter-same-mean"
-"""Without jitter, round trips are shorter by the mean of the jitter, 12.7 ms. To keep the mean, the base RTT is
-increased by this value."""
+"""Two variants of CUBIC without jitter: without jitter, round trips are shorter by the mean of the jitter, 12.7 ms. To
+keep the mean, the second variant has a base RTT that is longer by this value."""
 JITTER = {
     NO_JITTER: {"access.base_rtt_min": "20 ms", "access.base_rtt_max": "35 ms"},
     MEAN_KEPT: {"access.base_rtt_min": "32.7 ms", "access.base_rtt_max": "47.7 ms"},
@@ -47,7 +49,7 @@ JITTER = {
 
 
 def condition(still: tuple[str, ...]) -> str:
-    """Name of a condition in the results. The name lists the constant properties of the path.
+    """Name of a condition in the results. It lists the constant properties of the path.
 
     >>> condition(()), condition(("capacity", "jitter"))
     ('still-nothing', 'still-capacity-jitter')
@@ -56,18 +58,18 @@ def condition(still: tuple[str, ...]) -> str:
 
 
 def conditions() -> dict[str, tuple[str, ...]]:
-    """All eight conditions: name, and the properties of the path that are constant."""
+    """All eight conditions: for each name, the properties of the path that are constant."""
     every = [still for count in range(len(ALL_STILL) + 1) for still in itertools.combinations(ALL_STILL, count)]
     return {condition(still): still for still in every}
 
 
 def parts() -> tuple[Part, ...]:
-    """The groups of runs."""
+    """All groups of runs."""
     return _hystart(), _jitter(), _conditions(), *(_shared(count) for count in CUSTOMERS)
 
 
 def shared_name(customers: int) -> str:
-    """Name of the group with this number of competing flows.
+    """Name of the group with this number of flows of other customers.
 
     >>> shared_name(4)
     'shared-4'
@@ -76,7 +78,7 @@ def shared_name(customers: int) -> str:
 
 
 def _hystart() -> Part:
-    """CUBIC at peak without HyStart, to see whether HyStart causes the first peak."""
+    """CUBIC at peak without HyStart, to test whether HyStart causes the first peak."""
     made = content("hystart", TCP_SCENARIO, {}, CONTROL_SEEDS)
     made["set"] |= {"name": "cubic-nohystart", "access.preset": PEAK, "modules.tcp_cubic.hystart": "0"}
     made["keep"] = {"runs": "all"}
@@ -84,7 +86,8 @@ def _hystart() -> Part:
 
 
 def _jitter() -> Part:
-    """CUBIC without jitter, with and without isolated loss. The sessions with jitter are in other groups."""
+    """CUBIC without jitter, with and without isolated loss. The corresponding sessions with jitter are in other
+    groups."""
     made = content("jitter", TCP_SCENARIO, {}, CONTROL_SEEDS)
     made["set"] |= STILL["jitter"] | {"access.preset": PEAK}
     keys = ("access.base_rtt_min", "access.base_rtt_max")
@@ -102,7 +105,7 @@ def _conditions() -> Part:
     made = content("conditions", TCP_SCENARIO, {}, CONDITION_SEEDS)
     made["set"] |= {"flows.0.congestion_control": "bbr", "access.preset": PEAK}
     every = conditions()
-    # The keys of a condition are varied together. The name of a condition lists the properties that are constant.
+    # The keys of a condition vary together. The name of a condition lists the properties that are constant.
     cells = [_VARIES | {key: value for what in still for key, value in STILL[what].items()} for still in every.values()]
     made["together"] = [{"name": list(every)} | {key: [cell[key] for cell in cells] for key in _VARIES}]
     made["keep"] = {"runs": "all"}
@@ -111,7 +114,7 @@ def _conditions() -> Part:
 
 
 def _shared(customers: int) -> Part:
-    """CUBIC and BBR in competition with CUBIC flows of other customers, with the isolated loss of off-peak hours."""
+    """CUBIC and BBR beside CUBIC flows of other customers, with the isolated loss of off-peak hours."""
     made = content(shared_name(customers), TCP_SCENARIO, {}, SHARED_SEEDS)
     made["set"] |= {"access.preset": OFF_PEAK}
     for number in range(1, customers + 1):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's sessions over a replay of a recorded dish instead of the profile.
+"""The study's sessions over a replay of a recorded dish instead of over the profile.
 
-The recording is cut into windows as long as a session. The windows replace seeds: in each window, variants are compared
-on the same part of the recording.
+The recording is divided into windows as long as a session. These windows replace seeds: in each window, variants are
+compared on the same part of the recording.
 """
 
 from __future__ import annotations
@@ -42,12 +42,13 @@ LINK = ("r0", "r1")
 S = 1_000_000_000
 MOST_WINDOWS, QUICK_WINDOWS = 20, 2
 SPARE_NS = 2 * S
-"""Time that must remain after the last window, because packets sent at its end still need a path."""
+"""Time in ns that the recording must continue after the last window, because packets sent at the window's end still
+need a path."""
 
 OTHERS = ("cubic-fq_codel", "cubic-nosack", "reno-nosack", "bbr-nosack", "cubic-fq", "reno-fq")
 SESSIONS, BESIDE_GROUP, BBR3_SESSIONS, BBR3_BESIDE = "replay", "replay-beside", "replay-bbr3", "replay-bbr3-beside"
 FRAMES = ("sessions", "traces", "beside", "bbr3", "aware")
-"""Data sets that claims can use if the sessions run over a recording."""
+"""Data sets that exist for claims if the sessions run over a recording."""
 NOT_ASKED = "over a recording the claims about TCP are judged, and not those that need the profile or two hours of it"
 
 
@@ -55,7 +56,7 @@ NOT_ASKED = "over a recording the claims about TCP are judged, and not those tha
 class Recording:
     """A recorded path.
 
-    path, capacity: File of the delays, and file of the capacity if it is a separate file.
+    path, capacity: File with the delays; and file with the capacity, if it is a separate file.
     starts_ns: Start of each window on the recording's clock.
     schedule: Schedule of the reconfigurations that was found in the recording; None if no period was found.
     """
@@ -67,7 +68,7 @@ class Recording:
 
     @property
     def name(self) -> str:
-        """Name of the recording as a sample on which claims are checked."""
+        """Name of the recording in the list of samples on which claims are checked."""
         return f"the recording {self.path.name}"
 
     def changes_ns(self, start_ns: int) -> np.ndarray:
@@ -83,7 +84,7 @@ class Recording:
 
 
 def read(path: Path | str, capacity: Path | str | None) -> Recording:
-    """Read a recording, cut it into windows and look for its schedule.
+    """Read a recording, divide it into windows, and search for its schedule.
 
     Raises ScenarioError if the recording has no capacity, or if it is shorter than a session.
     """
@@ -115,17 +116,18 @@ def capacity_alone() -> ScenarioError:
 
 
 def _span_ns(found: Measurement) -> tuple[int, int]:
-    """Two times: the first whole second at which all series have begun, and the end of the series that ends first."""
+    """Two times in ns: the first whole second at which all series have begun, and the time at which the first of the
+    series ends."""
     series = [one for one in found.series.values() if len(one)]
     if not series:
         raise ScenarioError(f"reproducing huston2024 over {found.source}: it has no delays")
     first_ns = max(int(one.t_ns[0]) for one in series)
-    # Windows begin only where every series has a value.
+    # Windows lie in the time in which every series has values.
     return -(-first_ns // S) * S, min(int(one.t_ns[-1]) for one in series)
 
 
 def parts(recording: Recording, *, bbr3: bool) -> tuple[Part, ...]:
-    """Groups of runs. If there is no schedule, only the groups that need no schedule are made."""
+    """All groups of runs for a recording. Without a schedule, only groups that need no schedule are included."""
     wanted = (*MAIN, *CURES, *PROPOSALS, *(BY_NAME[name] for name in OTHERS))
     if recording.schedule is None:
         wanted = tuple(variant for variant in wanted if not variant.congestion_control.endswith("_handover"))
@@ -145,12 +147,12 @@ def parts(recording: Recording, *, bbr3: bool) -> tuple[Part, ...]:
 
 
 def _part(recording: Recording, name: str, why: str, variants: Sequence[Variant], *, beside: bool) -> Part:
-    """A group of runs with each variant over each window."""
+    """A group of runs: each variant in each window."""
     made = content(name, SCENARIO, {}, 1)
     made["set"] |= {
         "run.duration": f"{DURATION_S} s", "measured.file": str(recording.path), "measured.queue": "5000 pkts",
-        # The user's host measured the delays, so the recording includes the whole path. Properties that were not
-        # measured stay unchanged.
+        # The user's host measured the delays, so the recording contains those of the whole path. In gaps of the
+        # recording, the last measured values remain valid.
         "measured.rtt_from": "B", "measured.gaps": "hold",
         "observe.sockets": "20 ms", "observe.queues": "none", "observe.packets": "none",
     }  # fmt: skip
@@ -164,7 +166,7 @@ def _part(recording: Recording, name: str, why: str, variants: Sequence[Variant]
     starts = [TIME.format(start_ns) for start_ns in recording.starts_ns]
     windows: dict[str, Any] = {"run.start": {"label": "start", "values": starts}}
     if recording.schedule is not None:
-        # In every run, both congestion control modules get the schedule, whichever one the flow uses.
+        # Every run sets the schedule in both congestion control modules, whichever module its flow uses.
         for module in ("bbr_handover", "cubic_handover"):
             made["set"][f"modules.{module}.period_ns"] = TIME.format(recording.schedule.period_ns)
             windows[f"modules.{module}.phase_ns"] = [
@@ -177,8 +179,8 @@ def _part(recording: Recording, name: str, why: str, variants: Sequence[Variant]
 
 
 def frames(recording: Recording, rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], Run | None]:
-    """Data sets by the names that claims use. The column `seed` has the number of the window, and the only preset is
-    called peak.
+    """Data sets by the names that claims use. The column `seed` has the number of the window, and the only preset has
+    the name peak.
 
     Returns frames: The data sets of `FRAMES` that have runs.
     Returns view: Any of the runs.
@@ -205,7 +207,7 @@ def frames(recording: Recording, rows: Mapping[str, pd.DataFrame], folder: Path)
     }
     if BBR3_SESSIONS in numbered:
         found["bbr3"] = sessions[sessions["variant"].isin([variant.name for variant in BBR3])]
-    # Either all three congestion controls are included or none, because claims compare them with each other.
+    # Claims compare the three congestion controls with each other, so either all of them are included or none.
     if all(traces.get((variant.name, PEAK)) for variant in MAIN):
         found["traces"] = traces
     return {name: frame for name, frame in found.items() if len(frame)}, next(iter(views), None)

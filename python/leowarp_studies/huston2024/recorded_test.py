@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions over a recording: its windows, its schedule, groups of runs, and claims that are left out."""
+"""Tests of sessions over a recording: its windows, its schedule, the groups of runs, and the claims that are left
+out."""
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ S, MS = 1_000_000_000, 1_000_000
 
 
 def written(path, seconds=380, *, rate=True, still=False):
-    """A table with a round-trip time every 50 ms. Reconfigurations come every 15 s from 12 s on, unless `still` is
+    """A table with a round-trip time every 50 ms. Reconfigurations occur every 15 s from 12 s on, unless `still` is
     true."""
     pings = synthetic.pings(1, 50 * MS, seconds=seconds)
     rtt_ms = pings.probes.delay_ns / MS

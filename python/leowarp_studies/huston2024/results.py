@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's data sets for claims and figures. The data sets have few columns, whose names contain units."""
+"""The study's data sets for claims and figures. They have few columns, whose names contain units."""
 
 from __future__ import annotations
 
@@ -35,30 +35,30 @@ BESIDE_COLUMNS = {"beside_goodput_bps": "flow1_goodput_mean_bps"}
 
 
 def sessions(rows: pd.DataFrame, preset: str = groups.PEAK) -> pd.DataFrame:
-    """`variant, preset, seed, cpu_s` and `SESSION_COLUMNS`, from rows of the study engine. Failed runs are left out.
+    """`variant, preset, seed, cpu_s` and `SESSION_COLUMNS`, from rows of the study engine. Rows of failed runs are left
+    out.
 
     `preset`: Value for rows that have no preset.
-    `retransmitted_ratio`: Number of retransmissions divided by the number of packets sent. `recovery_p50_ns`: Infinite
-        if most windows never recovered.
+    `retransmitted_ratio`: Number of retransmissions divided by the number of packets sent. `recovery_p50_ns`: Median
+        recovery time; infinite if most windows never recovered.
     """
     rows = rows[rows["status"] == "ok"]
-    # Failed runs have no scalars. If these runs were kept, every median would count them as missing seeds.
+    # Failed runs have no scalars. With them, every median would have missing values.
     frame = _picked(rows, SESSION_COLUMNS)
     presets = rows["preset"] if "preset" in rows else pd.Series(preset, index=rows.index)
     frame.insert(0, "variant", rows["name"])
     frame.insert(1, "preset", presets)
-    # If only the median recovery is missing, fewer than half of the reconfigurations were followed by a recovery. If
-    # the share is missing too, no reconfiguration was examined.
+    # If only the median recovery time is missing, goodput recovered after fewer than half of the reconfigurations. If
+    # the share of recoveries is missing as well, no reconfiguration was examined.
     never = frame["recovery_p50_ns"].isna() & frame["recovered_ratio"].notna()
     frame["recovery_p50_ns"] = frame["recovery_p50_ns"].mask(never, np.inf)
-    # All packets sent count, including retransmissions, so the share cannot exceed 1.
+    # The divisor counts all packets sent, including retransmissions, so the ratio cannot exceed 1.
     frame["retransmitted_ratio"] = frame["retransmissions_pkts"] / frame["sent_pkts"]
     return frame.reset_index(drop=True)
 
 
 def beside(rows: pd.DataFrame) -> pd.DataFrame:
-    """`variant, seed`, the variant's share of the sum of both flows' goodput, Jain's index, and the goodputs of both
-    flows.
+    """`variant, seed`, the variant's share of both flows' total goodput, Jain's index, and the goodputs of both flows.
 
     Shares and indices are from 0 to 1, and goodputs in bit/s.
     """
@@ -69,8 +69,8 @@ def beside(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def shared(rows: pd.DataFrame, customers: int) -> pd.DataFrame:
-    """`variant` (the congestion control), `customers`, `seed`; goodput and 99th percentile of the RTT of the first flow
-    beside this number of competing flows.
+    """`variant` (the congestion control), `customers`, `seed`; and goodput and 99th percentile of the RTT of the first
+    flow, beside this number of other customers' flows.
     """
     rows = rows[rows["status"] == "ok"]
     frame = _picked(rows, {name: SESSION_COLUMNS[name] for name in ("goodput_bps", "rtt_p99_ns")})
@@ -84,7 +84,7 @@ def jitter(rows: pd.DataFrame) -> pd.DataFrame:
     rows = rows[rows["status"] == "ok"]
     frame = _picked(rows, {"goodput_bps": SESSION_COLUMNS["goodput_bps"]})
     frame.insert(0, "variant", rows["name"])
-    # Without isolated loss, the path is the path of the group `clean`.
+    # Without isolated loss, the path is that of the group `clean`.
     clean = rows["residual_loss_ratio"].astype("float64") == 0
     frame.insert(1, "preset", clean.map({True: groups.CLEAN_PEAK, False: groups.PEAK}))
     return frame.reset_index(drop=True)
@@ -93,7 +93,7 @@ def jitter(rows: pd.DataFrame) -> pd.DataFrame:
 def losses(rows: pd.DataFrame) -> pd.DataFrame:
     """`variant` (the congestion control), `loss_ratio, seed, goodput_bps`.
 
-    `loss_ratio` is from 0 to 1, and applies to each direction.
+    `loss_ratio` is from 0 to 1 and is equal in both directions.
     """
     rows = rows[rows["status"] == "ok"]
     frame = _picked(rows, {"goodput_bps": "flow0_goodput_mean_bps"})
@@ -103,15 +103,15 @@ def losses(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def phases(rows: pd.DataFrame) -> pd.DataFrame:
-    """`variant, late_s` (by how much the assumed schedule is late), `seed, goodput_bps, retransmissions_pkts`.
+    """`variant, late_s` (time by which the assumed schedule is late), `seed, goodput_bps, retransmissions_pkts`.
 
-    The ratio to a plain congestion control is computed when the figure is drawn, from sessions with the same seeds.
+    The ratio to the unmodified congestion control is computed for the figure, from sessions with the same seeds.
     """
     rows = rows[rows["status"] == "ok"]
     names = ("goodput_bps", "retransmissions_pkts", "rtt_p99_ns")
     frame = _picked(rows, {name: SESSION_COLUMNS[name] for name in names})
     frame.insert(0, "variant", rows["congestion_control"])
-    # The phases of both modules vary together (`runs._phases`), so the column of either module has the phases.
+    # The phases of both modules vary together (`runs._phases`), so either module's column can be used.
     phases_s = [TIME.parse(text) / 1e9 - runs.FIRST_RECONFIGURATION_S for text in rows["phase_bbr_handover"]]
     frame.insert(1, "late_s", pd.Series(phases_s, index=rows.index, dtype="float64"))
     return frame.reset_index(drop=True)
@@ -119,22 +119,23 @@ def phases(rows: pd.DataFrame) -> pd.DataFrame:
 
 def capacity(rows: pd.DataFrame) -> pd.DataFrame:
     """`test, at` (UTC), `down_bps, up_bps` of each capacity test, sorted by time; `down_link_bps, up_link_bps` are the
-    payload rates that the link could have carried in that time.
+    payload rates that the link could have carried during the test.
 
-    A test's rate is the number of bytes received in order by all connections of a direction, divided by the time in
-    which they could send. Data that were in a full queue at the end still count, so a test may exceed its link's
-    capacity.
+    A test's rate is the number of bytes that all connections of a direction received in order, divided by the time in
+    which they could send. Data that were in a full queue at the end of this time are included, so a test's rate may
+    exceed the capacity of its link.
     """
     rows = rows[rows["status"] == "ok"].sort_values("test", kind="stable")
     if not len(rows):
         return pd.DataFrame(columns=["test", "at", "down_bps", "down_link_bps", "up_bps", "up_link_bps", "hour"])
-    # The number of a test is its seed (`runs._capacity`).
+    # The number of a test is used as its seed (`runs._capacity`).
     frame = pd.DataFrame({"test": rows["test"].astype("int64")})
     frame["at"] = pd.to_datetime(rows["clock"], utc=True)
     for name, flows in (("down_bps", runs.DOWN_FLOWS), ("up_bps", runs.UP_FLOWS)):
         carried = sum(_column(rows, f"flow{flow}_bytes") for flow in flows)
         frame[name] = carried * 8 / runs.TEST_S
-        # All connections of a direction last equally long and share a path, so the first connection represents all.
+        # All connections of a direction have the same duration and path, so the capacity of the first connection is
+        # used.
         frame[name.replace("_bps", "_link_bps")] = _column(rows, f"flow{flows[0]}_path_capacity_mean_bps")
     frame["hour"] = frame["at"].dt.hour
     return frame.reset_index(drop=True)
@@ -146,7 +147,7 @@ def joined(frames: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _picked(rows: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
-    """`seed`, the selected columns under their short names, and the cost of each run if it is known."""
+    """`seed`, the selected columns under their short names, and the cost of each run if known."""
     frame = pd.DataFrame({"seed": rows["seed"].astype("int64")})
     for name, column in columns.items():
         frame[name] = _column(rows, column)
@@ -156,12 +157,12 @@ def _picked(rows: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
 
 
 def _column(rows: pd.DataFrame, name: str) -> pd.Series:
-    """A column of the results as float64, missing values as nan.
+    """A column of the results as float64; missing values are nan.
 
     Raises TraceError if the runs lack the scalar because an older version of leowarp made them.
     """
     if name not in rows and len(rows) == 0:
-        # If every run failed, the engine has only the columns that are common to all studies.
+        # If every run failed, the results have only the columns that all studies have.
         return pd.Series(dtype="float64")
     if name not in rows:
         raise TraceError(f"the runs' results have no column {name}", "make the runs anew: --force")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text below every figure: the rules that shape the results."""
+"""Text below every figure about the rules of the path on which the results depend."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ class Rules:
     seeds: int
 
     def footer(self, *rules: str) -> str:
-        """The rules of a figure as one paragraph."""
+        """The rules that apply to a figure, as one paragraph."""
         return " · ".join((PATH_RULES, *rules, f"kernel: {self.kernel}"))

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of the study: its pings, capacity tests and TCP sessions, and the cures that it proposes.
 
-Each group is a separate study (a scenario, parameters and seeds). The study engine makes and resumes these studies.
+Each group is a separate study file (a scenario, parameters and seeds). The study engine makes the runs of these
+studies, and can resume them.
 """
 
 from __future__ import annotations
@@ -39,54 +40,56 @@ from leowarp_studies.huston2024.variants import (
 )
 
 SEEDS, QUICK_SEEDS = 20, 3
-"""Number of seeds for the rows of the table, in full and in a quick reproduction."""
+"""Number of seeds of the runs from which the table is computed, in a full and in a quick reproduction."""
 
 NEW_SEEDS = 10
-"""Number of seeds for the study's proposals exactly as written, and for BBR version 3. With ten values, the confidence
-interval of the median goes from the 2nd to the 9th value."""
+"""Number of seeds for the study's proposals in their original form, and for BBR version 3. With ten values, the
+confidence interval of the median reaches from the 2nd to the 9th value."""
 
 FLOOD_S, PACED_S = 380, 1800
-"""The study's flood ping lasted 380 s. A run of leowarp sends 1,800 pings, one per second. With a loss of 1 to 2 %, 18
-to 36 of these pings are lost."""
+"""Length in s of a flood ping, which is the study's, and of a ping that sends one probe per second. The second one
+sends 1,800 pings. If the loss is 1 to 2 %, 18 to 36 of them are lost."""
 FLOOD_SEEDS, PACED_SEEDS = 3, 5
 
 REGULAR, ANSWERED = "10 ms", "none"
-"""Sending patterns of a flood ping. `ping -f` of iputils sends at least 100 probes per second; the study describes a
-ping that sends a probe only when the reply to the previous probe has arrived."""
+"""Two patterns of sending the probes of a flood ping. `ping -f` of iputils sends at least 100 probes per second; the
+study describes a ping that sends a probe only when the reply to the previous probe has arrived."""
 
 FIRST_DAY, LAST_DAY = datetime(2023, 8, 1, tzinfo=UTC), datetime(2024, 3, 31, tzinfo=UTC)
-"""The capacity tests of the study's figure 2: one every `TEST_EVERY_H` hours, 1,464 in all."""
+"""Days of the capacity tests in the study's figure 2: one test every `TEST_EVERY_H` hours, 1,464 tests in all."""
 TEST_EVERY_H = 4
 QUICK_STEP = 24
-"""A quick reproduction makes every 24th capacity test. These tests are four days apart, each at a different hour of the
-day."""
+"""A quick reproduction makes every 24th capacity test. These tests are about four days apart, each at another hour of
+the day."""
 
 TEST_S = 10
 DOWN_FLOWS, UP_FLOWS = (0, 1, 2, 3), (4, 5, 6, 7)
-"""A capacity test: its duration per direction, and the numbers of the scenario's flows that are its connections."""
+"""A capacity test: its duration in s per direction, and the numbers of the flows that are its connections."""
 
 LOSSES = ("0 %", "0.001 %", "0.01 %", "0.02 %", "0.1 %", "0.4 %")
-"""Isolated loss per direction. The profile has 0.01 % at peak and 0.001 % off-peak. Among the profile's assumptions,
-isolated loss determines the rate of loss-based congestion controls (design/starlink-profile.md)."""
+"""Isolated loss per direction: the tested values. The profile has 0.01 % at peak and 0.001 % off-peak. Isolated loss
+determines the rate of loss-based congestion controls, more than any other assumption of the profile
+(design/starlink-profile.md)."""
 LOSS_SEEDS = 5
 
-# The period is 15 s. An error of 7.5 s is therefore as far as possible from every reconfiguration, and 11 s late is the
-# same as 4 s early.
+# The period is 15 s. With an error of 7.5 s, the assumed instants are as far as possible from the reconfigurations; an
+# error of 11 s is equal to 4 s in the other direction.
 PHASE_ERRORS_S = (0.0, 1.0, 4.0, 7.5, 11.0)
-"""Errors of the schedule that handover-aware congestion controls assume, in s."""
+"""Time in s by which the schedule that handover-aware congestion controls assume is late."""
 PHASE_SEEDS = 10
 CLEAN_QUICK_SEEDS = 2
 OFF_PEAK_QUICK_SEEDS = 2
-"""Number of seeds of runs that belong neither to the study itself nor to its cures."""
+"""Number of seeds in a quick reproduction, for runs that are neither the study's own nor its cures."""
 FIRST_RECONFIGURATION_S = 12.0
-"""Time on the run's clock. At 0 on this clock, the scenario's wall clock shows a full minute."""
+"""Time of the first reconfiguration on the run's clock, in s. At 0 on this clock, the scenario's wall clock is at a
+full minute."""
 
 
 def parts(*, bbr3: bool = True) -> tuple[Part, ...]:
-    """All groups.
+    """All groups of runs.
 
     bbr3: True to include the runs on the kernel `BBR3_KERNEL`.
-    Returns: Groups. Their names are also names of directories.
+    Returns: The groups. The name of a group is also the name of its directory.
     """
     both = (PEAK, OFF_PEAK)
     return (
@@ -109,7 +112,7 @@ def parts(*, bbr3: bool = True) -> tuple[Part, ...]:
 
 
 def _bbr3() -> tuple[Part, ...]:
-    """BBR version 3 alone and in competition with CUBIC, on the kernel that contains it."""
+    """BBR version 3, alone and beside CUBIC, on the kernel that contains it."""
     found = (
         _sessions("bbr3", "BBR version 3", BBR3, (PEAK, OFF_PEAK), keep=True, seeds=NEW_SEEDS),
         _beside("bbr3-beside", BBR3, NEW_SEEDS),
@@ -120,7 +123,7 @@ def _bbr3() -> tuple[Part, ...]:
 
 
 def _pings(name: str, why: str, seconds: int, seeds: int, intervals: Sequence[str]) -> Part:
-    """Pings of the dish. All run directories are kept, because claims examine single probes."""
+    """Pings of the dish. Complete run directories are stored, because claims examine single probes."""
     made = content(name, PING_SCENARIO, {}, seeds)
     made["set"] = {"run.duration": f"{seconds} s", "flows.0.flood": bool(intervals)}
     made["keep"] = {"runs": "all"}
@@ -133,13 +136,13 @@ def _sessions(
     name: str, why: str, variants: Sequence[Variant], presets: Sequence[str], *, keep: bool, seeds: int = SEEDS
 ) -> Part:
     """TCP sessions of some variants at some presets. Off-peak, a quick reproduction uses fewer seeds for variants that
-    are not compared.
+    no claim compares.
     """
     made = content(name, TCP_SCENARIO, {"access.preset": {"label": "preset", "values": list(presets)}}, seeds)
     made["together"] = [in_step(variants)]
     if keep:
         made["keep"] = {"runs": "all"}
-    # Off-peak, claims compare only the study's own variants and its cures; other variants just have a cell in the
+    # Off-peak, claims compare only the study's own variants and its cures; the other variants only have a value in the
     # table.
     off_peak = QUICK_SEEDS if variants in (MAIN, CURES) else OFF_PEAK_QUICK_SEEDS
     few = {PEAK: QUICK_SEEDS, OFF_PEAK: off_peak}
@@ -148,8 +151,8 @@ def _sessions(
 
 
 def _clean(name: str, variants: Sequence[Variant], seeds: int) -> Part:
-    """Variants without isolated loss. At peak, isolated loss cuts windows so often that effects of handovers are hardly
-    visible."""
+    """Variants without isolated loss. At peak, isolated loss cuts windows so often that the effects of handovers are
+    hardly visible."""
     made = content(name, TCP_SCENARIO, {}, seeds)
     made["together"] = [in_step(variants)]
     made["set"] |= NO_LOSS
@@ -158,7 +161,7 @@ def _clean(name: str, variants: Sequence[Variant], seeds: int) -> Part:
 
 
 def _beside(name: str, variants: Sequence[Variant], seeds: int) -> Part:
-    """Each variant in competition with one CUBIC flow."""
+    """Each variant beside one CUBIC flow."""
     made = content(name, TCP_SCENARIO, {}, seeds)
     made["together"] = [in_step(variants)]
     made["set"] |= {
@@ -169,14 +172,14 @@ def _beside(name: str, variants: Sequence[Variant], seeds: int) -> Part:
 
 
 def _losses() -> Part:
-    """Reno, CUBIC and BBR with several rates of isolated loss, equal in both directions. These sessions show how
-    results depend on the profile's isolated loss."""
+    """Reno, CUBIC and BBR with several rates of isolated loss, equal in both directions. They show how results depend
+    on the profile's isolated loss."""
     made = content("losses", TCP_SCENARIO, {}, LOSS_SEEDS)
     made["parameters"]["flows.0.congestion_control"] = {
         "label": "congestion_control",
         "values": [variant.congestion_control for variant in MAIN],
     }
-    # Both directions vary together, so they share one column.
+    # The losses of both directions vary together, so only one of them is a column.
     first, *rest = LOSS_KEYS
     made["together"] = [{first: {"label": "loss", "values": list(LOSSES)}} | {key: list(LOSSES) for key in rest}]
     return Part("losses", "sensitivity to isolated loss", made, len(MAIN) * len(LOSSES) * LOSS_SEEDS, few_seeds(1))
@@ -185,7 +188,8 @@ def _losses() -> Part:
 def _phases() -> Part:
     """Handover-aware congestion controls that assume a schedule with the errors `PHASE_ERRORS_S`."""
     made = content("phases", TCP_SCENARIO, {}, PHASE_SEEDS)
-    # In every run, both congestion control modules get the schedule; the parameter of the unused module has no effect.
+    # Every run sets the schedule in both congestion control modules; the parameter of the module that is not used has
+    # no effect.
     names = ("bbr_handover", "cubic_handover")
     made["parameters"]["flows.0.congestion_control"] = {"label": "congestion_control", "values": list(names)}
     phases = [f"{FIRST_RECONFIGURATION_S + late_s:g} s" for late_s in PHASE_ERRORS_S]
@@ -195,12 +199,13 @@ def _phases() -> Part:
 
 
 def _capacity() -> Part:
-    """Each test has its own seed. With one seed, the six tests of a day would be alike."""
+    """The capacity tests, each with its own seed. With equal seeds, the six tests of a day would be alike."""
     count = len(capacity_instants())
     made = content("capacity", CAPACITY_SCENARIO, {}, None)
     made["together"] = [
         {
-            # The wall clock sets the capacity of the hour, and the times of reconfigurations within the test.
+            # The wall clock determines the capacity at the hour of the test, and the times of reconfigurations during
+            # the test.
             "access.clock": {"label": "clock", "values": [_iso(at) for at in capacity_instants()]},
             "run.seed": {"label": "test", "values": list(range(1, count + 1))},
         }
@@ -211,7 +216,7 @@ def _capacity() -> Part:
 
 def _in_quick_schedule(place: int) -> bool:
     """Whether a quick reproduction makes this test: it makes one test in `QUICK_STEP`, each at a later hour of the day
-    than the test before.
+    than the previous one.
 
     >>> [place for place in range(100) if _in_quick_schedule(place)]
     [0, 25, 50, 75]
@@ -221,20 +226,20 @@ def _in_quick_schedule(place: int) -> bool:
 
 
 def capacity_instants() -> list[datetime]:
-    """Start times of the capacity tests. The tests are four hours apart, at a varying second of the minute, as with any
-    timer.
+    """Start times of the capacity tests. They are four hours apart, at a different second of the minute each time, as
+    with an ordinary timer.
 
     >>> len(capacity_instants()), capacity_instants()[1].isoformat()
     (1464, '2023-08-01T04:00:07+00:00')
     """
-    # The last day is included: 244 days with six tests each.
+    # The tests include the last day, so there are 244 days with six tests each.
     hours = int((LAST_DAY - FIRST_DAY) / timedelta(hours=1)) + 24
     starts = [FIRST_DAY + timedelta(hours=hour) for hour in range(0, hours, TEST_EVERY_H)]
-    # 7 and 60 have no common divisor, so every second of the minute occurs. Tests therefore start both near
-    # reconfigurations (12, 27, 42, 57) and away from them.
+    # 7 and 60 have no common divisor, so every second of the minute occurs. Some tests therefore start near
+    # reconfigurations (at seconds 12, 27, 42, 57), and some do not.
     return [start + timedelta(seconds=7 * place % 60) for place, start in enumerate(starts)]
 
 
 def _iso(at: datetime) -> str:
-    """An instant as scenarios write it."""
+    """An instant in the form of a scenario's clock."""
     return at.strftime("%Y-%m-%dT%H:%M:%SZ")

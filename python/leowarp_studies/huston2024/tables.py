@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of the study's page: all variants, and the causes of sessions' results."""
+"""Tables of the study's page: results of all variants, and causes of the results."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from leowarp_studies.huston2024.variants import VARIANTS, Variant
 
 
 def table(frames: Mapping[str, Any]) -> str:
-    """Table with one row per variant at peak. Below the table are tables for off-peak and for peak without isolated
-    loss, and an explanation of the columns."""
+    """Table with one row per variant at peak. It is followed by tables for off-peak and for peak without isolated loss,
+    and by an explanation of the columns."""
     rows = []
     sessions: pd.DataFrame = frames["sessions"]
-    # A variant without runs has no row; for example, its kernel may not be built.
+    # A variant has no row if it has no runs, for example because its kernel is not built.
     for variant in _those_in(sessions):
         cells = [cell_of(frames, column, variant.name).text(column.scale, column.digits) for column in COLUMNS]
         rows.append([variant.label, _share(frames, variant.name, PEAK), _of_plain(frames, variant, PEAK), *cells])
@@ -31,8 +31,7 @@ def table(frames: Mapping[str, Any]) -> str:
     first = html.table(f"At peak; {HOW}", header, rows)
     mine = [column for column in COLUMNS if column.frame == "sessions"]
     others = []
-    # The tables of other presets are separate, because results in competition with another flow, and the full set of
-    # columns, exist only at peak.
+    # Other presets have separate tables with fewer columns: results beside another flow exist only at peak.
     for preset, caption in ELSEWHERE.items():
         here = sessions[sessions["preset"] == preset]
         rows = []
@@ -82,7 +81,7 @@ def frame(frames: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def causes(frames: Mapping[str, Any]) -> str:
-    """Numbers of losses and cuts per session, as means over seeds, for sessions whose traces were kept.
+    """Numbers of losses and cuts per session, as means over seeds, for sessions whose traces are stored.
 
     Returns: HTML. Cells without events are empty.
     """
@@ -116,8 +115,8 @@ def _those_in(rows: pd.DataFrame) -> list[Variant]:
 
 
 def _of_plain(frames: Mapping[str, Any], variant: Variant, preset: str) -> str:
-    """Goodput of a variant relative to the unchanged congestion control, paired by seed; empty for the unchanged
-    control itself."""
+    """Goodput of a variant relative to the unmodified congestion control, paired by seed; empty for the unmodified
+    congestion control itself."""
     if variant.name == variant.plain:
         return ""
     return ev.gain(frames, variant.name, variant.plain, preset=preset).text(1, 2)
@@ -129,7 +128,7 @@ def _share(frames: Mapping[str, Any], variant: str, preset: str) -> str:
 
 
 def _cell(rows: pd.DataFrame, variant: str, column: str) -> Middle:
-    """A cell of a table for off-peak or without isolated loss; "unknown" if the runs lack the column."""
+    """A cell of the tables for other presets; "unknown" if the runs lack the column."""
     return ev.over_seeds(rows if column in rows else rows.assign(**{column: None}), variant, column)
 
 

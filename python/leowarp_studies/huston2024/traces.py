@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evidence from a TCP session's trace: rates over time, losses by kind, and each time the sender cut its window. Each
-cut is listed with the loss before it and with the time until the window recovered."""
+"""Evidence from a TCP session's trace: rates over time, losses by kind, and each cut of the sender's window. Each cut
+is listed with the loss before it, and with the time until the window recovered."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from leowarp.metrics.route_changes.recovery import RECOVERY_STATES
 from leowarp.trace.schema.hosts import CA_CWR, CA_LOSS
 
 HANDOVER_NS = NEAR_NS
-"""A loss on a link counts as caused by a handover if it is at most this long (1 s) before or after a
-reconfiguration."""
+"""A loss on a link is attributed to a handover if it is at most this long (1 s) before or after a reconfiguration."""
 
 CUT_WITHIN_NS = 500_000_000
-"""Longest time between a loss and the cut that it causes: one round trip with a full queue, plus the start of
-recovery."""
+"""Longest time in ns between a loss and the cut that it causes: one round trip with a full queue, plus the time until
+recovery begins."""
 
 CUT_RATIO = 0.9
-"""A fall of the slow-start threshold is a cut if the threshold is then below this share of the previous window."""
+"""A fall of the slow-start threshold counts as a cut if the new threshold is below this share of the previous
+window."""
 
 BIN_NS = 500_000_000
-"""Bin width of the goodput that claims use. Half a second is some ten round trips."""
+"""Bin width in ns of the goodput that claims use. Half a second is about ten round trips."""
 
 QUEUE, LOSS = 1, 2
-"""Numbers of drop causes (design/interfaces.md, section 6)."""
+"""Numbers of two causes of drops (design/interfaces.md, section 6)."""
 
 KINDS = ("queue", "handover", "isolated", "other")
-"""Kinds of loss, by place: a full queue (or the AQM); the link near a reconfiguration; the link at another time; and
-"other", which is a link that was down or an unknown place."""
+"""Kinds of loss: at a full queue (or by the AQM); on the link near a reconfiguration; on the link at another time; and
+"other". The last kind means a link that was down, or an unknown place."""
 
 NO_LOSS = "none"
-"""Kind of a cut without a preceding loss: an ECN mark caused it, or HyStart ended slow start."""
+"""Kind of a cut without a loss before it: an ECN mark caused the cut, or HyStart ended slow start."""
 
 
 OPEN_ENDED = "not at all"
-"""Value for a session that never left slow start."""
+"""Value of `SlowStart.by` for a session that never left slow start."""
 
 _NO_THRESHOLD = 2**30
-"""Larger thresholds mean "not set": the kernel's `TCP_INFINITE_SSTHRESH` is the largest int."""
+"""A larger threshold means that the threshold is not set: the kernel's `TCP_INFINITE_SSTHRESH` is the largest int."""
 
 _FEWEST_TRIPS = 5
 """Smallest number of round trips over which growth is measured."""
@@ -55,9 +55,9 @@ _FEWEST_TRIPS = 5
 class SlowStart:
     """End of a session's first slow start.
 
-    by: Cause of the end: "delay" or "ACK train" if HyStart counted it at that time; otherwise the kind of the first
-        preceding loss; or `OPEN_ENDED`.
-    end_s, window_pkts: Time of the end, and the threshold that was set then.
+    by: Cause of the end: "delay" or "ACK train" if HyStart ended slow start; otherwise the kind of the first loss
+        before the end; or `OPEN_ENDED`.
+    end_s, window_pkts: Time of the end, and the slow-start threshold that was set at this time.
     """
 
     by: str
@@ -67,19 +67,20 @@ class SlowStart:
 
 @dataclass(frozen=True)
 class Trace:
-    """One flow of a session.
+    """Rates, losses and window of one flow of a session.
 
     reconfigurations_s: float64 array. Times at which the path changed.
-    t_s, goodput_bps, capacity_bps: float64 arrays of shape (bins,). Start of each bin; goodput of bytes in order at the
-        receiver (or measured elsewhere); and the payload rate that the link could have carried.
+    t_s, goodput_bps, capacity_bps: float64 arrays of shape (bins,). Start of each bin; goodput in the bin; and payload
+        rate that the link could have carried. Goodput counts bytes in order at the receiver, unless `trace_of` was
+        called with another series.
     cwnd_t_s, cwnd_pkts: float64 arrays of shape (samples,)
     bbr_bps: float64 array of shape (samples,). BBR's bandwidth estimate; nan for other algorithms.
     losses: `t_s`, `kind`; one row per lost data packet.
-    cuts: `t_s`, `kind` (of the first loss before it, or `NO_LOSS`), `lost_pkts` (number lost before it), `before_pkts`,
-        `after_pkts`, `grown_after_s` (nan: the window did not recover before the next cut).
-    timeouts: `t_s`, `until_s`, `to_pkts`, `growth_ratio`. Each row is the time from the end of a repair after a timeout
-        to the next cut. `to_pkts` is the window at the end of this time, and `growth_ratio` its growth per round trip
-        (0.05: 5 %).
+    cuts: `t_s`, `kind` (of the first loss before the cut, or `NO_LOSS`), `lost_pkts` (number of packets lost before the
+        cut), `before_pkts`, `after_pkts`, `grown_after_s` (nan if the window did not recover before the next cut).
+    timeouts: `t_s`, `until_s`, `to_pkts`, `growth_ratio`. Each row is the time from the end of the repair after a
+        timeout to the next cut. `to_pkts` is the window at the end of this time, and `growth_ratio` the growth per
+        round trip (0.05 means 5 %).
     repairing_ratio: Share of the samples in which the sender was repairing losses.
     """
 
@@ -133,19 +134,20 @@ def trace_of(
     changes_ns: np.ndarray | None = None,
     seed: int | None = None,
 ) -> Trace:
-    """The main flow of a kept run. `series` says at which end goodput is measured.
+    """The main flow of a run whose directory is stored. `series` determines the end at which goodput is measured.
 
     bin_ns: Width of the bins of goodput and capacity.
     series: "in_order" (at the receiver) for claims, "sacked" (at the sender) for figures.
-    link: (str, str). Nodes of the link whose capacity counts as the path's capacity, in the flow's direction.
-    changes_ns: int64 array. Times of the reconfigurations; default: those of the path. For a replay the times must be
-        given, because a replay has no schedule.
+    link: (str, str). Nodes at the ends of the link whose capacity, in the flow's direction, is used as the path's
+        capacity.
+    changes_ns: int64 array. Times of the reconfigurations; default: those of the run's path. For a replay, the times
+        must be set, because a replay has no schedule.
     seed: Number by which sessions are paired; default: the run's seed.
     """
     flow, plan = run.main_flow, run.plan
     samples = run.tables.of_flow("sockets", flow)
     frame = goodput(run.tables, flow, series, bin_ns)
-    # The last bin has full width even if the run ends before. The goodput of this bin is therefore a mean over the full
+    # The last bin has the full width even if the run ends before the bin's end. Its goodput is a mean over the full
     # width.
     edges = np.append(frame["t_ns"].to_numpy(dtype="int64"), int(frame["t_ns"].iloc[-1]) + bin_ns)
     if changes_ns is None:
@@ -176,9 +178,9 @@ def trace_of(
 
 
 def _hystart(tables: Tables, source: str) -> pd.DataFrame:
-    """`t_ns`, `by`: The first reading of a host's counters that shows that HyStart ended slow start."""
-    # Only values above 0 are used: all counters are read each time, and the first counter that is not 0 shows the
-    # cause.
+    """`t_ns`, `by`: Time of the first counters of a host in which HyStart has ended slow start, and the cause according
+    to the counter."""
+    # All counters are read each time, so only values above 0 are used: the first counter above 0 shows the cause.
     mine = tables.counters[(tables.counters["host"] == tables.host_number(source)) & (tables.counters["value"] > 0)]
     rows = []
     for by, counter in (("delay", "TcpExt.TCPHystartDelayDetect"), ("ACK train", "TcpExt.TCPHystartTrainDetect")):
@@ -189,9 +191,10 @@ def _hystart(tables: Tables, source: str) -> pd.DataFrame:
 
 
 def slow_start(t_ns: np.ndarray, ssthresh_pkts: np.ndarray, hystart: pd.DataFrame, lost: pd.DataFrame) -> SlowStart:
-    """End of the first slow start. Slow start ends when the threshold is first set.
+    """End of the first slow start, which is the time at which the threshold is first set.
 
-    Counters are read once per second. HyStart's first count is taken as the cause only if no packet was lost before it.
+    Counters are read only once per second. HyStart is therefore taken as the cause only if no packet was lost before
+    the end.
 
     t_ns, ssthresh_pkts: arrays of shape (samples,)
     hystart: Result of `_hystart`.
@@ -201,7 +204,7 @@ def slow_start(t_ns: np.ndarray, ssthresh_pkts: np.ndarray, hystart: pd.DataFram
     if not len(places):
         return SlowStart(OPEN_ENDED, math.nan, math.nan)
     at_ns = int(t_ns[places[0]])
-    # Losses come first, because HyStart's count may belong to a later slow start: counters are read only once per
+    # Losses come first, because a count of HyStart may belong to a later slow start: counters are read only once per
     # second.
     causes = [*lost.loc[lost["t_s"] <= at_ns / 1e9, "kind"], *hystart["by"], NO_LOSS]
     return SlowStart(str(causes[0]), at_ns / 1e9, float(ssthresh_pkts[places[0]]))
@@ -215,21 +218,21 @@ def after_timeouts(
     t_ns, ca_state, cwnd_pkts, srtt_us: arrays of shape (samples,)
     cut_s: Times of the cuts (see `cuts`) in seconds, ascending.
     """
-    # Only a timeout leads to TCP_CA_Loss (tcp_enter_loss).
+    # A sender enters TCP_CA_Loss only after a timeout (tcp_enter_loss).
     in_loss = ca_state == CA_LOSS
     ends = np.flatnonzero(in_loss[:-1] & ~in_loss[1:]) + 1
     rows = []
     for place in ends.tolist():
         later = cut_s[cut_s > t_ns[place] / 1e9]
         until = int(np.searchsorted(t_ns, round(float(later[0]) * 1e9))) if len(later) else len(t_ns)
-        # A new timeout also ends the growth.
+        # The growth also ends at a new timeout.
         again = np.flatnonzero(in_loss[place:until])
         last = (place + int(again[0]) if len(again) else until) - 1
-        # The number of round trips is computed with the mean RTT of that time, because growth is per round trip (RFC
-        # 5681, RFC 9438).
+        # The number of round trips is computed with the mean RTT over this time, because windows grow per round trip
+        # (RFC 5681, RFC 9438).
         trips = (t_ns[last] - t_ns[place]) / 1e3 / float(np.nanmean(srtt_us[place : last + 1])) if last > place else 0.0
         if trips >= _FEWEST_TRIPS and cwnd_pkts[place] > 0:
-            # The growth is taken as equal in each round trip: to_pkts = from_pkts (1 + growth)^trips.
+            # The growth per round trip is assumed to be constant: to_pkts = from_pkts (1 + growth)^trips.
             growth = (cwnd_pkts[last] / cwnd_pkts[place]) ** (1 / trips) - 1
             rows.append({"t_s": t_ns[place] / 1e9, "until_s": t_ns[last] / 1e9, "to_pkts": float(cwnd_pkts[last]),
                          "growth_ratio": float(growth)})  # fmt: skip
@@ -237,25 +240,24 @@ def after_timeouts(
 
 
 def payload_ratio(samples: pd.DataFrame) -> float:
-    """Payload of a full segment, as a share of the bytes that the link counts for it: payload, IP and TCP headers with
-    timestamps, and 14 bytes."""
+    """Share of payload in the bytes that a link transmits for a full segment: payload, IP and TCP headers with
+    timestamps, and 14 bytes of Ethernet."""
     payload_bytes = float(samples["snd_mss_bytes"].max())
     # 52 bytes are 20 of IP, 20 of TCP, and 12 of timestamps including padding (RFC 7323, 3.2).
     return payload_bytes / (payload_bytes + 52 + 14)
 
 
 def capacity_in_bins(tables: Tables, a: str, b: str, edges_ns: np.ndarray) -> np.ndarray:
-    """Mean rate of a link's direction in bins, from the timeline's table; nan where the link has no rate limit.
+    """Mean rate of one direction of a link in each bin, from the timeline; nan if the link has no rate limit.
 
     a, b: Nodes; the direction is from a to b.
     edges_ns: int64 array of shape (bins + 1,)
-    Returns: float64 array of shape (bins,). bit/s as counted on the link, headers included.
+    Returns: float64 array of shape (bins,), in bit/s on the link, including headers.
     """
     t_ns, rate_bps = tables.channels.capacity_bps[a, b]
-    # The integral of the rate is piecewise linear between the rows' instants, so its differences over the bins are
-    # exact.
+    # Between the instants of the rows, the integral of the rate is linear, so its differences over the bins are exact.
     carried = np.concatenate([[0.0], np.cumsum(rate_bps[:-1] * np.diff(t_ns))])
-    # A row is valid from its instant on. The search finds the row that is valid at each edge.
+    # A row is valid from its instant on. This is the row that is valid at each edge.
     row = np.searchsorted(t_ns, edges_ns, side="right") - 1
     return np.diff(carried[row] + rate_bps[row] * (edges_ns - t_ns[row])) / np.diff(edges_ns)
 
@@ -268,8 +270,8 @@ def losses(drops: pd.DataFrame, changes_ns: np.ndarray) -> pd.DataFrame:
     """
     t_ns, cause = drops["t_ns"].to_numpy(dtype="int64"), drops["cause"].to_numpy(dtype="int64")
     at_handover = near(t_ns, changes_ns, HANDOVER_NS)
-    # The first cause that matches counts. A packet that a full queue drops near a reconfiguration is therefore
-    # attributed to the queue.
+    # The first matching kind is used. A packet that a full queue drops near a reconfiguration therefore has the kind
+    # "queue".
     kind = np.select([cause == QUEUE, (cause == LOSS) & at_handover, cause == LOSS], KINDS[:3], KINDS[3])
     frame = pd.DataFrame({"t_s": t_ns / 1e9, "kind": kind})
     return frame.sort_values("t_s", kind="stable").reset_index(drop=True)
@@ -278,14 +280,14 @@ def losses(drops: pd.DataFrame, changes_ns: np.ndarray) -> pd.DataFrame:
 def cuts(
     t_ns: np.ndarray, cwnd_pkts: np.ndarray, ssthresh_pkts: np.ndarray, state: np.ndarray, lost: pd.DataFrame
 ) -> pd.DataFrame:
-    """Each window cut by the sender; see `Trace.cuts`.
+    """The cuts of the sender's window; see `Trace.cuts`.
 
-    A cut is a sample at which the slow-start threshold has changed and is below `CUT_RATIO` of the larger window of the
-    last two samples. Every loss-based algorithm sets the threshold when it declares a packet lost; the only other
-    occasion is the end of slow start. The window must also fall below `CUT_RATIO` within `CUT_WITHIN_NS`, while the new
-    threshold is valid. This condition is needed for `cubic_handover`, which keeps its window during a recovery and then
-    restores an old threshold. Cuts less than two samples apart count as one. A cut in the state `CA_CWR` is a reaction
-    to a mark, not to a loss.
+    A cut is a sample at which the slow-start threshold has changed and is below `CUT_RATIO` of the previous window,
+    which is the larger window of the last two samples. Every loss-based algorithm sets the threshold when it declares a
+    packet lost; otherwise, the threshold changes only at the end of slow start. The window must also fall below
+    `CUT_RATIO` of its previous size within `CUT_WITHIN_NS`, while the new threshold is valid. This condition excludes
+    repairs by `cubic_handover`, which does not reduce its window and then restores the old threshold. Cuts less than
+    two samples apart count as one. A cut in the state `CA_CWR` is a reaction to a mark instead of a loss.
 
     t_ns, cwnd_pkts, ssthresh_pkts, state: arrays of shape (samples,). `state` is the number of `ca_state`.
     lost: Result of `losses`.
@@ -295,19 +297,20 @@ def cuts(
     kinds = lost["kind"].to_numpy()
     previous_ns = -CUT_WITHIN_NS
     for place in range(1, len(t_ns)):
-        # The window may have begun to fall between the loss and the last sample. The window before a cut is therefore
-        # the larger of two samples.
+        # The window may have begun to fall before the last sample, because the loss may have come earlier. The larger
+        # window of two samples is therefore taken as the window before the cut.
         before = float(np.nanmax(cwnd_pkts[max(place - 2, 0) : place]))
         now, was = ssthresh_pkts[place], ssthresh_pkts[place - 1]
         # BBR does not change its threshold (bbr_ssthresh in tcp_bbr.c), so its sessions have no cuts.
         if np.isnan(now) or now == was or now >= CUT_RATIO * before:
             continue
-        # The search ends when the threshold changes again: a later fall of the window belongs to the next threshold.
+        # The search ends when the threshold changes again, because a later fall of the window belongs to the next
+        # threshold.
         soon = slice(place, int(np.searchsorted(t_ns, t_ns[place] + CUT_WITHIN_NS, side="right")))
         stands = np.logical_and.accumulate(ssthresh_pkts[soon] == now)
         if np.nanmin(cwnd_pkts[soon][stands]) >= CUT_RATIO * before:
             continue
-        # Only losses after the previous cut count, so each loss belongs to the first cut after it.
+        # Only losses after the previous cut are used, so that each loss belongs to the first cut after it.
         since_ns = max(previous_ns, int(t_ns[place]) - CUT_WITHIN_NS)
         inside = np.flatnonzero((lost_ns > since_ns) & (lost_ns <= t_ns[place]) & (state[place] != CA_CWR))
         kind = str(kinds[inside[0]]) if len(inside) else NO_LOSS
@@ -327,7 +330,7 @@ def _grown_after_s(t_ns: np.ndarray, cwnd_pkts: np.ndarray, place: int, before_p
     """Time from a cut to the first sample at which the window has its previous size again; nan if the next cut comes
     first.
 
-    At the sample of the cut the window may not have fallen yet, so the search begins at its minimum.
+    At the sample of the cut, the window may not have fallen yet, so the search begins at the window's minimum.
     """
     later = cwnd_pkts[place:until]
     if len(later) == 0 or np.isnan(later).all():

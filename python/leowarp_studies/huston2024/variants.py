@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of the study's table: congestion controls, and changes of the host or of the link."""
+"""Variants of the study, which are the rows of its table: congestion controls, and changes of the host or of the
+link."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ class Variant:
 
     name: Name in the results.
     label: Label in figures and tables.
-    set: Further scenario keys, which apply to both hosts and to every flow.
+    set: Further scenario keys of the variant, which apply to both hosts and to every flow.
     why: Reason for this row.
     """
 
@@ -36,8 +37,8 @@ class Variant:
 
 
 def _aqm(discipline: str, *, ecn: bool = True) -> dict[str, Any]:
-    """Keys of an active queue management in both directions. ECN needs two things: the link must mark, and the hosts
-    must negotiate it."""
+    """Keys of active queue management in both directions. For ECN, the link must mark packets, and the hosts must
+    negotiate ECN."""
     return {"access.queue_discipline": discipline, "access.ecn": ecn, "tcp.ecn": "on" if ecn else "off"}
 
 
@@ -46,19 +47,20 @@ MAIN = (
     Variant("cubic", "CUBIC", "cubic", {}, "the study"),
     Variant("bbr", "BBR", "bbr", {}, "the study"),
 )
-"""Reno, CUBIC and BBR, at peak and off-peak, with kept traces. The study shows no Reno session."""
+"""Reno, CUBIC and BBR, which run at peak and off-peak, and whose traces are stored. The study shows no session of
+Reno."""
 
 CURES = (
     Variant("bbr_handover", "BBR, handover-aware", "bbr_handover", {}, "beyond claim 3.12"),
     Variant("cubic_handover", "CUBIC, handover-aware", "cubic_handover", {}, "claim 3.13"),
     Variant("cubic-ecn-fq_codel", "CUBIC, ECN, fq_codel", "cubic", _aqm("fq_codel"), "RFC 3168 beside claim 3.14"),
 )
-"""Cures for handovers that go further than the study's proposals, and ECN as in RFC 3168, with kept traces."""
+"""Cures for handovers that go further than the study's proposals, and ECN as in RFC 3168; their traces are stored."""
 
 _DEFER = {"modules.bbr_handover.only_defer": "1"}
 _MARKS = {"modules.cubic_handover.marks_only": "1"}
-# As DCTCP's authors propose, every packet above a short queue is marked (RFC 8257, 3.1). The limit is a delay, because
-# the rate varies.
+# As DCTCP's authors propose, every packet in a queue above a small limit is marked (RFC 8257, 3.1). The limit is a
+# delay, because the rate varies.
 _STEP = {"access.queue_parameters": {"ce_threshold": "5 ms"}}
 
 PROPOSALS = (
@@ -68,25 +70,25 @@ PROPOSALS = (
     Variant("dctcp-ecn-fq_codel", "DCTCP, fq_codel above 5 ms", "dctcp", _aqm("fq_codel") | _STEP,
             "another response to marks"),
 )  # fmt: skip
-"""The study's proposals exactly as written, with kept traces."""
+"""The study's proposals in their original form; their traces are stored."""
 
 BBR3 = (
     Variant("bbr3", "BBR version 3", "bbr", {}, "claim 3.17"),
     Variant("bbr3_handover", "BBR version 3, defers", "bbr_handover", {}, "claim 3.17"),
 )
-"""Variants on the kernel `BBR3_KERNEL`, which are in separate groups."""
+"""Variants that need the kernel `BBR3_KERNEL`, and are therefore in separate groups."""
 
 OTHERS = (
-    # This variant is the control for claim 3.14, because a managed queue helps by itself, with or without ECN
-    # (fq_codel: RFC 8290).
+    # This variant is the control of claim 3.14, because a managed queue has an effect even without ECN (fq_codel: RFC
+    # 8290).
     Variant("cubic-fq_codel", "CUBIC, fq_codel", "cubic", _aqm("fq_codel", ecn=False), "what ECN adds to fq_codel"),
     Variant("cubic-ecn-cake", "CUBIC, ECN, cake", "cubic", _aqm("cake"), "another AQM"),
-    # PIE is defined in RFC 8033, CoDel in RFC 8289. Each AQM marks at a different time. Several AQMs are used, so that
-    # the claim does not depend on a single one.
+    # PIE is defined in RFC 8033, CoDel in RFC 8289. Each AQM marks packets at other times. Several AQMs are run, so
+    # that the claim does not depend on a single AQM.
     Variant("cubic-ecn-pie", "CUBIC, ECN, pie", "cubic", _aqm("pie"), "another AQM"),
     Variant("cubic-ecn-red", "CUBIC, ECN, red", "cubic", _aqm("red"), "another AQM"),
     Variant("cubic-ecn-codel", "CUBIC, ECN, codel", "cubic", _aqm("codel"), "another AQM"),
-    # fq spreads the packets of a window over the round trip. An unpaced sender sends when ACKs arrive.
+    # fq spreads the packets of a window over the round trip. Without pacing, packets leave as soon as ACKs arrive.
     Variant("reno-fq", "Reno, paced (fq)", "reno", {"tcp.pacing": "fq"}, "pacing"),
     Variant("cubic-fq", "CUBIC, paced (fq)", "cubic", {"tcp.pacing": "fq"}, "pacing"),
     # BBR paces itself with TCP's timers if the host has no fq (sk_pacing_status in tcp_bbr.c's bbr_init).
@@ -94,43 +96,43 @@ OTHERS = (
     Variant("bbr_handover-fq", "BBR, handover-aware, fq", "bbr_handover", {"tcp.pacing": "fq"}, "pacing"),
     Variant("cubic_handover-fq", "CUBIC, handover-aware, fq", "cubic_handover", {"tcp.pacing": "fq"}, "pacing"),
 )
-"""Variants with other queues, and variants paced by fq."""
+"""Variants with another queue discipline, and variants paced by fq."""
 
 REPAIRS = (
     # Without SACK (RFC 2018), the sender repairs one loss per round trip (NewReno, RFC 6582).
     Variant("cubic-nosack", "CUBIC, no SACK", "cubic", {"tcp.sack": False}, "claim 3.11"),
-    # RACK (RFC 8985) detects losses by time; without it, three duplicate ACKs are needed.
+    # RACK (RFC 8985) detects losses by time; without RACK, the sender waits for three duplicate ACKs.
     Variant("cubic-norack", "CUBIC, no RACK", "cubic", {"tcp.rack": False}, "RACK"),
-    # DSACK (RFC 2883) tells a sender that a retransmission was spurious, and Linux undoes the cut.
+    # With DSACK (RFC 2883), a sender learns that a retransmission was spurious, and Linux undoes the cut.
     Variant("cubic-nodsack", "CUBIC, no DSACK", "cubic", {"tcp.dsack": False}, "DSACK"),
     Variant("reno-nosack", "Reno, no SACK", "reno", {"tcp.sack": False}, "claim 3.11"),
     Variant("bbr-nosack", "BBR, no SACK", "bbr", {"tcp.sack": False}, "claim 3.11"),
 )
-"""Variants that lack a part of loss detection or repair, with kept traces."""
+"""Variants without a part of loss detection or repair; their traces are stored."""
 
 VARIANTS = (*MAIN, *CURES, *PROPOSALS, *BBR3, *OTHERS, *REPAIRS)
 BY_NAME = {variant.name: variant for variant in VARIANTS}
 
 BESIDE = "cubic"
-"""The variant of the competing flow."""
+"""The variant of the flow that runs beside another variant."""
 NEVER_BESIDE = ("cubic-nodsack", "reno-nosack", "bbr-nosack", *(variant.name for variant in (*PROPOSALS, *BBR3)))
-"""Variants that are left out of the group `beside`. Most of these variants have settings that belong to a host, so the
-CUBIC flow would also run without SACK or with marks. BBR version 3 has its own group."""
+"""Variants that are left out of the group `beside`. Most of them have settings of a host that would also apply to the
+CUBIC flow, which would then run without SACK or with marks. BBR version 3 is in a separate group."""
 
 CLEAN = (*MAIN, *CURES, REPAIRS[0])
-"""Variants that also run without isolated loss, because isolated loss hides the effect of handovers at peak."""
+"""Variants that are also run without isolated loss, because isolated loss hides the effect of handovers at peak."""
 
 _KEYS: dict[str, Any] = {
     "access.queue_discipline": "fifo", "access.ecn": False, "access.queue_parameters": {}, "tcp.ecn": "passive",
     "tcp.pacing": "internal", "tcp.sack": "profile", "tcp.rack": "profile", "tcp.dsack": "profile",
     "modules.bbr_handover.only_defer": "0", "modules.cubic_handover.marks_only": "0",
 }  # fmt: skip
-"""Keys in which variants differ, with the value for a variant that does not set the key."""
+"""Keys in which variants differ, each with the value for variants that do not set it."""
 
 
 def in_step(variants: Sequence[Variant]) -> dict[str, Any]:
-    """Keys of the variants as parameters that vary together. The scenario has the variant's name, which becomes the
-    column `name` of the results."""
+    """Keys of the variants, as parameters that vary together. The variant's name is set as the scenario's name, which
+    becomes the column `name` of the results."""
     table: dict[str, Any] = {
         "name": [variant.name for variant in variants],
         "flows.0.congestion_control": {
@@ -140,7 +142,7 @@ def in_step(variants: Sequence[Variant]) -> dict[str, Any]:
     }
     for key, default in _KEYS.items():
         values = [variant.set.get(key, default) for variant in variants]
-        # A key that no variant of the group changes is left out, and the scenario's own value applies.
+        # A key that no variant of the group sets is left out, so that the scenario's own value applies.
         if any(value != default for value in values):
             table[key] = values
     return table

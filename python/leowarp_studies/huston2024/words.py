@@ -20,19 +20,20 @@ CALIBRATED = (
     "The isolated loss of the presets was set so that CUBIC gets about what the study saw it get at peak and off-peak "
     "(design/starlink-profile.md)"
 )
-"""Text for claims that hold only because the profile was calibrated to the claimed value."""
+"""Note for claims that hold only because the profile was calibrated to the claimed value."""
 
 
 def with_why(parts: dict[str, bool], text: str, numbers: dict[str, Any], why: str, cause: str) -> Outcome:
-    """The measured value with its counts. If the claim does not fully hold, the counts are only in the cause."""
+    """Outcome with the measured value and the counts that explain it. If the claim does not fully hold, the counts are
+    in the cause instead."""
     if all(parts.values()):
         return Outcome(holds_if(parts), f"{text}. {why}", numbers, "")
     return Outcome(holds_if(parts), text, numbers, cause)
 
 
 def counts(frames: Frames, variant: str, preset: str) -> dict[str, Any]:
-    """Numbers of losses, cuts and recoveries of sessions with kept traces, for `claims.json`; empty if no traces were
-    kept."""
+    """Numbers of losses, cuts and recoveries in sessions whose traces are stored, for `claims.json`; empty if there are
+    no traces."""
     traces = frames["traces"].get((variant, preset), [])
     if not traces:
         return {}
@@ -40,8 +41,8 @@ def counts(frames: Frames, variant: str, preset: str) -> dict[str, Any]:
 
 
 def elsewhere(frames: Frames, one: str, other: str) -> str:
-    """Text with the goodput ratio of two variants where handovers matter more: off-peak, and at peak without isolated
-    loss."""
+    """Text with the goodput ratio of two variants at the presets in which handovers matter more: off-peak, and at peak
+    without isolated loss."""
     return ", ".join(
         f"{where} {ev.gain(frames, one, other, preset=preset).text(1, 3)} of {ev.label(other)}'s goodput"
         for where, preset in (("off-peak", OFF_PEAK), ("at peak without isolated loss", CLEAN_PEAK))
@@ -49,7 +50,7 @@ def elsewhere(frames: Frames, one: str, other: str) -> str:
 
 
 def recovery_text(frames: Frames, *variants: str, preset: str = PEAK) -> str:
-    """Text for the causes of verdicts: time in seconds until goodput recovered after a handover, by variant."""
+    """Text that explains a verdict: time in seconds until goodput recovered after a handover, by variant."""
     rows = frames["sessions"]
     rows = rows[rows["preset"] == preset]
     return ", ".join(

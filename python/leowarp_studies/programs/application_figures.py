@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of page loads and films: load times, bit rates of the displayed film, and stalls."""
+"""Figures of page loads and films: load times, bit rates of the film as played, and stalls."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from leowarp_studies.programs.ways import BY_NAME, LOADED, PLAYERS
 SECONDS = (1, 2, 5, 10, 20, 50, 100)
 """Ticks of load times on a logarithmic axis."""
 MOST_RATIO = 5
-"""Load times get a logarithmic axis if the largest load time is more than this many times the smallest, as over the
+"""Load times are drawn on a logarithmic axis if the largest is more than this many times the smallest, as over the
 mobile channel."""
 
 
@@ -52,8 +52,8 @@ def pages(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def films(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Mean bit rate, and below it the stalled time, by player, protocol and stack. There is one column per path and one
-    mark per run.
+    """Mean bit rate of a film, and below it the stalled time, by player, protocol and stack. There is one column per
+    path and one mark per run.
 
     Raises TraceError if no film was played.
     """
@@ -86,7 +86,7 @@ def films(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _marks(axes: Axes, frame: pd.DataFrame, places: pd.Series, values: pd.Series) -> None:
-    """Draw one mark per run in its row, with the unmodified path above its control."""
+    """Draw one mark per run in its row; marks of the unmodified path are above those of its control."""
     for place, (condition, style) in enumerate(CONDITIONS.items()):
         mine = frame["condition"] == condition
         look: dict[str, Any] = {"linestyle": "none", "markersize": 3.4, "markeredgewidth": 0.8} | style
@@ -94,7 +94,7 @@ def _marks(axes: Axes, frame: pd.DataFrame, places: pd.Series, values: pd.Series
 
 
 def _seconds(axes: Axes, values: pd.Series) -> None:
-    """Make an axis for load times. The axis starts at 0, or is logarithmic if the largest load time is more than
+    """Make an axis for load times. The axis is linear from 0, or logarithmic if the largest load time is more than
     `MOST_RATIO` times the smallest."""
     if values.max() <= MOST_RATIO * values.min():
         axes.set_xlim(0, 1.08 * values.max())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Page loads and films for claims and figures, one row per run. Values come from the client's measurements and from the
-packets."""
+run's packets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def pages_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
     Returns: `PAGE_COLUMNS`. `path`: as in `application_runs.PAGES`. `load_ns`: time from the client's first packet to
         the last byte of the last object; infinite if the load was given up. `object_mean_ns`: mean over objects of the
         time from the load's start to the object's last byte; infinite if `load_ns` is infinite. The further columns are
-        numbers of packets or datagrams from the server over all connections, and `run` (directory).
+        numbers of packets or datagrams from the server over all connections, and `run` (the run's directory).
     """
     return _frame(rows, folder, PAGES, PAGE_COLUMNS, _page)
 
@@ -36,8 +36,9 @@ def pages_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
 def videos_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
     """All films and live streams; the parameters are those of `pages_of`.
 
-    Returns: `VIDEO_COLUMNS`. `startup_ns`: infinite if no picture was displayed. `stalls`, `stalled_ns`. `bitrate_bps`:
-        mean, null if no segment arrived. `switches`. `latency_ns`: median over segments, null unless live. Numbers of
+    Returns: `VIDEO_COLUMNS`. `startup_ns`: infinite if no picture was displayed. `stalls`: number of stalls.
+        `stalled_ns`: their total time. `bitrate_bps`: mean bit rate; null if no segment arrived. `switches`: number of
+        changes of the bit rate. `latency_ns`: median latency over segments; null unless the stream is live. Numbers of
         packets are counted as for pages.
     """
     return _frame(rows, folder, VIDEOS, VIDEO_COLUMNS, _video)

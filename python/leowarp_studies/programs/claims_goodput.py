@@ -18,8 +18,8 @@ HALF = 0.5
 
 # Implements claim 6.6 of programs (a queue of one bandwidth-delay product covers a halved window).
 def a_change_costs_little(frames: Frames) -> Outcome:
-    """Payload that is missing in the 3 s after a change, relative to the unchanging path, as a share of the link's
-    capacity. The worst change counts.
+    """Payload that is missing in the 3 s after a change, relative to the path without change, as a share of the link's
+    capacity. The worst change decides the verdict.
 
     Returns: Numbers: `missing_max_ratio` by sender.
     """
@@ -79,7 +79,7 @@ def adapting_pays_over_the_mobile_channel(frames: Frames) -> Outcome:
 
 # Implements claim 6.12 of programs (RFC 9438; quic-go and aioquic use Reno by default).
 def shares_follow_congestion_control(frames: Frames) -> Outcome:
-    """Share of the data that a sender gets in competition with a flow of the kernel's CUBIC, as a mean over paths.
+    """Share of the data that a sender gets beside a flow of the kernel's CUBIC, as a mean over paths.
 
     Returns: Numbers: `share_ratio` by sender.
     """

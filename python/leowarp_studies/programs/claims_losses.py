@@ -15,13 +15,13 @@ IN_VAIN_RATIO = 0.01
 NINE_TENTHS = 0.9
 UNHEARD_SPREAD = 0.2
 """Allowed relative difference between two counts: packets that a receiver discarded, and packets that arrived beyond
-its window."""
+the receiver's window."""
 
 
 # Implements claim 6.1 of programs (packets are conserved).
 def still_paths_are_told_right(frames: Frames) -> Outcome:
-    """Share of packets that were spuriously declared lost on paths that do not change. For each sender, the worst run
-    of all groups counts.
+    """Share of packets that were spuriously declared lost on paths that do not change, for each sender. The worst run
+    of all groups decides.
 
     Returns: Numbers: `in_vain_max_ratio` by sender.
     """
@@ -40,8 +40,7 @@ def fixed_thresholds_are_fooled(frames: Frames) -> Outcome:
 
 # Implements claim 6.3 of programs (ngtcp2, lib/ngtcp2_rtb.c: its packet threshold is half of what is in flight).
 def a_threshold_that_adapts_is_fooled_less(frames: Frames) -> Outcome:
-    """Share of late packets that ngtcp2 declared lost, compared with the share that each of the other three stacks
-    declared lost.
+    """Share of late packets that ngtcp2 declared lost, compared with this share for each of the other three stacks.
 
     Returns: Numbers: `declared_ratio` by sender.
     """
@@ -62,8 +61,8 @@ def a_threshold_that_adapts_is_fooled_less(frames: Frames) -> Outcome:
 
 # Implements claim 6.4 of programs (RFC 8985: RACK widens its window when it sees reordering).
 def linux_is_fooled_less(frames: Frames) -> Outcome:
-    """Share of late packets that a sender treated as lost, over all changes: retransmitted spuriously (TCP) or declared
-    lost (QUIC).
+    """Share of late packets that a sender treated as lost, over all changes; TCP retransmitted them spuriously, QUIC
+    declared them lost.
 
     Returns: Numbers: `declared_ratio` by sender.
     """
@@ -82,8 +81,8 @@ def linux_is_fooled_less(frames: Frames) -> Outcome:
 
 # Implements claim 6.5 of programs (aioquic, quic/recovery.py: a window of 128 packet numbers).
 def a_receiver_forgets(frames: Frames) -> Outcome:
-    """Number of packets that were spuriously declared lost and never acknowledged. This number is compared with the
-    number of packets that arrived beyond the receiver's window.
+    """Number of packets that were spuriously declared lost and were never acknowledged. It is compared with the number
+    of packets that arrived beyond the receiver's window.
 
     Returns: Numbers: `unheard_pkts`, `beyond_pkts`, `in_vain_pkts` by sender, as sums over changes.
     """
@@ -101,7 +100,7 @@ def a_receiver_forgets(frames: Frames) -> Outcome:
             parts[name] = beyond[name] > 0 and abs(unheard[name] - beyond[name]) <= UNHEARD_SPREAD * beyond[name]
         else:
             parts[name] = unheard[name] <= (1 - NINE_TENTHS) * in_vain[name]
-    # quic-go v0.59.1, internal/ackhandler/sent_packet_handler.go: newLostPacketTracker(64)
+    # The number comes from quic-go v0.59.1, internal/ackhandler/sent_packet_handler.go: newLostPacketTracker(64)
     remembers = "" if parts.get(QUIC_GO, True) else "; quic-go remembers the last 64 packets that it declared lost"
     return ev.outcome(
         parts,
@@ -115,8 +114,7 @@ def a_receiver_forgets(frames: Frames) -> Outcome:
 
 # Implements claim 6.7 of programs (the profile keeps the order).
 def starlink_keeps_the_order(frames: Frames) -> Outcome:
-    """Number of late packets over the profile, in all runs, and the share of packets that were spuriously declared
-    lost.
+    """Number of late packets over the profile in all runs, and share of packets that were spuriously declared lost.
 
     Returns: Numbers: `late_pkts` by sender, `in_vain_max_ratio` by sender.
     """
@@ -139,7 +137,7 @@ def starlink_keeps_the_order(frames: Frames) -> Outcome:
 
 # Implements claim 6.10 of programs (RFC 9002, 6.1.1: 20 ms are 17 packets).
 def repairs_out_of_order_are_losses(frames: Frames) -> Outcome:
-    """The test is the same as for claim 6.2, over the mobile channel without resequencing.
+    """The test of claim 6.2, applied to the mobile channel without resequencing.
 
     Returns: Numbers: `declared_ratio` by sender, `late_pkts` by sender.
     """
@@ -147,7 +145,7 @@ def repairs_out_of_order_are_losses(frames: Frames) -> Outcome:
 
 
 def _worst(frames: Frames, groups: Sequence[str], condition: str) -> dict[str, float]:
-    """Largest share of packets that each sender spuriously declared lost in a run of these groups."""
+    """Largest share of packets that a sender spuriously declared lost in any run of these groups, by sender."""
     worst: dict[str, float] = {}
     for group in groups:
         for name in ev.present(frames, group):

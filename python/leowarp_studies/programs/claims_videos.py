@@ -18,7 +18,7 @@ CUBIC, BBR, QUIC = PLAYED
 
 
 def played(frames: Frames, path: str, condition: str, player: str, way: str) -> pd.DataFrame:
-    """Films of one player with one protocol and stack over a path."""
+    """Films of one player with one protocol and stack over a path, one row per run."""
     frame: pd.DataFrame = frames["videos"]
     mine = (frame["path"] == path) & (frame["condition"] == condition)
     return frame[mine & (frame["player"] == player) & (frame["way"] == way)]
@@ -46,7 +46,7 @@ def _by_bit_rate(parts: Mapping[str, bool], found: Mapping[str, Mapping[str, flo
 
 # Implements claim 6.20 of programs (claim 6.6: less than 5 % of 3 s is missing).
 def no_player_stalls_at_a_change(frames: Frames) -> Outcome:
-    """Number of stalls around route changes in all films.
+    """Number of stalls near route changes, in all films.
 
     Returns: Numbers: `stalls`, mean by player, protocol and stack.
     """
@@ -63,7 +63,7 @@ def no_player_stalls_at_a_change(frames: Frames) -> Outcome:
 
 # Implements claim 6.21 of programs (a buffer covers shorter interruptions).
 def a_short_buffer_stalls(frames: Frames) -> Outcome:
-    """Rebuffering over the profile `starlink`. A buffer of 2 s is compared with a buffer of 6 s.
+    """Total time of stalls over the profile `starlink`. A player with 2 s of buffer is compared with a player with 6 s.
 
     Returns: Numbers: `stalled_ns`, mean by player, protocol and stack.
     """
@@ -75,7 +75,7 @@ def a_short_buffer_stalls(frames: Frames) -> Outcome:
 
 # Implements claim 6.22 of programs (losses around reconfigurations do not indicate congestion).
 def bbr_shows_better_pictures(frames: Frames) -> Outcome:
-    """Mean bit rate over the profile `starlink`. BBR is compared with CUBIC.
+    """Mean bit rate of films over the profile `starlink`. BBR is compared with CUBIC.
 
     Returns: Numbers: `bitrate_bps`, mean by player, protocol and stack.
     """
@@ -86,7 +86,7 @@ def bbr_shows_better_pictures(frames: Frames) -> Outcome:
 
 # Implements claim 6.23 of programs (6.11).
 def fixed_thresholds_show_poor_pictures(frames: Frames) -> Outcome:
-    """Mean bit rate over the mobile channel without resequencing. HTTP/3 by aioquic is compared with CUBIC.
+    """Mean bit rate of films over the mobile channel without resequencing. HTTP/3 by aioquic is compared with CUBIC.
 
     Returns: Numbers: `bitrate_bps`, mean by player, protocol and stack.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that claims, figures and tables share."""
+"""Numbers that several claims, figures and tables use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Frames = Mapping[str, Any]
 
 
 def rows(frames: Frames, group: str, *, condition: str | None = MOVING, sender: str | None = None) -> pd.DataFrame:
-    """Runs of a group under one condition (None: both), with one sender (None: all)."""
+    """Runs of a group under one condition (None means both), with one sender (None means all)."""
     frame: pd.DataFrame = frames["runs"]
     mine = frame["group"] == group
     for column, value in (("condition", condition), ("sender", sender)):
@@ -29,7 +29,7 @@ def rows(frames: Frames, group: str, *, condition: str | None = MOVING, sender: 
 
 
 def present(frames: Frames, group: str, among: Sequence[str] | None = None) -> list[str]:
-    """The given senders (None: all) that have runs in a group, in order."""
+    """The senders in `among` (None means all) that have runs in a group, in their order."""
     have = set(rows(frames, group, condition=None)["sender"])
     wanted = [sender.name for sender in SENDERS] if among is None else among
     return [name for name in wanted if name in have]
@@ -56,16 +56,16 @@ def listed(values: Mapping[str, float], scale: float = 1.0, digits: int = 0, uni
 
 
 def not_so(parts: Mapping[str, bool]) -> str:
-    """Text with the parts of a claim that do not hold, by sender; empty if all hold."""
+    """Text that lists the parts of a claim that do not hold, by sender; empty if all parts hold."""
     return claim.not_so({BY_NAME[name].label if name in BY_NAME else name: good for name, good in parts.items()})
 
 
 def outcome(
     parts: Mapping[str, bool], measured: str, numbers: dict[str, Any], *, is_known: bool = True, because: str = ""
 ) -> Outcome:
-    """The outcome of a claim from the truth of its parts, by sender.
+    """Outcome of a claim, from the truth of its parts by sender.
 
-    is_known: Whether the data that the claim needs exist. Without parts, the outcome is unknown, too.
+    is_known: True if the data that the claim needs exist. If there are no parts, the verdict is also "cannot be told".
     because: Explanation that is appended to the parts that do not hold.
     """
     if not (parts and is_known):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""QUIC stacks of the study: find out which are available, and build missing ones from registries if the user asks for
-it.
+"""QUIC stacks of the study: find those that are available, and build missing stacks from registries if the user wants
+this.
 
-ngtcp2 comes from Debian. examples/programs/build.sh builds the other stacks in pinned versions and puts them into the
+ngtcp2 comes from Debian. examples/programs/build.sh builds the other stacks in fixed versions and puts them into the
 cache.
 """
 
@@ -25,12 +25,12 @@ NGTCP2_PROGRAMS = ("gtlsserver", "gtlsclient", "openssl")
 
 
 def place() -> Path:
-    """Build directory of the transfer programs; the programs are in its `bin/`."""
+    """Build directory of the transfer programs, which are in its subdirectory `bin/`."""
     return cache_folder("programs").absolute()
 
 
 def missing() -> dict[str, str]:
-    """Stacks that are not available, each with the command to type; empty if no stack is missing."""
+    """Stacks that are not available, each with the command that installs it; empty if no stack is missing."""
     found = {}
     for name in QUIC:
         if name == NGTCP2:
@@ -45,13 +45,13 @@ def missing() -> dict[str, str]:
 def fetch(on_message: Callable[[str], None]) -> None:
     """Build the missing stacks.
 
-    on_message: Called with the name of each stack.
+    on_message: Function that is called with the name of each stack before it is built.
     Raises HostError if a stack cannot be built; the message contains the output of the build.
     """
     script = example_file("programs/build.sh")
     make_directory(place())
     for name in missing():
-        # Only the administrator can install packages of Debian.
+        # Debian packages can only be installed by the administrator, so leowarp does not install them.
         if name == NGTCP2:
             continue
         on_message(f"building {name} from its registry (minutes)")

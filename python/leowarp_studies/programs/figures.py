@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of the study: goodput by sender and path, packets spuriously declared lost, and a change packet by packet."""
+"""Figures of the study: goodput by sender and path, packets that were spuriously declared lost, and single packets at a
+change."""
 
 from __future__ import annotations
 
@@ -26,11 +27,11 @@ CONDITIONS = {
     MOVING: {"color": BEFORE, "marker": "o", "label": "as it is"},
     STILL: {"color": AFTER, "marker": "s", "markerfacecolor": "white", "label": "control: nothing changes, order kept"},
 }
-"""Marker shapes distinguish series in addition to colours, for grey printers."""
+"""Series have different marker shapes and colours, so that they can be distinguished in a grey print."""
 CLOSE = (QUINN, NGTCP2)
-"""Stacks whose packets are shown one by one."""
+"""Stacks whose single packets a figure shows."""
 CLOSE_S = (-0.15, 0.45)
-"""Period around the change that is shown, in s."""
+"""Beginning and end of the time that this figure shows, in s relative to the change."""
 
 
 def goodput(frames: Mapping[str, Any], rules: Rules) -> Figure:
@@ -60,8 +61,8 @@ def goodput(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def in_vain(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Means over runs by sender: late packets, packets declared lost, and the part of these losses that the sender
-    recognised as spurious.
+    """Means over runs, by sender: late packets, packets declared lost, and packets of which the sender found that they
+    were spuriously declared lost.
 
     Raises TraceError if no packet was late.
     """
@@ -87,7 +88,7 @@ def in_vain(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def close(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """One change with every datagram of two stacks, each with its sending and arrival time.
+    """One change, with every datagram of two stacks: its sending time and its arrival time.
 
     Raises TraceError if the runs of both stacks are missing.
     """
@@ -101,7 +102,8 @@ def close(frames: Mapping[str, Any], rules: Rules) -> Figure:
         axes.set_title(BY_NAME[name].label, loc="left")
         axes.set_xlabel("after the change, ms")
     panels[0].set_ylabel("datagram, from the first one after the change")
-    # A panel without losses has no marks for lost packets, so the legend is taken from the panel with the most entries.
+    # The legend is taken from the panel with the most entries, because a panel without losses has no entry for lost
+    # packets.
     fullest = max(panels, key=lambda axes: len(axes.get_legend_handles_labels()[1]))
     drawn.legend(*fullest.get_legend_handles_labels(), loc="outside upper right", ncols=4)
     return drawn
@@ -114,8 +116,9 @@ def _first_run(frames: Mapping[str, Any], sender: str) -> Path | None:
 
 
 def _datagrams(run: Path) -> pd.DataFrame:
-    """Packets of the transfer's connection that its source sent, in order of `number` (0: the first after the change):
-    `sent_ms, received_ms` after the change, and `is_late`. Only packets within `CLOSE_S` at either end are included."""
+    """Packets that the source of the transfer sent on its connection, in order of `number` (0 is the first packet after
+    the change): `sent_ms, received_ms` relative to the change, and `is_late`. Packets sent outside of `CLOSE_S` are
+    left out."""
     opened = Run(run)
     flow = max((flow for flow in opened.summary["flows"] if flow["kind"] == "udp"), key=lambda flow: flow["sent_pkts"])
     echoes = opened.echoes(flow["flow"]).sort_values("sent_ns")
@@ -124,7 +127,7 @@ def _datagrams(run: Path) -> pd.DataFrame:
         "received_ms": (echoes["received_ns"].to_numpy(dtype="float64", na_value=np.nan) - BEFORE_S * 1e9) / 1e6,
     })  # fmt: skip
     frame["number"] = np.arange(len(frame)) - int((frame["sent_ms"] < 0).sum())
-    # A packet was overtaken if another packet that was sent later arrived earlier.
+    # A packet was overtaken if a packet that was sent later arrived earlier.
     frame["is_late"] = frame["received_ms"] > frame["received_ms"][::-1].cummin()[::-1]
     shown = [frame[column].between(1e3 * CLOSE_S[0], 1e3 * CLOSE_S[1]) for column in ("sent_ms", "received_ms")]
     return frame[shown[0] | shown[1]]

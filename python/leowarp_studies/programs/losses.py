@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decisions of a sender's loss detection. The decisions are read from the logs that its programs left in a run
+"""Decisions of a sender's loss detection. They are read from the logs that the sender's programs wrote into the run
 directory."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Losses:
 
 
 def client_lines(run: Path) -> list[tuple[int, str]]:
-    """Output of the client of flow 0, as pairs of virtual time in ns and line.
+    """Output of the client of flow 0, as pairs (virtual time in ns, line).
 
     run: Run directory.
     """
@@ -45,7 +45,7 @@ def client_lines(run: Path) -> list[tuple[int, str]]:
 
 
 def done_ns(run: Path, size_bytes: int) -> int:
-    """Time, on the run's clock, at which the client of flow 0 had received all bytes.
+    """Time in ns, on the run's clock, at which the client of flow 0 had received all bytes.
 
     Raises TraceError if the client did not report that it received them.
     """
@@ -56,8 +56,8 @@ def done_ns(run: Path, size_bytes: int) -> int:
 
 
 def of_run(run: Path) -> Losses:
-    """Counts of flow 0's server. The counts come from the statistics that the server's client printed, or from the qlog
-    if there are none.
+    """Packet counts of the server of flow 0. They come from the statistics that the client printed, or else from the
+    qlog.
 
     Raises TraceError if neither the statistics nor a qlog exists.
     """
@@ -73,7 +73,7 @@ def of_run(run: Path) -> Losses:
 
 
 def from_qlog(lines: Iterable[str]) -> Losses:
-    """Counts of 1RTT packets from a qlog with one JSON text per line (application/qlog+json-seq).
+    """Counts of 1RTT packets, from a qlog that has one JSON text per line (application/qlog+json-seq).
 
     >>> lost = '{"name": "recovery:packet_lost", "data": {"header": {"packet_type": "1RTT", "packet_number": 7}}}'
     >>> heard = ('{"name": "transport:packet_received", "data": {"header": {"packet_type": "1RTT"}, "frames": ['
@@ -98,7 +98,8 @@ def from_qlog(lines: Iterable[str]) -> Losses:
 
 def _events(lines: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     for line in lines:
-        # Other lines are skipped: nine of ten lines are other events, and a qlog has megabytes.
+        # Lines with other events are skipped before they are parsed: they are nine of ten lines, and a qlog has
+        # megabytes.
         if LOST in line or (RECEIVED in line and '"ack"' in line):
             event = json.loads(line.lstrip("\x1e"))
             yield event["name"], event["data"]

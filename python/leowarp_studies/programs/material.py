@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make the study: the study engine makes groups of runs, and claims and figures use their run directories."""
+"""Make the study: the study engine makes groups of runs, from whose directories claims and figures are computed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from leowarp_studies.programs.rules import Rules
 from leowarp_studies.programs.senders import BY_NAME, QUIC, SENDERS
 
 OPTIONS = ("quick", "fetch")
-"""Keyword arguments of `reproduce` that only this study has."""
+"""Keyword arguments of `reproduce` that apply only to this study."""
 
 TITLE = "QUIC stacks beside the kernel's TCP"
 LEAD = (
@@ -39,7 +39,7 @@ LEAD = (
     "expected was written down before the first run; a claim that does not hold is a finding."
 )
 TABLE = "programs.csv"
-"""File beside the page with all runs, to be read by other programs."""
+"""File beside the page with all runs, for programs."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
@@ -95,7 +95,7 @@ def make(making: Making, *, quick: bool = False, fetch: bool = False) -> Materia
 
 
 def _warnings(rows: Mapping[str, Any], *, quick: bool) -> list[str]:
-    """Texts for the top of the page: a list of what a quick study leaves out, and the warnings of the runs."""
+    """Texts for the top of the page: what a quick study leaves out, and the warnings of the runs."""
     sentences = []
     if quick:
         sentences.append(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs, claims, tables and figures of the study on synthetic results; neither the guest nor a QUIC stack is needed."""
+"""Tests of the study's runs, claims, tables and figures on synthetic results, without the guest or a QUIC stack."""
 
 import json
 import math
@@ -212,7 +212,7 @@ def test_a_dip_is_held_against_the_still_path():
     depth, recovery_ns = results.dipped(half, still)
     assert depth == pytest.approx(0.5)
     assert recovery_ns == 11 * results.BIN_NS
-    # A value above the value of the unchanging path is not a dip.
+    # A value above that of the path without changes is not a dip.
     assert results.dipped(still * 2, still) == (0.0, 0.0)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's runs for claims and figures, one row per run. Values come from the packets and from the sender's own
-counts."""
+"""The study's runs for claims and figures, one row per run. Values come from the run's packets and from the counts that
+the sender reports."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from leowarp_studies.programs.senders import KERNEL
 DATA = DIRECTIONS[0]
 """Direction of packets from source to destination."""
 BIN_NS = 100_000_000
-"""Width of the trace's table `bins`."""
+"""Width in ns of the bins in the trace's table `bins`."""
 AFTER_S = 3
 """Time after a change that is evaluated, in s."""
 DIP_BINS = 3
-"""Minimum length of a dip: 300 ms, which is two round trips of the longest path with a full queue."""
+"""Minimum length of a dip, in bins: 300 ms, which is two round trips of the longest path with a full queue."""
 DIPPED_RATIO = 0.9
 WARM_S = 5
-"""Shares are counted from this time after the start on, so that slow start is over."""
+"""Time in s from the start of a transfer after which its share is measured, so that slow start is over."""
 BEYOND_PKTS = 128
-"""Number of packet numbers that aioquic's receiver keeps (quic/recovery.py, QuicPacketNumberWindow)."""
+"""Number of packet numbers that aioquic's receiver remembers (quic/recovery.py, QuicPacketNumberWindow)."""
 CHANGE_S = {CHANGES: BEFORE_S, STARLINK: RECONFIGURATION_S}
-"""Time on the run's clock at which the path changes."""
+"""Time in s on the run's clock at which the path changes, by group."""
 
 
 def frame_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
@@ -52,11 +52,12 @@ def frame_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
     Returns: Columns `group, sample, condition, sender`, `size_bytes, completion_ns, goodput_bps`, `sent_pkts,
         lost_pkts, late_pkts`, and `run` (directory). `beyond_pkts`: packets late by more than `BEYOND_PKTS`.
         `declared_pkts`: packets declared lost; for TCP, retransmitted. `spurious_pkts`: packets declared lost minus
-        packets really lost; for TCP, retransmissions whose original also arrived. `found_spurious_pkts`: declarations
-        that the sender itself recognised as spurious; null if the sender does not report them. `share_ratio`: the
-        transfer's share of the data that arrived for it and the competing transfer. `bytes`: bytes that arrived within
-        `AFTER_S` after the change. Relative to the same sender on the unchanging path: `missing_ratio` (a share of the
-        link's capacity), `dip_ratio` and `recovery_ns`. A column is null if it does not apply to a group.
+        packets that were lost; for TCP, retransmissions whose original also arrived. `found_spurious_pkts`: packets of
+        which the sender itself found that they were spuriously declared lost; null if it does not report them.
+        `share_ratio`: the transfer's share of the data that arrived for it and for the competing transfer. `bytes`:
+        bytes that arrived in the `AFTER_S` seconds after the change. Relative to the same sender on the path without
+        changes: `missing_ratio` (as a share of the link's capacity), `dip_ratio` and `recovery_ns`. If a column does
+        not apply to a group, its value is null.
     """
     found = []
     for group in rows:
@@ -67,7 +68,7 @@ def frame_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
 
 
 def _measured(group: str, name: str, directory: Path) -> tuple[dict[str, Any], np.ndarray | None]:
-    """Values of a run, and the bytes that arrived from the change on, in bins."""
+    """Values of a run, and the bytes that arrived in each bin from the change on."""
     sample, condition, sender = parts_of(name)
     run = Run(directory)
     transfer = TRANSFERS[group]
@@ -80,8 +81,8 @@ def _measured(group: str, name: str, directory: Path) -> tuple[dict[str, Any], n
         completion_ns = losses.done_ns(directory, transfer.size_bytes) - start_ns
         said = losses.of_run(directory)
         declared, heard = said.declared_pkts, said.found_spurious_pkts
-        # The client receives all bytes, so every lost packet is eventually declared lost. Any further declarations were
-        # spurious.
+        # The client received all bytes, so the sender must have declared every lost packet lost. All further
+        # declarations were spurious.
         spurious = declared - flow["lost_pkts"]
     if completion_ns is None:
         raise TraceError(f"the transfer of {directory} did not end", "make the runs anew: --force")
@@ -123,19 +124,19 @@ def _arrived(run: Run, flow: int, from_ns: int, seconds: float) -> np.ndarray:
 
 
 def _share(run: Run, flow: int, from_ns: int) -> float | None:
-    """A transfer's share of the data that arrived for it and for the competing transfer, counted while both had data to
-    send. None if one of the two transfers had ended before `from_ns`."""
+    """A transfer's share of the data that arrived for it and for the competing transfer, while both had data to send.
+    None if one of the two transfers ended before `from_ns`."""
     beside = run.summary["flows"][1]
     both = [_arrived(run, number, from_ns, 60) for number in (flow, beside["flow"])]
-    # The last bin in which both have data is incomplete, so it is left out.
+    # The last bin in which both have data is left out, because it is incomplete.
     until = min(int(np.flatnonzero(each)[-1]) if each.any() else 0 for each in both)
     one, other = (float(each[:until].sum()) for each in both)
     return one / (one + other) if until else None
 
 
 def _against_still(frame: pd.DataFrame, series: list[np.ndarray | None]) -> pd.DataFrame:
-    """The frame with columns for the effects of a change. Each run is compared with the same sender on the unchanging
-    path, which is identical up to the change."""
+    """The frame, with further columns for the effects of a change. Each run is compared with the run of the same sender
+    on the path without changes, which is identical until the change."""
     still = {
         (row.group, row.sample, row.sender): series[place]
         for place, row in enumerate(frame.itertuples())
@@ -160,10 +161,10 @@ def _against_still(frame: pd.DataFrame, series: list[np.ndarray | None]) -> pd.D
 def dipped(mine: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
     """Depth and duration of a dip in one series relative to another.
 
-    mine, theirs: Bytes in bins of `BIN_NS`, from the change on; `theirs` is from the run without the change.
+    mine, theirs: Bytes in bins of `BIN_NS`, from the change on; `theirs` are those of the run without the change.
     Returns dip_ratio: Largest missing share in `DIP_BINS` consecutive bins; 0 if nothing is missing.
-    Returns recovery_ns: Time until the end of the last `DIP_BINS` consecutive bins that are below `DIPPED_RATIO`; 0 if
-        no such bins exist.
+    Returns recovery_ns: Time until the end of the last `DIP_BINS` consecutive bins that are below `DIPPED_RATIO` of
+        `theirs`; 0 if there are no such bins.
 
     >>> dipped(np.array([4.0, 1, 1, 4, 4, 4]), np.full(6, 4.0))
     (0.5, 500000000.0)

@@ -16,6 +16,6 @@ class Rules:
     kernel: str
 
     def footer(self, *rules: str) -> str:
-        """The rules of a figure as one paragraph."""
+        """The rules that apply to a figure, as one paragraph."""
         stacks = "ngtcp2, quinn, quic-go and aioquic with their defaults, computing takes no virtual time"
         return " · ".join((*rules, stacks, f"kernel: {self.kernel}"))

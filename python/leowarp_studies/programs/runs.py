@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of the study: every sender over the same paths. Each run has a control in which the path does not change.
+"""Runs of the study: every sender over the same paths. Each run has a control, in which the path does not change.
 
 Transfers have a fixed size, so that a stack ends by itself and then reports its counts. Rates are 10 to 20 Mbit/s,
-lower than in leowarp's other studies, because a QUIC stack costs some 10 us per system call. Queues drain in the same
-time as in these other studies.
+lower than in leowarp's other studies, because a QUIC stack needs about 10 us per system call. The queues drain in the
+same time as the queues in those studies.
 """
 
 from __future__ import annotations
@@ -23,22 +23,23 @@ from leowarp_studies.programs.senders import CUBIC, KERNEL, SENDERS, Transfer
 CHANGES, STARLINK, MOBILE, SHARE = "changes", "starlink", "mobile", "share"
 """Groups of runs."""
 MOVING, STILL = "moving", "still"
-"""Conditions: the unmodified path, and the control. In the control routes are frozen, there is no reconfiguration, and
-the link keeps the order."""
+"""Conditions: the unmodified path (`MOVING`) and the control (`STILL`). In the control, routes do not change, there is
+no reconfiguration, and the link keeps the order."""
 
 RATE_BPS = 20_000_000
 QUEUE_PKTS = 150
-"""From Madrid to Tokyo, the bandwidth-delay product is 152 packets of 1514 bytes (92 ms x 20 Mbit/s)."""
+"""Queue in packets: about the bandwidth-delay product from Madrid to Tokyo, which is 152 packets of 1514 bytes (92 ms x
+20 Mbit/s)."""
 STARLINK_RATE = "20 Mbit/s"
 STARLINK_QUEUE = "400 pkts"
-"""Queue for the study's median capacity. The profile has 250 Mbit/s and 5000 packets, which give the same waiting
-time."""
+"""Queue for the rate of `STARLINK_RATE`. The profile has 250 Mbit/s and 5000 packets, which give the same maximum
+waiting time."""
 MOBILE_RATE = "10 Mbit/s"
 RECONFIGURATION_S = 12
-"""Time of the first reconfiguration on the profile's clock."""
+"""Time in s of the first reconfiguration on the profile's clock."""
 NEVER = {"access.period": "1 h", "access.phase": "30 min"}
-"""A slot longer than any run, so that no reconfiguration occurs within a run: the slot at the run's start lasts another
-half hour."""
+"""Keys that set a slot longer than any run, so that no reconfiguration occurs: the slot at the run's start lasts
+another half hour."""
 FULL_PACKETS = {"mobile.data_bits": 12_000, "mobile.codeword_bits": 72_000}
 """Keys for IP packets of 1500 bytes, with codewords of the same rate, 1/6. The channel's default of 1,115 bytes could
 not carry QUIC's minimum of 1,200 (RFC 9000, 14)."""
@@ -50,7 +51,7 @@ TRANSFERS = {
     SHARE: Transfer("Madrid", "Tokyo", 25.0, 20_000_000),
 }
 LATER_S = {CHANGES: 40, STARLINK: 52, MOBILE: 599, SHARE: 50}
-"""Time limit for a transfer, counted from its start; a run ends with its transfer."""
+"""Time limit in s for a transfer, by group, counted from its start; a run ends with its transfer."""
 SEEDS = (1, 2, 3)
 QUICK_SEEDS = (1,)
 
@@ -59,7 +60,7 @@ QUICK_SEEDS = (1,)
 class One:
     """A run.
 
-    sample: The change or seed, which all senders share.
+    sample: Name of the change or seed, which is the same for all senders.
     condition: `MOVING` or `STILL`.
     keys: Keys of the scenario, including its flows.
     """
@@ -72,12 +73,12 @@ class One:
 
     @property
     def name(self) -> str:
-        """Scenario name, by which the run's row is found."""
+        """Name of the run's scenario, which identifies the run in the rows of the results."""
         return f"{self.sample}.{self.condition}.{self.sender}"
 
 
 def parts_of(name: str) -> tuple[str, str, str]:
-    """Sample, condition and sender that a scenario's name contains.
+    """Sample, condition and sender in a scenario's name.
 
     >>> parts_of("seed-1.still.quic-go")
     ('seed-1', 'still', 'quic-go')
@@ -97,10 +98,10 @@ def made_runs(rows: Mapping[str, pd.DataFrame], folder: Path, group: str) -> Ite
 
 
 def looked_at() -> tuple[Change, ...]:
-    """Changes at which the sender's own station switches to another satellite: on a saturated path, that station has
-    the queue.
+    """Changes at which the sender's own station switches to another satellite: on a saturated path, the queue is at
+    this station.
 
-    For each pair of cities of `cures`, the study uses the first such change.
+    For each pair of cities of the study `cures`, the first such change is used.
     """
     found: dict[str, Change] = {}
     for change in route_changes.changes(each=5):
@@ -150,7 +151,7 @@ def _quick(names: set[str]) -> Callable[[Mapping[str, Any], int], bool]:
 
 
 def _together(ones: Sequence[One]) -> dict[str, Any]:
-    """Keys of all runs, varied together."""
+    """Keys of all runs, which vary together."""
     return {"name": [one.name for one in ones]} | {key: [one.keys[key] for one in ones] for key in ones[0].keys}
 
 
@@ -159,7 +160,7 @@ def _lasting(group: str) -> dict[str, str]:
 
 
 def links() -> dict[str, Any]:
-    """Keys of a scenario with slower links and shorter queues."""
+    """Scenario keys for the study's rate and queues, which are slower and shorter than in the example scenario."""
     return {f"{section}.{key}": value for section in ("isl", "ground")
             for key, value in (("rate", f"{RATE_BPS} bit/s"), ("queue", f"{QUEUE_PKTS} pkts"))}  # fmt: skip
 
@@ -167,8 +168,8 @@ def links() -> dict[str, Any]:
 def at(change: Change, condition: str) -> dict[str, Any]:
     """Keys of a scenario whose path changes at `change`."""
     stations = [{"name": change.pair.source}, {"name": change.pair.destination}]
-    # Routes are computed at the run's start and every 30 s. In the control the interval is longer than the run, so the
-    # first routes stay.
+    # Routes are computed at the run's start and every 30 s. In the control, the interval is longer than the run, so
+    # that the first routes remain.
     interval = "30 s" if condition == MOVING else "3600 s"
     start = {"run.start": f"{change.at_s - BEFORE_S} s"}
     return {"constellation.preset": change.pair.preset, "stations": stations, "routing.interval": interval} | start

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Senders: the kernel's TCP, and QUIC stacks from Debian and from other registries, each with its defaults."""
+"""Senders: the kernel's TCP, and QUIC stacks from Debian and other registries, each with its default settings."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any
 
 PORT = 4433
 CLIENT_AFTER_S = 0.5
-"""Default of `client_after` for a program flow."""
+"""Default of `client_after` for a program flow, in s."""
 CUBIC, BBR = "cubic", "bbr"
 NGTCP2, QUINN, QUIC_GO, AIOQUIC = "ngtcp2", "quinn", "quic-go", "aioquic"
 STORAGE = "256 MiB"
-"""Space for two files of ngtcp2's server: the page that it serves, and its qlog of some 900 bytes per packet."""
+"""Space for two files of ngtcp2's server: the page that it serves, and its qlog, which has about 900 bytes per
+packet."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Sender:
 
     name, label: Name in runs, and label in figures.
     congestion_control: Default congestion control of the stack, as text.
-    version: Pinned version, or where the stack comes from.
+    version: Fixed version of the stack, or the source from which it comes.
     """
 
     name: str
@@ -57,7 +58,7 @@ FIXED = (QUINN, QUIC_GO, AIOQUIC)
 class Transfer:
     """A transfer of a fixed size.
 
-    source, destination: Stations.
+    source, destination: Names of the stations.
     start_s: Time at which TCP's first SYN or a QUIC client's first datagram is sent; accurate to about a millisecond.
     """
 
@@ -67,7 +68,7 @@ class Transfer:
     size_bytes: int
 
     def flow(self, sender: str, programs: Path) -> dict[str, Any]:
-        """A flow of a scenario, as a mapping.
+        """The transfer as a flow of a scenario, in the form of a mapping.
 
         sender: A name in `BY_NAME`.
         programs: Build directory of the transfers of examples/programs.
@@ -83,8 +84,8 @@ class Transfer:
 
 
 def _commands(sender: str, size_bytes: int, programs: Path) -> tuple[str, str]:
-    """Command lines of server and client. Each client prints a line that begins with `<size> bytes` once it has
-    received all bytes."""
+    """Command lines of server and client. When a client has received all bytes, it prints a line that begins with
+    `<size> bytes`."""
     if sender != NGTCP2:
         program = programs / "bin" / f"{sender}-transfer"
         return f"{program} server {{port}}", f"{program} client {{server}} {{port}} {size_bytes}"
@@ -93,8 +94,8 @@ def _commands(sender: str, size_bytes: int, programs: Path) -> tuple[str, str]:
         "-out cert -days 30 -subj /CN=b 2> log; mkdir qlog; "
         "exec gtlsserver -q --qlog-dir qlog -d {run_dir} {server} {port} key cert'"
     )
-    # The server writes the end of its qlog when the connection has drained, three probe timeouts later. The client's
-    # command waits until then.
+    # The server writes the last part of its qlog when the connection has drained, which takes three probe timeouts. The
+    # client's command ends only after this time.
     client = (
         "sh -c 'set -e; gtlsclient -q --exit-on-all-streams-close {server} {port} https://b:4433/page; "
         f"echo {size_bytes} bytes; sleep 3'"
@@ -103,5 +104,5 @@ def _commands(sender: str, size_bytes: int, programs: Path) -> tuple[str, str]:
 
 
 def labels(names: Mapping[str, Any]) -> dict[str, Any]:
-    """Values by the label of the sender instead of its name."""
+    """The same values by the label of the sender, instead of its name."""
     return {BY_NAME[name].label: value for name, value in names.items()}

@@ -104,6 +104,6 @@ def _cells(mine: pd.DataFrame) -> list[Any]:
 
 
 def _mean(values: pd.Series, scale: float = 1.0, digits: int = 0) -> str:
-    """Mean of the known values; "-" if there are none."""
+    """Mean of the values that are not missing; "-" if all are missing."""
     mean = pd.to_numeric(values).mean() * scale
     return "-" if mean != mean else f"{mean:,.{digits}f}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Senders of page loads and films: combinations of a protocol, a congestion control, and a player's buffer."""
+"""Methods of page loads and films: combinations of a protocol, a congestion control, and a player's buffer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LIVE, FILM = "live", "film"
 
 @dataclass(frozen=True)
 class Way:
-    """One way to fetch objects: a version of HTTP, and a sender with its congestion control.
+    """One method of fetching objects: a version of HTTP, and a sender with its congestion control.
 
     name, label: Name in runs, and label in figures.
     http: Value of the option `--http` of leowarp's own programs.
@@ -30,7 +30,7 @@ class Way:
 
     @property
     def needs(self) -> frozenset[str]:
-        """Stacks that must be available. For HTTP/3, aioquic is the client whichever the server."""
+        """Stacks that the method needs. With HTTP/3, the client is always aioquic, whichever stack the server uses."""
         return frozenset({self.sender, AIOQUIC}) if self.http == "3" else frozenset()
 
 
@@ -42,21 +42,21 @@ WAYS = (
     Way("http3-ngtcp2", "HTTP/3, ngtcp2", "3", NGTCP2),
     Way("http3-aioquic", "HTTP/3, aioquic", "3", AIOQUIC),
 )
-"""HTTP/1.1 uses six connections, and the other versions use one. In this study, both stacks of HTTP/3 use CUBIC."""
+"""HTTP/1.1 uses six connections; the other versions of HTTP use one. In this study, both stacks of HTTP/3 use CUBIC."""
 BY_NAME = {way.name: way for way in WAYS}
 LOADED = ("http1-cubic", "http2-cubic", "http2-bbr", "http3-ngtcp2", "http3-aioquic")
-"""Names of `WAYS` that page loads use."""
+"""Names of the entries of `WAYS` that are used for page loads."""
 PLAYED = ("http1-cubic", "http1-bbr", "http3-aioquic")
-"""Names of `WAYS` that DASH players use. A player fetches one segment at a time over one connection. For such a player,
-HTTP/2 behaves like HTTP/1.1, so it is left out. ngtcp2 is left out because its server cannot serve the manifest of a
-live stream."""
+"""Names of the entries of `WAYS` that DASH players use. A player fetches one segment at a time over one connection.
+HTTP/2 then behaves like HTTP/1.1, so it is left out. ngtcp2 is left out because its server cannot serve the manifest of
+a live stream."""
 
 
 @dataclass(frozen=True)
 class Player:
     """A DASH player that selects bit rates by the rule of dash.js.
 
-    ways: Names of `WAYS` with which the video is played.
+    ways: Names of the entries of `WAYS` with which the video is played.
     served, played: Command-line options of the server and of the client.
     """
 
@@ -68,7 +68,7 @@ class Player:
 
 
 PLAYERS = (
-    # Playback begins three segments behind the live edge, when two of them already exist.
+    # Playback begins three segments behind the live edge; two of these segments then exist.
     Player(LIVE, "live, 2 s of buffer", PLAYED, "--live --segment 1", "--latency 3 --begin 2 --target 2"),
     Player(FILM, "film, 6 s of buffer", PLAYED[:2], "--media 60 --segment 2", "--target 6"),
 )
@@ -77,7 +77,7 @@ PLAY_S = 20
 
 
 def names_there(senders: frozenset[str]) -> tuple[str, ...]:
-    """Names of `WAYS` that can run with the available stacks."""
+    """Names of the entries of `WAYS` that can run with the available stacks."""
     return tuple(way.name for way in WAYS if way.needs <= senders)
 
 
@@ -86,8 +86,8 @@ def page_flow(name: str, ends: tuple[str, str], start_s: float, timeout_s: int, 
 
     name: A name in `BY_NAME`.
     ends: Stations of server and client.
-    start_s: When the client starts.
-    timeout_s: Time after which a page load counts as failed.
+    start_s: Time in s at which the client starts.
+    timeout_s: Time in s after which a page load counts as failed.
     programs: Build directory of the stacks of examples/programs.
     """
     return _flow(name, ends, start_s, "", f"page {{server}} {{port}} --timeout {timeout_s}", programs)
@@ -112,7 +112,7 @@ def _flow(name: str, ends: tuple[str, str], start_s: float, served: str, client:
     python = str(programs / "aioquic" / "bin" / "python3") if way.http == "3" else "python3"
     server = f"{python} {{applications}} serve {{port}} {served}".rstrip() + (" --http3" if way.http == "3" else "")
     if way.sender == NGTCP2:
-        # The server delivers files. The server makes its key and certificate when it starts.
+        # ngtcp2's server delivers files. It makes its key and certificate when it starts.
         server = (
             "sh -c 'set -e; python3 {applications} serve {port} --files page; openssl req -x509 -newkey rsa:2048 "
             "-nodes -keyout key -out cert -days 30 -subj /CN=b 2> log; "

@@ -17,41 +17,40 @@ from leowarp_studies.tauran2018.evidence import Frames
 from leowarp_studies.tauran2018.runs import OFF, ON
 
 HIGH_SNR_DB = 11
-""""High SNR" in the study is taken to mean 11, 12 and 13 dB of its range from 7 to 13 dB."""
+""""High SNR" is taken to mean the highest three SNRs of the study's range from 7 to 13 dB: 11, 12 and 13 dB."""
 
 GREATLY_RATIO = 0.1
-""""Greatly decreases" in the study is taken to mean a decrease by this share."""
+""""Greatly decreases" is taken to mean a decrease by at least this share."""
 
 WAIT_MS = 10.0
-"""Waiting time in the study: in 10 % of the pairs, the second packet arrives more than 10 ms after the first."""
+"""Waiting time in ms: in the study, the second packet arrives more than 10 ms after the first in 10 % of the pairs."""
 
 STUDY_CHANGE = {"reno": 706 / 1068 - 1, "cubic": 789 / 1333 - 1, "hybla": 20688 / 6969 - 1}
-"""Relative change of retransmissions from 7 dB to 13 dB: the study's table 1."""
+"""Relative change of retransmissions from 7 dB to 13 dB in the study's table 1."""
 
 SIGNS = {
     "timeouts_ratio": "timeouts",
     "duplicate_acks_ratio": "duplicate ACKs",
     "spurious_ratio": "spurious retransmissions",
 }
-"""Columns with signs of loss at the sender. The columns are given per packet sent, because a faster session sends more
+"""Columns with signs of loss at the sender. They are counts per packet sent, because a faster session sends more
 packets."""
 
 RISING = ("srtt_us", "timeout_retransmissions_ratio")
-"""Columns of claim 4.11 that rise with delayed ACKs. The other columns of claim 4.11 fall."""
+"""Columns that, according to claim 4.11, rise with delayed ACKs. The other columns of this claim fall."""
 
 
 # Implements claim 4.4 of tauran2018 (figures 3, 4).
 def helps_newreno(frames: Frames) -> Outcome:
-    """The effect of delayed ACKs on NewReno without resequencing: change of goodput, and of signs of loss per packet
-    sent.
+    """Effect of delayed ACKs on NewReno without resequencing: relative change of goodput, and of the signs of loss per
+    packet sent.
 
     Returns: Numbers, each a median with its interval: `goodput_change` and the columns of `SIGNS`; -0.1 means 10 %
         less.
     """
     gain = ev.effect(frames, "goodput_bps", "reno", resequencing=False)
     signs = {column: ev.effect(frames, column, "reno", resequencing=False) for column in SIGNS}
-    # The whole interval decides, not the median: with five seeds at seven SNRs, a median may be on either side by
-    # chance.
+    # The test uses the complete interval: with five seeds at seven SNRs, the sign of a median may be chance.
     parts = {"goodput": gain.above(0.0)} | {column: change.below(0.0) for column, change in signs.items()}
     text = (
         f"with delayed ACKs: goodput {ev.percent(gain)} (5 % or more: {'yes' if gain.median >= 0.05 else 'no'}); per "
@@ -63,10 +62,11 @@ def helps_newreno(frames: Frames) -> Outcome:
 
 # Implements claim 4.5 of tauran2018 (figures 3, 4).
 def leaves_cubic(frames: Frames) -> Outcome:
-    """The effect of delayed ACKs on CUBIC without resequencing. CUBIC's goodput should change by less than 10 %.
+    """Effect of delayed ACKs on CUBIC without resequencing. According to the test, CUBIC's goodput must change by less
+    than 10 %.
 
-    An interval that contains 0 is no evidence that goodput stays, because with few seeds every interval contains 0. The
-    median is therefore tested.
+    An interval that contains 0 does not show that goodput is unchanged, because with few seeds every interval contains
+    0. The test therefore uses the median.
 
     Returns: Numbers as for `helps_newreno`, without timeouts.
     """
@@ -93,7 +93,7 @@ def leaves_cubic(frames: Frames) -> Outcome:
 
 # Implements claim 4.6 of tauran2018 (figure 5).
 def costs_with_resequencing(frames: Frames) -> Outcome:
-    """The effect of delayed ACKs on NewReno and CUBIC with resequencing, at all SNRs and at SNRs from `HIGH_SNR_DB` on.
+    """Effect of delayed ACKs on NewReno and CUBIC with resequencing, at all SNRs and at those from `HIGH_SNR_DB` on.
 
     Returns: Numbers: `<name>_change`, `<name>_high_snr_change`.
     """
@@ -107,7 +107,7 @@ def costs_with_resequencing(frames: Frames) -> Outcome:
     parts |= {
         f"{ev.label(name)} greatly": cost.known and cost.median <= -GREATLY_RATIO for name, cost in all_snrs.items()
     }
-    # "Most" is taken to mean that CUBIC's median falls more than NewReno's median, however much NewReno's falls.
+    # "Most" is taken to mean that CUBIC's median falls more than NewReno's, whatever the size of NewReno's fall.
     parts["CUBIC most, at high SNR"] = high["cubic"].below(0.0) and high["cubic"].median < high["reno"].median
     text = (
         "goodput with delayed ACKs, with resequencing: "
@@ -130,11 +130,11 @@ def costs_with_resequencing(frames: Frames) -> Outcome:
 
 # Implements claim 4.7 of tauran2018 (text).
 def hybla(frames: Frames) -> Outcome:
-    """Hybla's goodput with and without delayed ACKs. The goodput is compared with the study's numbers and with the two
-    other algorithms.
+    """Hybla's goodput with and without delayed ACKs. It is compared with the study's numbers, and with the goodput of
+    the other two algorithms.
 
-    tcp_hybla.c increases the window for each ACK, whereas tcp_slow_start and tcp_cong_avoid_ai increase it for each
-    acknowledged segment. Delayed ACKs therefore slow only Hybla's growth.
+    tcp_hybla.c increases the window per ACK, whereas tcp_slow_start and tcp_cong_avoid_ai increase it per acknowledged
+    segment. Delayed ACKs therefore slow the growth of Hybla's window only.
 
     Returns: Numbers: `<name>_<on or off>_bps` (a median per SNR), `worst_change`.
     """
@@ -148,9 +148,9 @@ def hybla(frames: Frames) -> Outcome:
     others = [curves[name, ON] for name in ("reno", "cubic")]
     parts = {
         "loses by delayed ACKs": ev.effect(frames, "goodput_bps", "hybla", resequencing=False).below(0.0),
-        # The tolerance is half of 40 %, because the study's number is the worst of a figure's seven points.
+        # The tolerance is half of 40 %, because the study's number is the worst of seven points in a figure.
         "up to 40 %": -0.6 <= worst <= -0.2,
-        # The claim is tested at every SNR, because the study's text refers to all SNRs.
+        # The claim is tested at each SNR, because the study's text means all SNRs.
         "above both": all(
             mine.median > other.median
             for curve in others
@@ -158,7 +158,7 @@ def hybla(frames: Frames) -> Outcome:
         ),
         "above 850 kbit/s": min(value.median for value in curves["hybla", ON]) > 850e3,
         "the others under 650": max(value.median for curve in others for value in curve) < 650e3,
-        # The tolerance is a factor: goodput depends on losses after HARQ, which depend on assumptions
+        # The tolerance is a factor of 1.5, because goodput depends on losses after HARQ, which depend on assumptions
         # (design/lms-harq.md).
         "1141 to 1764 kbit/s": _near_both(curves["hybla", OFF], 1.5),
     }
@@ -179,7 +179,7 @@ def hybla(frames: Frames) -> Outcome:
 
 
 def _hybla_elsewhere(frames: Frames) -> str:
-    """Text about how much delayed ACKs cost Hybla where fewer losses cut its window."""
+    """Text about the cost of delayed ACKs for Hybla with profiles in which fewer losses reduce its window."""
     rows = frames["profiles"]
     rows = rows[(rows["congestion_control"] == "hybla") & ~rows["resequencing"]]
     texts = []
@@ -197,14 +197,14 @@ def _hybla_elsewhere(frames: Frames) -> str:
 
 # Implements claim 4.8 of tauran2018 (figure 6).
 def slows_growth(frames: Frames) -> Outcome:
-    """Time until the window reaches 500 packets, with delayed ACKs divided by without, for one flow over a path without
-    loss.
+    """Time until the window reaches 500 packets with delayed ACKs, divided by the time without them, for one flow over
+    a path without loss.
 
     Returns: Numbers: `<name>_ratio`, which is 1.2 if it takes 20 % longer, and infinite if the window never reaches 500
         packets.
     """
-    # The path holds 807 packets. At a window of 500 packets, slow start has not filled the path yet, so no queue slows
-    # the growth.
+    # The path can carry 807 packets in flight. At a window of 500 packets, slow start has not filled the path, so no
+    # queue slows the growth.
     most = growth.GROWN_PKTS[1]
     slower = {
         name: frames["growth"][name, ON].reaches_s(most) / frames["growth"][name, OFF].reaches_s(most)
@@ -222,10 +222,11 @@ def slows_growth(frames: Frames) -> Outcome:
 
 # Implements claim 4.9 of tauran2018 (table 1).
 def retransmissions(frames: Frames) -> Outcome:
-    """Retransmissions per session with delayed ACKs: the order of the algorithms, and the decrease with SNR.
+    """Retransmissions per session with delayed ACKs: the order of the algorithms, and the decrease from the lowest to
+    the highest SNR.
 
     Returns: Numbers: `<name>_pkts`, a median per SNR; `<name>_change` from the lowest to the highest SNR; and
-        `<name>_steps_down` of `steps`, the number of steps between SNRs at which the number falls.
+        `<name>_steps_down` of `steps`, the number of steps from one SNR to the next at which retransmissions decrease.
     """
     curves = {
         name: ev.curve(frames, "retransmissions_pkts", name, resequencing=False, delayed_ack=ON)
@@ -244,7 +245,7 @@ def retransmissions(frames: Frames) -> Outcome:
     }
     steps = len(curves["reno"]) - 1
     for name in ("reno", "cubic"):
-        # If only the sign were tested, a decrease smaller than the spread over seeds would pass.
+        # A test of the sign alone would accept a decrease smaller than the spread over seeds.
         parts[f"{ev.label(name)} by half of the study's or more"] = change[name] <= STUDY_CHANGE[name] / 2
         parts[f"{ev.label(name)} at two steps of three"] = 3 * down[name] >= 2 * steps
     # In the study's table 1, Hybla's retransmissions rise from 6,969 at 7 dB to 20,688 at 13 dB.
@@ -271,10 +272,10 @@ def retransmissions(frames: Frames) -> Outcome:
 
 # Implements claim 4.10 of tauran2018 (text).
 def pairs_wait(frames: Frames) -> Outcome:
-    """Share of the ACKs for two segments whose second segment came `WAIT_MS` or more after the first, with
-    resequencing.
+    """Share of pairs (two segments that one ACK acknowledges) whose second segment came `WAIT_MS` or more after the
+    first, with resequencing.
 
-    The receiver's timer ends a wait after at most 40 ms (TCP_DELACK_MIN).
+    The receiver's timer ends the wait for a second segment after at most 40 ms (TCP_DELACK_MIN).
 
     Returns: Numbers: `<name>_ratio`, the share of the pairs, as a median over SNRs.
     """
@@ -283,7 +284,7 @@ def pairs_wait(frames: Frames) -> Outcome:
         for name in ("reno", "cubic")
     }
     parts = {name: 0.05 <= value.median <= 0.2 for name, value in shares.items()}
-    # The study has 10 % of the pairs; the accepted range has a tolerance of a third.
+    # The study has 10 % of the pairs; this stricter range allows a third more or less.
     tight = all(0.07 <= value.median <= 0.13 for value in shares.values())
     text = (
         f"ACKs of two segments whose second came {WAIT_MS:g} ms or more after the first, of all such: "
@@ -300,11 +301,11 @@ def pairs_wait(frames: Frames) -> Outcome:
 def timeouts_rise(frames: Frames) -> Outcome:
     """The effect of delayed ACKs with resequencing on the RTT, its variation, the RTO, and retransmissions by timeout.
 
-    The study names two causes: the lower RTO, and the delay that delayed ACKs add.
+    The study names two causes: a lower RTO, and the delay of ACKs.
 
-    Linux's RTO is never below SRTT plus 200 ms (TCP_RTO_MIN), so the RTO does not have to follow the variation. The
-    verdict's cause states the share of time in which the RTO is at this minimum. A separate sample has sessions without
-    the minimum.
+    Linux's RTO is always at least SRTT plus 200 ms (TCP_RTO_MIN), so a lower variation need not lower the RTO. To
+    explain the verdict, the share of time with the RTO at this minimum is listed. In a separate sample, sessions do not
+    have this minimum.
 
     Returns: Numbers: `<name>_<column>_change`.
     """
@@ -329,8 +330,8 @@ def timeouts_rise(frames: Frames) -> Outcome:
         f"{', '.join(f'{what} {ev.percent(changes[name, column])}' for column, what in columns.items())}"
         for name in ("reno", "cubic")
     )
-    # The RTO is at least SRTT plus 200 ms, which hides changes of the variation. A decrease of the RTO by 5 % is
-    # therefore substantial.
+    # The RTO is at least SRTT plus 200 ms, which hides changes of the RTT's variation. A decrease of the RTO by 5 % is
+    # therefore large.
     strong = all(value.median <= -0.05 for (_, column), value in changes.items() if column == "rto_us")
     cause = ""
     if not all(parts.values()) and "traces" not in frames:
@@ -351,7 +352,7 @@ def timeouts_rise(frames: Frames) -> Outcome:
 
 
 def _near_both(curve: list[Middle], factor: float) -> bool:
-    """Whether both ends of a curve are within this factor of the study's values at 7 and 13 dB."""
+    """True if both ends of a curve are within this factor of the study's values at 7 and 13 dB."""
     return all(
         value.known and expected_bps / factor <= value.median <= expected_bps * factor
         for value, expected_bps in ((curve[0], 1141e3), (curve[-1], 1764e3))
@@ -359,8 +360,8 @@ def _near_both(curve: list[Middle], factor: float) -> bool:
 
 
 def _cause(frames: Frames, parts: dict[str, bool], name: str, *, resequencing: bool) -> str:
-    """Text that says why a claim does not fully hold: the parts that fail, and counts from the sessions. The text is
-    empty if the claim holds."""
+    """Text that explains why a claim does not fully hold: the parts that do not hold, and counts from the sessions. It
+    is empty if the claim holds."""
     if all(parts.values()):
         return ""
     named = not_so({SIGNS.get(what, what): held for what, held in parts.items()})
@@ -373,7 +374,7 @@ def _traces(frames: Frames, name: str, delayed: str) -> list[ev.Trace]:
 
 
 def _waits_text(frames: Frames, name: str) -> str:
-    """Text for the causes of verdicts: waiting times of pairs from all SNRs together, as shares of all pairs."""
+    """Text that explains a verdict: distribution of the waiting times of pairs, over all SNRs."""
     waits = [trace.pair_waits() for trace in _traces(frames, name, ON)]
     wait_ms, count = (np.concatenate([each[part] for each in waits]) for part in (0, 1))
     shares = ", ".join(f"{limit} ms {count[wait_ms >= limit].sum() / count.sum():.1%}" for limit in (1, 5, 20, 35))

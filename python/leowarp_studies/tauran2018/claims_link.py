@@ -14,9 +14,9 @@ from leowarp_studies.tauran2018.evidence import Frames
 from leowarp_studies.tauran2018.runs import OFF, ON
 
 LINK_BPS = 40e6
-"""Goodput over an error-free link, according to the study."""
+"""Goodput in bit/s over a link without errors, according to the study."""
 PAYLOAD_RATIO = 1075 / 1115
-"""Share of payload in a packet: 20 bytes of IP and 20 of TCP are headers, and there are no timestamps."""
+"""Share of payload in a packet without timestamps: 20 bytes are the IP header and 20 the TCP header."""
 
 OURS = tuple(itertools.product(("reno", "cubic"), (ON, OFF)))
 """Two of the study's algorithms, each with and without delayed ACKs."""
@@ -26,19 +26,19 @@ OURS = tuple(itertools.product(("reno", "cubic"), (ON, OFF)))
 def residual_loss(frames: Frames) -> Outcome:
     """Share of packets that are lost on the link after all HARQ retransmissions, by SNR.
 
-    The share refers to TCP's packets. A share of all codewords would differ, because TCP sends few packets while the
-    channel is bad. Both shares are listed.
+    The share is one of TCP's packets. The share of all codewords is different, because TCP sends few packets while the
+    channel is bad. It is also listed.
 
     Returns: Numbers: `lost_<snr>_db_ratio` (median with interval), `codewords_ratio` by SNR.
     """
     lost = packets_lost(frames)
     low, high = lost[min(lost)], lost[max(lost)]
-    # Comparing medians suffices: per dB the loss falls by about a third, much more than the spread over seeds.
+    # Medians can be compared, because the loss falls by about a third per dB, much more than the spread over seeds.
     falls = all(later.median < sooner.median for sooner, later in itertools.pairwise(lost.values()))
     parts = {
-        # The tolerance is a factor of 2: with all defaults, the channel rebuilt from published tables loses 8.1 % of
-        # all codewords at 7 dB. The threshold, the bits of each transmission and the speed are assumptions
-        # (design/lms-harq.md).
+        # The tolerance is a factor of 2: with all defaults, the channel that leowarp rebuilt from published tables
+        # loses 8.1 % of all codewords at 7 dB. The threshold, the bits of each transmission and the terminal's speed
+        # are assumptions (design/lms-harq.md).
         "about 4 % at 7 dB": 0.02 <= low.median <= 0.08,
         "under 0.5 % at 13 dB": high.median < 0.005,
         "falls at each step": falls,
@@ -54,8 +54,8 @@ def residual_loss(frames: Frames) -> Outcome:
     )
     cause = ""
     if not all(parts.values()):
-        # The shares of decoded codewords are means over the seeds. Together with the lost share they add up to 100 %,
-        # as in the figure.
+        # The shares of codewords decoded after each transmission are means over the seeds. Together with the share of
+        # lost codewords, they add up to 100 %, as in the study's figure.
         shares = channel[channel["snr_db"] == min(lost)].mean(numeric_only=True)
         decoded = ", ".join(f"{100 * shares[f'decoded{again}_ratio']:.1f}" for again in range(4))
         cause = (
@@ -69,8 +69,8 @@ def residual_loss(frames: Frames) -> Outcome:
 
 
 def packets_lost(frames: Frames) -> dict[float, Middle]:
-    """Share of the packets sent on the link that are finally lost, by SNR, as a median over all NewReno and CUBIC
-    sessions."""
+    """Share of the packets on the link that are lost after all retransmissions, by SNR, as a median over all NewReno
+    and CUBIC sessions."""
     rows: pd.DataFrame = frames["sessions"]
     rows = rows[rows["congestion_control"].isin(["reno", "cubic"])]
     return {snr_db: middle(rows.loc[rows["snr_db"] == snr_db, "lost_ratio"]) for snr_db in ev.snrs_db(frames)}
@@ -78,10 +78,10 @@ def packets_lost(frames: Frames) -> dict[float, Middle]:
 
 # Implements claim 4.2 of tauran2018 (figure 3).
 def goodput_is_low(frames: Frames) -> Outcome:
-    """Goodput without resequencing at each SNR, compared with goodput on the same path without fading.
+    """Goodput at each SNR without resequencing, compared with goodput on the same path without fading.
 
-    The path without fading shows that the channel is the limit. Runs over this path last 60 s, of which the last 40 s
-    count.
+    The comparison shows that the channel is the limit. Runs without fading last 60 s, of which the last 40 s are
+    evaluated.
 
     Returns: Numbers: `<name>_<on or off>_bps` (a median per SNR), `without_errors_bps`.
     """
@@ -90,7 +90,7 @@ def goodput_is_low(frames: Frames) -> Outcome:
         for control, delayed in OURS
     }
     highest = max(value.median for values in curves.values() for value in values)
-    # This rate is the capacity of the path, so it is enough that one congestion control reaches it.
+    # Without fading, the limit is the capacity of the path, so it is enough that one congestion control reaches it.
     free_bps = max(_settled_bps(frames, control) for control in ("reno", "cubic"))
     parts = {
         f"{ev.label(control)}, {delayed}": all(value.median < LINK_BPS / 10 for value in values)
@@ -122,8 +122,7 @@ def _settled_bps(frames: Frames, control: str) -> float:
 def signs_of_loss_stay(frames: Frames) -> Outcome:
     """Duplicate ACKs and spurious retransmissions per 100 packets at each SNR.
 
-    The test uses shares, because a faster session sends more packets and therefore has more duplicate ACKs and more
-    spurious retransmissions.
+    The counts are divided by the packets sent, because a faster session has more of all of them.
 
     Returns: Numbers: `<name>_<on or off>_<column>`, a median per SNR, from 0 to 1.
     """
@@ -138,7 +137,7 @@ def signs_of_loss_stay(frames: Frames) -> Outcome:
             first, last = values[0].median, values[-1].median
             what = f"{ev.label(control)}, {delayed}, {name}"
             parts[f"{what}: high"] = all(value.median >= least for value in values)
-            # The factor is 0.8 instead of 1, because both shares vary by some per cent with the seeds.
+            # The factor is 0.8 instead of 1, because the share at either end varies by some per cent with the seeds.
             parts[f"{what}: does not fall"] = last >= 0.8 * first
             stays_half &= last >= 0.5 * first
             lines.append(f"{what}: {ev.over_snr(values, 100, 1)}")
@@ -157,7 +156,7 @@ def resequencing_helps(frames: Frames) -> Outcome:
     """Goodput with resequencing divided by goodput without, paired by SNR and seed, so that both sessions have the same
     fading.
 
-    The study makes this statement about sessions with delayed ACKs. Sessions without delayed ACKs are listed too.
+    The study makes this statement about sessions with delayed ACKs. Sessions without delayed ACKs are only listed.
 
     Returns: Numbers: `<name>_<on or off>_ratio`; above 1 if resequencing helps.
     """
@@ -168,8 +167,8 @@ def resequencing_helps(frames: Frames) -> Outcome:
             ev.sessions(frames, control, resequencing=order, delayed_ack=delayed).set_index(ev.KEY)["goodput_bps"]
             for order in (True, False)
         )
-        # Both sessions of a pair have the same SNR and seed. A deep fade affects both sessions; without pairing, it
-        # would outweigh the effect of packet order.
+        # Both sessions of a pair have the same SNR and seed. A deep fade then affects both sessions; without pairing,
+        # it would have more effect than the order of packets.
         both = pd.DataFrame({"ordered": ordered, "shuffled": shuffled}).dropna()
         ratio = middle(both["ordered"] / both["shuffled"])
         if delayed == ON:
@@ -189,7 +188,7 @@ def resequencing_helps(frames: Frames) -> Outcome:
 
 
 SESSION = "Sessions of 600 s, profile newreno, SNR 7 to 13 dB, 5 seeds; medians over seeds."
-"""Wording that the descriptions of all tests on sessions share."""
+"""Wording that the descriptions of several tests contain."""
 
 CLAIMS = (
     Claim("4.1", "Residual loss after HARQ: 4 % at 7 dB to under 0.5 % at 13 dB.", "text",

@@ -16,22 +16,22 @@ from leowarp_studies.tauran2018.evidence import Frames
 from leowarp_studies.tauran2018.runs import LABELS, ON
 
 ROUND_MS = 20.0
-"""Time from one HARQ transmission to the next. The study says that a packet takes 10 ms without retransmissions and 70
-ms with three; equal times between transmissions are an assumption."""
+"""Time in ms from one HARQ transmission to the next. The study says that a packet takes 10 ms without retransmissions
+and 70 ms with three; leowarp assumes equal times between transmissions."""
 WAIT_MS = 10.0
-"""From this waiting time on, the study calls a wait long (claim 4.10)."""
+"""Minimum waiting time, in ms, that the study calls long (claim 4.10)."""
 NEAR_MS = 2.5
-"""A waiting time counts as one round if it differs from a round by at most this time: the packets of a burst start some
-tenths of a ms apart."""
+"""Maximum difference in ms between a waiting time and one HARQ round: the packets of a burst start some tenths of a ms
+apart."""
 TIMER_MS = 38.0
-"""A longer waiting time may be caused by the delayed-ACK timer, which is two rounds long."""
+"""Waiting time in ms from which on the delayed-ACK timer may be the cause; this timer is two rounds long."""
 BY_CHANCE_RATIO = 2 * NEAR_MS / (TIMER_MS - ROUND_MS / 2)
-"""Share that would be near a round if waiting times were spread evenly from half a round to `TIMER_MS`."""
+"""Share of waiting times that would be near one round if they were spread evenly from half a round to `TIMER_MS`."""
 
 
 # Implements claim 4.13 of tauran2018 (text).
 def waits_follow_rounds(frames: Frames) -> Outcome:
-    """Share of the pairs with a late second packet in which the second packet is late by one HARQ round, with
+    """Among pairs with a late second packet, the share in which this packet is late by one HARQ round, with
     resequencing.
 
     Returns: Numbers: `<name>_ratio`, a median over SNRs; `by_chance_ratio`.
@@ -61,10 +61,10 @@ def waits_follow_rounds(frames: Frames) -> Outcome:
 
 # Implements claim 4.14 of tauran2018 (text).
 def cubic_grows_more_often(frames: Frames) -> Outcome:
-    """Share of time in slow start or recovery: CUBIC's minus NewReno's, with delayed ACKs and without resequencing.
+    """Share of time that CUBIC spends in slow start or recovery, minus this share of NewReno, with delayed ACKs and
+    without resequencing.
 
-    The study infers this share from retransmissions (its table 1). Here, leowarp reads the share from the sender's
-    socket.
+    The study infers this share from retransmissions (its table 1). leowarp reads it from the sender's socket.
 
     Returns: Numbers: `<name>_ratio` (one value per SNR), `difference` (median over SNRs, with its interval).
     """
@@ -72,7 +72,8 @@ def cubic_grows_more_often(frames: Frames) -> Outcome:
         name: [trace.growing_ratio for trace in ev.traces(frames, name, resequencing=False, delayed_ack=ON)]
         for name in ("reno", "cubic", "hybla")
     }
-    # Traces are sorted by SNR, one per algorithm. Each pair therefore has the same SNR and the same fading.
+    # Each algorithm has one trace per SNR, and traces are sorted by SNR. The two traces of a pair therefore have the
+    # same SNR and the same fading.
     difference = middle([more - less for less, more in zip(shares["reno"], shares["cubic"], strict=True)])
     verdict: Verdict = "holds" if difference.above(0.0) else "does not hold"
     each = "; ".join(
@@ -91,9 +92,9 @@ def cubic_grows_more_often(frames: Frames) -> Outcome:
 
 # Implements claim 4.15 of tauran2018 (figures 4, 5).
 def fewer_duplicate_acks(frames: Frames) -> Outcome:
-    """Duplicate ACKs per packet sent, with resequencing minus without, paired by SNR and seed.
+    """Duplicate ACKs per packet sent with resequencing, minus this number without resequencing, paired by SNR and seed.
 
-    Returns: Numbers: `<name>_<on or off>_difference`; 0.1 means 10 more per 100 packets.
+    Returns: Numbers: `<name>_<on or off>_difference`; 0.1 means 10 more duplicate ACKs per 100 packets.
     """
     parts, lines, numbers = {}, [], {}
     halved = True
@@ -125,8 +126,8 @@ def fewer_duplicate_acks(frames: Frames) -> Outcome:
 
 # Implements claim 4.20 of tauran2018 (text).
 def resequencing_makes_pairs_wait(frames: Frames) -> Outcome:
-    """Share of pairs whose second packet came `WAIT_MS` or more after the first, with resequencing minus the same share
-    without.
+    """Share of pairs whose second packet came `WAIT_MS` or more after the first, with resequencing; minus this share
+    without resequencing.
 
     Returns: Numbers: `<name>_difference`, median over SNRs with its interval (0.1 means 10 more per 100 pairs);
         `<name>_ordered_ratio` and `<name>_shuffled_ratio`, one value per SNR.

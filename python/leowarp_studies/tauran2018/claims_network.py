@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about why delayed ACKs help only some senders (4.16 to 4.19): late packets count as losses, losses occur
-without congestion, and gains are smaller than the counts suggest."""
+"""Claims about why delayed ACKs help only some senders (4.16 to 4.19): late packets are mistaken for losses, losses
+occur without congestion, and gains are smaller than the counts suggest."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ AGGRESSIVE = ("cubic", "hybla")
 
 # Implements claim 4.16 of tauran2018 (text).
 def newreno_gains_most(frames: Frames) -> Outcome:
-    """Change of goodput that delayed ACKs cause without resequencing: NewReno's change minus the change of each other
-    algorithm, by SNR and seed.
+    """Change of goodput by delayed ACKs without resequencing: NewReno's change minus that of each other algorithm,
+    paired by SNR and seed.
 
     Returns: Numbers: `<name>_change` (-0.1 means 10 % less), `<name>_behind` (NewReno's change minus that of the other
         algorithm).
@@ -33,7 +33,7 @@ def newreno_gains_most(frames: Frames) -> Outcome:
         name: ev.effects(frames, "goodput_bps", name, resequencing=False).set_index(ev.KEY)["change"]
         for name in ALGORITHMS
     }
-    # Sessions are paired by SNR and seed, so both sessions of a pair have the same fading.
+    # Both sessions of a pair have the same SNR and seed, and therefore the same fading.
     behind = {name: middle((changes["reno"] - changes[name]).dropna()) for name in AGGRESSIVE}
     parts = {f"NewReno gains more than {ev.label(name)}": value.above(0.0) for name, value in behind.items()}
     text = (
@@ -54,10 +54,10 @@ def newreno_gains_most(frames: Frames) -> Outcome:
 
 # Implements claim 4.17 of tauran2018 (text).
 def late_packets_are_taken_for_lost(frames: Frames) -> Outcome:
-    """Share of spurious retransmissions among all retransmissions, without resequencing.
+    """Share of spurious retransmissions among all retransmissions, in sessions without resequencing.
 
-    A retransmission is spurious if the original of its bytes had arrived, or was still in flight and arrived later.
-    After a timeout, a sender without SACK retransmits its whole window, so retransmissions by timeout are listed too.
+    A retransmission is spurious if the original packet had arrived, or was in flight and arrived later. After a
+    timeout, a sender without SACK retransmits its whole window, so retransmissions by timeout are listed separately.
 
     Returns: Numbers: `<name>_<on or off>_ratio`, 0 to 1.
     """
@@ -89,15 +89,16 @@ def late_packets_are_taken_for_lost(frames: Frames) -> Outcome:
 def something_counteracts(frames: Frames) -> Outcome:
     """CUBIC's signs of loss and its goodput with delayed ACKs, compared with those of NewReno, without resequencing.
 
-    Two of the signs are the signs of claim 4.5. The study adds timeouts when it infers that another mechanism acts.
+    Two of the signs are those of claim 4.5. The third sign is timeouts, which the study uses when it infers another
+    mechanism.
 
     Returns: Numbers: the columns of `SIGNS` for CUBIC; `cubic_change` and `reno_change` of goodput.
     """
     signs = {column: ev.effect(frames, column, "cubic", resequencing=False) for column in SIGNS}
     gain = {name: ev.effect(frames, "goodput_bps", name, resequencing=False) for name in ("reno", "cubic")}
     parts = {f"fewer {SIGNS[column]}": change.below(0.0) for column, change in signs.items()}
-    # "Especially when using CUBIC" is taken to mean that CUBIC gains less than half of what NewReno gains. NewReno's
-    # signs of loss decrease, too.
+    # "Especially when using CUBIC" is taken to mean that CUBIC's gain is less than half of NewReno's. NewReno has fewer
+    # signs of loss as well.
     parts["counteracted"] = gain["cubic"].known and gain["cubic"].median < gain["reno"].median / 2
     text = (
         "with delayed ACKs CUBIC has per packet sent "
@@ -115,7 +116,7 @@ def something_counteracts(frames: Frames) -> Outcome:
 
 # Implements claim 4.19 of tauran2018 (text).
 def losses_are_errors(frames: Frames) -> Outcome:
-    """Packets lost on the link, as a share of the packets lost on the link or in its queue.
+    """Number of packets lost on the link, divided by the number of packets lost on the link or in its queue.
 
     Returns: Numbers: `<name>_<with or without>_ratio`, a median over sessions; `<name>_<with or without>_pooled_ratio`,
         the share of all lost packets together.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that tests, causes, figures and tables of several claims share: effects of delayed ACKs, and their
-reasons."""
+"""Numbers that tests, explanations, figures and tables of several claims use: effects of delayed ACKs, and the reasons
+for these effects."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from leowarp_studies.tauran2018.runs import LABELS, OFF, ON
 from leowarp_studies.tauran2018.traces import Trace
 
 Frames = Mapping[str, Any]
-"""Data sets of the study by name. A data set is missing if its runs are missing."""
+"""Data sets of the study by name. A data set is missing if its runs failed or were not made."""
 
 KEY = ["snr_db", "seed"]
-"""Two runs with equal values in these columns have the same fading, so they are compared."""
+"""Columns by which runs are paired: two runs with equal values have the same fading."""
 
 TIMER_MS = 35.0
-"""An ACK of one segment that was sent after at least this waiting time was sent by the 40 ms timer."""
+"""Minimum waiting time in ms of an ACK for one segment that the 40 ms timer sent."""
 
 EFFECT_TEXT = (
     "Change by delayed ACKs: at each SNR and seed, the difference between on and off over the mean without them at "
@@ -42,7 +42,7 @@ def sessions(
 ) -> pd.DataFrame:
     """Rows of the study's own sessions: one row per SNR and seed.
 
-    delayed_ack, snr_db: Filters; None selects all rows.
+    delayed_ack, snr_db: Filters; a filter that is None does not restrict the rows.
     """
     rows: pd.DataFrame = frames["sessions"]
     mine = (rows["congestion_control"] == congestion_control) & (rows["resequencing"] == resequencing)
@@ -83,44 +83,45 @@ def curve(
 def effect(
     frames: Frames, column: str, congestion_control: str, *, resequencing: bool, from_db: float = -math.inf
 ) -> Middle:
-    """Median of the change of a column that delayed ACKs cause; see `EFFECT_TEXT`. Only SNRs from `from_db` on
-    count."""
+    """Median of the relative change of a column that delayed ACKs cause; see `EFFECT_TEXT`. Only SNRs from `from_db` on
+    are used."""
     return middle(effects(frames, column, congestion_control, resequencing=resequencing, from_db=from_db)["change"])
 
 
 def effects(
     frames: Frames, column: str, congestion_control: str, *, resequencing: bool, from_db: float = -math.inf
 ) -> pd.DataFrame:
-    """The change in each pair of sessions: `snr_db, seed, change`.
+    """The change in each pair of sessions, as columns `snr_db, seed, change`.
 
-    A change is based on a difference, not on a ratio, because a session of 600 s may have no timeout at all. If neither
-    session of a pair has a timeout, the change is 0. If no session without delayed ACKs has a timeout at this SNR, any
-    other change is infinite.
+    The change is computed from a difference instead of a ratio, because a session of 600 s may have no timeout at all.
+    If neither session of a pair has a timeout, the change is 0. If no session without delayed ACKs has a timeout at
+    this SNR, but a session with delayed ACKs has one, the change is infinite.
     """
     rows = sessions(frames, congestion_control, resequencing=resequencing)
     rows = rows[rows["snr_db"] >= from_db]
     with_them, without = (rows[rows["delayed_ack"] == each].set_index(KEY)[column] for each in (ON, OFF))
-    # Sessions are paired by SNR and seed. A failed session removes only its pair, not the whole point.
+    # Sessions are paired by SNR and seed. If one session failed, only its pair is missing.
     both = pd.DataFrame({"on": with_them, "off": without}).dropna()
     mean = both["off"].groupby(level="snr_db").transform("mean")
     difference = (both["on"] - both["off"]).to_numpy(dtype="float64")
-    # If timeouts occur only with delayed ACKs, the change is infinite. A median can handle infinite values.
+    # If timeouts occur only with delayed ACKs, the change is infinite. The median can be computed although some values
+    # are infinite.
     with np.errstate(divide="ignore", invalid="ignore"):
-        # The change is relative to the mean at this SNR, not to the count of one session: with few timeouts, a ratio of
-        # two small numbers would vary widely.
+        # The difference is divided by the mean at this SNR instead of the count of one session: with few timeouts, the
+        # ratio of two small counts would vary widely.
         change = np.where(difference == 0, 0.0, difference / mean.to_numpy(dtype="float64"))
     both["change"] = change
     return both.reset_index()[[*KEY, "change"]]
 
 
 def by_acks(frames: Frames) -> dict[str, Any]:
-    """Data sets whose sessions are the sessions of Reno and CUBIC with windows that grow per ACK (`BY_ACKS`). The data
-    sets replace the frames in calls of the functions above."""
+    """Data sets in which the sessions are those of Reno and CUBIC with windows that grow per ACK (`BY_ACKS`). They can
+    be passed as `frames` to the functions above."""
     return {"sessions": frames["by_acks"]}
 
 
 def like_by_acks(frames: Frames) -> dict[str, Any]:
-    """The study's own sessions at the SNRs and seeds at which sessions with windows that grow per ACK were run, too."""
+    """The study's own sessions at those SNRs and seeds that also have sessions with windows that grow per ACK."""
     pairs = frames["by_acks"][KEY].drop_duplicates()
     return {"sessions": frames["sessions"].merge(pairs, on=KEY)}
 
@@ -166,12 +167,13 @@ def what_it_did(frames: Frames, congestion_control: str, *, resequencing: bool) 
 
 
 def _counts(rows: pd.DataFrame) -> str:
-    """Text with means over the sessions; nan if there are no sessions."""
+    """Text with means over the sessions; the means are nan if there are no sessions."""
 
     def mean(column: str) -> float:
         return float(rows[column].mean()) if len(rows) else math.nan
 
-    # The ratio of sent packets is converted back into a count, because the other numbers of the sentence are counts.
+    # The ratio of spurious retransmissions is converted into a count, because the other numbers of the sentence are
+    # counts.
     spurious = float((rows["spurious_ratio"] * rows["sent_pkts"]).mean()) if len(rows) else math.nan
     return (
         f"{mean('sent_pkts'):,.0f} packets sent, {100 * mean('late_ratio'):.1f} % of them overtaken, "
@@ -193,7 +195,7 @@ def traces(frames: Frames, congestion_control: str, *, resequencing: bool, delay
 
 
 def floor_text(frames: Frames, congestion_control: str) -> str:
-    """Text with the share of time in which the RTO was Linux's minimum, with resequencing."""
+    """Text with the share of time in which the RTO was at Linux's minimum, with resequencing."""
     shares = [
         f"{delayed} {np.mean([trace.floor_ratio for trace in own]):.0%}"
         for delayed in (ON, OFF)
@@ -208,8 +210,8 @@ def held_back_text(frames: Frames, congestion_control: str) -> str:
     waits = pd.concat([trace.waits for trace in own], ignore_index=True)
     count, wait_ms = floats(waits["acks_pkts"]), floats(waits["wait_ns"]) / 1e6
     single = floats(waits["segments_pkts"]) == 1
-    # The limit is 5 ms below the timer's 40 ms, because the timer runs in ticks of the kernel's clock and starts only
-    # when the segment has been processed.
+    # The limit is 5 ms below the timer's 40 ms, because the timer runs in ticks of the kernel's clock, and starts only
+    # after the segment has been processed.
     timer = single & (wait_ms >= TIMER_MS)
     return (
         f"{label(congestion_control)}: {count[timer].sum() / count.sum():.0%} of the ACKs wait for the timer, "

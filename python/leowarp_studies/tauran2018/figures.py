@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's figures 3 to 7, reproduced, and figures for its text and causes."""
+"""The study's figures 3 to 7, reproduced; and leowarp's figures for the study's text and for causes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from leowarp_studies.tauran2018.rules import Rules
 
 
 def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
-    """Draw all figures into `folder`. If a figure's data are missing, its result has the reason instead."""
+    """Draw all figures into `folder`. If a figure's data are missing, its result gives the reason."""
     return drawing.draw(KINDS, frames, folder, rules)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures whose horizontal axis is the SNR, with delayed ACKs on and off (figs. 3, 4, 5 and 7)."""
+"""Figures over the SNR, with and without delayed ACKs (figures 3, 4, 5 and 7)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STYLES: dict[str, dict[str, Any]] = {
     OFF: {"color": AFTER, "linestyle": (0, (5, 1.5)), "marker": "s", "markerfacecolor": "white",
           "label": "off: every segment acknowledged"},
 }  # fmt: skip
-"""Marker shapes and dashes distinguish series in addition to colours, for grey printers."""
+"""Series have different markers, dashes and colours, so that they can be distinguished in a grey print."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ BY_TIMEOUT = Row("timeout_retransmissions_ratio", 100, "retransmitted by\ntimeou
 
 
 def goodput(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 3 of the study, and the same for Hybla."""
+    """Figure 3 of the study, with a further panel for Hybla."""
     return _grid(frames, rules, (GOODPUT,), ALGORITHMS, resequencing=False, height_in=2.2)
 
 
@@ -68,7 +68,7 @@ def timeouts(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def timers(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Variation of the RTT, and RTO."""
+    """Figure of the variation of the RTT, and of the RTO."""
     rows = (Row("rttvar_us", 1e-3, "RTT variation,\nms"), Row("rto_us", 1e-3, "RTO, ms"))
     return _grid(frames, rules, rows, ALGORITHMS[:2], resequencing=True, height_in=3.4)
 
@@ -77,8 +77,8 @@ def _grid(
     frames: Mapping[str, Any], rules: Rules, rows: Sequence[Row], algorithms: Sequence[str], *, resequencing: bool,
     height_in: float,
 ) -> Figure:  # fmt: skip
-    """Draw one row of panels per quantity and one column per congestion control. Each panel has its own scale, which
-    starts at 0."""
+    """Draw one row of panels per quantity and one column per congestion control. Each panel has a scale of its own,
+    which starts at 0."""
     order = "packets put in order by the link" if resequencing else "packets not put in order"
     drawn = new_figure(PAGE_IN, height_in, rules.footer(SESSION_RULES, STUDY_TCP, order, rules.counted))
     panels = drawn.subplots(len(rows), len(algorithms), sharex=True, squeeze=False)
@@ -87,8 +87,8 @@ def _grid(
         for axes, control in zip(row, algorithms, strict=True):
             for place, delayed in enumerate((ON, OFF)):
                 values = ev.curve(frames, quantity.column, control, resequencing=resequencing, delayed_ack=delayed)
-                # Points are shifted by 0.06 dB to either side. Without the shift, the intervals of on and off would
-                # hide each other.
+                # Points are shifted by 0.06 dB to the left or right. Without this shift, the intervals with and without
+                # delayed ACKs would hide each other.
                 _line(axes, snrs_db + 0.06 * (2 * place - 1), values, quantity.scale, STYLES[delayed])
             axes.margins(y=0.08)
             # Axes start at 0, so that a change of some per cent looks small.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figure 6, packets lost after HARQ, waiting times of ACKs, other TCPs, and the effect of the assumptions."""
+"""Figure 6, and figures of packets lost after HARQ, waiting times of ACKs, other TCPs, and the effect of the
+assumptions."""
 
 from __future__ import annotations
 
@@ -32,19 +33,20 @@ from leowarp_studies.tauran2018.runs import (
 )
 
 BDP_PKTS = 40e6 * 0.18 / 8 / 1115
-"""Bandwidth-delay product of the path without HARQ, for a round trip of 180 ms."""
+"""Bandwidth-delay product in packets of the path without HARQ, for a round trip of 180 ms."""
 
 WINDOW_S = 5.0
-"""Figure 6 ends at this time at the latest; slow start takes less."""
+"""Latest end of the time axis of figure 6, in s; slow start takes less time."""
 
 STUDY_LOST = ((7, 0.04), (13, 0.005))
-"""Share of packets that are finally lost, according to the study's text (claim 4.1)."""
+"""Pairs (SNR in dB, share of packets that are lost after all retransmissions), according to the study's text (claim
+4.1)."""
 
 ORDERED: dict[bool, dict[str, Any]] = {
     True: {"color": BEFORE, "marker": "o", "label": "with resequencing"},
     False: {"color": BAD, "marker": "^", "markerfacecolor": "white", "label": "without"},
 }
-"""Styles of sessions with and without resequencing, which differ in shape and colour."""
+"""Styles of sessions with and without resequencing, which differ in marker shape and colour."""
 
 
 def window(frames: Mapping[str, Any], rules: Rules) -> Figure:
@@ -54,15 +56,15 @@ def window(frames: Mapping[str, Any], rules: Rules) -> Figure:
     controls = [name for name in ("reno", "cubic", *BY_ACKS.values()) if (name, ON) in growth and (name, OFF) in growth]
     panels = drawn.subplots(1, len(controls), sharey=True)
     adaptive = {"color": OKABE_ITO[2], "linestyle": (0, (1.2, 1.2)), "label": "adaptive, as Linux is"}
-    # The axis ends when the slowest flow has filled the path and a queue of the same length. If the slowest flow never
-    # fills the path, this time is infinite, so the next line limits the axis.
+    # The axis ends when the slowest flow has filled the path and a queue as long as the path's bandwidth-delay product.
+    # If this flow never fills the path, the time is infinite, so the next line limits the axis.
     until_s = max(trace.reaches_s(2 * BDP_PKTS) for trace in growth.values())
     until_s = min(1.15 * until_s, WINDOW_S, max(float(trace.t_s[-1]) for trace in growth.values()))
     for axes, control in zip(panels, controls, strict=True):
         for delayed, style in (*STYLES.items(), (ADAPTIVE, adaptive)):
             if (control, delayed) in growth:
                 trace = growth[control, delayed]
-                # The curves have no markers: markers suit curves of some seven points, and here samples are dense.
+                # The curves have no markers, because their samples are dense.
                 line = {key: value for key, value in style.items() if not key.startswith("marker")}
                 axes.plot(trace.t_s, trace.cwnd_pkts, **line)
         axes.axhline(BDP_PKTS, color="#555555", linewidth=0.7, linestyle=":")
@@ -83,8 +85,7 @@ def link(frames: Mapping[str, Any], rules: Rules) -> Figure:
     left, right = drawn.subplots(1, 2)
     lost = packets_lost(frames)
     snrs_db = np.array(list(lost))
-    # As in the figures over SNR, points are shifted by 0.06 dB to either side, so that the two intervals do not hide
-    # each other.
+    # Points are shifted by 0.06 dB to the left or right, so that the two intervals do not hide each other.
     _points(left, snrs_db - 0.06, list(lost.values()), color=BEFORE, marker="o", linestyle="-", label="packets of TCP")
     each = [middle(rows["lost_ratio"]) for _, rows in channel.groupby("snr_db")]
     _points(left, np.sort(channel["snr_db"].unique()) + 0.06, each, color=AFTER, marker="s", markerfacecolor="white",
@@ -98,8 +99,7 @@ def link(frames: Mapping[str, Any], rules: Rules) -> Figure:
     left.set_ylabel("lost for good, %")
     left.set_xlabel("SNR, dB")
     left.legend(loc="lower left")
-    # All seeds have the same number of codewords, so the means of the shares add up to 100 %. The medians of the shares
-    # would not add up to 100 %.
+    # All seeds have the same number of codewords, so the means of the shares add up to 100 %. Their medians would not.
     shares = channel.groupby("snr_db").mean(numeric_only=True)
     columns = [*(f"decoded{again}_ratio" for again in range(4)), "lost_ratio"]
     names = ["at once", "after 1", "2", "3 retransmissions", "lost"]
@@ -137,13 +137,13 @@ def waits(frames: Mapping[str, Any], rules: Rules) -> Figure:
                 if (name, delayed, ordered) == (control, ON, True)}  # fmt: skip
         if not kept:
             raise TraceError(f"there is no session of {ev.label(control)} with resequencing and delayed ACKs")
-        # The panels show the lowest and the highest SNR. `fromkeys` is needed because a group may have only one SNR.
+        # The panels show the lowest and the highest SNR. `fromkeys` removes the second SNR if it equals the first.
         for place, snr_db in enumerate(dict.fromkeys((min(kept), max(kept)))):
             wait_ms, count = kept[snr_db].pair_waits()
             later = 100 * (1 - np.cumsum(count) / count.sum())
             axes.step(wait_ms, later, where="post", color=OKABE_ITO[place], linestyle=("-", (0, (5, 1.5)))[place],
                       label=f"{snr_db:g} dB")  # fmt: skip
-        # The cross marks the study's number: 10 ms or more in 10 % of the cases (claim 4.10).
+        # The cross marks the study's value: 10 ms or more in 10 % of the cases (claim 4.10).
         axes.plot(10, 10, "x", color="black", markersize=5, label="the study's text")
         axes.set_yscale("log")
         axes.set_ylim(0.1, 110)
@@ -158,7 +158,7 @@ def waits(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def profiles(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Goodput by TCP profile and delayed ACKs, at the one SNR that every reproduction includes."""
+    """Goodput by TCP profile and setting of delayed ACKs, at the single SNR that every reproduction includes."""
     rows: pd.DataFrame = frames["profiles"]
     snr_db = 10.0
     here = rows[rows["snr_db"] == snr_db]
@@ -190,7 +190,7 @@ _DECADES = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
 
 
 def _all_tcps() -> list[tuple[str, str]]:
-    """Pairs (profile, delayed ACKs) in the order of the rows, with the study's TCP first."""
+    """Pairs (profile, setting of delayed ACKs) in the order of the rows; the study's TCP comes first."""
     order = {ON: 0, OFF: 1, ADAPTIVE: 2}
     tcps = {(STUDY_PROFILE, ON), (STUDY_PROFILE, OFF), *OTHER_TCPS}
     names = ["newreno", "classic", "linux"]
@@ -198,7 +198,7 @@ def _all_tcps() -> list[tuple[str, str]]:
 
 
 def assumptions(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Goodput, and the effect of delayed ACKs, if one assumption at a time is changed."""
+    """Goodput, and effect of delayed ACKs on it, if one assumption at a time is changed."""
     rows: pd.DataFrame = frames["assumptions"]
     settings = [(BASE, "as in all other figures")] + [
         (setting(each, value), f"{each.label}: {value}") for each in ASSUMPTIONS for value in each.others
@@ -218,7 +218,7 @@ def assumptions(frames: Mapping[str, Any], rules: Rules) -> Figure:
             here = mine[mine["setting"] == name]
             for ordered, style in ORDERED.items():
                 there = here[here["resequencing"] == ordered]
-                # The panel of goodput shows sessions without delayed ACKs: a quick reproduction has no other sessions.
+                # The panel of goodput shows sessions without delayed ACKs, because a quick reproduction has no others.
                 off = there[there["delayed_ack"] == OFF]
                 if what == "goodput":
                     _dot(axes, place, middle(off["goodput_bps"]), 1e-6, style)
@@ -240,7 +240,7 @@ def assumptions(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _has(rows: pd.DataFrame, control: str, what: str) -> bool:
-    """Whether a panel has runs. A quick reproduction has only the runs of Reno without delayed ACKs."""
+    """True if a panel has runs. A quick reproduction has only the runs of Reno without delayed ACKs."""
     changed = rows[(rows["congestion_control"] == control) & (rows["setting"] != BASE)]
     wanted = {OFF} if what == "goodput" else {ON, OFF}
     return wanted <= set(changed["delayed_ack"])
@@ -254,13 +254,13 @@ def _dot(axes: Axes, place: float, value: Middle, scale: float, style: Mapping[s
 
 
 def _seeds(rows: pd.DataFrame) -> str:
-    """Text below a figure about seeds: settings that differ from the base may have fewer seeds than the base."""
+    """Text below a figure about the number of seeds: settings other than the base may have fewer seeds."""
     count = rows["seed"].nunique()
     return "1 seed" if count == 1 else f"up to {count} seeds"
 
 
 def _legend_once(drawn: Figure, axes: Axes) -> None:
-    """Add a legend to a figure. The legend is taken from one panel and has each name once."""
+    """Add a legend to a figure. Its entries are those of one panel, each name once."""
     handles, texts = axes.get_legend_handles_labels()
     named = dict(zip(texts, handles, strict=True))
     drawn.legend(list(named.values()), list(named), loc="outside upper right", ncols=len(named))

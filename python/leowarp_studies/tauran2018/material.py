@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reproduction of the study: the study engine makes groups of runs, and claims and figures use their data sets and kept
-traces."""
+"""Reproduction of the study: the study engine makes groups of runs, from whose data sets and traces claims and figures
+are computed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from leowarp_studies.tauran2018.rules import Rules
 from leowarp_studies.tauran2018.traces import trace_of
 
 OPTIONS = ("quick", "scheduler")
-"""Keyword arguments of `reproduce` that only this study has."""
+"""Keyword arguments of `reproduce` that apply only to this study."""
 
 TITLE = "Delayed ACKs over LEO satellites with hybrid ARQ, re-made"
 LEAD = (
@@ -32,10 +32,10 @@ LEAD = (
 )
 
 LINUX, NO_FLOOR, CHARGED = "Linux 6.12", "no RTO floor", "retransmissions take capacity"
-"""Names of the samples: the study's own sessions, and sessions that differ from them in one setting."""
+"""Names of the samples: the study's own sessions, and two kinds of sessions that differ from them in one setting."""
 
 TABLE = "curves.csv"
-"""File beside the page with all points of the figures, to be read by programs."""
+"""File beside the page with all points of the figures, for programs."""
 
 CLAIM_FRAMES = {
     "sessions": ("first", "main"),
@@ -91,12 +91,12 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 
 
 def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], Run | None]:
-    """Inputs of claims and figures. An input is left out if a point that a claim needs is missing."""
+    """Inputs of claims and figures. If a point of a curve that claims need is missing, the data set is left out."""
     frames: dict[str, Any] = {}
-    # Only traces of seed 1 can be read, because the traces of other sessions are not kept.
+    # Only the sessions of seed 1 have traces, because the directories of the others are not stored.
     kept = _views(rows["first"], folder / "first")
     sessions = results.joined([results.sessions(rows[name]) for name in ("first", "main")])
-    # Claims evaluate whole curves. If a point were missing, claims would compare other SNRs than their texts state.
+    # Claims evaluate complete curves. If a point were missing, claims would compare other SNRs than their texts say.
     if len(sessions) and results.complete(sessions):
         frames["sessions"] = frames["timers"] = sessions
         frames["codewords"] = results.codewords(
@@ -112,7 +112,7 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
         for name in ("growth", "growth_by_acks")
         for row, view in _views(rows[name], folder / name)
     }
-    # Claim 4.8 compares four algorithms. Sessions with windows that grow per ACK only explain the cause, so they may be
+    # Claim 4.8 compares four algorithms. The two whose windows grow per ACK only explain the result, so they may be
     # missing.
     if all((control, delayed) in growth for control in ("reno", "cubic") for delayed in (runs.ON, runs.OFF)):
         frames["growth"] = growth
@@ -132,24 +132,25 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
 
 
 def _other_samples(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """Sessions that differ in one setting from the study's own sessions. Such sessions are used for the claims whose
-    runs they include.
+    """Samples of sessions that differ from the study's own sessions in one setting. Such a sample has only the data
+    sets of those claims whose runs it includes.
 
-    Sessions without the minimum of the RTO are used only for claim 4.11. Sessions whose retransmissions take capacity
-    are used for all claims that use only sessions.
+    Sessions without the minimum of the RTO are a sample of claim 4.11 only. Sessions whose retransmissions take
+    capacity are a sample of all claims that use only sessions.
     """
     samples: list[tuple[str, dict[str, Any]]] = []
     if "rto_floor" in frames:
         samples.append((NO_FLOOR, {"timers": frames["rto_floor"]}))
     if "capacity" in frames:
-        # Without fading there are no retransmissions, so the window grows in the same way.
+        # Without fading there are no retransmissions on the link, so the growth of windows is that of the study's own
+        # runs.
         growth = {"growth": frames["growth"]} if "growth" in frames else {}
         samples.append((CHARGED, {"sessions": frames["capacity"], "timers": frames["capacity"]} | growth))
     return samples
 
 
 def _same(sessions: pd.DataFrame, group: str) -> pd.DataFrame:
-    """The study's own sessions at the SNRs and seeds of a group, for comparison with this group."""
+    """The study's own sessions at the SNRs and seeds of a group, for comparison with the group."""
     if not len(sessions):
         return sessions
     snrs_db, seeds = {
@@ -160,13 +161,13 @@ def _same(sessions: pd.DataFrame, group: str) -> pd.DataFrame:
 
 
 def _views(rows: pd.DataFrame, folder: Path) -> list[tuple[dict[str, Any], Run]]:
-    """Rows of kept runs, with their directories."""
+    """Rows of runs whose directories are stored, each with its run."""
     good = rows[rows["status"] == "ok"]
     return [(row, Run(folder / "runs" / row["run_id"], complete=False)) for row in good.to_dict("records")]
 
 
 def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
-    """Texts for the top of the page: a list of what a quick reproduction leaves out, and the warnings of the runs."""
+    """Texts for the top of the page: what a quick reproduction leaves out, and the warnings of the runs."""
     sentences = []
     if quick:
         few = ", ".join(f"{snr_db:g}" for snr_db in runs.FEW_SNRS_DB)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's data sets for claims and figures. The data sets have few columns, whose names contain units."""
+"""The study's data sets for claims and figures. They have few columns, whose names contain units."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ COLUMNS = {
     "rto_us": "flow0_rto_p50_us",
     "cwnd_pkts": "flow0_cwnd_p50_pkts",
 }
-"""Columns of a session, with their names in `summary.json`. The sender counts retransmissions. The trace gives the
-numbers of retransmitted packets and of spurious retransmissions."""
+"""Columns of a session, with their names in `summary.json`. The number of retransmissions is the sender's own count.
+The numbers of retransmitted packets and of spurious retransmissions come from the trace."""
 
 
 def sessions(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows from the study engine, without failed runs.
+    """Select and rename the columns of the study engine's rows; failed runs are dropped.
 
-    Columns: `congestion_control, delayed_ack, resequencing, profile, snr_db, seed` and the columns in `COLUMNS`. Three
-        more
-    are ratios: `timeouts_ratio` (per packet sent), `lost_ratio` (packets lost on the link, divided by packets that the
-    link transmitted), `late_ratio` (packets overtaken on their way, per packet sent). `spurious_of_retransmitted_ratio`
-    and `link_of_lost_ratio` are shares; they are nan if nothing was retransmitted or lost.
+    Columns: `congestion_control, delayed_ack, resequencing, profile, snr_db, seed` and the columns in `COLUMNS`.
+        Three further columns are ratios: `timeouts_ratio` (per packet sent), `lost_ratio` (packets lost on the link,
+        divided by packets that the link transmitted), `late_ratio` (packets overtaken on the path, per packet sent).
+        `spurious_of_retransmitted_ratio` and `link_of_lost_ratio` are shares; they are nan if nothing was retransmitted
+        or lost.
 
     Raises TraceError if a column is missing because an older version of leowarp made the runs.
     """
@@ -64,7 +64,7 @@ def sessions(rows: pd.DataFrame) -> pd.DataFrame:
         frame[name] = rows[column].astype("float64")
     frame["timeouts_ratio"] = frame["timeouts"] / frame["sent_pkts"]
     frame["late_ratio"] = frame["late_pkts"] / frame["sent_pkts"]
-    # Packets that the link's queue dropped never reached the channel, so they are not counted here.
+    # The divisor leaves out packets that the link's queue dropped, because they never reached the channel.
     frame["lost_ratio"] = frame["lost_pkts"] / (frame["sent_pkts"] - frame["dropped_pkts"])
     frame["spurious_of_retransmitted_ratio"] = frame["spurious_pkts"] / frame["retransmitted_pkts"]
     frame["link_of_lost_ratio"] = frame["lost_pkts"] / (frame["lost_pkts"] + frame["dropped_pkts"])
@@ -72,25 +72,24 @@ def sessions(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def complete(frame: pd.DataFrame) -> bool:
-    """Whether no point of a curve is missing: every congestion control, packet order and delayed-ACK setting has each
-    SNR."""
+    """True if no point of a curve is missing: every combination of congestion control, packet order and delayed-ACK
+    setting has all SNRs."""
     points = frame.groupby(["congestion_control", "resequencing", "delayed_ack", "snr_db"]).ngroups
     return points == len(runs.ALGORITHMS) * 2 * 2 * frame["snr_db"].nunique()
 
 
 def codewords(snrs_db: Sequence[float], seeds: Sequence[int], duration: str = f"{runs.DURATION_S} s") -> pd.DataFrame:
-    """Effect of the channel on all codewords, including those that carry no packet. The effect is computed without a
-    run.
+    """Fate of all codewords on the channel, including those that carry no packet.
 
     Columns: `snr_db, seed, lost_ratio`, and `decoded0_ratio` to `decoded3_ratio` (decoded after this number of
         retransmissions).
 
-    The channel is a function of the plan and the seed, so no run is needed, and no run can fail.
+    The fate is computed without a run, because the channel is a function of the plan and the seed.
     """
     rows = []
     for snr_db in snrs_db:
         for seed in seeds:
-            # The seed and the length are those of the sessions, so the fading is exactly the same.
+            # Seed and duration are those of the sessions, so the fading is exactly the same.
             overrides = {"mobile.snr": runs.snr_text(snr_db), "run.seed": seed, "run.duration": duration}
             plan = resolve(load(example_file(runs.SCENARIO), overrides))
             assert isinstance(plan.medium, Mobile), "the study's path is a mobile channel"

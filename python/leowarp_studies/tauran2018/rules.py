@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text below every figure: the rules that shape the results."""
+"""Text below every figure about the rules of the path on which the results depend."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Rules:
     seeds: int
 
     def footer(self, *rules: str, path: str = PATH_RULES) -> str:
-        """The rules of a figure as one paragraph."""
+        """The rules that apply to a figure, as one paragraph."""
         return " · ".join((path, *rules, f"kernel: {self.kernel}"))
 
     @property
     def counted(self) -> str:
-        """The number of seeds of the study's own sessions."""
+        """Text with the number of seeds of the study's own sessions."""
         return "1 seed" if self.seeds == 1 else f"{self.seeds} seeds"

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of the study: its own sessions, sessions on other TCPs, runs for window growth alone, and sessions with one
-changed assumption.
+"""Runs of the study: its own sessions, sessions with other TCPs, runs that only show window growth, and sessions with
+one changed assumption.
 
-Each group is a separate study (a scenario, parameters and seeds). The study engine makes and resumes these studies.
+Each group is a separate study file (a scenario, parameters and seeds). The study engine makes the runs of these
+studies, and can resume them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ SCENARIO, GROWTH_SCENARIO = "mobile-tcp.toml", "mobile.toml"
 SNRS_DB = (7, 8, 9, 10, 11, 12, 13)
 """SNRs of the study: 7 to 13 dB."""
 FEW_SNRS_DB = (7, 10, 13)
-"""SNRs of the runs on other TCPs, and of a quick reproduction."""
+"""SNRs in dB of the runs with other TCPs, and of a quick reproduction."""
 
 SEEDS, QUICK_SEEDS = 5, 2
 PROFILE_SEEDS, ASSUMPTION_SEEDS = 3, 2
@@ -29,7 +30,7 @@ DURATION_S, GROWTH_S = 600, 60
 ALGORITHMS = ("reno", "cubic", "hybla")
 BY_ACKS = {"reno": "reno_by_acks", "cubic": "cubic_by_acks"}
 """Linux's algorithms with one change: the window grows with each ACK, as in ns-2's Reno, instead of with each
-acknowledged segment. The changed algorithms are kernel modules, which come with leowarp as examples."""
+acknowledged segment. They are kernel modules, which come with leowarp as examples."""
 
 LABELS = {
     "reno": "NewReno", "cubic": "CUBIC", "hybla": "Hybla", "reno_by_acks": "Reno by ACKs",
@@ -37,7 +38,8 @@ LABELS = {
 }  # fmt: skip
 
 ON, OFF, ADAPTIVE = "on", "off", "adaptive"
-"""Settings of delayed ACKs: an ACK after every second segment or after 40 ms; no delay; Linux's default."""
+"""Settings of delayed ACKs: `ON` sends an ACK after every second segment or after 40 ms; `OFF` does not delay ACKs;
+`ADAPTIVE` is Linux's default."""
 
 STUDY_PROFILE = "newreno"
 OTHER_TCPS = (
@@ -56,19 +58,19 @@ RTO_FLOOR = {"net.ipv4.tcp_rto_min_us": "1000"}
 200 ms. The RTO is then SRTT plus four times RTTVAR, as in the study."""
 
 DEEP = "20000 pkts"
-"""Queue of the group `growth`, which is so long that it never overflows."""
+"""Queue of the group `growth`, which is long enough never to overflow."""
 
 ASSUMPTION_SNR_DB = 10
 
 
 @dataclass(frozen=True)
 class Assumption:
-    """An assumption: a value that the study does not state.
+    """An assumption: a value that the study does not give.
 
     name, label: Name in runs, and label in figures.
     key: Dotted key of the scenario.
     default: Value in all other runs.
-    others: Further values that are tried, one at a time.
+    others: Further values, which are tried one at a time.
     why: Reason for the default; design/lms-harq.md has more.
     """
 
@@ -80,54 +82,56 @@ class Assumption:
     why: str
 
 
-# Reasons for the defaults, and how results depend on them: design/lms-harq.md.
+# design/lms-harq.md has the reasons for the defaults, and how results depend on them.
 ASSUMPTIONS = (
-    # The default is a car on a road between trees. At 60 km/h the car moves by 1 m in the 60 ms of three
-    # retransmissions, so all three may be within the same fade.
+    # The default is the speed of a car on a road between trees. At 60 km/h, the car moves by 1 m in the 60 ms of three
+    # retransmissions, so all three may meet the same fade.
     Assumption("speed", "terminal speed", "mobile.speed", "60 km/h", ("3 km/h", "30 km/h", "120 km/h"),
                "a car; how many looks at the fading three retransmissions get hangs on it"),
-    # Perez-Fontan's tables were measured in the S band. At 2.2 GHz, the multipath changes over half a wavelength, 7 cm.
+    # Perez-Fontan's tables are measurements in the S band. At 2.2 GHz, the multipath fading changes over half a
+    # wavelength, which is 7 cm.
     Assumption("carrier", "carrier", "mobile.carrier", "2.2 GHz", ("1.5 GHz", "4 GHz"),
                "the tables are of S band; the multipath's pace hangs on it"),
-    # Before the first transmission the channel is unknown. A probability of one half favours neither a short delay nor
-    # few symbols (design/lms-harq.md).
+    # Before the first transmission, the sender does not know the state of the channel. A probability of one half is a
+    # compromise between a short delay and few symbols (design/lms-harq.md).
     Assumption("first_target", "first transmission decodes with", "mobile.first_target", "50 %", ("10 %", "90 %"),
                "which bits the first transmission has: in adaptive HARQ, those that decode with this probability"),
     # In a Monte Carlo simulation of the code at low rates, half of the codewords are decoded with 1.13 to 1.14 times
     # the data bits, and nine in ten with 1.16 to 1.17 times.
     Assumption("threshold", "decoding threshold", "mobile.threshold", "115 %", ("105 %", "125 %"),
                "typical of the turbo code at low rate (own Monte Carlo)"),
-    # This is the only default that was chosen after losses had been computed. The authors' abstracts describe
-    # `received` (arXiv 1411.3625, 1501.01471). Only the model `received` stays between the two extreme
-    # models at 13 dB.
+    # Only this default was chosen after losses had been computed. The authors' abstracts (arXiv 1411.3625, 1501.01471)
+    # describe the model `received`. At 13 dB, only the losses of the model `received` lie between those of the two
+    # extreme models.
     Assumption("rule", "bits of a retransmission", "mobile.rule", "received", ("predicted", "statistics", "equal"),
                "the paper's own rule is not public"),
-    # The size is that of a codeword's content. ns-2's TCP has by default 1000 bytes of data and 40 of headers. A path
-    # without MTU discovery carries 576 bytes (RFC 1122, 3.3.3).
+    # The default size fills one codeword. ns-2's TCP has by default 1000 bytes of data and 40 bytes of headers. Without
+    # MTU discovery, a path carries packets of 576 bytes (RFC 1122, 3.3.3).
     Assumption("packet", "IP packet", "network.mtu", "1115 B", ("1040 B", "576 B"),
                "one codeword; smaller ones share a codeword's fate with the next"),
     # The bandwidth-delay product is 807 packets of 1,115 bytes (40 Mbit/s x 180 ms).
     Assumption("queue", "queue before the link", "mobile.queue", "500 pkts", ("50 pkts", "5000 pkts"),
                "about half of the path's bandwidth-delay product"),
-    # The choice of satellite decides how often the route changes. The choice of satellite therefore also decides how
-    # often packets overtake each other for reasons other than HARQ.
+    # The choice of the satellite determines how often the route changes. It therefore also determines how often packets
+    # overtake each other for reasons other than HARQ.
     Assumption("satellite", "last satellite", "mobile.last_satellite", "kept", ("highest", "shortest"),
                "ns-2's terminals keep a satellite while they see it"),
-    # The study names no time. Other start times show how far results depend on the chosen 600 s.
+    # The study does not give the time of its runs. Other start times show how far results depend on the 600 s that
+    # leowarp chose.
     Assumption("start", "time of the constellation", "run.start", "0 s", ("20 min", "40 min"),
                "other routes, delays and route changes"),
 )  # fmt: skip
-"""One assumption is changed at a time. The default of an assumption is not among the other values."""
+"""Assumptions, which are changed one at a time. `others` does not contain the default."""
 
 BASE = "base"
 """Name of the setting in which all assumptions have their defaults."""
 
 
 def parts() -> tuple[Part, ...]:
-    """All groups, starting with the study's own."""
+    """All groups of runs; the study's own groups come first."""
     return (
-        # Only seed 1 keeps its run directories, so it is a separate group: the directories of all five seeds would take
-        # five times the space.
+        # Only the run directories of seed 1 are stored, so this seed is a separate group: the directories of all five
+        # seeds would need five times the space.
         _sessions("first", "figures 3 to 5 and 7, table 1: seed 1, whole run directories", 1, 1, keep=True),
         _sessions("main", "the same, further seeds", 2, SEEDS - 1, keep=False),
         _growth("growth", "figure 6: no loss, no HARQ", ALGORITHMS[:2], (ON, OFF, ADAPTIVE)),
@@ -141,7 +145,7 @@ def parts() -> tuple[Part, ...]:
 
 
 def snr_text(snr_db: float) -> str:
-    """An SNR as scenarios write it."""
+    """An SNR in the form of a scenario's key."""
     return f"{snr_db:g} dB"
 
 
@@ -155,8 +159,8 @@ def setting(assumption: Assumption, value: Any) -> str:
 
 
 def _sessions(name: str, why: str, first: int, seeds: int, *, keep: bool) -> Part:
-    """Sessions at all SNRs, with and without resequencing and with and without delayed ACKs. Seeds are numbered from
-    `first`."""
+    """Sessions at all SNRs, with and without resequencing, and with and without delayed ACKs. The seeds are consecutive
+    numbers from `first` on."""
     content = _content(name, SNRS_DB, ALGORITHMS, first, seeds)
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
     if keep:
@@ -168,7 +172,7 @@ def _sessions(name: str, why: str, first: int, seeds: int, *, keep: bool) -> Par
 
 def _growth(name: str, why: str, algorithms: Sequence[str], delayed_acks: Sequence[str]) -> Part:
     """Window growth of one flow over a link without loss, with constant delay and without a constellation."""
-    # Without fading the SNR has no effect. One seed suffices, because nothing is random.
+    # Without fading, the SNR has no effect. One seed is enough, because nothing is random.
     content = _content(name, (13,), algorithms, 1, 1)
     content["parameters"] |= {
         "mobile.resequencing": {"label": "resequencing", "values": [True]},
@@ -179,7 +183,7 @@ def _growth(name: str, why: str, algorithms: Sequence[str], delayed_acks: Sequen
         "tcp.profile": STUDY_PROFILE,
         "observe.packets": "none",
         "mobile.fading": False,
-        # With the sessions' queue of 500 packets, a drop would end slow start and thereby the window's growth.
+        # With the sessions' queue of 500 packets, a drop would end slow start, and thus the growth that is measured.
         "mobile.queue": DEEP,
         "run.duration": f"{GROWTH_S} s",
         # The window is sampled more often than in the sessions, because slow start doubles it every 180 ms.
@@ -187,14 +191,14 @@ def _growth(name: str, why: str, algorithms: Sequence[str], delayed_acks: Sequen
     }
     content["keep"] = {"runs": "all"}
     return Part(name, why, content, len(algorithms) * len(delayed_acks),
-                # Claims compare on with off. Linux's default is shown only in the figure, so a quick reproduction
-                # leaves it out.
+                # Claims compare delayed ACKs with no delayed ACKs. Linux's default appears only in the figure, so a
+                # quick reproduction leaves it out.
                 lambda values, seed: values["tcp.delayed_ack"] != ADAPTIVE)  # fmt: skip
 
 
 def _profiles() -> Part:
-    """Other TCPs at fewer SNRs and with fewer seeds. Profile and delayed ACKs vary together, because only some
-    combinations make sense.
+    """Sessions with other TCPs, with fewer SNRs and seeds. Profile and setting of delayed ACKs vary together, because
+    not all combinations are useful.
     """
     content = _content("profiles", FEW_SNRS_DB, ALGORITHMS, 1, PROFILE_SEEDS)
     content["together"] = [
@@ -210,8 +214,8 @@ def _profiles() -> Part:
 
 
 def _by_acks() -> Part:
-    """NewReno and CUBIC with windows that grow per ACK, at fewer SNRs. These sessions show the effect of Linux's growth
-    per segment."""
+    """NewReno and CUBIC with windows that grow per ACK, at fewer SNRs. They show the effect of Linux's growth per
+    acknowledged segment."""
     content = _content("by_acks", FEW_SNRS_DB, tuple(BY_ACKS.values()), 1, SEEDS)
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
     return Part("by_acks", "NewReno and CUBIC with windows that grow by ACKs", content,
@@ -222,11 +226,11 @@ def _assumptions() -> Part:
     """Sessions with one changed assumption at a time, at one SNR. Each setting differs from the base in one key."""
     content = _content("assumptions", (ASSUMPTION_SNR_DB,), ALGORITHMS[:2], 1, ASSUMPTION_SEEDS)
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
-    # The keys vary together, one row per setting. In each row one assumption is changed, and the others have their
-    # defaults.
+    # The keys vary together, with one row per setting. In each row, one assumption is changed, and the others have
+    # their default values.
     settings = [(each, value) for each in ASSUMPTIONS for value in each.others]
-    # The scenario's name is varied like any key. The name becomes the column `name`, by which figures identify the
-    # setting.
+    # The scenario's name varies together with the other keys. It becomes the column `name`, by which figures identify
+    # the setting.
     together: dict[str, Any] = {"name": [setting(each, value) for each, value in settings]}
     for mine in ASSUMPTIONS:
         together[mine.key] = [value if each is mine else mine.default for each, value in settings]
@@ -238,8 +242,8 @@ def _assumptions() -> Part:
 
 
 def _rto_floor() -> Part:
-    """Sessions with resequencing in which the RTO lacks Linux's minimum. These sessions show whether the RTO then
-    follows the RTT's variation."""
+    """Sessions with resequencing in which the RTO does not have Linux's minimum. They show whether the RTO then follows
+    the variation of the RTT."""
     content = _content("rto_floor", FEW_SNRS_DB, ALGORITHMS[:2], 1, SEEDS)
     content["set"] |= {"tcp.sysctl": RTO_FLOOR}
     content["parameters"] |= {
@@ -251,7 +255,7 @@ def _rto_floor() -> Part:
 
 
 def _capacity() -> Part:
-    """Sessions over a link on which retransmissions take capacity away from new codewords."""
+    """Sessions over a link on which retransmissions reduce the capacity for new codewords."""
     content = _content("capacity", FEW_SNRS_DB, ALGORITHMS, 1, PROFILE_SEEDS)
     content["set"] |= {"mobile.retransmissions_take_capacity": True}
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
@@ -261,7 +265,7 @@ def _capacity() -> Part:
 
 
 def _few(seeds: int, snrs_db: Sequence[float]) -> Callable[[Mapping[str, Any], int], bool]:
-    """Filter for a quick reproduction: it selects runs of the first seeds at some SNRs."""
+    """Filter that selects the runs of a quick reproduction: those with some SNRs and the first seeds."""
     wanted = {snr_text(snr_db) for snr_db in snrs_db}
     return lambda values, seed: seed <= seeds and values["mobile.snr"] in wanted
 
@@ -271,10 +275,10 @@ def _content(
 ) -> dict[str, Any]:
     """Content of a study file that varies algorithms, resequencing on and off, SNRs and seeds.
 
-    Algorithms with windows that grow per ACK are kernel modules compiled for the guest. The other algorithms are in the
-    guest's kernel.
+    Algorithms with windows that grow per ACK are kernel modules, which are compiled for the guest. The other algorithms
+    are in the guest's kernel.
     """
-    # These modules are examples that come with leowarp. The modules are compiled for the guest when a run needs them.
+    # These modules are examples that come with leowarp. They are compiled when a run needs them.
     modules = [str(example_file(f"{control}.c")) for control in algorithms if control in BY_ACKS.values()]
     return {
         "name": name,

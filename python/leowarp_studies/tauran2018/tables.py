@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of the study's page: table 1, all sessions by delayed ACKs, other TCPs, and assumptions."""
+"""Tables of the study's page: table 1, all sessions by delayed-ACK setting, other TCPs, and assumptions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STUDY_RETRANSMISSIONS = {
     7: (1068, 1333, 6969), 8: (932, 1100, 16914), 9: (925, 1105, 23073), 10: (789, 949, 16782), 11: (748, 923, 22399),
     12: (742, 780, 23852), 13: (706, 789, 20688),
 }  # fmt: skip
-"""Table 1 of the study, for comparison: numbers of packets retransmitted in 600 s with delayed ACKs by NewReno, CUBIC
+"""Table 1 of the study: number of packets retransmitted in 600 s with delayed ACKs, by SNR in dB, for NewReno, CUBIC
 and Hybla."""
 
 CELLS = (
@@ -33,15 +33,15 @@ CELLS = (
 
 
 def retransmissions(frames: Mapping[str, Any]) -> str:
-    """Table 1 of the study, with the study's numbers beside leowarp's numbers."""
+    """Table 1 of the study, with leowarp's numbers beside the study's."""
     rows = []
     for snr_db in ev.snrs_db(frames):
         mine = [
             ev.median(frames, "retransmissions_pkts", control, resequencing=False, delayed_ack=ON, snr_db=snr_db)
             for control in ALGORITHMS
         ]
-        # The study's numbers are only for comparison. Claim 4.9 is about the order of leowarp's numbers and about their
-        # change with SNR.
+        # The study's numbers are shown only for comparison. Claim 4.9 is about the order of leowarp's numbers, and
+        # about how they change with the SNR.
         theirs = STUDY_RETRANSMISSIONS.get(int(snr_db), ())
         rows.append([f"{snr_db:g}", *(value.text(1, 0) for value in mine), *theirs])
     names = [ev.label(control) for control in ALGORITHMS]
@@ -51,8 +51,8 @@ def retransmissions(frames: Mapping[str, Any]) -> str:
 
 
 def delayed(frames: Mapping[str, Any]) -> str:
-    """All sessions with the study's TCP, over all SNRs. There is one row per congestion control, resequencing and
-    delayed-ACK setting."""
+    """Table of all sessions with the study's TCP, over all SNRs. It has one row per congestion control, resequencing
+    and delayed-ACK setting."""
     rows = []
     for ordered in (False, True):
         for control in ALGORITHMS:
@@ -95,7 +95,8 @@ def profiles(frames: Mapping[str, Any]) -> str:
 
 
 def by_acks(frames: Mapping[str, Any]) -> str:
-    """Table with the effect of delayed ACKs if windows grow per segment, and if they grow per ACK."""
+    """Table with the effect of delayed ACKs for windows that grow per acknowledged segment, and for windows that grow
+    per ACK."""
     same, theirs = ev.like_by_acks(frames), ev.by_acks(frames)
     frame_of = {control: frame for own, other in BY_ACKS.items() for control, frame in ((own, same), (other, theirs))}
     snrs_db = ev.snrs_db(theirs)
@@ -120,7 +121,7 @@ def by_acks(frames: Mapping[str, Any]) -> str:
 
 
 def assumptions() -> str:
-    """Table of the values that the study does not state, with leowarp's choices and their reasons."""
+    """Table of the values that the study does not give, with leowarp's values and the reasons for them."""
     rows = [
         [each.label, str(each.default), ", ".join(str(value) for value in each.others), each.why]
         for each in ASSUMPTIONS
@@ -130,7 +131,7 @@ def assumptions() -> str:
 
 
 def frame(frames: Mapping[str, Any]) -> pd.DataFrame:
-    """Every point of the figures, for programs: columns `congestion_control, resequencing, delayed_ack, snr_db,
+    """All points of the figures, for programs: columns `congestion_control, resequencing, delayed_ack, snr_db,
     quantity, median, low, high, count`. The name of a quantity contains its unit."""
     rows = []
     keys = ["congestion_control", "resequencing", "delayed_ack", "snr_db"]

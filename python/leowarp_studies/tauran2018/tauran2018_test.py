@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs, claims, tables and figures of the study, tested on synthetic results without the guest."""
+"""Tests of the study's runs, claims, tables and figures on synthetic results, without the guest."""
 
 import functools
 import json
@@ -97,7 +97,7 @@ def test_one_thing_is_otherwise_in_the_groups_beside_the_studys():
 
 
 def test_the_study_has_a_sixth_more_runs_than_before_these_groups():
-    # 1,162 runs belong to the first seven groups and eight assumptions.
+    # The first seven groups and eight assumptions have 1,162 runs.
     assert sum(part.runs for part in runs.parts()) == 1_162 + 60 + 108 + 32
 
 
@@ -148,7 +148,7 @@ def test_codewords_are_those_of_the_runs():
     (row,) = found.to_dict("records")
     shares = [row[f"decoded{again}_ratio"] for again in range(4)]
     assert sum(shares) + row["lost_ratio"] == pytest.approx(1.0)
-    # The value is between the result for one fading value per codeword and the result for two independent values
+    # The value lies between two results: with one fading value per codeword, and with two independent values
     # (design/lms-harq.md).
     assert 0.024 < row["lost_ratio"] < 0.157
 
@@ -201,7 +201,7 @@ def test_every_claim_holds_where_all_is_as_the_study_says(claim, as_the_study_sa
 
 
 def alike(*columns, on=1.0):
-    """Sessions in which delayed ACKs change some columns by the same factor everywhere; a factor of 1 leaves them
+    """Sessions in which delayed ACKs multiply some columns by the same factor everywhere; a factor of 1 leaves them
     unchanged."""
     frame = synthetic.sessions()
     keys = ["congestion_control", "resequencing", "snr_db", "seed"]
@@ -231,13 +231,13 @@ def scaled(column, factor, **where):
         ("4.4", alike("goodput_bps", "timeouts_ratio", "duplicate_acks_ratio", "spurious_ratio"), "does not hold"),
         ("4.5", alike("goodput_bps", on=1.3), "partly"),
         ("4.6", alike("goodput_bps"), "does not hold"),
-        # The loss is certain but small.
+        # The goodput is significantly lower, but only by a little.
         ("4.6", alike("goodput_bps", on=0.95), "partly"),
         ("4.6", scaled("goodput_bps", 2, congestion_control="cubic", delayed_ack=ON), "partly"),
         ("4.7", scaled("goodput_bps", 0.5, congestion_control="hybla"), "partly"),
         ("4.8", {"growth": synthetic.growth(1.0)}, "does not hold"),
         ("4.9", scaled("retransmissions_pkts", 0.1, congestion_control="hybla"), "partly"),
-        # Retransmissions fall from 1,100 at 7 dB to 917 at 13 dB, which is less than in the study.
+        # Retransmissions fall from 1,100 at 7 dB to 917 at 13 dB, which is a smaller decrease than in the study.
         ("4.9", scaled("retransmissions_pkts", 1.31, snr_db=13), "partly"),
         ("4.11", alike("rttvar_us", "rto_us"), "partly"),
         ("4.11", alike("srtt_us"), "partly"),
@@ -345,7 +345,7 @@ def test_causes_are_counts_of_the_traces(as_the_study_says):
     assert "NewReno for 500 ms and 500 ms" in row["cause"]
     assert "cubic_by_acks.c), everything else the same: Reno by ACKs: 100 packets after 0.60 s" in row["cause"]
     row = outcome("4.6", as_the_study_says | alike("goodput_bps"))
-    # Goodput falls as in the synthetic sessions, and by a further tenth.
+    # The goodput of the modified algorithms falls as in the synthetic sessions, and by a further tenth.
     assert "the goodput of Reno by ACKs by -23." in row["cause"]
     assert "that of NewReno at the same SNRs and seeds by +0.0" in row["cause"]
     assert "that of CUBIC at the same SNRs and seeds by +0.0" in row["cause"]
@@ -381,7 +381,8 @@ def test_all_figures_are_drawn(as_the_study_says, svg_alone, tmp_path):
 
 def test_shares_of_codewords_are_those_of_all_seeds_and_add_up(as_the_study_says):
     channel = as_the_study_says["codewords"].copy()
-    # Each of the three seeds has all codewords in a different class, so the median of every share is 0.
+    # In each of the three seeds, all codewords are in one class, which differs between seeds, so the median of every
+    # share is 0.
     shares = [*(f"decoded{again}_ratio" for again in range(4)), "lost_ratio"]
     channel = channel[channel["seed"].isin([1, 2, 3])].reset_index(drop=True)
     for place, column in enumerate(shares):
@@ -400,7 +401,8 @@ def test_a_figure_without_its_data_says_so(tmp_path):
 
 @pytest.fixture
 def engine(monkeypatch, as_the_study_says):
-    """Replacement for `run_study`, without a guest and without rows: the test covers how `make` uses the results."""
+    """Replacement for `run_study` without a guest, which returns no rows: the tests check how `make` uses the
+    results."""
     asked = {}
 
     def run_study(file, folder, *, only, scheduler, **options):

@@ -15,26 +15,28 @@ from leowarp.metrics.per_flow.acknowledgements import ack_waits
 from leowarp.metrics.route_changes.recovery import RECOVERY_STATES
 
 RTO_MIN_US = 200_000
-"""TCP_RTO_MIN of Linux. The RTO is SRTT plus four times the RTT's variation, but at least SRTT plus this value
-(tcp_rtt_estimator)."""
+"""Linux's TCP_RTO_MIN in microseconds. The RTO is SRTT plus four times the RTT's variation, but at least SRTT plus this
+value (tcp_rtt_estimator)."""
 
 FLOOR_SLACK_US = 5_000
-"""Tolerance, because SRTT and RTO are rounded to ticks of the kernel's clock."""
+"""Tolerance in microseconds of a comparison with the RTO's minimum, because SRTT and RTO are rounded to ticks of the
+kernel's clock."""
 
 PAIR = 2
-"""Number of segments that the ACK of a delayed pair acknowledges."""
+"""Number of segments in a pair, which one delayed ACK acknowledges."""
 
 
 @dataclass(frozen=True)
 class Trace:
-    """One session.
+    """The series of one session that claims and figures use.
 
     t_s, cwnd_pkts, srtt_us, rttvar_us, rto_us: float64 arrays of shape (samples,). Samples of the sender's socket.
-        Further columns are `delivered_pkts` (acknowledged so far), `rwnd_limited_us` (total time limited by the
-        receiver's window), `ssthresh_pkts` (nan: not set yet) and `ca_state` (the kernel's number).
-    goodput_t_s, goodput_bps: float64 arrays of shape (seconds,). Bytes received in order, in each second.
-    waits: `segments_pkts, wait_ns, acks_pkts`: number of ACKs, by the number of segments that they acknowledge and by
-        the waiting time of the first segment.
+        Further arrays are `delivered_pkts` (packets acknowledged so far), `rwnd_limited_us` (total time in which the
+        receiver's window limited the sender), `ssthresh_pkts` (nan as long as it is not set) and `ca_state` (the
+        kernel's number).
+    goodput_t_s, goodput_bps: float64 arrays of shape (seconds,). Goodput of bytes received in order, in each second.
+    waits: `segments_pkts, wait_ns, acks_pkts`: number of ACKs, by the number of segments that an ACK acknowledges and
+        by the waiting time of the first segment.
     """
 
     seed: int
@@ -53,32 +55,34 @@ class Trace:
 
     @property
     def floor_ratio(self) -> float:
-        """Share of the samples in which the RTO is Linux's minimum, SRTT plus 200 ms."""
-        # Before the first round trip, SRTT is 0 and the RTO is the initial second (RFC 6298, 2.1).
+        """Share of the samples in which the RTO is at Linux's minimum, SRTT plus 200 ms."""
+        # Before the first round trip is measured, SRTT is 0 and the RTO is 1 s (RFC 6298, 2.1).
         known = (self.srtt_us > 0) & np.isfinite(self.rto_us)
-        # The minimum RTO is 1 s in RFC 6298, 2.4, and SRTT plus 200 ms in Linux (tcp_rtt_estimator, tcp_rto_min).
+        # The minimum of the RTO is 1 s in RFC 6298, 2.4, but SRTT plus 200 ms in Linux (tcp_rtt_estimator,
+        # tcp_rto_min).
         at_floor = np.abs(self.rto_us - self.srtt_us - RTO_MIN_US)[known] <= FLOOR_SLACK_US
         return float(at_floor.mean()) if known.any() else float("nan")
 
     @property
     def growing_ratio(self) -> float:
-        """Share of the samples in slow start or in recovery, with or without a timeout."""
-        # A sender whose window is below its threshold is in slow start. A sender without a threshold is in slow start,
-        # too.
+        """Share of the samples in slow start or in recovery (including recovery after a timeout)."""
+        # A sender is in slow start if its window is below its threshold, or if it has no threshold.
         slow_start = ~(self.cwnd_pkts >= self.ssthresh_pkts)
         return float((slow_start | np.isin(self.ca_state, RECOVERY_STATES)).mean()) if len(self.t_s) else float("nan")
 
     @property
     def acks_per_segment_ratio(self) -> float:
         """Number of ACKs divided by the number of segments that they acknowledge."""
-        # A row stands for all ACKs with the same waiting time and number of segments, so it is weighted by the number
-        # of these ACKs.
+        # Each row is for all ACKs with the same waiting time and number of segments, so it is weighted by the number of
+        # these ACKs.
         segments = floats(self.waits["segments_pkts"]) * floats(self.waits["acks_pkts"])
         return float(floats(self.waits["acks_pkts"]).sum() / segments.sum()) if segments.sum() else float("nan")
 
     def pair_waits(self) -> tuple[np.ndarray, np.ndarray]:
-        """For ACKs of two segments: the waiting times in ms, ascending, and the number of ACKs with each."""
-        # The metrics have one row for all ACKs with the same waiting time, so the result contains the counts.
+        """For ACKs of two segments: the waiting times in ms, ascending, and the number of ACKs with each waiting
+        time."""
+        # The metrics have only one row for all ACKs with the same waiting time, so the result contains the numbers of
+        # ACKs.
         pairs = self.waits[self.waits["segments_pkts"] == PAIR].sort_values("wait_ns")
         return floats(pairs["wait_ns"]) / 1e6, floats(pairs["acks_pkts"])
 
@@ -88,11 +92,11 @@ class Trace:
         return float(count[wait_ms >= limit_ms].sum() / count.sum()) if count.sum() else float("nan")
 
     def round_pairs_ratio(self, round_ms: float, within_ms: float, longest_ms: float) -> float:
-        """Share of the pairs that waited for a whole number of HARQ rounds, among the pairs that waited from half a
-        round to `longest_ms`.
+        """Share of pairs that waited for a whole number of HARQ rounds, among the pairs that waited from half a round
+        to `longest_ms`.
 
         round_ms: Time from one HARQ transmission to the next.
-        within_ms: Largest difference from a whole number of rounds that still counts.
+        within_ms: Largest allowed difference from a whole number of rounds.
         Returns: A share from 0 to 1; nan if there are no such pairs.
         """
         wait_ms, count = self.pair_waits()
@@ -101,13 +105,13 @@ class Trace:
         return float(count[long & near].sum() / count[long].sum()) if count[long].sum() else float("nan")
 
     def reaches_s(self, cwnd_pkts: float) -> float:
-        """Time at which the window first reached this size; infinite if it never did."""
+        """Time in s at which the window first reached this size; infinite if it never did."""
         there = np.flatnonzero(self.cwnd_pkts >= cwnd_pkts)
         return float(self.t_s[there[0]]) if len(there) else float("inf")
 
 
 def trace_of(run: Run) -> Trace:
-    """Trace of the only flow of a kept run."""
+    """Trace of the only flow of a run whose directory is stored."""
     flow = run.main_flow
     samples = run.tables.of_flow("sockets", flow)
     carried = goodput(run.tables, flow, "in_order", 1_000_000_000)

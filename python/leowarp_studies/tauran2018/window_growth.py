@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why delayed ACKs slow the growth of some windows: a window grows either with each ACK or with each acknowledged
+"""Why delayed ACKs slow the growth of some windows: some windows grow with each ACK, others with each acknowledged
 segment."""
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from leowarp_studies.tauran2018.evidence import Frames
 from leowarp_studies.tauran2018.runs import BY_ACKS, OFF, ON
 
 GROWN_PKTS = (100, 500)
-"""Window sizes that claim 4.8 uses. The bandwidth-delay product of this path is 807 packets."""
+"""Window sizes in packets that claim 4.8 uses. The bandwidth-delay product of this path is 807 packets."""
 
 
 HELD_MS = 10
-"""Shorter limits by the receiver's window are not reported; a packet takes 0.2 ms."""
+"""Minimum time in ms for which the receiver's window must limit the sender to be reported; a packet takes 0.2 ms."""
 
 
 TRIED = "Tried: Linux's own with windows that grow by ACKs ({}), everything else the same".format(
@@ -34,7 +34,7 @@ def reaches_text(frames: Frames, name: str) -> str:
 
 
 def by_acks_growth_text(frames: Frames) -> str:
-    """Text with the times at which windows reached these sizes for Linux's algorithms changed to grow per ACK; empty
+    """Text with the times at which windows reached these sizes with Linux's algorithms modified to grow per ACK; empty
     without such runs."""
     there = [name for name in BY_ACKS.values() if all((name, delayed) in frames["growth"] for delayed in (ON, OFF))]
     if not there:
@@ -43,10 +43,10 @@ def by_acks_growth_text(frames: Frames) -> str:
 
 
 def by_acks_goodput_text(frames: Frames, control: str, *, resequencing: bool) -> str:
-    """Text with the effect of delayed ACKs if the window grows per ACK; empty without such runs."""
+    """Text with the effect of delayed ACKs on goodput if the window grows per ACK; empty without such runs."""
     if "by_acks" not in frames:
         return ""
-    # The comparison tests the cause: the module differs from Linux's algorithm only in how its window grows.
+    # The comparison tests the cause, because the module differs from Linux's algorithm only in how its window grows.
     theirs = ev.effect(ev.by_acks(frames), "goodput_bps", BY_ACKS[control], resequencing=resequencing)
     same = ev.effect(ev.like_by_acks(frames), "goodput_bps", control, resequencing=resequencing)
     return (
@@ -56,7 +56,7 @@ def by_acks_goodput_text(frames: Frames, control: str, *, resequencing: bool) ->
 
 
 def growth_text(frames: Frames) -> str:
-    """Text about the growth of the window per ACK and per acknowledged segment."""
+    """Text about the growth of the window, per ACK and per acknowledged segment."""
     texts = []
     for name in ("reno", "cubic"):
         on, off = (_growth_an_ack(frames, name, delayed) for delayed in (ON, OFF))
@@ -71,36 +71,36 @@ def growth_text(frames: Frames) -> str:
 
 
 def held_text(frames: Frames) -> str:
-    """Text with the time for which the receiver's window limited the sender, until its window reached the larger size
-    of `GROWN_PKTS`. The text is empty if the limit does not matter.
+    """Text with the time for which the receiver's window limited the sender, until the sender's window reached the
+    larger size of `GROWN_PKTS`. It is empty if the time is too short to matter.
 
-    The kernel counts this time (`tcpi_rwnd_limited`). A window limited in this way does not show the effect of delayed
-    ACKs.
+    The kernel counts this time (`tcpi_rwnd_limited`). The growth of a window that is limited by the receiver does not
+    show the effect of delayed ACKs.
     """
     texts, held = [], False
     for name in ("reno", "cubic"):
         traces = [frames["growth"][name, delayed] for delayed in (ON, OFF)]
         held_ms = [trace.rwnd_limited_us[trace.t_s <= trace.reaches_s(GROWN_PKTS[1])].max() / 1e3 for trace in traces]
-        # A limit in one of the two sessions is enough to invalidate the comparison of on and off.
+        # If either of the two sessions was limited, the sessions with and without delayed ACKs cannot be compared.
         held |= max(held_ms) >= HELD_MS
         texts.append(f"{ev.label(name)} for {held_ms[0]:.0f} ms and {held_ms[1]:.0f} ms")
-    # Times below `HELD_MS` are not reported, because the growth is then TCP's own.
+    # If no time reaches `HELD_MS`, nothing is reported.
     if not held:
         return ""
     return f". Until then the receiver's window held the sender, delayed ACKs on and off, {', '.join(texts)}"
 
 
 def _growth_an_ack(frames: Frames, name: str, delayed: str) -> tuple[float, float]:
-    """Growth of the window from 20 to `GROWN_PKTS[1]` packets, per ACK and per acknowledged segment."""
+    """Growth of the window from 20 to `GROWN_PKTS[1]` packets: per ACK, and per acknowledged segment."""
     trace = frames["growth"][name, delayed]
-    # In slow start, every packet in flight is acknowledged once per round trip. `delivered_pkts` is the
-    # socket's own count of acknowledged packets.
+    # In slow start, every packet in flight is acknowledged once per round trip. `delivered_pkts` is the socket's own
+    # count of acknowledged packets.
     grows = (trace.cwnd_pkts >= 20) & (trace.t_s <= trace.reaches_s(GROWN_PKTS[1]))
     if grows.sum() < 2:
         return float("nan"), float("nan")
     grown = np.ptp(trace.cwnd_pkts[grows])
     segments = np.ptp(trace.delivered_pkts[grows])
-    # The ratio is the ratio of the whole session, as is the count of ACKs. In the group `growth` no packet is lost, so
-    # every ACK is for data in order.
+    # The number of ACKs per segment is that of the whole session, because ACKs are counted only for the whole session.
+    # In the group `growth` no packet is lost, so every ACK acknowledges data in order.
     acks_a_segment = trace.acks_per_segment_ratio
     return float(grown / (segments * acks_a_segment)), float(grown / segments)

@@ -19,10 +19,10 @@ TWO_SEQUENCES = ((1, 2, 4, 5, 3, 6), (1, 2, 5, 4, 3, 6))
 LATE_RATIO = (1 / 6, 2 / 6)
 """Share of late packets in each sequence; the study has 16.6 % and 33.3 %."""
 INVOLVED_RATIO = (3 / 6, 3 / 6)
-"""Packets 3, 4 and 5 as a share of each sequence; the study has 50 %."""
+"""Share of packets 3, 4 and 5 in each sequence; the study has 50 %."""
 
 STUDY_ENTROPY_NATS = {0.8585: 3.3, 0.075: 0.75}
-"""E_r by jitter in ms, from the study's text about figure 8 (normal distribution, "approximately")."""
+"""E_r in nats by jitter in ms, from the study's text about figure 8 (normal distribution, "approximately")."""
 
 
 # Implements claim 2.9 of torres2020 (section II).
@@ -30,9 +30,9 @@ def sums_of_density(frames: Frames) -> Outcome:
     """Equations (3) and (4), counted in packets: each packet has exactly one displacement, and the displacements sum to
     0.
 
-    A normalised sum is always 1, so equation (3) is tested as a count: the packets in RD and the packets beyond the
-    threshold must add up to all packets that arrived. The mean in equation (4) is exactly 0 if no packet is beyond the
-    threshold.
+    A normalised sum is always 1, so equation (3) is tested with counts: the packets in RD and the packets beyond the
+    threshold must add up to all packets that arrived. The mean in equation (4) must be exactly 0 if no packet is beyond
+    the threshold.
 
     Returns: Numbers by `<distribution>_<jitter>_ms`: `counted_ratio` (packets in RD or beyond the threshold, divided by
         those received), `beyond_ratio`, `mean_pkts` (sum i RD[i]).
@@ -48,8 +48,8 @@ def sums_of_density(frames: Frames) -> Outcome:
     parts = {
         "(3)": all(value == 1 for value in counted_ratio.values()),
         "(4), no packet beyond the threshold": bool(inside) and all(abs(mean_pkts[key]) < 1e-9 for key in inside),
-        # The tolerance is 0.01 packets. If 65,535 packets were displaced by 80 packets each, at random, their mean
-        # would deviate by more.
+        # The tolerance is 0.01 packets. If 65,535 packets were displaced by 80 packets each, in random directions,
+        # their mean would deviate more.
         "(4), packets beyond it": all(abs(mean_pkts[key]) < 0.01 for key in beyond),
     }
     cause = ""
@@ -74,12 +74,11 @@ def sums_of_density(frames: Frames) -> Outcome:
 
 # Implements claim 2.10 of torres2020 (section II).
 def percentages_mislead(frames: Frames) -> Outcome:
-    """The study's two sequences, described by two percentages with different definitions of "out of order", and by MD
-    and E_r.
+    """The study's two sequences, described by percentages with two definitions of "out of order", and by MD and E_r.
 
-    "Late": the packet arrives after a packet that was sent later (RFC 4737). "Involved": the packet overtook another,
-    or was overtaken. A third definition is the study's own displacement (equation 1). By the study's definition, packet
-    4 of the second sequence is in place.
+    "Late": the packet arrives after a packet that was sent later (RFC 4737). "Involved": the packet overtook another
+    packet, or was overtaken by one. A third definition is the study's own displacement (equation 1), by which packet 4
+    of the second sequence is in place.
 
     Returns: Numbers, each with one value per sequence: `late_ratio`, `involved_ratio`, `displaced_ratio`,
         `mean_displacement_pkts`, `entropy_nats`.
@@ -91,8 +90,8 @@ def percentages_mislead(frames: Frames) -> Outcome:
     parts = {
         "late: 16.6 % and 33.3 %": bool(np.allclose(late, LATE_RATIO)),
         "3, 4 and 5: 50 % in both": bool(np.allclose(involved, INVOLVED_RATIO)),
-        # By one definition the two sequences are equal; by the other definition, one sequence is twice as bad. A
-        # percentage therefore misses the difference.
+        # By one definition the two sequences are equally bad; by the other, one sequence is twice as bad. A single
+        # percentage therefore does not describe the difference.
         "readings disagree": bool(np.isclose(involved[0], involved[1])) and not np.isclose(late[0], late[1]),
     }
     return Outcome(
@@ -109,7 +108,7 @@ def percentages_mislead(frames: Frames) -> Outcome:
 
 # Implements claim 2.11 of torres2020 (figure 8).
 def entropy_at_two_jitters(frames: Frames) -> Outcome:
-    """E_r of the path, computed without TCP, at the two jitters at which the study's algorithms collapse.
+    """E_r of the path, measured without TCP, at the two jitters at which the study's algorithms collapse.
 
     Returns: Numbers by jitter: `entropy_nats`.
     """
@@ -119,7 +118,7 @@ def entropy_at_two_jitters(frames: Frames) -> Outcome:
         mine = probes[(probes["distribution"] == "normal") & (probes["jitter_ns"] == round(jitter_ms * 1e6))]
         found[f"{jitter_ms:g} ms"] = float(mine["entropy_nats"].iloc[0]) if len(mine) else float("nan")
     off = {key: value - STUDY_ENTROPY_NATS[float(key.split()[0])] for key, value in found.items()}
-    # The study states "approximately" with two digits; the tolerance is one unit of the first decimal.
+    # The study gives "approximate" values with two digits, so the tolerance is 0.1.
     parts = {key: abs(value) <= 0.1 for key, value in off.items()}
     tight = all(abs(value) <= 0.05 for value in off.values())
     cause = "" if all(parts.values()) else "; ".join(
@@ -136,13 +135,13 @@ def entropy_at_two_jitters(frames: Frames) -> Outcome:
 
 
 def _involved_ratio(sequence: Sequence[int]) -> float:
-    """Share of the packets that overtook another one or were overtaken.
+    """Share of the packets that overtook another packet or were overtaken by one.
 
     >>> _involved_ratio((1, 3, 2, 4))
     0.5
     """
     arrived = np.array(sequence)
-    # For each pair of packets, find whether the one that arrived first was sent later.
+    # For each pair of packets, find out whether the packet that arrived first was sent later.
     turned = np.triu(arrived[:, None] > arrived[None, :])
     return float((turned.any(axis=0) | turned.any(axis=1)).mean())
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about the metrics themselves, checked with probes (2.1 to 2.4)."""
+"""Claims about the metrics themselves, tested with probes (2.1 to 2.4)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from leowarp_studies.torres2020.runs import SHAPE_US
 from leowarp_studies.torres2020.simulation import DISTRIBUTIONS, PROBE_RATE_PKTS_PER_S
 
 STUDY_MD_PKTS = {"uniform": 7.1, "normal": 6.6, "exponential": 5.3}
-"""MD in figure 4 at 1 ms; the study's text calls the values "approximate"."""
+"""MD in packets in the study's figure 4 at 1 ms; the study's text calls the values "approximate"."""
 
 MD_ORDER = ("uniform", "normal", "exponential")
-"""Distributions in the study's order of figure 4, the largest value first."""
+"""Distributions in the order of figure 4, beginning with the largest MD."""
 ENTROPY_ORDER = ("normal", "uniform", "exponential")
-"""Distributions in the study's order of figure 5."""
+"""Distributions in the order of figure 5, beginning with the largest E_r."""
 
 EXAMPLE = (1, 6, 7, 2, 3, 4, 5, 8)
 """The study's example of an arrival sequence (table 1)."""
@@ -28,15 +28,16 @@ EXAMPLE_DENSITY = {-4: 0.25, 0: 0.25, 2: 0.5}
 """RD of this example (table 2): share of packets by displacement."""
 
 STRAIGHT_MS = (0.6, 4.0)
-"""Range of jitter in which the closed form is calculated to be accurate to 3 % (design/exponential-jitter.md)."""
+"""Range of jitter in ms in which the closed form should be accurate to 3 % (design/exponential-jitter.md)."""
 
 
 # Implements claim 2.1 of torres2020 (tables 1, 2).
 def worked_example(frames: Frames) -> Outcome:
-    """The study's example, computed with the library that evaluates every run; this claim needs no run.
+    """RD, MD and E_r of the study's example, computed with the library that evaluates every run; this claim needs no
+    run.
 
-    RD and MD are exact fractions. The tolerance of 1e-12 allows for the rounding of doubles. For the entropy, the study
-    prints two decimals.
+    RD and MD are exact fractions. The tolerance of 1e-12 only allows for the rounding of doubles. For the entropy, the
+    study gives two decimals.
 
     Returns: Numbers: `density` (share of packets by displacement), `mean_displacement_pkts`, `entropy_nats`.
     """
@@ -63,12 +64,12 @@ def worked_example(frames: Frames) -> Outcome:
 
 # Implements claim 2.2 of torres2020 (figures 2, 3).
 def shape_mirrors(frames: Frames) -> Outcome:
-    """Kolmogorov distance between RD and each distribution of delay. For this comparison, displacements are divided by
-    the packet rate.
+    """Kolmogorov distance between the measured RD and each distribution of delay. For this comparison, displacements
+    are divided by the packet rate, which gives delays.
 
-    If variances are equal, the distance between uniform and normal is 0.057, between uniform and exponential 0.21, and
-    between normal and exponential 0.16. A small distance is therefore not enough: no other distribution may be nearer
-    than the configured one.
+    Between distributions of equal variance, the distance is 0.057 (uniform and normal), 0.21 (uniform and exponential)
+    or 0.16 (normal and exponential). A small distance is therefore not enough: the configured distribution must also be
+    the nearest one.
 
     Returns: Numbers: `distance`, from 0 to 1, by measured distribution and by the distribution with which it is
         compared.
@@ -77,14 +78,14 @@ def shape_mirrors(frames: Frames) -> Outcome:
     distance: dict[str, dict[str, float]] = {}
     for name in DISTRIBUTIONS:
         share = shapes[name].share / shapes[name].share.sum()
-        # The delay of a packet displaced by k was (k +- 1/2) / R above the mean. The half is added because the measured
-        # distribution function steps between two whole displacements.
+        # A packet that is displaced by k had a delay of (k +- 1/2) / R above the mean. The half is added because the
+        # measured distribution function steps between two whole displacements.
         x = (shapes[name].displacement_pkts + 0.5) / PROBE_RATE_PKTS_PER_S / (SHAPE_US / 1e6)
         measured = np.cumsum(share)
         distance[name] = {other: float(np.abs(measured - simulation.cdf(other, x)).max()) for other in DISTRIBUTIONS}
     nearest = {name: min(row, key=lambda other: row[other]) == name for name, row in distance.items()}
-    # 0.06 is about the distance between uniform and normal. For uniform and normal, only the second condition (nearest
-    # distribution) decides.
+    # 0.06 is about the distance between the uniform and the normal distribution. For these two, the claim is therefore
+    # decided only by the second condition, that no other distribution is nearer.
     close = {name: distance[name][name] <= 0.06 for name in DISTRIBUTIONS}
     parts = {name: nearest[name] and close[name] for name in DISTRIBUTIONS}
     cause = "" if all(parts.values()) else "Kolmogorov distance to each: " + "; ".join(
@@ -109,7 +110,7 @@ def displacement_grows(frames: Frames) -> Outcome:
     """MD over jitter for each distribution: its value at 1 ms, its deviation from a line through 0, and the order of
     the distributions.
 
-    Linearity is tested where the closed form predicts it (`STRAIGHT_MS`). Deviations over all jitters are listed, too.
+    Linearity is tested where the closed form predicts it (`STRAIGHT_MS`). Deviations over all jitters are only listed.
 
     Returns: Numbers by distribution: `at_1_ms_pkts`, `off_ratio`, `per_ms_pkts`, `bent_ratio`, `bent_whole_ratio`; and
         `ordered_from_ms`.
@@ -121,15 +122,15 @@ def displacement_grows(frames: Frames) -> Outcome:
     straight = jittered[(jittered.index >= STRAIGHT_MS[0]) & (jittered.index <= STRAIGHT_MS[1])]
     per_ms = {name: float((straight[name] / straight.index).mean()) for name in DISTRIBUTIONS}
     bent = {name: _bent(straight, name, per_ms[name]) for name in DISTRIBUTIONS}
-    # The deviation is relative to the line through the straight part. Beyond this part, the threshold of 200 packets
-    # bends the curve.
+    # The deviation is computed from the line through the jitters of `STRAIGHT_MS`. Above these jitters, the threshold
+    # of 200 packets reduces MD.
     bent_all = {name: _bent(jittered, name, per_ms[name]) for name in DISTRIBUTIONS}
-    # As the study says "throughout", the order must be strict at every jitter. There is one seed per probe, so equal
-    # values count as a violation.
+    # The study says "throughout", so the order must be strict at every jitter. There is one seed per probe, so equal
+    # values are a violation of the order.
     order_from_ms = ev.ordered_from_ms(jittered, MD_ORDER)
     parts = {f"{name} at 1 ms": abs(value) <= 0.03 for name, value in off.items()}
-    # Only jitters from 0.6 to 4 ms count. Below 0.6 ms, displacements are small whole numbers; above 4 ms, tails exceed
-    # the threshold of 200 packets.
+    # Only jitters from 0.6 to 4 ms are tested. Below 0.6 ms, displacements are small whole numbers; above 4 ms, tails
+    # exceed the threshold of 200 packets.
     parts |= {f"{name} linear": value <= 0.05 for name, value in bent.items()}
     parts["order"] = order_from_ms == float(jittered.index[0])
     return Outcome(
@@ -146,19 +147,19 @@ def displacement_grows(frames: Frames) -> Outcome:
 
 # Implements claim 2.4 of torres2020 (figure 5).
 def entropy_grows(frames: Frames) -> Outcome:
-    """Checks whether E_r is linear in the logarithm of jitter for each distribution, and in what order the
-    distributions are.
+    """Test whether E_r is linear in the logarithm of jitter for each distribution, and whether the distributions have
+    the study's order.
 
-    If a delay is multiplied by c, the entropy of its continuous distribution increases by ln(c). This rule does not
-    hold for a jitter up to the spacing of packets: displacements are then small whole numbers.
+    If a delay is multiplied by c, the entropy of its continuous distribution increases by ln(c). This does not hold if
+    the jitter is not larger than the spacing of packets: displacements are then small whole numbers.
 
     Returns: Numbers by distribution: `slope_nats`, `r2`, `r2_from_0_2_ms`; and `ordered_from_ms`.
     """
     table = ev.pivot(frames["probes"], "entropy_nats")
     jittered = table[table.index > 0]
     straight = jittered[(jittered.index >= STRAIGHT_MS[0]) & (jittered.index <= STRAIGHT_MS[1])]
-    # Below 0.2 ms, E_r of uniform jitter exceeds that of normal jitter: near the packet spacing (0.121 ms),
-    # displacements are small whole numbers.
+    # Below 0.2 ms, E_r of uniform jitter exceeds that of normal jitter, because displacements are small whole numbers
+    # near the packet spacing of 0.121 ms.
     wide = jittered[jittered.index >= 0.2]
     logarithm = {name: _over_logarithm(straight, name) for name in DISTRIBUTIONS}
     whole = {name: _over_logarithm(wide, name) for name in DISTRIBUTIONS}
@@ -191,13 +192,13 @@ def _over_logarithm(table: pd.DataFrame, name: str) -> tuple[float, float, float
 
 
 def _bent(table: pd.DataFrame, name: str, per_ms: float) -> float:
-    """Largest relative deviation of MD from the line `per_ms` times jitter."""
+    """Largest relative deviation of MD from the line with a slope of `per_ms` packets per ms."""
     return float((table[name] / (table.index * per_ms) - 1).abs().max())
 
 
 def _displacement_cause(at_one: dict[str, float], jittered: pd.DataFrame, order_from_ms: float | None) -> str:
-    """Text that explains why claim 2.3 does not fully hold: how the study's value at 1 ms may have arisen, and up to
-    which jitter the order is violated."""
+    """Text that explains why claim 2.3 does not fully hold: a possible origin of the study's value at 1 ms, and the
+    jitter up to which the order is violated."""
     causes = []
     if abs(at_one["exponential"] / STUDY_MD_PKTS["exponential"] - 1) > 0.03:
         closed = simulation.closed_form_pkts("exponential", 1e-3)
@@ -224,7 +225,7 @@ def _last_out_of_order_ms(jittered: pd.DataFrame, order_from_ms: float | None) -
 
 
 def _simulated_entropy(jitter_ms: float) -> str:
-    """Text for the causes of verdicts: calculated E_r of each distribution at this jitter."""
+    """Text that explains a verdict: E_r of each distribution at this jitter, from the simulation."""
     return f"at {jitter_ms:g} ms " + ", ".join(
         f"{name} {ev.simulated_entropy(name, jitter_ms):.4f}" for name in ENTROPY_ORDER
     )

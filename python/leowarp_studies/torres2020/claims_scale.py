@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about uses of the two metrics (2.12 to 2.15): to compare protocols, and to show small variations of delay.
+"""Claims about uses of the two metrics (2.12 to 2.15): comparing protocols, and showing small variations of delay.
 
-If throughput never collapses with a TCP, the test of a claim cannot show anything; the verdict is then "cannot be
+If a TCP's throughput never collapses, the tests of these claims have nothing to compare, and the verdict is "cannot be
 told".
 """
 
@@ -32,21 +32,21 @@ AXES = {"entropy_nats": "E_r", "mean_displacement_pkts": "MD", "jitter_ms": "jit
 METRICS = ("mean_displacement_pkts", "entropy_nats")
 
 CLEAR = 0.25
-""""Clearly" is taken to mean a quarter of the axis."""
+""""Clearly" is taken to mean at least a quarter of the axis."""
 SMALL_MS, LARGER_MS = 0.075, 1.0
-"""Jitters that the paper names: 0.75 % and 10 % of the largest one."""
+"""Jitters in ms that the paper names: 0.75 % and 10 % of its largest jitter."""
 
 
 # Implements claim 2.12 of torres2020 (sections IV, V).
 def entropy_separates(frames: Frames) -> Outcome:
-    """Distance on each axis between the jitters at which the algorithms collapse, with normal jitter; see
+    """Distance on each axis between the points at which the algorithms collapse, with normal jitter; see
     `_separation`."""
     return as_measured(frames, _separation, ("normal",), FIGURE_8)
 
 
 # Implements claim 2.13 of torres2020 (section V).
 def metrics_compare(frames: Frames) -> Outcome:
-    """Whether throughput falls sharply as each metric grows, and whether algorithms differ; see `_edges`."""
+    """Whether throughput falls sharply as a metric grows, and whether algorithms differ; see `_edges`."""
     return as_measured(frames, _edges, DISTRIBUTIONS, FIGURE_8)
 
 
@@ -54,9 +54,9 @@ def metrics_compare(frames: Frames) -> Outcome:
 def entropy_follows_displacements(frames: Frames) -> Outcome:
     """Whether the distributions have the same order by displacement of packets and by E_r, at one jitter.
 
-    All values come from the same probes. "Larger displacements" refers to the tail, so two values are used: the
-    displacement that 1 % of the packets exceed, and the largest displacement. By mean displacement the order is
-    different (claim 2.3); this order is listed, too.
+    All values come from the same probes. "Larger displacements" refers to the tail of the distribution, so two values
+    are compared: the displacement that 1 % of the packets exceed, and the largest displacement. By mean displacement
+    the order is different (claim 2.3); this order is only listed.
 
     Returns: Numbers by distribution: `entropy_nats`, `percentile_99_pkts`, `largest_pkts`, `mean_displacement_pkts`.
     """
@@ -68,7 +68,7 @@ def entropy_follows_displacements(frames: Frames) -> Outcome:
         size, share = np.abs(rd.displacement_pkts), rd.share / rd.share.sum()
         order = np.argsort(size, kind="stable")
         reached = np.cumsum(share[order])
-        # The tolerance of 1e-12 is needed because rounding may make a share of exactly 99 % slightly too small.
+        # The tolerance of 1e-12 is needed because rounding may make a share of exactly 99 % slightly smaller.
         found["percentile_99_pkts"][distribution] = float(size[order][np.argmax(reached >= 0.99 - 1e-12)])
         found["largest_pkts"][distribution] = float(size[share > 0].max())
         found["mean_displacement_pkts"][distribution] = float((size * share).sum())
@@ -130,11 +130,11 @@ def entropy_early(frames: Frames) -> Outcome:
 
 
 def _separation(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """For each axis: the places at which the algorithms fall below 50 %, as shares of the axis, and the largest
-    distance between two of these places.
+    """For each axis: the points at which the algorithms fall below 50 %, as shares of the axis, and the largest
+    distance between two of these points.
 
-    An axis ends at the largest measured value. An algorithm's place is its first point below 50 %. All algorithms have
-    the same jitters, so the places can be compared.
+    The end of an axis is the largest measured value. The point of an algorithm is the first one of its curve below 50
+    %. All algorithms have the same jitters, so their points can be compared.
     """
     places: dict[str, dict[str, float]] = {column: {} for column in AXES}
     for (_, algorithm), line in lines.items():
@@ -149,15 +149,16 @@ def _separation(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
     apart = {column: max(values.values()) - min(values.values()) for column, values in places.items()}
     numbers = {"place": places, "apart_ratio": apart}
     if not any(apart.values()):
-        # The collapses may differ nevertheless; more jitters between the points would show this.
+        # The algorithms may still collapse at different jitters, which only runs with more jitters in between would
+        # show.
         (at, *_) = places["jitter_ms"].values()
         return {}, f"all that fall below 50 % do at one point of the grid, {at:.1%} of the jitter axis", numbers
     parts = {
         "clear on the E_r axis": apart["entropy_nats"] >= CLEAR,
-        # The limit is a fifth of the 10 ms, as in claim 2.5.
+        # The limit is a fifth of the axis of 10 ms, as in claim 2.5.
         "little jitter": apart["jitter_ms"] <= 0.2,
-        # The paper calls E_r "more significant ... due to its logarithmic scale" than MD, which grows in proportion to
-        # the jitter.
+        # The paper calls E_r "more significant ... due to its logarithmic scale" than MD, which is proportional to the
+        # jitter.
         "twice as clear as on the MD axis": apart["entropy_nats"] >= 2 * apart["mean_displacement_pkts"],
     }
     text = "falls below 50 % at "
@@ -171,8 +172,8 @@ def _separation(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
 
 
 def _edges(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """For each curve that collapses: whether it never rises again, and the share of each axis over which it falls from
-    90 % to 50 %.
+    """For each curve that collapses: whether it rises again, and the share of each axis over which it falls from 90 %
+    to 50 %.
 
     The curves are those of bic for each distribution, and those of all algorithms for the normal distribution. A rise
     of less than 5 % of the undisturbed throughput is ignored.

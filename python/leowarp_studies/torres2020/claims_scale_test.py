@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims 2.12 to 2.15 on synthetic results for which they do not hold. `torres2020_test.py` has the cases in which they
-hold."""
+"""Tests of claims 2.12 to 2.15 on synthetic results for which they do not hold. `torres2020_test.py` tests them on
+results for which they hold."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_algorithms_that_collapse_near_each_other_are_not_told_apart(undisturbed
     assert row["numbers"]["apart_ratio"]["jitter_ms"] < 0.2
     assert row["numbers"]["apart_ratio"]["entropy_nats"] < 0.25
 
-    # The collapses are at 4 to 9 ms. The distance between them is larger in jitter than in E_r.
+    # The collapses are at 4 to 9 ms. On the axis of jitter they are further apart than on the axis of E_r.
     def far_apart(distribution, algorithm, profile, jitter_ms):
         return synthetic.collapse_at(4.0 if algorithm == "westwood" else 9.0)(jitter_ms)
 
@@ -58,7 +58,7 @@ def test_a_throughput_without_an_edge_or_that_rises_again_shows_no_largest_entro
     row = outcome("2.13", synthetic.frames(slope))
     assert row["verdict"] == "partly"
     assert row["numbers"]["edge_axis_ratio"]["BIC, normal"]["entropy_nats"] > 0.25
-    # If all algorithms behave identically, no metric can distinguish them.
+    # If all algorithms have the same throughput, no metric can distinguish them.
     assert row["numbers"]["apart_ratio"]["entropy_nats"] == pytest.approx(0)
 
     def rises(distribution, algorithm, profile, jitter_ms):
@@ -71,7 +71,7 @@ def test_a_throughput_without_an_edge_or_that_rises_again_shows_no_largest_entro
 
 
 def shapes_of(reach_pkts):
-    """Packets spread evenly over displacements up to a limit, for each distribution."""
+    """For each distribution, packets that are spread evenly over all displacements up to a limit."""
     return {
         name: results.Shape(np.arange(-reach, reach + 1), np.full(2 * reach + 1, 1 / (2 * reach + 1)), None, None)
         for name, reach in reach_pkts.items()
@@ -85,7 +85,8 @@ def test_entropy_follows_displacements_where_all_are_as_even(as_the_study_says):
     assert row["verdict"] == "holds", row["measured"]
     assert not row["cause"]
     assert row["numbers"]["entropy_nats"]["normal"] == pytest.approx(np.log(61))
-    # One packet in a thousand is far away. This packet changes the largest displacement, but not the 99th percentile.
+    # One packet in a thousand has a far larger displacement. This packet changes the largest displacement, but not the
+    # 99th percentile.
     tail = np.concatenate([even["exponential"].share * 0.999, [0.001]])
     far = results.Shape(np.append(even["exponential"].displacement_pkts, 90), tail, None, None)
     row = outcome("2.14", as_the_study_says | {"shapes": even | {"exponential": far}})

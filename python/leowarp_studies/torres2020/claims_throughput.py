@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about the effect of reordering on TCP (2.5 to 2.8). For each claim, runs show which TCP mechanism decides the
-result."""
+"""Claims about the effect of reordering on TCP (2.5 to 2.8). For each claim, further runs show which mechanism of TCP
+determines the result."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from leowarp_studies.torres2020.runs import PROFILES
 from leowarp_studies.torres2020.simulation import DISTRIBUTIONS
 
 WELL, COLLAPSED = 0.9, 0.5
-"""Shares of the undisturbed throughput: the study's "above 90 %", and a half."""
+"""Shares of the undisturbed throughput: the study's "above 90 %", and one half for a collapse."""
 
 FIGURE_8 = ("bic", "highspeed", "westwood", "yeah")
 """The algorithms in the study's figure 8."""
 STUDY_ENTROPY = {"bic": 3.3, "highspeed": 3.3, "yeah": 3.3, "westwood": 0.75}
-"""E_r up to which each algorithm keeps its throughput, from the study's text about figure 8."""
+"""E_r in nats up to which each algorithm keeps its throughput, from the study's text about figure 8."""
 SAME_ENTROPY = 3.8
-"""Value of E_r at which the study compares the distributions."""
+"""E_r in nats at which the study compares the distributions."""
 
 
 # Implements claim 2.5 of torres2020 (figure 6).
 def collapse_against_displacement(frames: Frames) -> Outcome:
-    """MD at which throughput collapses for each distribution; see `_collapse_md`."""
+    """MD at which throughput collapses with each distribution; see `_collapse_md`."""
     return as_measured(frames, _collapse_md, DISTRIBUTIONS, ("bic",))
 
 
 # Implements claim 2.6 of torres2020 (figure 7).
 def collapse_against_entropy(frames: Frames) -> Outcome:
-    """E_r at which throughput collapses for each distribution; see `_collapse_entropy`."""
+    """E_r at which throughput collapses with each distribution; see `_collapse_entropy`."""
     return as_measured(frames, _collapse_entropy, DISTRIBUTIONS, ("bic",))
 
 
@@ -47,7 +47,7 @@ def four_algorithms(frames: Frames) -> Outcome:
 
 # Implements claim 2.8 of torres2020 (section V).
 def same_metric_other_throughput(frames: Frames) -> Outcome:
-    """Difference in throughput between distributions at equal MD and at equal E_r; see `_apart`."""
+    """Difference in throughput between the distributions, at equal MD and at equal E_r; see `_apart`."""
     return as_measured(frames, _apart, DISTRIBUTIONS, ("bic",))
 
 
@@ -55,17 +55,17 @@ Lines = Mapping[tuple[str, str], pd.DataFrame]
 """Curves by distribution and algorithm."""
 
 Test = Callable[[Lines], tuple[dict[str, bool], str, dict[str, Any]]]
-"""Function that evaluates curves. The function returns the parts of a verdict, a text and the numbers."""
+"""Function that tests curves. It returns the parts of a verdict, a text, and numbers."""
 
 
 def as_measured(frames: Frames, test: Test, distributions: Sequence[str], algorithms: Sequence[str]) -> Outcome:
-    """The outcome for one TCP: default Linux 6.12, or the TCP that the sample names in `profile`.
+    """Outcome of a test for one TCP: default Linux 6.12, or the TCP that the sample names in `profile`.
 
-    The cause of the first sample also states the result of the same test on every other TCP.
+    For the first sample, the cause also gives the result of the test on every other TCP.
     """
     profile = frames.get("profile", PROFILES[0])
-    # One group has the study's 16,740 runs, and another the fourth algorithm of figure 8. Both groups together are the
-    # study's transfers.
+    # One group has the study's 16,740 runs, and another has the fourth algorithm of figure 8. Together, these two
+    # groups are the study's transfers.
     every = pd.concat([frames["transfers"], frames["yeah"]], ignore_index=True)
     parts, text, numbers = test(_lines(every, frames["path"], distributions, algorithms, profile))
     verdict = _verdict(parts)
@@ -79,7 +79,7 @@ def as_measured(frames: Frames, test: Test, distributions: Sequence[str], algori
 
 
 def _verdict(parts: Mapping[str, bool]) -> Verdict:
-    """Verdict as by `holds_if`; "cannot be told" if there are no parts, because the test then had no data."""
+    """The result of `holds_if`, or "cannot be told" if the test had no data and therefore no parts."""
     return holds_if(parts) if parts else "cannot be told"
 
 
@@ -88,8 +88,7 @@ def _lines(
 ) -> Lines:
     """One curve per distribution and algorithm, from the transfers with one TCP.
 
-    Algorithms other than bic have a curve for the normal distribution only, because no figure of the study shows
-    others.
+    Algorithms other than bic have a curve for the normal distribution only, because the study shows no others.
     """
     return {
         (distribution, algorithm): ev.curve(transfers, probes, distribution, algorithm, profile)
@@ -100,16 +99,16 @@ def _lines(
 
 
 def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """For each curve: whether it falls below half of the undisturbed throughput, at which MD, and over which range of
-    jitter.
+    """For each curve: whether it falls below half of the undisturbed throughput, the MD at this point, and the range of
+    jitter over which it falls.
 
-    A curve collapses at its first point below half. The range begins at the last point with at least 90 %.
+    A curve collapses at its first point below half. The range of jitter begins at the last point with at least 90 %.
     """
     texts, at, span, half = [], {}, {}, {}
     for (name, _), line in lines.items():
         well, collapsed = ev.last_at_or_above(line, WELL), ev.first_below(line, COLLAPSED)
-        # Three points describe a curve: the last point at 90 % or more, the first point below 90 %, and the first point
-        # below half.
+        # Three points describe how a curve falls: the last point at 90 % or more, the first point below 90 %, and the
+        # first point below half.
         dip = ev.first_below(line, WELL)
         texts.append(f"{name}: " + _fall_text(line))
         if dip is not None:
@@ -119,10 +118,10 @@ def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
             span[name] = float(collapsed["jitter_ms"] - well["jitter_ms"])
     parts = {
         "collapses in all": len(half) == len(lines),
-        # "Quite different" is taken to mean a factor of 1.5. At equal jitter, the MDs of the distributions differ much
-        # less than by this factor (0.87 to 0.74).
+        # "Quite different" is taken to mean a factor of at least 1.5. At equal jitter, the MDs of the distributions
+        # differ by much less (0.87 to 0.74).
         "at MD 1.5 times apart": len(half) == len(lines) and max(half.values()) >= 1.5 * min(half.values()),
-        # "A small range of jitter" is taken to mean a fifth of the 10 ms that the study covers.
+        # "A small range of jitter" is taken to mean at most a fifth of the study's 10 ms.
         "within 2 ms": len(span) == len(lines) and max(span.values()) <= 2.0,
     }
     wide = len(half) == len(lines) and max(half.values()) >= 1.25 * min(half.values())
@@ -131,24 +130,24 @@ def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
 
 
 def _collapse_entropy(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """For each curve: where it collapses on the axes of E_r and MD, and its throughput at E_r 3.8, for which the study
-    states two numbers.
+    """For each curve: the points of E_r and MD at which it collapses, and its throughput at an E_r of 3.8, for which
+    the study gives two numbers.
 
-    The two axes have no common scale, so places are given as shares of the largest measured value.
+    The two axes have no common scale, so the points are given as shares of the largest measured value.
     """
     place: dict[str, dict[str, float]] = {"entropy_nats": {}, "mean_displacement_pkts": {}}
     at_same, texts = {}, []
     for (name, _), line in lines.items():
         collapsed = ev.first_below(line, COLLAPSED)
-        # E_r of a probe is never exactly 3.8, so throughput is interpolated linearly between two points.
+        # No probe has an E_r of exactly 3.8, so the throughput is interpolated linearly between two points.
         at_same[name] = ev.ratio_at(line, "entropy_nats", SAME_ENTROPY)
         if collapsed is not None:
             for column, shares in place.items():
                 shares[name] = float(collapsed[column] / line[column].max())
         texts.append(f"{name}: {_fall_text(line)}, {at_same[name]:.0%} at E_r {SAME_ENTROPY:g}")
     entropy, displacement = place["entropy_nats"], place["mean_displacement_pkts"]
-    # A curve that never collapses has no place on the axis. The claim is about all three curves, so the claim then
-    # fails.
+    # A curve that never collapses has no such point. The claim is about all three curves, so it does not hold in this
+    # case.
     whole = len(entropy) == len(lines)
     parts = {
         "in the middle half of the E_r axis": whole and all(0.25 <= value <= 0.75 for value in entropy.values()),
@@ -162,17 +161,17 @@ def _collapse_entropy(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any
 
 
 def _collapse_by_algorithm(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """For each algorithm: whether the study's E_r of collapse is between the last point at 90 % and the first point
-    below 90 %.
+    """For each algorithm: whether the study's E_r of the collapse lies between the last point at 90 % and the first
+    point below 90 %.
 
-    The collapse is only known to be between two of leowarp's jitters. The study's value must be in this interval,
-    extended by 0.3 on either side.
+    These points are two of leowarp's jitters, and the collapse is somewhere between them. The study's value must be
+    between them, with a tolerance of 0.3 on either side.
     """
     texts, holds_to, parts, half = [], {}, {}, {}
     for (_, algorithm), line in lines.items():
         well, dip = ev.last_at_or_above(line, WELL), ev.first_below(line, WELL)
         holds_to[algorithm] = float(well["entropy_nats"])
-        # The collapse is somewhere between `held` and `dip`.
+        # The collapse is between the points `well` and `dip`.
         parts[algorithm] = dip is not None and (
             holds_to[algorithm] - 0.3 <= STUDY_ENTROPY[algorithm] <= float(dip["entropy_nats"]) + 0.3
         )
@@ -184,7 +183,7 @@ def _collapse_by_algorithm(lines: Lines) -> tuple[dict[str, bool], str, dict[str
         for algorithm, value in half.items()
         if value is not None and abs(value - STUDY_ENTROPY[algorithm]) <= 0.6
     ]
-    # Algorithms are ordered by the last point at 90 %. The first point below 90 % would give the same order, because
+    # Algorithms are compared by their last point at 90 %. The first point below 90 % would give the same order, because
     # all algorithms have the same jitters.
     parts["westwood first"] = all(holds_to["westwood"] < holds_to[name] for name in holds_to if name != "westwood")
     text = "; ".join(texts) + f"; below 50 % within 0.6 of the study's E_r: {', '.join(wide) or 'none'}"
@@ -192,16 +191,17 @@ def _collapse_by_algorithm(lines: Lines) -> tuple[dict[str, bool], str, dict[str
 
 
 def _apart(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
-    """Largest vertical distance between curves at equal MD and at equal E_r, compared with the spread over seeds."""
+    """Largest difference in throughput between the curves at equal MD, and at equal E_r, compared with the spread over
+    seeds."""
     by_name = {name: line for (name, _), line in lines.items()}
     apart: dict[str, tuple[float, float]] = {
         column: ev.spread_between(by_name, column) for column in ("mean_displacement_pkts", "entropy_nats")
     }
-    # A difference between curves that is smaller than the interquartile range over seeds may be chance.
+    # A difference below the interquartile range over seeds may be chance.
     noise = max(float((line["q3_ratio"] - line["q1_ratio"]).median()) for line in by_name.values())
     parts = {column: value >= max(0.1, noise) for column, (value, _) in apart.items()}
     (md, at_md), (entropy, at_entropy) = apart["mean_displacement_pkts"], apart["entropy_nats"]
-    # The result is given for two thresholds, 10 % and 20 %, because it depends on the threshold.
+    # The result depends on the threshold, so it is given for two thresholds, 10 % and 20 %.
     over = "both" if min(md, entropy) >= 0.2 else "one" if max(md, entropy) >= 0.2 else "neither"
     text = (
         f"largest difference between distributions {md:.0%} of the undisturbed throughput at equal MD ({at_md:.1f} "
@@ -212,7 +212,7 @@ def _apart(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
 
 
 def _fall_text(line: pd.DataFrame) -> str:
-    """Text with the range in which a curve keeps its throughput, and with the point at which it is below half."""
+    """Text with the range in which a curve keeps its throughput, and the point at which it is below half."""
     well, collapsed = ev.last_at_or_above(line, WELL), ev.first_below(line, COLLAPSED)
     where = f"{well['jitter_ms']:g} ms (E_r {well['entropy_nats']:.2f}, MD {well['mean_displacement_pkts']:.1f})"
     if ev.first_below(line, WELL) is None:
@@ -227,9 +227,8 @@ def _fall_text(line: pd.DataFrame) -> str:
 
 
 def _cause(frames: Frames, test: Test, distributions: Sequence[str], algorithms: Sequence[str]) -> str:
-    """Text with the result of the claim's test on each other TCP, and the sender's reactions in one transfer on each
-    TCP."""
-    # The comparison tests the cause: each of these TCPs differs in one mechanism.
+    """Text with the result of the test on each other TCP, and with the sender's reactions in a transfer on each TCP."""
+    # The comparison tests the cause, because each of these TCPs differs from the first in one mechanism.
     mechanisms: pd.DataFrame = frames["mechanisms"]
     there = ev.profiles_of(mechanisms)
     verdicts = []
@@ -253,9 +252,9 @@ def _did(mechanisms: pd.DataFrame, profiles: Sequence[str], algorithm: str) -> s
 
 
 def _falls(lines: Lines) -> str:
-    """Text with the jitters from which each curve is below 90 % and below 50 %."""
-    # A curve is named after the property in which curves differ: the algorithm in claim 2.7, and the distribution in
-    # the other claims.
+    """Text with the jitters at which each curve falls below 90 % and below 50 %."""
+    # A curve is named by the property that differs between the curves: the algorithm in claim 2.7, and the distribution
+    # in other claims.
     several_algorithms = len({algorithm for _, algorithm in lines}) > 1
     texts = []
     for (distribution, algorithm), line in lines.items():

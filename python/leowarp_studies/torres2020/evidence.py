@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that tests, causes and figures of several claims share."""
+"""Numbers that tests, explanations and figures of several claims use."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ NAMES = {"bic": "BIC", "highspeed": "HighSpeed", "westwood": "Westwood", "yeah":
 """Names of congestion controls in texts."""
 
 Frames = Mapping[str, Any]
-"""Data sets of the study by name (`material._frames`). A data set is missing if its runs are missing.
+"""Data sets of the study by name (`material._frames`). A data set is missing if its runs failed or were not made.
 
-`path` has the same content as `probes`. Claims about TCP use `path`, because samples of other TCPs have `path` but no
-`probes`."""
+`path` has the same content as `probes`. Claims about TCP use `path`, because the samples of other TCPs have no
+`probes`, and thus no claims about the path."""
 
 
 def curve(
     transfers: pd.DataFrame, probes: pd.DataFrame, distribution: str, congestion_control: str, profile: str = "linux"
 ) -> pd.DataFrame:
-    """One curve of figures 6 to 8, with a row for each jitter, in order.
+    """One curve of figures 6 to 8, with one row per jitter.
 
     Columns: `jitter_ms, runs, unfinished, mean_bps, median_bps, q1_bps, q3_bps`. `ratio` is the mean divided by the
-    mean without jitter; `q1_ratio, median_ratio, q3_ratio` are divided by the same value. `mean_displacement_pkts,
-    entropy_nats` are the values of the probe with this jitter.
+    mean without jitter; `q1_ratio, median_ratio, q3_ratio` are also divided by the mean without jitter.
+    `mean_displacement_pkts, entropy_nats` are the values of the probe with this jitter.
 
     transfers, probes: Tables from `results.transfers` and `results.probes`.
-    distribution, congestion_control, profile: Values that select the transfers of the curve.
-    Returns: Rows sorted by jitter, which is 0 in the first row. Rates in bit/s, displacement in packets, entropy in
-        nats.
+    distribution, congestion_control, profile: Values by which the curve's transfers are selected.
+    Returns: Rows sorted by jitter, which is 0 in the first row. Rates are in bit/s, displacement in packets, and
+        entropy in nats.
     Raises TraceError if no transfer without jitter exists for comparison.
     """
     mine = transfers[
@@ -43,8 +43,7 @@ def curve(
         & (transfers["congestion_control"] == congestion_control)
         & (transfers["profile"] == profile)
     ]
-    # Rows are sorted by jitter. The first row has no jitter, and the throughputs of the other rows are divided by its
-    # throughput.
+    # Rows are sorted by jitter. The first row has no jitter; the throughput of every row is divided by its throughput.
     grouped = mine.groupby("jitter_ns", sort=True)
     rate = grouped["throughput_bps"]
     frame = pd.DataFrame(
@@ -60,34 +59,33 @@ def curve(
     if not len(frame) or frame["jitter_ns"].iloc[0] != 0:
         what = f"{NAMES[congestion_control]}, {distribution}, {profile}"
         raise TraceError(f"there is no transfer without jitter to compare with ({what})", "make the study's runs anew")
-    # As in the study, the throughput of each algorithm is relative to its own throughput without jitter.
+    # As in the study, an algorithm's throughput is relative to the throughput of the same algorithm without jitter.
     undisturbed_bps = float(frame["mean_bps"].iloc[0])
     frame["ratio"] = frame["mean_bps"] / undisturbed_bps
     for name in ("q1", "median", "q3"):
         frame[f"{name}_ratio"] = frame[f"{name}_bps"] / undisturbed_bps
     measured = probes[probes["distribution"] == distribution][["jitter_ns", "mean_displacement_pkts", "entropy_nats"]]
-    # As in the study's figures 6 to 8, transfers are paired with the probe at the same jitter: MD and E_r are
-    # properties of the path, not of a transfer's own packets.
+    # As in the study's figures 6 to 8, transfers are paired with the probe at the same jitter, because MD and E_r are
+    # properties of the path instead of the transfer.
     frame = frame.merge(measured, on="jitter_ns", how="inner")
     frame.insert(0, "jitter_ms", frame["jitter_ns"] / 1e6)
     return frame
 
 
 def first_below(line: pd.DataFrame, ratio: float) -> pd.Series | None:
-    """The first point of a curve that is below a share of the undisturbed throughput; None if no point is below it.
+    """The first point of a curve that is below a share of the undisturbed throughput; None if there is no such point.
 
     line: A result of `curve`.
-    ratio: The share, 0 to 1.
+    ratio: The share, from 0 to 1.
     """
     below = line[line["ratio"] < ratio]
     return None if below.empty else below.iloc[0]
 
 
 def last_at_or_above(line: pd.DataFrame, ratio: float) -> pd.Series:
-    """The last point before the first point below the share; if no point is below the share, the last point of the
-    curve.
+    """The last point before the curve first falls below the share; if it never does, the last point of the curve.
 
-    A curve may rise again after its first fall, but its useful range ends at this fall.
+    The curve may rise again later, but its useful range ends at the first fall.
     """
     first = first_below(line, ratio)
     return line.iloc[-1] if first is None else line[line["jitter_ns"] < first["jitter_ns"]].iloc[-1]
@@ -103,8 +101,7 @@ def ratios_at(line: pd.DataFrame, column: str, values: np.ndarray) -> np.ndarray
     """
     ordered = line.sort_values(column, kind="stable")
     x, y = ordered[column].to_numpy(), ordered["ratio"].to_numpy()
-    # Outside the curve, the result is nan instead of the nearest value, because nothing is known beyond the
-    # displacements of its path.
+    # Outside the curve the result is nan, because nothing is known about larger or smaller displacements.
     return np.interp(values, x, y, left=np.nan, right=np.nan)
 
 
@@ -114,11 +111,11 @@ def ratio_at(line: pd.DataFrame, column: str, value: float) -> float:
 
 
 def spread_between(lines: Mapping[str, pd.DataFrame], column: str, points: int = 200) -> tuple[float, float]:
-    """Two numbers: the largest difference between the ratios of curves at equal `column`, and the value of `column`
-    there. Only the range that all curves have in common is evaluated.
+    """The largest difference between the ratios of curves at an equal value of `column`, and this value. Only the range
+    of values that all curves have in common is evaluated.
 
     lines: Curves by name.
-    column: The curves are compared at equal values of this column.
+    column: Name of the column at whose equal values the curves are compared.
     points: Number of values at which the curves are compared.
     """
     low = max(float(line[column].min()) for line in lines.values())
@@ -132,9 +129,9 @@ def spread_between(lines: Mapping[str, pd.DataFrame], column: str, points: int =
 
 
 def pivot(probes: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Table of one of the probes' metrics, with a row per jitter (ms, index) and a column per distribution.
+    """Table of one metric of the probes, with one row per jitter (the index, in ms) and one column per distribution.
 
-    A jitter is left out if a distribution lacks it.
+    A jitter is left out if the probe of some distribution is missing.
     """
     table = probes.pivot(index="jitter_ns", columns="distribution", values=column).sort_index().dropna()
     table.index = table.index / 1e6
@@ -142,17 +139,17 @@ def pivot(probes: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def ordered_from_ms(table: pd.DataFrame, order: tuple[str, ...]) -> float | None:
-    """Smallest jitter from which on the columns are in strict order; None if they are not in order at the largest
+    """Smallest jitter from which on the columns are in strict order; None if the order is violated at the largest
     jitter.
 
     table: A result of `pivot`.
-    order: Columns, the largest first.
+    order: Names of the columns, beginning with the one that should be largest.
 
     >>> ordered_from_ms(pd.DataFrame({"a": [1, 3, 4], "b": [2, 2, 2]}, index=[0.5, 1.0, 2.0]), ("a", "b"))
     1.0
     """
     values = table[list(order)].to_numpy()
-    # Without jitter all values are 0. Equal values are not in order, so the comparison is strict.
+    # Without jitter, all values are 0. The comparison is strict, because equal values have no order.
     kept = (np.diff(values, axis=1) < 0).all(axis=1)
     broken = np.flatnonzero(~kept)
     if len(broken) == 0:
@@ -161,7 +158,7 @@ def ordered_from_ms(table: pd.DataFrame, order: tuple[str, ...]) -> float | None
 
 
 def simulated_entropy(distribution: str, jitter_ms: float) -> float:
-    """Calculated E_r of a probe, for the causes of verdicts. The calculation uses neither kernel nor network."""
+    """Simulated E_r of a probe, for the explanation of verdicts. The simulation needs neither kernel nor network."""
     return simulation.measured_pkts_nats(distribution, jitter_ms / 1e3)[1]
 
 
@@ -213,6 +210,7 @@ def profiles_of(mechanisms: pd.DataFrame) -> list[str]:
 
 
 def telling_jitter_ns(mechanisms: pd.DataFrame) -> int:
-    """The jitter at which the study's own transfers collapse, or the nearest jitter that was run."""
+    """The jitter, in ns, at which the study's own transfers collapse, or the nearest jitter for which there are
+    runs."""
     # At 0.8585 ms, the study's bic, highspeed and yeah collapse (figure 8).
     return int(min(mechanisms["jitter_ns"].unique(), key=lambda jitter_ns: abs(int(jitter_ns) - 858_500)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's figures 2 to 8, reproduced, and figures that distinguish mechanisms."""
+"""The study's figures 2 to 8, reproduced; and figures that show the effect of TCP mechanisms."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ TCP_RULES = (
     "throughput: bytes delivered over the time they took; MD and E_r: of the probe with the same jitter"
 )
 
-# Marker shapes distinguish series in addition to colours, for grey printers.
+# Series have different marker shapes and colours, so that they can be distinguished in a grey print.
 DOTS = ("o", "s", "^", "D", "v", "P")
 
 
 @dataclass(frozen=True)
 class Rules:
-    """Lines for the text below figures: the kernel, and the number of seeds."""
+    """Facts about the runs, for the text below figures: the kernel, and the number of seeds."""
 
     kernel: str
     seeds: int
@@ -49,7 +49,7 @@ class Rules:
 
     @property
     def spread(self) -> str:
-        """Sentence that explains the lines of throughput."""
+        """Sentence that explains the lines and areas of throughput."""
         return (
             f"line: mean of {self.seeds} seeds; thin line: median; band: their middle half"
             if self.seeds > 1
@@ -58,20 +58,20 @@ class Rules:
 
 
 def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
-    """Draw all figures into `folder`. If a figure's data are missing, its result has the reason instead."""
+    """Draw all figures into `folder`. If a figure's data are missing, its result gives the reason."""
     return drawing.draw(KINDS, frames, folder, rules)
 
 
 def pdfs(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 2: distributions of one-way delays at `SHAPE_US`. Filled areas show the delays without the shaper, and
-    outlines the delays behind it."""
+    """Figure 2: distributions of one-way delays at `SHAPE_US`. Filled areas are the delays without the shaper, and
+    outlines the delays after it."""
     figure = new_figure(COLUMN_IN, 2.6, rules.footer(PATH_RULES, PROBE_RULES))
     axes = figure.subplots()
     sigma_ms = SHAPE_US / 1e3
-    # The axis extends further to the right, because the exponential distribution begins one sigma below the mean and
-    # has its tail above it.
+    # The axis extends further to the right, because the exponential distribution begins one sigma below its mean and
+    # has a long tail above it.
     x_ms = np.linspace(100 - 4 * sigma_ms, 100 + 6 * sigma_ms, 2001)
-    # Behind the shaper, packets are 0.121 ms apart. A bin is twice as wide.
+    # After the shaper, packets are 0.121 ms apart. A bin is twice as wide.
     edges = np.arange(x_ms[0], x_ms[-1], 2e3 / simulation.PROBE_RATE_PKTS_PER_S)
     for place, name in enumerate(DISTRIBUTIONS):
         style, shape = line_style(place), frames["shapes"][name]
@@ -100,28 +100,28 @@ def densities(frames: Mapping[str, Any], rules: Rules) -> Figure:
         Shares(frames["shapes"][name].displacement_pkts, frames["shapes"][name].share, name) for name in DISTRIBUTIONS
     ]
     draw_density(axes, shares, y_scale="linear")
-    # The range of the axis is the study's. A few packets of the exponential tail are beyond this axis range; the data
-    # contain them.
+    # The range of the axis is that of the study's figure. A few packets of the exponential tail are outside this range;
+    # the data contain them.
     axes.set_xlim(-45, 65)
     axes.legend(title=f"sigma = {SHAPE_US / 1e3:g} ms", title_fontsize=6.5)
     return figure
 
 
 def displacement(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 4: MD over jitter, with the closed forms. The inset shows the study's values at 1 ms."""
+    """Figure 4: MD as a function of jitter, with the closed forms. The inset shows the study's values at 1 ms."""
     figure = new_figure(COLUMN_IN, 2.7, rules.footer(PATH_RULES, PROBE_RULES))
     axes = figure.subplots()
     table = ev.pivot(frames["probes"], "mean_displacement_pkts")
     _by_distribution(axes, table)
     ends_ms = np.array([0.0, table.index.max()])
     inset = axes.inset_axes((0.6, 0.09, 0.38, 0.4))
-    # Lines extend to 2 ms, so that they cross the whole inset, whose axis ends at 1.3 ms.
+    # Lines extend to 2 ms, so that they cross the inset completely; its axis ends at 1.3 ms.
     _by_distribution(inset, table[table.index <= 2])
     for place, name in enumerate(DISTRIBUTIONS):
         closed = [simulation.closed_form_pkts(name, end_ms / 1e3) for end_ms in ends_ms]
         axes.plot(ends_ms, closed, color=line_style(place)["color"], linewidth=0.5, linestyle=":", zorder=1)
         inset.plot(1.0, STUDY_MD_PKTS[name], zorder=5, **_CROSS)
-    # An empty line adds this entry to the legend; the crosses themselves are in the inset.
+    # An empty line adds the crosses to the legend; the crosses themselves are only in the inset.
     axes.plot([], [], label="the study, at 1 ms", **_CROSS)
     axes.plot([], [], color="#555555", linewidth=0.5, linestyle=":", label="closed form, no threshold")
     inset.tick_params(labelsize=5)
@@ -176,7 +176,7 @@ def four_algorithms(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def mechanisms(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """The four algorithms on each TCP, with normal jitter."""
+    """Throughput of the four algorithms on each TCP, with normal jitter."""
     figure = new_figure(PAGE_IN, 2.5, rules.footer(PATH_RULES, TCP_RULES, _PROFILE_RULES))
     panels = figure.subplots(1, 4, sharey=True)
     for axes, algorithm in zip(panels, (*ALGORITHMS, FOURTH), strict=True):
@@ -189,7 +189,7 @@ def mechanisms(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def mechanisms_by_distribution(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """BIC with the three distributions on each TCP, as figure 7 shows it for one TCP."""
+    """Throughput of BIC on each TCP with the three distributions, as figure 7 shows it for one TCP."""
     profiles = ev.profiles_of(frames["mechanisms"])
     figure = new_figure(PAGE_IN, 4.2, rules.footer(PATH_RULES, TCP_RULES, _PROFILE_RULES))
     grid = figure.subplots(-(-len(profiles) // _PANELS_A_ROW), _PANELS_A_ROW, sharey=True, sharex=True, squeeze=False)
@@ -230,14 +230,14 @@ def _by_metric(frames: Mapping[str, Any], rules: Rules, column: str, label: str)
 
 def _throughput(axes: Axes, line: pd.DataFrame, column: str, label: str, place: int) -> None:
     style = line_style(place)
-    # Points are sorted by the metric instead of by jitter. With points in order of jitter, a line would run backwards
-    # where the metric does not grow.
+    # Points are sorted by the metric instead of by jitter. In the order of jitter, the line would run backwards if the
+    # metric does not grow.
     line = line.sort_values(column, kind="stable")
     x = line[column]
     axes.fill_between(x, line["q1_bps"] / 1e6, line["q3_bps"] / 1e6, color=style["color"], alpha=0.2, linewidth=0)
     axes.plot(x, line["median_bps"] / 1e6, color=style["color"], linewidth=0.4)
     axes.plot(x, line["mean_bps"] / 1e6, marker=DOTS[place], markersize=2.2, linewidth=0.9, label=label, **style)
-    # If some transfers took longer than their run, the mean depends on the end of the run. Such points are marked.
+    # If some transfers took longer than their run, the mean depends on when the run ended. Such points are marked.
     late = line[line["unfinished"] > 0]
     if len(late):
         axes.plot(late[column], late["mean_bps"] / 1e6, **_CROSS)

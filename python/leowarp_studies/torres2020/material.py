@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reproduction of the study: the study engine makes six groups of runs, and claims and figures use their data sets."""
+"""Reproduction of the study: the study engine makes groups of runs, from whose data sets claims and figures are
+computed."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from leowarp_studies.torres2020.claims import CLAIMS
 from leowarp_studies.torres2020.simulation import DISTRIBUTIONS
 
 OPTIONS = ("quick", "scheduler")
-"""Keyword arguments of `reproduce` that only this study has."""
+"""Keyword arguments of `reproduce` that apply only to this study."""
 
 TITLE = "Packet Reordering Metrics to Enable Performance Comparison in IP-Networks, re-made"
 LEAD = (
@@ -68,11 +69,11 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 
 
 LINUX = "Linux 6.12"
-"""Name of the first sample, which has the study's own transfers. The other samples are the TCPs of `runs.PROFILES`, by
-name."""
+"""Name of the first sample, which has the study's own transfers. The other samples have the transfers of the TCPs in
+`runs.PROFILES`, and their names."""
 
 MECHANISMS = ("mechanisms-normal", "mechanisms-bic", "early-rack-normal", "early-rack-bic")
-"""Groups of runs that together form one data set of all TCPs."""
+"""Groups of runs whose rows form one data set of all TCPs."""
 
 CLAIM_PARTS = {
     "transfers": ("transfers",),
@@ -87,16 +88,16 @@ CLAIM_PARTS = {
 
 
 def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], Run | None]:
-    """Inputs of claims and figures. A group is left out if all its runs failed.
+    """Data sets for claims and figures, by name. A group is left out if all its runs failed.
 
     Returns frames: `transfers`, `yeah`, `mechanisms`, `probes` and `path` (DataFrames), `shapes` (`Shape` by
         distribution), `counted` (`Counted` by (distribution, jitter in ms)).
-    Returns view: Any of the kept runs; the kernel's name is read from it.
+    Returns view: Any run whose directory is stored; the kernel's name is read from it.
     """
     frames: dict[str, Any] = {}
     for name in ("transfers", "yeah"):
         frames[name] = results.transfers(tables[name])
-    # These groups form one data set, because the other two distributions were run with BIC only.
+    # These groups form one data set, because two of the distributions were run with BIC only, in separate groups.
     frames["mechanisms"] = results.joined({name: results.transfers(tables[name]) for name in MECHANISMS})
     if _some_ok(tables["probes"]):
         frames["probes"] = frames["path"] = results.probes(tables["probes"])
@@ -110,14 +111,14 @@ def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str,
         for row in tables["beyond"].itertuples()
         if row.status == "ok"
     }
-    # Either all six probes are included or none, because figures 2 and 3 and claim 2.2 compare the distributions with
-    # each other.
+    # Figures 2 and 3 and claim 2.2 compare the distributions with each other, so either all six probes are included or
+    # none.
     if len(views) == len(tables["shapes"]):
         frames["shapes"] = {
             name: results.shape(views[name, runs.SHAPED].tables, views[name, runs.UNSHAPED].tables)
             for name in DISTRIBUTIONS
         }
-    # Claim 2.9 needs probes in which packets are beyond the threshold, and probes in which none is.
+    # Claim 2.9 needs both kinds of probes: some with packets beyond the threshold, and some without.
     if "shapes" in frames and len(beyond) == len(tables["beyond"]):
         inside = {
             (name, runs.SHAPE_US / 1e3): results.counted(views[name, runs.SHAPED].tables) for name in DISTRIBUTIONS
@@ -130,7 +131,7 @@ def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str,
 
 
 def _other_tcps(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """A sample for each TCP except the study's own TCP. The same claims are checked on the sample's transfers, which
+    """One sample for each TCP other than the study's own. The claims about TCP are also checked on its transfers, which
     have fewer jitters."""
     if "mechanisms" not in frames or "path" not in frames:
         return []
@@ -138,8 +139,8 @@ def _other_tcps(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     samples = []
     for profile in ev.profiles_of(mechanisms):
         mine = mechanisms[mechanisms["profile"] == profile]
-        # A curve needs a transfer without jitter. If such a transfer is missing because its runs failed, the TCP has no
-        # sample.
+        # A curve needs a transfer without jitter. If this transfer is missing because its runs failed, there is no
+        # sample for the TCP.
         points = mine[mine["jitter_ns"] == 0].groupby(["distribution", "congestion_control"]).ngroups
         if profile == runs.PROFILES[0] or points < len(DISTRIBUTIONS) + len(runs.ALGORITHMS):
             continue
@@ -155,8 +156,8 @@ def _some_ok(rows: pd.DataFrame) -> bool:
 
 
 def _warnings(tables: Mapping[str, pd.DataFrame], frames: Mapping[str, Any], *, quick: bool) -> list[str]:
-    """Texts for the top of the page: a list of what a quick reproduction leaves out, unfinished transfers, and the
-    warnings of the runs.
+    """Texts for the top of the page: what a quick reproduction leaves out, unfinished transfers, and the warnings of
+    the runs.
     """
     sentences = []
     if quick:
@@ -213,7 +214,7 @@ _MECHANISM_COLUMNS = {
     "own E_r": ("own_entropy_nats", 1),
     "own extent, packets": ("own_extent_pkts", 1),
 }
-"""Columns of the table of mechanisms: the heading, and then the column of the data set with a factor for its values."""
+"""Columns of the table of mechanisms: for each heading, the column of the data set and a factor for its values."""
 
 
 def _data_section() -> str:

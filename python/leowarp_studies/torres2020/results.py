@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's data sets for claims and figures. The data sets have few columns, whose names contain units."""
+"""The study's data sets for claims and figures. They have few columns, whose names contain units."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ TRANSFER_COLUMNS = (
     "distribution", "jitter_ns", "congestion_control", "profile", "seed", "bytes", "finished", "duration_s",
     "throughput_bps",
 )  # fmt: skip
-"""`throughput_bps` is the number of received bytes divided by the duration of the transfer. If a transfer was not
-complete at the end of its run (`finished` is false), `throughput_bps` is the delivered bytes divided by the whole
-run."""
+"""`throughput_bps` is the number of received bits divided by the duration of the transfer. If a transfer was not
+complete at the end of its run (`finished` is false), the duration is that of the run."""
 
 WHOLE_RUN, DENSITY = 0, 0
-"""Numbers of scope and kind that select rows of the table `densities` (design/interfaces.md, section 10)."""
+"""Numbers of the scope and of the kind of those rows of the table `densities` that are used (design/interfaces.md,
+section 10)."""
 
 PROBE_COLUMNS = {
     "mean_displacement_pkts": "flow0_mean_displacement_pkts",
@@ -45,8 +45,8 @@ MORE_COLUMNS = {
     "own_entropy_nats": "flow0_entropy_nats",
     "own_extent_pkts": "flow0_reordering_extent_max_pkts",
 }
-"""Columns about reactions of loss detection and about reordering of the transfer's own packets. Only runs with packet
-records have them."""
+"""Columns about reactions of the sender's loss detection, and about reordering of the transfer's own packets. Only runs
+that store packets have them."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class Shape:
 
     displacement_pkts, share: arrays of shape (n,). RD of the probe: displacements (late packets positive), and the
         share of packets with each.
-    delay_ns: int64 array of shape (packets,). One-way delay of each packet.
-    netem_delay_ns: int64 array of shape (packets,). One-way delay of each packet without the shaper that follows netem.
+    delay_ns: int64 array of shape (packets,). One-way delay of each packet, in ns.
+    netem_delay_ns: int64 array of shape (packets,). One-way delay of each packet in ns, without the shaper after netem.
     """
 
     displacement_pkts: np.ndarray
@@ -67,12 +67,12 @@ class Shape:
 
 @dataclass(frozen=True)
 class Counted:
-    """RD of a probe as numbers of packets, and the number of packets beyond the threshold.
+    """RD of a probe as numbers of packets, with the packets beyond the threshold.
 
     displacement_pkts, pkts: int64 arrays of shape (n,). Displacements (late packets positive), and the number of
         packets with each.
-    received_pkts, beyond_pkts: Number of packets that arrived, and number of these packets that are displaced by more
-        than the threshold.
+    received_pkts, beyond_pkts: Number of packets that arrived, and number of those that are displaced by more than the
+        threshold.
     """
 
     displacement_pkts: np.ndarray
@@ -82,12 +82,12 @@ class Counted:
 
     @property
     def mean_pkts(self) -> float:
-        """Mean displacement including its sign: sum i RD[i], equation (4) of the study."""
+        """Mean of the displacements with their signs: sum i RD[i], equation (4) of the study."""
         return float((self.displacement_pkts * self.pkts).sum() / self.pkts.sum())
 
 
 def counted(tables: Tables) -> Counted:
-    """RD of a probe's whole run, as numbers of packets."""
+    """RD of a probe over its whole run, as numbers of packets."""
     rd = tables.of_flow("densities", 0)
     rd = rd[(rd["scope"] == WHOLE_RUN) & (rd["kind"] == DENSITY)].sort_values("index")
     scopes = tables.of_flow("reordering", 0)
@@ -99,11 +99,12 @@ def counted(tables: Tables) -> Counted:
 
 
 def transfers(rows: pd.DataFrame) -> pd.DataFrame:
-    """`TRANSFER_COLUMNS` from rows of the study engine. Failed runs are left out; the page names them.
+    """`TRANSFER_COLUMNS` from rows of the study engine. Failed runs are left out; the page lists them.
 
     `MORE_COLUMNS` are included if the runs have them.
 
-    rows: Rows of the groups `transfers`, `yeah` or one of the mechanisms. A run without a profile uses default Linux.
+    rows: Rows of the groups `transfers`, `yeah` or one of the mechanisms. A run without a profile has the TCP of
+        default Linux.
     Returns: `TRANSFER_COLUMNS`, then `MORE_COLUMNS` (float64, nan where missing).
     """
     rows = rows[rows["status"] == "ok"]
@@ -116,8 +117,8 @@ def transfers(rows: pd.DataFrame) -> pd.DataFrame:
             "seed": rows["seed"].astype("int64"),
             "bytes": rows["flow0_bytes"].astype("int64"),
             "finished": rows["flow0_completion_ns"].notna(),
-            # If a transfer was not complete at the end of the run, its throughput is its delivered bytes divided by the
-            # whole run. If such transfers were left out, the slowest ones would be missing from the mean.
+            # If a transfer was not complete at the end of the run, its throughput is the delivered data divided by the
+            # duration of the run. Without such transfers, the mean would omit the slowest transfers.
             "duration_s": rows["flow0_completion_ns"].astype("float64").div(1e9).fillna(rows["virtual_s"]),
         }
     )
@@ -137,15 +138,15 @@ def probes(rows: pd.DataFrame) -> pd.DataFrame:
     Raises TraceError if the rows lack a column because an older version of leowarp made them.
     """
     rows = rows[rows["status"] == "ok"]
-    # Old runs may lack columns that claims need now.
+    # Runs of older versions may lack columns that claims now need.
     missing = [column for column in PROBE_COLUMNS.values() if column not in rows]
     if missing:
         raise TraceError(f"the probes' results have no column {', '.join(missing)}", "make the probes anew: --force")
     frame = pd.DataFrame({"distribution": rows["distribution"], "jitter_ns": rows["jitter_ns"].astype("int64")})
     for name, column in PROBE_COLUMNS.items():
         frame[name] = rows[column].astype("float64")
-    # Without jitter no packet is displaced, so RD has one entry. The entropy of this RD is 0, but the computation gives
-    # -0.
+    # Without jitter no packet is displaced, so RD has one entry. The entropy of such an RD is 0, but the computation
+    # gives -0.
     frame["entropy_nats"] = frame["entropy_nats"].abs()
     return frame.sort_values(["distribution", "jitter_ns"], kind="stable").reset_index(drop=True)
 
@@ -169,7 +170,7 @@ def _delays_ns(tables: Tables) -> np.ndarray:
 
 
 def _profiles(rows: pd.DataFrame) -> pd.Series:
-    """The name in `runs.PROFILES` of each row's TCP, derived from its keys."""
+    """Name (in `runs.PROFILES`) of the TCP of each row, derived from the run's keys."""
     if "tcp_sysctl" not in rows:
         return pd.Series(PROFILES[0], index=rows.index)
     detections = rows.get("tcp_loss_detection", pd.Series("kernel", index=rows.index))

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of the study: its transfers and probes, the fourth algorithm of figure 8, and runs that separate TCP mechanisms.
+"""Runs of the study: its transfers and probes, the fourth algorithm of figure 8, and runs that show the effects of TCP
+mechanisms.
 
-Each group is a separate study (a scenario, parameters and seeds). The study engine makes and resumes these studies.
+Each group is a separate study file (a scenario, parameters and seeds). The study engine makes the runs of these
+studies, and can resume them.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ SCENARIO = "jittered-transfer.toml"
 PROBE_SCENARIO = "jittered-probe.toml"
 
 ALGORITHMS = ("bic", "highspeed", "westwood")
-"""Algorithms that are run with all three distributions. The runs of these algorithms are the study's 16,740 runs."""
+"""Algorithms that are run with all three distributions. Their runs are the study's 16,740 runs."""
 
 FOURTH = "yeah"
 """Algorithm that figure 8 shows for the normal distribution only."""
@@ -29,13 +31,13 @@ runs."""
 QUICK_SEEDS = 3
 """Number of seeds of a quick reproduction."""
 MECHANISM_SEEDS = 3
-"""Number of seeds of the transfers on other TCPs. These transfers explain causes and do not affect the verdict."""
+"""Number of seeds of the transfers with other TCPs. They explain the results and do not affect the verdict."""
 QUICK_STEP = 8
 """A quick reproduction uses every eighth jitter."""
 
 NAMED_US = (0, 75, 858.5, 1000, 1247.5, 10_000)
-"""Jitters that the study's text names: both ends of the range, the collapse of westwood and of the other algorithms
-(figure 8), MD in figure 4, and figures 2 and 3."""
+"""Jitters in us that the study's text names: both ends of the range, the collapse of westwood and of the other
+algorithms (figure 8), MD in figure 4, and figures 2 and 3."""
 
 JITTERS_US = (
     # Below a tenth of a ms, jitter is less than the packet spacing of 0.121 ms, but it already reorders TCP's bursts.
@@ -46,31 +48,32 @@ JITTERS_US = (
     *(2250, 2500, 2750, 3000, 3250, 3500, 3750, 4000, 4500, 5000),  # to 5 ms
     *(5500, 6000, 6500, 7000, 7500, 8000, 8500, 9000, 9500, 10_000),  # to 10 ms
 )
-"""62 jitters from 0 to 10 ms. The study gives this number and six of the values. leowarp assumes the other values. The
-jitters are closer together near the study's collapses, and where E_r, a logarithm, changes fast."""
+"""62 jitters from 0 to 10 ms. The study gives their number and six of their values; leowarp chose the rest. They are
+closer together near the study's collapses, and at small jitters, where E_r, a logarithm, changes fast."""
 
 QUICK_US = tuple(jitter for place, jitter in enumerate(JITTERS_US) if place % QUICK_STEP == 0 or jitter in NAMED_US)
 """Every eighth jitter, and the jitters that the study names."""
 
 MECHANISM_US = (0, 75, 300, 600, 858.5, 1247.5, 1800, 3750, 7500, 10_000)
 QUICK_MECHANISM_US = (0, 75, 300, 858.5, 1800, 10_000)
-"""Fewer jitters for the runs on other TCPs; all these jitters are also jitters of the probes."""
+"""Fewer jitters, in us, for the runs with other TCPs; there is a probe for each of them."""
 
 EARLY_RACK_US = (0, 75, 300, 600, 858.5, 1000, 1247.5, 1500, 1800, 2500, 3750, 5000, 7500, 10_000)
 QUICK_EARLY_RACK_US = (0, 75, 300, 858.5, 1247.5, 1800, 10_000)
-"""The same jitters as for the other TCPs, and some more around RACK's first window of 1 ms."""
+"""Jitters in us for RACK of earlier years: those of the other TCPs, and some more around RACK's first window of 1
+ms."""
 
 SHAPE_US = 1247.5
-"""Jitter of figures 2 and 3."""
+"""Jitter of figures 2 and 3, in us."""
 BEYOND_US = 10_000
-"""At this jitter, two of the three distributions displace packets by more than the threshold of 200 packets."""
+"""Jitter in us at which two of the three distributions displace packets by more than the threshold of 200 packets."""
 
 SHAPED, UNSHAPED = "100 Mbit/s", "unshaped"
-"""Rates of the path. With the second rate, the delays are those of netem alone."""
+"""Rates of the path. At the second rate, delays are only those of netem."""
 
 PROFILES = ("linux", "dupthresh", "norack", "classic", "rack-draft", "rack-4.14")
-"""Names of TCPs that differ in how they distinguish loss from reordering; see `PROFILE_TEXT`. The study's transfers use
-the TCP `linux`."""
+"""Names of TCPs, which differ in how they distinguish loss from reordering; see `PROFILE_TEXT`. The study's own
+transfers use the TCP `linux`."""
 EARLY_RACK = ("rack-draft", "rack-4.14")
 """TCPs with RACK as it was in the years of the study (docs/concepts/loss-detection.md)."""
 
@@ -88,7 +91,7 @@ GUEST_MEMORY = "128 MiB"
 """Memory of every run's guest; its size does not affect packets."""
 
 BUFFERS = {"net.ipv4.tcp_rmem": "4096 131072 6291456", "net.ipv4.tcp_wmem": "4096 16384 4194304"}
-"""Linux's default limits of the buffers, which the study did not change."""
+"""Linux's default limits of socket buffers, which the study did not change."""
 
 PROFILE_TCP: dict[str, dict[str, Any]] = {
     "linux": {"profile": "linux"},
@@ -102,9 +105,9 @@ PROFILE_TCP: dict[str, dict[str, Any]] = {
 
 
 def parts() -> tuple[Part, ...]:
-    """All groups, starting with the study's own.
+    """All groups of runs; the study's own groups come first.
 
-    Returns: Groups. Their names are also names of directories; `transfers` has the study's 16,740 runs.
+    Returns: The groups. The name of a group is also the name of its directory; `transfers` has the study's 16,740 runs.
     """
     four = (*ALGORITHMS, FOURTH)
     return (
@@ -124,7 +127,7 @@ def _transfers(name: str, why: str, distributions: Sequence[str], algorithms: Se
     """The study's transfers on default Linux, with all jitters.
 
     name, why: Name of the group, and reason for it.
-    distributions, algorithms: The group has all combinations of them with `JITTERS_US` and the seeds.
+    distributions, algorithms: The group has all combinations of these with `JITTERS_US` and the seeds.
     """
     content = _content(name, SCENARIO, distributions, JITTERS_US, SEEDS)
     content["parameters"] |= _algorithms(algorithms)
@@ -133,11 +136,12 @@ def _transfers(name: str, why: str, distributions: Sequence[str], algorithms: Se
 
 
 def _mechanisms(name: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
-    """Transfers on variants of Linux 6.12's TCP, with fewer jitters. These transfers show which part of TCP determines
-    the cost of jitter."""
+    """Transfers on variants of Linux 6.12's TCP, with fewer jitters. They show which part of TCP determines the cost of
+    jitter."""
     names = tuple(profile for profile in PROFILES if profile not in EARLY_RACK)
     content = _on_profiles(name, distributions, algorithms, MECHANISM_US, names)
-    # Runs with leowarp's own loss detection are in separate groups, because Linux's own TCPs have no key for it.
+    # TCPs with leowarp's own loss detection are in separate groups, because they set a key that Linux's TCPs do not
+    # set.
     runs = len(distributions) * len(algorithms) * len(MECHANISM_US) * MECHANISM_SEEDS * len(names)
     return Part(name, "what makes this kernel differ", content, runs, _quick(QUICK_MECHANISM_US, 1))
 
@@ -158,12 +162,13 @@ def _on_profiles(
     name: str, distributions: Sequence[str], algorithms: Sequence[str], jitters_us: Sequence[float],
     profiles: Sequence[str],
 ) -> dict[str, Any]:  # fmt: skip
-    """Transfers on several TCPs, with packet records."""
+    """Transfers with several TCPs, whose packets are stored."""
     content = _content(name, SCENARIO, distributions, jitters_us, MECHANISM_SEEDS)
     content["parameters"] |= _algorithms(algorithms)
-    # Only these runs record every packet, because the mechanisms can be seen only in packets.
+    # Only these runs store every packet, because only packets show the mechanisms.
     content["set"] |= {"observe.sockets": "100 ms", "observe.truth": True}
-    # A profile is a pair of keys that vary together in these groups. `profile_of` recovers its name from the results.
+    # Two keys, which vary together, set a profile in these groups. `profile_of` derives the profile's name from the
+    # results.
     settings = [PROFILE_TCP[profile] for profile in profiles]
     content["together"] = [
         {
@@ -181,13 +186,13 @@ def _probes(name: str, why: str, jitters_us: Sequence[float], quick_us: tuple[fl
 
 
 def _quick(jitters_us: Sequence[float], seeds: int) -> Callable[[Mapping[str, Any], int], bool]:
-    """Filter for a quick reproduction: it selects runs with some jitters and the first seeds."""
+    """Filter that selects the runs of a quick reproduction: those with some jitters and the first seeds."""
     jitters = {_text(jitter_us) for jitter_us in jitters_us}
     return lambda values, seed: seed <= seeds and values["jittered.jitter"] in jitters
 
 
 def _shapes() -> Part:
-    """Probes with and without the shaper, whose directories are kept. Without the shaper, the delays are those of
+    """Probes with and without the shaper, whose directories are stored. Without the shaper, delays are only those of
     netem."""
     plain = _probes("shapes", "figures 2 and 3: whole run directories", (SHAPE_US,), (SHAPE_US,))
     plain.content["parameters"]["jittered.rate"] = {"label": "rate", "values": [SHAPED, UNSHAPED]}
@@ -195,7 +200,7 @@ def _shapes() -> Part:
 
 
 def _beyond() -> Part:
-    """Probes in which packets are beyond the threshold; their directories are kept."""
+    """Probes with packets beyond the threshold, whose directories are stored."""
     part = _probes("beyond", "equations (3) and (4) beyond the threshold", (BEYOND_US,), (BEYOND_US,))
     return replace(part, content=part.content | {"keep": {"runs": "all"}})
 
@@ -207,10 +212,10 @@ def _content(
     return {
         "name": name,
         "scenario": scenario,
-        # A run needs 60 MiB. More memory would cost time, because a kernel spends 1.5 % of its memory, and 15 ms per
-        # GiB, on bookkeeping.
+        # A run needs 60 MiB. More memory would take more time, because a kernel uses 1.5 % of its memory, and 15 ms per
+        # GiB, for bookkeeping.
         "set": {"guest.memory": GUEST_MEMORY},
-        # Each label is the name of a column of the results, which `results` reads.
+        # Each label becomes the name of a column of the results that `results` reads.
         "parameters": {
             "jittered.distribution": {"label": "distribution", "values": list(distributions)},
             "jittered.jitter": {"label": "jitter", "values": [_text(jitter_us) for jitter_us in jitters_us]},
@@ -225,7 +230,7 @@ def _algorithms(names: Sequence[str]) -> dict[str, Any]:
 
 
 def _text(jitter_us: float) -> str:
-    """A jitter as scenarios write it.
+    """A jitter in the form of a scenario's key.
 
     >>> _text(858.5), _text(10_000)
     ('858.5 us', '10000 us')
@@ -234,7 +239,7 @@ def _text(jitter_us: float) -> str:
 
 
 def profile_of(profile: str, sysctl: Mapping[str, str], loss_detection: str = "kernel") -> str:
-    """Name of the TCP in `PROFILES` that has a run's keys.
+    """Name (in `PROFILES`) of the TCP with these keys.
 
     >>> profile_of("linux", {"net.ipv4.tcp_recovery": "0"}), profile_of("linux", {}, "rack-4.14")
     ('dupthresh', 'rack-4.14')

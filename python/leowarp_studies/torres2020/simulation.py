@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calculated results of a probe over a jittered path, without the kernel, netem or leowarp's library.
+"""Simulated results of a probe over a jittered path, computed without the kernel, netem or leowarp's library.
 
-Packet k leaves at k / R and has an independent delay. Packets arrive in the order of the sums of sending time and
-delay. The metrics are computed slowly and literally, as RFC 5236 describes them. The calculation serves as reference
-for jitters whose mean displacement has no closed form. Such jitters are below some 0.6 ms, at which packets are
-displaced by few whole places, and above some 4 ms, at which tails exceed the threshold.
+Packet k leaves at k / R and has an independent delay. Packets arrive in the order of sending time plus delay. The
+metrics are computed slowly, in exactly the steps that RFC 5236 describes. The simulation is the reference for jitters
+at which mean displacement has no closed form. These are jitters below about 0.6 ms, at which packets are displaced by
+few whole places, and above about 4 ms, at which tails exceed the threshold.
 
-Closed form. If a packet's delay is x above the mean, the packets that overtake it outnumber those that it overtakes by
-R x. Hence MD = R E|x|, where R is the packet rate. E|x| is sqrt(3)/2 times sigma for the uniform distribution,
-sqrt(2/pi) times sigma for the normal, and 2/e times sigma for the exponential.
+The closed form follows from this: if the delay of a packet is x above the mean, the packets that overtake it outnumber
+those that it overtakes by R x. Hence MD = R E|x|, where R is the packet rate. E|x| is sqrt(3)/2 times sigma for the
+uniform distribution, sqrt(2/pi) times sigma for the normal, and 2/e times sigma for the exponential.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ DISTRIBUTIONS = ("uniform", "normal", "exponential")
 
 PROBE_PKTS = 65_535
 PROBE_RATE_PKTS_PER_S = 8235.0
-"""100 Mbit/s with frames of 1514 bytes are 8256 packets per second; the study sent 8235."""
+"""Packets per second of the study's probe; frames of 1514 bytes at 100 Mbit/s would be 8256 per second."""
 THRESHOLD_PKTS = 200
-"""Number of packets, and threshold, of the study's probe (table 3, and D_T in section 3)."""
+"""Threshold of the study's probe (D_T in section 3); its number of packets, above, is in table 3."""
 
 MEAN_DEVIATION = MappingProxyType({"uniform": np.sqrt(3) / 2, "normal": np.sqrt(2 / np.pi), "exponential": 2 / np.e})
 """E|x| of each distribution with standard deviation 1."""
 
 
 def closed_form_pkts(distribution: str, sigma_s: float, rate_pkts_per_s: float = PROBE_RATE_PKTS_PER_S) -> float:
-    """Mean displacement in packets, by the closed form. For the study's probe, the closed form is accurate to 3 % if
+    """Mean displacement in packets according to the closed form. For the study's probe, this is accurate to 3 % if
     sigma is 0.6 to 4 ms.
 
     distribution: One of `DISTRIBUTIONS`.
@@ -48,13 +48,13 @@ def closed_form_pkts(distribution: str, sigma_s: float, rate_pkts_per_s: float =
 
 
 def deviations(distribution: str, count: int, rng: np.random.Generator) -> np.ndarray:
-    """float64 array of shape (count,): random numbers with mean 0 and standard deviation 1."""
+    """Random numbers with mean 0 and standard deviation 1, as a float64 array of shape (count,)."""
     if distribution == "uniform":
         return rng.uniform(-np.sqrt(3), np.sqrt(3), count)
     if distribution == "normal":
         return rng.standard_normal(count)
     assert distribution == "exponential", distribution
-    # The generator's distribution has mean 1 and standard deviation 1. After subtracting the mean, it begins at -1.
+    # The generator's distribution has mean 1 and standard deviation 1. After subtraction of the mean, it begins at -1.
     return rng.standard_exponential(count) - 1.0
 
 
@@ -80,7 +80,7 @@ def cdf(distribution: str, x: np.ndarray) -> np.ndarray:
     if distribution == "uniform":
         return np.clip((x + np.sqrt(3)) / (2 * np.sqrt(3)), 0.0, 1.0)
     if distribution == "normal":
-        # numpy has no erf, and the package does not depend on scipy.
+        # numpy has no erf, and this package does not depend on scipy.
         return np.array([(1 + math.erf(value / math.sqrt(2))) / 2 for value in x])
     assert distribution == "exponential", distribution
     return -np.expm1(-np.maximum(x + 1, 0.0))
@@ -92,32 +92,32 @@ STAND_INS = MappingProxyType(
         "pareto": "tc's table `pareto` with its standard deviation brought to 1 ms",
     }
 )
-"""Distributions that the study may have used instead of an exponential one (design/exponential-jitter.md)."""
+"""Distributions that the study may have used instead of the exponential distribution (design/exponential-jitter.md)."""
 
 
 def stand_in_pkts(name: str, sigma_s: float, seed: int = 1) -> float:
     """Mean displacement in packets of a probe with one of the distributions in `STAND_INS`.
 
     name: A key of `STAND_INS`.
-    sigma_s: Standard deviation that the study names, seconds.
+    sigma_s: Standard deviation in seconds, as the study gives it.
     seed: Seed of numpy's generator.
     """
     rng = np.random.default_rng(seed)
     if name == "kept":
-        # The code inverts the distribution truncated at 4. The inverse gives the same result as discarding larger
-        # random numbers.
+        # The values are computed by inverting the distribution truncated at 4. This gives the same distribution as
+        # discarding larger random numbers.
         draws = -np.log1p(rng.random(PROBE_PKTS) * np.expm1(-4.0))
     else:
         assert name == "pareto", name
-        # iproute2, netem/pareto.c: 4/3 (q^(-1/3) - 3/2), limited to 16 bits; 8192 is one sigma.
+        # The formula is from iproute2, netem/pareto.c: 4/3 (q^(-1/3) - 3/2), limited to 16 bits; 8192 is one sigma.
         table = np.minimum(4 / 3 * ((np.arange(65_536, 0, -16) / 65_536) ** (-1 / 3) - 1.5), 32_767 / 8192)
         draws = rng.choice(table / table.std(), PROBE_PKTS)
     return mean_displacement_pkts(density(arrival_order(sigma_s * draws)))
 
 
 def arrival_order(delays_s: np.ndarray, rate_pkts_per_s: float = PROBE_RATE_PKTS_PER_S) -> np.ndarray:
-    """int64 array with the packets' numbers (from 0) in the order of arrival. Packets that arrive together are in the
-    order of sending.
+    """int64 array with the packets' numbers (from 0) in the order of arrival. If packets arrive at the same time, they
+    are in the order of sending.
 
     >>> arrival_order(np.array([0.0, 3e-4, 0.0, 0.0])).tolist()
     [0, 2, 3, 1]
@@ -127,25 +127,25 @@ def arrival_order(delays_s: np.ndarray, rate_pkts_per_s: float = PROBE_RATE_PKTS
 
 def probe(distribution: str, sigma_s: float, seed: int, packets: int = PROBE_PKTS) -> np.ndarray:
     """Order of arrival of the study's probe: int64 array of shape (packets,)."""
-    # The base delay of 100 ms is left out: it is the same for all packets, so it does not affect the order.
+    # The base delay of 100 ms is left out, because it is the same for all packets and does not change their order.
     return arrival_order(sigma_s * deviations(distribution, packets, np.random.default_rng(seed)))
 
 
 def density(arrivals: np.ndarray, threshold_pkts: int = THRESHOLD_PKTS) -> dict[int, float]:
     """RD of RFC 5236: share of packets at each displacement, positive for late packets.
 
-    `arrivals` is a permutation of 0..n-1, because nothing is lost or duplicated. A packet displaced by more than the
-    threshold counts as lost, and later packets take the free places (rule of section 7.1).
+    `arrivals` must be a permutation of 0..n-1, because no packet is lost or duplicated. A packet displaced by more than
+    the threshold counts as lost, and later packets take its place (section 7.1).
 
     >>> density(np.array([0, 2, 1]))
     {-1: 0.3333333333333333, 0: 0.3333333333333333, 1: 0.3333333333333333}
     """
     place = np.empty(len(arrivals), dtype=np.int64)
     place[arrivals] = np.arange(len(arrivals))
-    # RFC 5236's displacement is the receive index minus the sequence number; it is positive for late packets. In this
-    # simulation, no packet is lost or duplicated.
+    # In RFC 5236, displacement is the receive index minus the sequence number, which is positive for late packets. No
+    # packet is lost or duplicated here, so the receive index is the position in the order of arrival.
     displaced = place - np.arange(len(arrivals))
-    # The slow computation is needed only if a displacement exceeds the threshold.
+    # The slower computation is needed only if some displacement exceeds the threshold.
     if np.abs(displaced).max(initial=0) > threshold_pkts:
         displaced = np.array(_stay_back(arrivals.tolist(), threshold_pkts), dtype=np.int64)
     values, counts = np.unique(displaced, return_counts=True)
@@ -155,7 +155,7 @@ def density(arrivals: np.ndarray, threshold_pkts: int = THRESHOLD_PKTS) -> dict[
 def mean_displacement_pkts(rd: Mapping[int, float]) -> float:
     """Mean displacement: MD = sum |i| RD[i].
 
-    RFC 5236 does not define this metric; section 3 of the study does.
+    This metric is not from RFC 5236, but from section 3 of the study.
 
     >>> mean_displacement_pkts({-4: 0.25, 0: 0.25, 2: 0.5})
     2.0
@@ -166,7 +166,7 @@ def mean_displacement_pkts(rd: Mapping[int, float]) -> float:
 def entropy_nats(rd: Mapping[int, float]) -> float:
     """Reordering entropy: E_r = -sum RD[i] ln RD[i].
 
-    The entropy is the Shannon entropy of RD in nats, as section 3 of the study defines it.
+    This is the Shannon entropy of RD in nats, as in section 3 of the study.
 
     >>> round(entropy_nats({-4: 0.25, 0: 0.25, 2: 0.5}), 2)
     1.04
@@ -181,12 +181,12 @@ def measured_pkts_nats(distribution: str, sigma_s: float, seed: int = 1) -> tupl
 
 
 def _stay_back(arrivals: list[int], threshold_pkts: int) -> list[int]:
-    """Displacements of the packets that count. Receive indexes are assigned with a look-ahead of up to `threshold_pkts`
-    arrivals.
+    """Displacements of the packets that do not count as lost. Each receive index is assigned with a look-ahead of up to
+    `threshold_pkts` arrivals.
 
-    The rule follows RFC 5236, 7.1, with one exception: a late packet beyond the threshold advances the index, because
-    its number has already served as an index. By the RFC's text, the index would not advance, and would stay behind
-    permanently.
+    The rule is that of RFC 5236, 7.1, with one exception: a late packet beyond the threshold advances the index,
+    because its number has already been used as an index. According to the RFC's text, the index would not advance, and
+    would then remain too small for all later packets.
     """
     coming = iter(arrivals)
     window = deque(islice(coming, threshold_pkts + 1))
@@ -204,7 +204,7 @@ def _stay_back(arrivals: list[int], threshold_pkts: int) -> list[int]:
             if displacement >= -threshold_pkts:
                 early.discard(index)
                 index += 1
-            # The index has passed the numbers of the skipped packets, so they count as lost.
+            # The index has passed the numbers of the packets that are skipped here, so these packets count as lost.
             packet = next((packet for packet in coming if packet >= index), -1)
             if packet >= 0:
                 window.append(packet)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs, claims and figures of the study, tested on synthetic results without the guest."""
+"""Tests of the study's runs, claims and figures on synthetic results, without the guest."""
 
 import json
 from dataclasses import replace
@@ -61,7 +61,7 @@ def test_the_grid_has_62_jitters_from_0_to_10_ms_and_all_that_the_text_names():
     assert list(runs.JITTERS_US) == sorted(runs.JITTERS_US)
     assert (runs.JITTERS_US[0], runs.JITTERS_US[-1]) == (0, 10_000)
     assert set(runs.NAMED_US) | {runs.SHAPE_US} <= set(runs.JITTERS_US)
-    # Throughput is paired with the probe at the same jitter, so each jitter needs a probe.
+    # A transfer is paired with the probe at the same jitter, so each jitter of the transfers needs a probe.
     assert set(runs.MECHANISM_US) <= set(runs.JITTERS_US)
     assert set(runs.QUICK_MECHANISM_US) <= set(runs.QUICK_US) & set(runs.MECHANISM_US)
     assert set(runs.EARLY_RACK_US) <= set(runs.JITTERS_US)
@@ -151,7 +151,7 @@ def test_all_claims_of_the_list_are_there_and_say_how_they_are_tested():
         assert set(claim.runs) <= set(material.CLAIM_PARTS)
 
 
-# The shapes of the fixture equal the distributions, so claim 2.14 does not hold.
+# In the fixture, RD has exactly the shape of the distributions, for which claim 2.14 does not hold.
 @pytest.mark.parametrize("claim", [claim for claim in CLAIMS if claim.number != "2.14"], ids=lambda claim: claim.number)
 # Tests claims 2.1 to 2.13 of torres2020.
 # Tests claim 2.15 of torres2020.
@@ -174,7 +174,7 @@ def test_the_worked_example_is_told_apart_from_a_library_that_errs(as_the_study_
 # Tests claim 2.9 of torres2020.
 def test_the_sums_of_density_fail_where_packets_are_missing_from_them(as_the_study_says):
     rds = as_the_study_says["counted"]
-    # The same probes are counted with the study's threshold, as the library does it.
+    # The same probes are counted with the study's threshold, as the library would count them.
     with_threshold = {}
     for (name, jitter_ms), full in rds.items():
         rd = reordering.density(simulation.probe(name, jitter_ms / 1e3, 1, 5_000), threshold_pkts=200)
@@ -185,7 +185,7 @@ def test_the_sums_of_density_fail_where_packets_are_missing_from_them(as_the_stu
     assert row["numbers"]["mean_pkts"]["uniform_10_ms"] == pytest.approx(0, abs=1e-9)
     assert abs(row["numbers"]["mean_pkts"]["exponential_10_ms"]) > 0.05
     assert "exponential_10_ms: " in row["cause"]
-    # Two faulty libraries: one loses packets, the other shifts all packets by one place.
+    # The results of two faulty libraries: one loses a packet, the other shifts all packets by one place.
     lossy = {key: replace(rd, received_pkts=rd.received_pkts + 1) for key, rd in rds.items()}
     assert outcome("2.9", as_the_study_says | {"counted": lossy})["verdict"] == "partly"
     shifted = {key: replace(rd, displacement_pkts=rd.displacement_pkts + 1, received_pkts=1) for key, rd in rds.items()}
@@ -246,7 +246,7 @@ def test_entropy_that_grows_in_a_straight_line_is_no_logarithm(as_the_study_says
     probes = as_the_study_says["probes"]
     straight = probes.assign(entropy_nats=probes["mean_displacement_pkts"] / 10)
     row = outcome("2.4", as_the_study_says | {"probes": straight})
-    # Neither the shape nor the order is as the study says: MD is largest for uniform.
+    # Neither the shape nor the order is as the study says, because MD is largest for the uniform distribution.
     assert row["verdict"] == "does not hold"
     assert row["cause"]
 
@@ -293,7 +293,7 @@ def test_the_cause_says_on_which_tcp_the_claim_would_hold():
 
 @pytest.mark.parametrize("number", ["2.5", "2.6", "2.7", "2.8", "2.12", "2.13"])
 def test_each_tcp_has_a_verdict_of_its_own(number):
-    """In these synthetic results, only the TCPs with the RACK of the study's years collapse where the study says."""
+    """In these synthetic results, only TCPs with the RACK of the study's years collapse at the study's values."""
 
     def only_early_rack_falls(distribution, algorithm, profile, jitter_ms):
         of_the_study = synthetic.as_the_study_says(distribution, algorithm, profile, jitter_ms)
@@ -321,7 +321,7 @@ def test_collapses_at_one_displacement_are_not_at_very_different_ones():
     row = outcome("2.5", synthetic.frames(same_md))
     assert row["verdict"] == "partly"
     assert "1.25 times apart: no" in row["measured"]
-    # At equal MD all curves have the same throughput; at equal E_r they do not.
+    # At equal MD, all curves have the same throughput; at equal E_r, their throughputs differ.
     assert outcome("2.8", synthetic.frames(same_md))["verdict"] == "partly"
 
 
@@ -349,7 +349,7 @@ def test_a_figure_whose_runs_are_missing_says_so(undisturbed, tmp_path, monkeypa
 
 @pytest.fixture(scope="module")
 def made_up():
-    """Rows of each group that agree with the study's statements."""
+    """Synthetic rows of each group that agree with the study's statements."""
     old = {"jitters_us": runs.EARLY_RACK_US, "seeds": 1, "profiles": runs.EARLY_RACK}
     mechanism = {"jitters_us": runs.MECHANISM_US, "seeds": 1,
                  "profiles": [name for name in runs.PROFILES if name not in runs.EARLY_RACK]}  # fmt: skip
@@ -398,7 +398,7 @@ def engine(monkeypatch, made_up):
 
     run_study.asked, run_study.changes = asked, {}
     monkeypatch.setattr(study_parts, "run_study", run_study)
-    # This object stands for the run directories of the three shapes, whose tables are not tested here.
+    # This object replaces the run directories of the three shapes, whose tables are not tested here.
     monkeypatch.setattr(material, "Run", lambda path: SimpleNamespace(manifest={}, tables=path.name.split("-")[0]))
     made = synthetic.shapes()
     monkeypatch.setattr(results, "shape", lambda shaped, unshaped: made[shaped])
@@ -425,8 +425,8 @@ def test_a_reproduction_leaves_everything_behind(engine, tmp_path):
     assert done.cost.startswith(f"{1674 + 186 + 186 + 6 + 160 + 80 + 112 + 56 + 3:,} runs")
     (row,) = (row for row in claims["claims"] if row["number"] == "2.7")
     assert [sample["sample"] for sample in row["samples"]] == [material.LINUX, *runs.PROFILES[1:]]
-    # Only these claims have a verdict on each TCP; claims about the path, and claims that are only calculated, have one
-    # verdict.
+    # Only these claims have a verdict for each TCP; claims about the path, and claims that are only calculated, have a
+    # single verdict.
     apart = [row["number"] for row in claims["claims"] if len(row["samples"]) > 1]
     assert apart == ["2.5", "2.6", "2.7", "2.8", "2.12", "2.13"]
     assert "CPU s a run" in done.cost

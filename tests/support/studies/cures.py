@@ -19,8 +19,8 @@ CAPACITY_BPS = 95e6
 ROOM_BYTES = CAPACITY_BPS * AFTER_S / 8
 SPURIOUS_LEFT = {NONE: 1.0, "notify": 0.0, "notify-ahead": 0.05, "notify-late": 0.9, "notify-lossy": 0.5,
                  "ncr-careful": 0.0, "pr": 0.0}  # fmt: skip
-"""For a variant: share of the spurious retransmissions that remain. If a variant is not listed, none remain if it keeps
-packets in order, and otherwise all."""
+"""For a variant: share of the spurious retransmissions that remain. For a variant that is
+not listed, the share is 0 if the variant keeps packets in order, and 1 otherwise."""
 
 
 def frames(**changed: Any) -> dict[str, Any]:
@@ -51,7 +51,8 @@ def _row(variant: str, tcp: str, load: str, change: route_changes.Change) -> dic
         late /= 20
     late = min(late, SHORT.get(variant, late))
     spurious = late * (0.5 if tcp == "classic" else 0.1) * SPURIOUS_LEFT.get(variant, 0.0 if ordered else 1.0)
-    # A classic TCP takes the change for a loss, and so loses a tenth of 5 s; other TCPs lose almost nothing.
+    # A classic TCP takes the change for a loss, and so loses a tenth of the bytes of 5 s; other TCPs lose almost
+    # nothing.
     lost_bytes = ROOM_BYTES * (0.1 if tcp == "classic" else 0.001) if spurious else 0.0
     if variant in ("scheduled", "emptied"):
         lost_bytes = ROOM_BYTES * (0.05 if variant == "emptied" else 0.002)

@@ -99,8 +99,8 @@ def pings(
 
 
 def capacity(down_bps: float = 120e6, up_bps: float = 15e6) -> pd.DataFrame:
-    """Every tenth test of capacity. The medians are those given, and the values range from 10 to 370 Mbit/s (down) and
-    from 5 to 50 Mbit/s (up)."""
+    """Every tenth test of capacity. The medians are the arguments, and the values range from 10 to 370 Mbit/s (down)
+    and from 5 to 50 Mbit/s (up)."""
     at = pd.to_datetime(runs.capacity_instants()[::10], utc=True)
     half = len(at) // 2
     frame = pd.DataFrame({"test": np.arange(len(at)) + 1, "at": at})
@@ -149,8 +149,8 @@ def trace(variant: str, preset: str, seed: int, *, slots_bps: tuple[float, ...] 
     this rate.
 
     Other congestion controls begin with 240 Mbit/s, fall to 50 Mbit/s within a second, and then have a rate of their
-    own. They reduce the window at each reconfiguration. At the first two of four, isolated losses cause the reduction
-    instead.
+    own. They reduce the window at each reconfiguration. At the first two of the four reconfigurations, isolated losses
+    cause the reduction instead.
 
     Off-peak, a session has neither the fall at the beginning nor a loss. CUBIC with SACK loses two more packets, one at
     a time, without a reduction; its rate rises after each reduction.
@@ -251,8 +251,8 @@ def loss_rows() -> pd.DataFrame:
 
 
 def phase_rows() -> pd.DataFrame:
-    """Rows for schedules with an error: without error, the handover-aware variant keeps its whole gain; from 4 s on,
-    nothing of the gain remains."""
+    """Rows for schedules that are late by an error. With less than 4 s, the handover-aware variant keeps its whole
+    gain; from 4 s on, no gain remains."""
     rows = []
     for name, base in (("bbr_handover", "bbr"), ("cubic_handover", "cubic")):
         for late_s in runs.PHASE_ERRORS_S:

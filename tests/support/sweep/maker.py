@@ -2,8 +2,8 @@
 """A maker of runs without a guest: it records each run, and then behaves as the run's seed demands.
 
 A file `seed-<N>` in the maker's folder sets how the run with seed N behaves: `fail`, `host`, `raise`, `kill` or
-`kill-once`. The runs up contains a number: in `made` file `most`, the the number on the line with this number is the
-last that goes on. Later runs wait until this number grows.
+`kill-once`. The maker adds a line to the file `made` for each run that starts. The file `most` may contain a number:
+runs whose line in `made` comes after this number wait. They continue when the number has grown enough.
 """
 
 import os

@@ -8,9 +8,9 @@ from these properties:
   millisecond, it is 1 ms longer. For 100 ms after each change, the delay is 60 ms instead. Up, the delay is always 10
   ms. Down, the capacity is 40 Mbit/s, and 20 Mbit/s from 27 s on.
 - Flow 0 is a ping from the dish every 100 ms. Its round trip is the delay up plus the delay down, with its spike but
-  without the additional millisecond, because probes leave at even milliseconds. The lost probes are: the probe at each
-  change, the probe after that at 27 s, and a probe at 35 s.
-- Flows 1 and 2 are TCP from the server. Flow 1 sends a packet of 1448 bytes every 2 ms from 0 s on. Flow sends a
+  without the additional millisecond, because probes leave at even milliseconds. These probes are lost: the probe at
+  each change, the next probe after the change at 27 s, and a probe at 35 s.
+- Flows 1 and 2 are TCP from the server. Flow 1 sends a packet of 1448 bytes every 2 ms from 0 s on. Flow 2 sends a
   packet every 6 ms from 10 s to 40 s. Each packet is acknowledged when it arrives, and its ACK takes 10 ms. Flow 1
   loses a packet on the link 100 ms after each change except the last. At 50 s, it loses two successive packets at a
   full queue. Each lost packet is retransmitted after 200 ms.

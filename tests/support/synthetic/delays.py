@@ -36,7 +36,7 @@ def one_way_ns(packets: pd.DataFrame) -> np.ndarray:
 
 def exact_round_trips(data: pd.DataFrame, back: pd.DataFrame) -> tuple[np.ndarray, int]:
     """Two values: the round trips of the data packets that have an answer, and the number of data packets that arrived
-    without an no round trip).
+    without an answer.
 
     The answer to a data packet is the first packet in the opposite direction that left at or after the data packet's
     arrival, and that arrived.

@@ -20,8 +20,8 @@ from leowarp.base import layout
 from support.synthetic.run import STATIONS
 
 WINDOW = 1
-"""Bit of `stored_because` that means "near a change". The copies contain late packets, losses and retransmissions in
-any case, as every run must."""
+"""Bit of `stored_because` that means "near a change". The copies always contain late packets, losses and
+retransmissions, as every run must."""
 
 ALL_COUNTED = ("offered", "delivered", "dropped_queue", "dropped_loss", "dropped_down", "held")
 

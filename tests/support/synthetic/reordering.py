@@ -49,8 +49,8 @@ def measured(
     """Scalars and histograms of one sequence of packets, which are numbered in order of sending; received_ns is nan for
     lost packets.
 
-    The results are valid only if no packet is displaced by more than the threshold. A packet would count as lost,
-    and would change the displacements of all other packets, which needs the RFC's algorithm.
+    The results are valid only if no packet is displaced by more than the threshold. A packet beyond the threshold would
+    count as lost, and would change the displacements of all other packets, which needs the RFC's algorithm.
     """
     arrived = np.flatnonzero(~np.isnan(received_ns))
     arrivals = arrived[np.argsort(received_ns[arrived], kind="stable")]

@@ -28,8 +28,8 @@ _LOST = st.tuples(st.none(), st.none() | _ANY_MS)
 def transfers(*, is_told: bool) -> st.SearchStrategy[pd.DataFrame]:
     """Packets of a transfer, in order of sending; at least one first transmission arrives.
 
-    is_told: Whether the receiver's capture allows to distinguish a retransmission from an overtaken original. If it
-        does, no retransmission overtakes its original, and the packet after a lost one arrives before the
+    is_told: Whether the receiver's capture shows which packets are retransmissions and which are overtaken originals.
+        If it does, no retransmission overtakes its original, and the packet after a lost one arrives before the
         retransmission. If it does not, any packet may overtake any other packet.
     Returns: strategy of DataFrame. `number`, `sent_ns`, `received_ns` (missing if lost), `is_retransmission`,
         `is_spurious`, `is_late`, `extent_pkts`, `drop_cause`. Late packets and extents are relative to all packets, as

@@ -57,7 +57,7 @@ impl Flows {
         self.programs.iter().try_for_each(|program| program.start(context.clock, &context.ending))
     }
 
-    /// Makes the sockets of flows whose path changes mark later packets with the new path's tag.
+    /// If a flow's path changes, makes the flow's sockets mark later packets with the new path's tag.
     pub fn mark(&self, setup: &Setup, changes: &[PathChange]) -> Result<()> {
         for change in changes {
             let ends = (change.source, change.destination);

@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn frames_are_read_as_the_host_writes_them() {
-        // The expected bytes are those of struct.pack("<IIq", ...) in python/leowarp/guest/live_frames.py.
+        // The expected bytes are those of struct.pack("<IIq", ...) in python/leowarp/guest/live/frames.py.
         let mut frame = [0; FRAME_BYTES];
         frame[..9].copy_from_slice(&[2, 0, 0, 0, 7, 0, 0, 0, 1]);
         frame[12] = 2;

@@ -3,7 +3,7 @@
 //! guest gets the programs' data from the machine and returns them to it. Virtual time follows real time, and the run
 //! records nothing.
 //!
-//! The host's half of this module is `python/leowarp/guest/live.py`.
+//! The host's half of this module is `python/leowarp/guest/live/`.
 
 mod frame;
 mod relay;

@@ -73,8 +73,8 @@ pub fn set_namespaces(of_routers: bool) -> error::Result<bool> {
     tell(NAMESPACES, if of_routers { "router" } else { "host" })
 }
 
-/// Tells the kernel which bytes of this process no program reads after they are sent. The kernel then does not copy
-/// these bytes (guest/tcp/payload.c).
+/// Tells the kernel a range of this process's memory that no program reads after it is sent. The kernel then does not
+/// copy these bytes (guest/tcp/payload.c).
 pub fn set_payload(nobody_looks_at: &'static [u8]) -> error::Result<()> {
     let range = [nobody_looks_at.as_ptr() as u64, nobody_looks_at.len() as u64];
     // on a custom kernel, this file is missing, and the kernel copies all payload
@@ -172,8 +172,8 @@ pub struct Switch {
     /// the marker at the node where both paths meet. `Refused` = the reason why the cure sends no marker here. None =
     /// the cure never sends markers.
     pub marker: Option<Result<Merge, Refused>>,
-    /// Time for which packets on the new direction are copied, and the copies are sent on the old direction. `Refused`
-    /// = the reason why the cure sends no copies here. None = the cure never sends copies.
+    /// Time for which packets on the new direction are also sent, as copies, on the old direction. `Refused` = the
+    /// reason why the cure sends no copies here. None = the cure never sends copies.
     pub copies_ns: Option<Result<u64, Refused>>,
     /// Time for which packets on the new direction are marked as rerouted; set only if they may overtake others.
     pub new_way_ns: Option<u64>,

@@ -60,8 +60,8 @@ struct LinkState {
     ifindex: [u32; 2],
 }
 
-/// State before an instant. For each pair of node and host whose route changed or was removed, the previous direction;
-/// and the previous value of each delay that changed.
+/// State before an instant. It contains the previous direction of each pair of node and host whose route changed or was
+/// removed. It also contains the previous value of each delay that changed.
 #[derive(Default)]
 struct Before {
     routes: BTreeMap<(usize, usize), usize>,

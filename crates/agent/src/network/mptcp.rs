@@ -35,7 +35,7 @@ const SUBFLOW: u32 = 2;
 /// Maximum number of endpoints that the kernel accepts (MPTCP_PM_ADDR_MAX, net/mptcp/protocol.h).
 const MOST: u32 = 8;
 
-/// Gives the path manager of every host with flows of Multipath TCP the host's further addresses.
+/// At each host with flows of Multipath TCP, tells the path manager the host's further addresses.
 ///
 /// # Errors
 /// [`Error::Lacks`] if the kernel has no Multipath TCP.

@@ -57,8 +57,8 @@ impl Network<'_> {
         }
     }
 
-    /// First node on the previous path from a host to another at which the route has changed. Returns the node's new
-    /// and old direction, and the delay of the whole path before and after the change.
+    /// On the previous path between two hosts, the first node whose route has changed. Returns the node's new and old
+    /// direction, and the delay of the whole path before and after the change.
     fn change(
         &self,
         before: &Before,

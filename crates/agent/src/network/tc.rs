@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Netlink messages for two queueing disciplines: the kernel's `netem`, and `jitter`, which is a netem as the child of
-//! the kernel's `tbf`. The module `leolink` has those for leowarp's own discipline, and `aqm` has those for its
-//! children.
+//! the kernel's `tbf`. The module `leolink` builds the messages for leowarp's own discipline, and `aqm` builds those
+//! for the children of a leolink.
 //!
 //! Before working on `jitter` read net/sched/sch_netem.c (netem_enqueue, tabledist, netem_change) and sch_tbf.c. A
 //! netem without a rate sends each packet after the packet's own random delay, so packets overtake each other. A netem

@@ -44,7 +44,8 @@ pub struct Outcome {
     pub flows: Vec<FlowOutcome>,
     /// Connections of programs, numbered after the flows of the setup.
     pub connections: Vec<Lived>,
-    /// Number of packets without a report of arrival or drop that no counter of losses between links explains.
+    /// Number of packets that have neither an arrival nor a drop report, and that no counter of losses between links
+    /// explains.
     pub vanished_pkts: u64,
     pub warnings: Vec<String>,
     /// Contradictions between the results of the run.

@@ -37,8 +37,8 @@ fn bits(bytes: u64) -> u64 {
     }
 }
 
-/// Whether a transfer cannot send although its connection is established. In this case, data wait, none are in flight,
-/// and either no data were ever sent or the window is 0.
+/// Whether a transfer cannot send although its connection is established. In this case, data wait, no data are in
+/// flight, and either no data were ever sent or the window is 0.
 pub fn is_held_back(transfer: &Transfer) -> Result<bool> {
     let s = TcpInfo::read(transfer.sender())?;
     let nothing_leaves = s.tcpi_unacked == 0 && (s.tcpi_snd_cwnd == 0 || s.tcpi_bytes_sent == 0);

@@ -181,8 +181,8 @@ impl Connections {
         Place { flow: self.first_flow + index, direction, is_new }
     }
 
-    /// Finds the program flow that uses one of the ports. If there is none, the first program flow between the two
-    /// hosts. Also returns the packet's direction.
+    /// Finds the program flow that uses one of the ports. If no flow uses them, finds the first program flow between
+    /// the two hosts. Also returns the packet's direction.
     fn program_of(&self, tuple: Tuple) -> Option<(usize, usize)> {
         let way = |p: &Program| match (tuple.from.0, tuple.to.0) {
             ends if ends == (p.source, p.destination) => Some(0),

@@ -44,8 +44,8 @@ impl Taps {
         self.file.as_raw_fd()
     }
 
-    /// Processes the next full chunk. With `is_end`, also the chunk that is not full. `each` receives the tap's number
-    /// and a frame; frames come in order of time. Returns whether more data may be available.
+    /// Processes the next full chunk. With `is_end`, also processes the last chunk, which is not full. `each` receives
+    /// the tap's number and a frame; frames come in order of time. Returns whether more data may be available.
     pub fn drain(&mut self, is_end: bool, mut each: impl FnMut(usize, &Frame) -> Result<()>) -> Result<bool> {
         match self.file.read_at(&mut self.chunk, u64::from(is_end)) {
             Ok(n) => records(&self.chunk[..n], &mut each).map(|()| n > 0),

@@ -62,8 +62,8 @@ pub struct Packet {
     pub is_retransmission: bool,
     /// Only for retransmissions: whether all of the packet's bytes also arrived in packets that were sent earlier.
     pub is_spurious: Option<bool>,
-    /// Reordering extent in the sequence of all packets of this direction. This sequence contains retransmissions and
-    /// segments without payload as well, which may overtake the packet. None = not late.
+    /// Reordering extent in the sequence of all packets of this direction. Retransmissions and segments without payload
+    /// are part of this sequence, and may overtake the packet. None = not late.
     pub extent_pkts: Option<u32>,
 }
 
@@ -457,7 +457,7 @@ impl Stream {
     }
 }
 
-/// Converts `value`, which has `bits` bits, to the nearest offset to a reference (value, offset).
+/// Converts `value`, a field of `bits` bits, to the offset that is nearest to the reference (value, offset).
 fn unwrap(reference: (u32, i64), value: u32, bits: u32) -> i64 {
     let shift = 32 - bits;
     let delta = (value.wrapping_sub(reference.0) << shift) as i32 >> shift;

@@ -51,8 +51,8 @@ impl Gate {
         Self { console }
     }
 
-    /// Returns when the host lets the guest continue, which is when it has read the message. The message begins with a
-    /// line that contains the run time `t_ns`. The host reads this line before it decides how long to stop the guest.
+    /// Returns when the host has read the message and so lets the guest continue. The message begins with a line that
+    /// contains the run time `t_ns`. The host reads this line before it decides how long to stop the guest.
     pub fn wait(&mut self, t_ns: i64) -> Result<()> {
         let text = format!("{:<width$}", format!("{t_ns}\n"), width = MESSAGE_BYTES);
         let written = self.console.write_all(text.as_bytes());

@@ -29,7 +29,7 @@ pub struct Place {
 
 /// Properties of an environment that a caller can choose, besides the host.
 pub struct Wanted<'a> {
-    /// Name of the program's root, which no other root has. No other program has the same name.
+    /// Name of the program's root, which no other root has.
     pub name: &'a str,
     /// Directory on the user's machine that becomes the root; the path is that of the guest's hostfs.
     pub host_dir: &'a str,

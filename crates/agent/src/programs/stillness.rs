@@ -8,9 +8,9 @@
 //! packets for a socket arrive only while virtual time advances. Virtual time therefore advances for `ping`, `sleep`
 //! and `curl`, and pauses at a shell's prompt, in `less`, and in an interpreter. To find out whether a process waits
 //! for terminal input, the agent writes the terminal's settings without changing them. The kernel then wakes all
-//! processes that wait for terminal input (`n_tty_set_termios` in drivers/tty/n_tty.c). A process that was woken
-//! immediately sleeps once more, and this counts as one voluntary context switch of the process. The file
-//! /proc/PID/wchan would be simpler, but on this architecture it contains a wrong address from the stack.
+//! processes that wait for terminal input (`n_tty_set_termios` in drivers/tty/n_tty.c). A woken process goes back to
+//! sleep at once, which counts as one voluntary context switch of the process. The file /proc/PID/wchan would be
+//! simpler, but on this architecture it contains a wrong address from the stack.
 
 use crate::base::clock::{self, Clock};
 use crate::base::error::{check, Result};

@@ -29,7 +29,7 @@ enum Due {
     Queues,
     Counters,
     Sockets,
-    /// All events of an instant. Index of the first event of the instant.
+    /// All events of an instant; the value is the index of the first event.
     Events(usize),
     /// Stop of the transfer with this index.
     Stop(usize),
@@ -338,7 +338,7 @@ impl<'a> Player<'a> {
         self.mark(&changes)
     }
 
-    /// Makes the sockets of flows whose path changed mark later packets with the new path's tag.
+    /// If a flow's path has changed, makes the flow's sockets mark later packets with the new path's tag.
     pub fn mark(&mut self, changes: &[PathChange]) -> Result<()> {
         self.flows.mark(self.context.setup, changes)
     }

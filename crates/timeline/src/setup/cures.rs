@@ -64,7 +64,7 @@ pub struct Resequence {
 pub enum Ordering {
     /// All packets wait.
     Basic,
-    /// Only packets wait that took the new path shortly after a route change.
+    /// Only packets that took the new path shortly after a route change wait.
     Advanced,
 }
 

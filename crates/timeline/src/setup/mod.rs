@@ -88,8 +88,8 @@ pub enum Ends {
     Flows,
 }
 
-/// Distribution of a random delay. netem draws from it (`tabledist` in `net/sched/sch_netem.c`): mean + jitter x value
-/// / [`JITTER_SCALE`]. netem draws each value of the table with the same probability. The values have mean 0 and
+/// Distribution of a random delay. netem computes a delay as mean + jitter x value / [`JITTER_SCALE`] (`tabledist` in
+/// `net/sched/sch_netem.c`). netem draws each value of the table with the same probability. The values have mean 0 and
 /// standard deviation 1 / `multiplier`. To get a given standard deviation of the delay, netem's jitter must be this
 /// deviation times the multiplier.
 #[derive(Debug, Clone, Deserialize)]

@@ -18,35 +18,36 @@ SAFETY = 0.9
 SAMPLES = 4
 """Number of segments over which throughput is averaged (dash.js: `throughput.sampleSettings.vod`; 3 for live)."""
 LEAST_BUFFER_S = 10.0
-"""Below this buffer, BOLA takes the lowest bit rate, and DYNAMIC chooses by throughput (dash.js: MINIMUM_BUFFER_S)."""
+"""Maximum buffer, in seconds, at which BOLA chooses the lowest bit rate, and DYNAMIC chooses by throughput (dash.js:
+MINIMUM_BUFFER_S)."""
 BUFFER_PER_BITRATE_S = 2.0
-"""BOLA takes the highest bit rate from a buffer of 10 s plus 2 s per bit rate (dash.js:
-MINIMUM_BUFFER_PER_BITRATE_LEVEL_S)."""
+"""Additional buffer per bit rate, in seconds: from 10 s plus 2 s per bit rate on, BOLA chooses the highest bit rate
+(dash.js: MINIMUM_BUFFER_PER_BITRATE_LEVEL_S)."""
 
 
 class Rule(Protocol):
     """Rule that chooses bit rates by their index in the ladder."""
 
     def choose(self, buffer_s: float, throughput_bps: float | None) -> int:
-        """Index in the ladder for the next segment.
+        """Index of the next segment's bit rate in the ladder.
 
         Parameters
         ----------
         buffer_s : float
-            Buffered media that can be played.
+            Media in the buffer that have not been played, in seconds.
         throughput_bps : float or None
             `Throughput.mean_bps`; None if no segment has arrived yet.
         """
 
 
 class Throughput:
-    """Mean throughput of the last segments, from request to last byte."""
+    """Mean throughput of the last `SAMPLES` segments, each measured from the request to the last byte."""
 
     def __init__(self) -> None:
         self._last: deque[float] = deque(maxlen=SAMPLES)
 
     def add(self, length_bytes: int, took_ns: int) -> None:
-        """Record the arrival of a segment."""
+        """Record a segment that has arrived: its length, and the time from the request to the last byte."""
         self._last.append(length_bytes * 8e9 / took_ns)
 
     def mean_bps(self) -> float | None:
@@ -55,8 +56,8 @@ class Throughput:
 
 
 class ByThroughput:
-    """A rule that chooses the highest bit rate below 0.9 of the throughput. The rule chooses the lowest bit rate if
-    none is below this limit, or if the throughput is unknown."""
+    """A rule that chooses the highest bit rate below 0.9 of the throughput. If no bit rate is below this limit, or if
+    the throughput is unknown, the rule chooses the lowest bit rate."""
 
     def __init__(self, ladder_bps: tuple[int, ...]) -> None:
         self._ladder_bps = ladder_bps
@@ -70,15 +71,15 @@ class Bola:
     """A rule that chooses the bit rate with the largest (V (u + g) - buffer) / bit rate, where u is 1 + ln(bit rate /
     lowest).
 
-    V and g are chosen such that the lowest bit rate is used up to 10 s of buffer. The highest bit rate is used from
-    `target_s` on, or from 10 s plus 2 s per bit rate if that is more (dash.js, BolaRule.js).
+    V and g are chosen so that the lowest bit rate is used for up to 10 s of buffer. The highest bit rate is used from a
+    buffer of `target_s` on, or of 10 s plus 2 s per bit rate if this is more (dash.js, BolaRule.js).
     """
 
     def __init__(self, ladder_bps: tuple[int, ...], target_s: float) -> None:
         self._ladder_bps = ladder_bps
         self._utilities = [1 + math.log(bps / ladder_bps[0]) for bps in ladder_bps]
         top_s = max(target_s, LEAST_BUFFER_S + BUFFER_PER_BITRATE_S * len(ladder_bps))
-        # With a single bit rate the parameters have no effect and are 0.
+        # With a single bit rate, V and g have no effect and are set to 0.
         self._g = (self._utilities[-1] - 1) / (top_s / LEAST_BUFFER_S - 1)
         self._v_s = LEAST_BUFFER_S / self._g if self._g else 0.0
 
@@ -92,9 +93,9 @@ class Bola:
 
 
 class Dynamic:
-    """A rule that chooses by throughput at first. The rule changes to choosing by buffer once the buffer has 10 s and
-    BOLA's bit rate is at least as high. The rule changes back to throughput once the buffer has less than 10 s and
-    BOLA's bit rate is lower."""
+    """A rule that begins with choosing by throughput. It changes to BOLA (choosing by buffer) when the buffer has at
+    least 10 s and BOLA's bit rate is at least as high as the other. It changes back when the buffer has less than 10 s
+    and BOLA's bit rate is lower."""
 
     def __init__(self, ladder_bps: tuple[int, ...], target_s: float) -> None:
         self._by_throughput, self._bola, self._is_bola = ByThroughput(ladder_bps), Bola(ladder_bps, target_s), False
@@ -110,7 +111,7 @@ class Dynamic:
 
 
 def rule_of(name: str, ladder_bps: tuple[int, ...], target_s: float) -> Rule:
-    """The rule with a name: dynamic, throughput or bola; or `fixed:N`, which always chooses index N of the ladder.
+    """The rule for a name: dynamic, throughput or bola; or `fixed:N`, which always chooses index N of the ladder.
 
     Raises
     ------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Thresholds of the rules for bit rate adaptation."""
+"""Tests of the thresholds at which the rules change the bit rate."""
 
 import pytest
 
@@ -22,8 +22,8 @@ def test_by_throughput_the_highest_below_nine_tenths_is_taken():
 
 
 def test_bola_takes_the_lowest_up_to_ten_seconds_and_the_highest_from_the_target_on():
-    # The documentation of dash.js shows 1, 2.5 and 5 Mbit/s with 18 s of buffer. By then at the latest, BOLA uses the
-    # highest bit rate.
+    # The documentation of dash.js shows this example: 1, 2.5 and 5 Mbit/s with 18 s of buffer. At 18 s, BOLA must use
+    # the highest bit rate.
     rule = Bola(LADDER_BPS, 18)
     places = [rule.choose(buffer_s, None) for buffer_s in (0, 9.9, 18, 30)]
     assert places == [0, 0, 2, 2]

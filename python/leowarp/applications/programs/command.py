@@ -47,8 +47,9 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--media", type=float, default=60, help="how long the video plays, s (60)")
     serve.add_argument("--live", action="store_true", help="the video is live, and began a minute ago")
     serve.add_argument("--http3", action="store_true", help="HTTP/3, too, on the UDP port of that number, by aioquic")
-    # The option belongs to a group, because an option of the parser itself would query the terminal's width. There is
-    # no terminal, and this failing system call would delay all measurements by 1 us of virtual time.
+    # The option is in a group, because argparse would query the terminal's width for an option of the parser itself.
+    # The guest has no terminal, so the query would fail, and the failing system call would delay all measurements by 1
+    # us of virtual time.
     other = serve.add_argument_group("for another server")
     other.add_argument("--files", metavar="DIR", help="only write the objects of the page there, as files")
     serve.set_defaults(run=_serve)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Content of the server: bytes on demand, the objects of a page, a segmented video. All content is zeros of the right
-length."""
+"""Content of the server: bytes on demand, the objects of a page, a segmented video. All bodies consist of zeros and
+have the length of real content."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .measures import now_ns
 
 MANIFEST = "/manifest.mpd"
 LIVE_SINCE_NS = 60_000_000_000
-"""A live video began this long before the server's start, so that a player can be behind the live edge."""
+"""Time by which a live video began before the server's start, so that a player can be behind the live edge."""
 PAGES = Path(__file__).resolve().parent / "pages"
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer with the body `body`, or with `length` zeros."""
+    """An answer, whose body is either `body` or `length` zeros."""
 
     status: int
     length: int
@@ -36,8 +36,8 @@ class Object:
     length : int
         Length of the object in bytes.
     after : str or None
-        The object that refers to this object; None for the main object. This object is requested `delay_ms` after that
-        object has arrived.
+        Path of the object that refers to this object; None for the main object. This object is requested `delay_ms`
+        after the object `after` has arrived.
     """
 
     path: str
@@ -52,14 +52,14 @@ def page_of(name: str) -> list[Object]:
     Parameters
     ----------
     name : str
-        Name of an included page (`median`), or path of a TOML file with entries `[[objects]]`: `path`, `bytes`, `after`
-        (except in the first), `delay_ms`, and `count` for several similar objects, whose `path` then contains `{}` for
-        their number.
+        Name of an included page (`median`), or path of a TOML file with entries `[[objects]]`. An entry has `path`,
+        `bytes`, `after` (except in the first entry), `delay_ms`, and `count` for several similar objects, whose `path`
+        then contains `{}` for their number.
 
     Raises
     ------
     ValueError
-        If an object has no path or length, or its `after` is not an earlier entry.
+        If an object has no path or length, or if its `after` is not the path of an earlier entry.
     """
     own = PAGES / f"{name}.toml"
     with (own if own.exists() else Path(name)).open("rb") as file:
@@ -100,7 +100,8 @@ class Video:
     segment_ms : int
         Playing time of a segment.
     media_s : float or None
-        Playing time of the video; None for a live video, in which a segment becomes available at its end.
+        Playing time of the video; None for a live video, in which each segment becomes available when its playing time
+        ends.
     start_ns : int
         Start of a live video, ns on the clock of measurements.
     """
@@ -133,15 +134,15 @@ class Video:
         ).encode()
 
     def segment(self, path: str) -> Answer:
-        """The answer for a segment's path, `/video/<representation>/<number>.m4s`. The answer is 404 if the segment
-        does not exist, or not yet."""
+        """The answer for a segment's path, `/video/<representation>/<number>.m4s`. The status is 404 if the segment
+        does not exist, or does not exist yet."""
         _, _, representation, name = path.split("/") if path.count("/") == 3 else ("",) * 4
         number, _, ending = name.partition(".")
         if ending != "m4s" or not (representation.isdigit() and number.isdigit()):
             return NOT_FOUND
         place, end_ms = int(representation), (int(number) + 1) * self.segment_ms
         over_ms = (now_ns() - self.start_ns) / 1e6 if self.media_s is None else self.media_s * 1000
-        # All segments have the same length, although a real last segment may be shorter.
+        # All segments have the same length here, although the last segment of a real video may be shorter.
         if place >= len(self.ladder_bps) or end_ms - (0 if self.media_s is None else self.segment_ms) > over_ms:
             return NOT_FOUND
         return Answer(200, self.ladder_bps[place] * self.segment_ms // 8000)

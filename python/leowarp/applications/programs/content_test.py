@@ -64,8 +64,8 @@ def test_a_live_segment_is_there_once_it_is_over():
     video = Video((800_000,), 2000, None, start_ns)
     manifest = manifest_of(video.manifest())
     assert (manifest.count, manifest.start_ns) == (None, start_ns)
-    # The video began 5.5 s ago. The segments that end at 2 s and 4 s are available; the next segment, which ends in
-    # half a second, is not.
+    # The live video began 5.5 s ago. The segments that end 2 s and 4 s after the beginning are available; the next
+    # segment, which ends in half a second, is not.
     assert video.segment("/video/0/1.m4s").status == 200
     assert Video((1,), 2000, None, now_ns() + 3600 * S).segment("/video/0/0.m4s") is NOT_FOUND
     assert Video((1,), 3_600_000, None, start_ns).segment("/video/0/0.m4s") is NOT_FOUND

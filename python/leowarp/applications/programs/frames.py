@@ -3,7 +3,7 @@
 feedback.
 
 The receiver requests a stream; the sender sends each frame when it is due, as a burst of packets. There is no
-congestion control, retransmission or error correction: the results show the path's effect on frames directly.
+congestion control, retransmission or error correction, so the results show the effect of the path alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from .measures import Measures, now_ns
 
 PAYLOAD_BYTES = 1200
-"""Payload of a packet: the largest packet of WebRTC and QUIC on an unknown path (RFC 9000, 14)."""
+"""Payload of a packet in bytes: the largest that WebRTC and QUIC use on a path whose MTU is unknown (RFC 9000, 14)."""
 ASK = struct.Struct("!4sIII")
 """Fields of a request: magic, frames per 1000 s, bit/s, number of frames."""
 PACKET = struct.Struct("!4sIHHqI")
@@ -25,7 +25,7 @@ frame, sending time, length of the frame."""
 MAGIC = b"LEOF"
 ASK_AGAIN_S = 0.5
 LAST_WAIT_S = 2.0
-"""Time for which the receiver still waits after the last frame is due."""
+"""Time in seconds for which the receiver waits after the last frame is due."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,8 @@ def serve(port: int) -> None:
                 continue
             _, millihertz, bitrate_bps, count = ASK.unpack(text)
             send(sender, asker, Stream(millihertz / 1000, bitrate_bps, count))
-            # Requests that the receiver repeated during the stream are dropped, because they are not new requests.
+            # Requests that the receiver repeated during the stream are dropped, because they would start another
+            # stream.
             sender.setblocking(False)
             try:
                 while sender.recv(2048):
@@ -92,9 +93,10 @@ def send(sender: socket.socket, to: tuple[str, int], stream: Stream) -> None:
 
 
 def receive(host: str, port: int, stream: Stream, measures: Measures) -> None:
-    """Request a stream, and write a line for each frame. A frame that was never complete has no end.
+    """Request a stream, and write one line of measurements per frame. If a frame was never complete, its line has no
+    end.
 
-    If no packet of a frame arrived, the frame's beginning is the time at which it was due.
+    If no packet of a frame arrived, the beginning in its line is the time at which the frame was due.
 
     Raises
     ------
@@ -107,8 +109,8 @@ def receive(host: str, port: int, stream: Stream, measures: Measures) -> None:
     whole_ns: dict[int, int] = {}
     first_ns: int | None = None
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
-        # The receive buffer holds half a second of 50 Mbit/s in small packets, because the kernel's default may be
-        # smaller than a burst.
+        # The receive buffer has space for half a second of 50 Mbit/s in small packets, because the kernel's default may
+        # be smaller than a burst.
         receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
         receiver.connect((host, port))
         receiver.settimeout(ASK_AGAIN_S)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP/1.1 (RFC 9112): a client's connection, and the server's handling of a connection. Bodies have a
-Content-Length."""
+"""HTTP/1.1 (RFC 9112): a client's connection, and the server's handling of a connection. The length of a body is always
+given by Content-Length."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Fetched:
     ----------
     status : int
     request_ns, first_byte_ns, end_ns : int
-        Times at which the request was written to the socket, and at which the first and the last bytes of the answer
+        Times at which the request was written to the socket, and at which the first and the last byte of the answer
         were read.
     length : int
         Length of the body in bytes.
     body : bytes
-        The body if the caller asked to keep it; otherwise empty.
+        The body if the caller set `keep`; otherwise empty.
     """
 
     status: int
@@ -40,8 +40,8 @@ class Fetched:
 
 @dataclass
 class Asked:
-    """A request on a connection that several requests share, while its answer arrives. `kept` is None if the body is to
-    be discarded."""
+    """A request whose answer is arriving, on a connection that several requests share. `kept` is None if the body is
+    discarded."""
 
     request_ns: int
     done: asyncio.Future[Fetched]
@@ -76,7 +76,7 @@ class Connection:
         request_bytes : int
             Length of the request's body, which is zeros; with 0, the request is a GET without a body.
         keep : bool
-            Whether to return the body.
+            True to return the body.
 
         Raises
         ------
@@ -137,16 +137,17 @@ async def serve(
         left = (content_length(head) or 0) - len(data)
         while left > 0:
             left -= len(await reader.read(min(left, PIECE_BYTES)) or bytes(left))
-        # The next request comes only after this answer, because leowarp's clients send one request at a time.
+        # The client sends its next request only after this answer, because leowarp's clients send one request at a
+        # time.
         data = data[content_length(head) or 0 :]
         await send(writer, content.answer(head.split(b" ", 2)[1].decode()))
 
 
 async def send(writer: asyncio.StreamWriter, answer: Answer) -> None:
-    """Write an answer as fast as the socket accepts it."""
+    """Write an answer; the socket's buffer limits the speed."""
     reason = {200: "OK", 404: "Not Found"}[answer.status]
     head = f"HTTP/1.1 {answer.status} {reason}\r\nContent-Length: {answer.length}\r\n\r\n".encode()
-    # Head and body are sent in one write, as servers do: otherwise the head would be a separate packet.
+    # Head and body are sent in one write, as servers do, because the head would otherwise be a separate packet.
     writer.write(head + (ZEROS[: min(PIECE_BYTES, answer.length)] if answer.body is None else answer.body))
     await writer.drain()
     for place in range(PIECE_BYTES, answer.length if answer.body is None else 0, PIECE_BYTES):

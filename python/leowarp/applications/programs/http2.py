@@ -3,9 +3,9 @@
 connection.
 
 Streams, flow control and settings are complete. HPACK (RFC 7541) is limited to the features that this client and server
-use, and to the beginning of other servers' answers (the status as an index of the static table). Header fields are
-neither compressed nor stored in the dynamic table. There is no push and no priority: the server sends a frame of each
-stream in turn.
+use, and to the first field in the answers of other servers (the status as an index of the static table). Header fields
+are neither compressed nor stored in the dynamic table. There is no push and no priority: the server sends one frame of
+each stream in turn.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ END_STREAM, ACK, END_HEADERS = 1, 1, 4
 FRAME_BYTES = 16384
 """Default of SETTINGS_MAX_FRAME_SIZE."""
 STREAM_WINDOW_BYTES, CONNECTION_WINDOW_BYTES = 6 << 20, 15 << 20
-"""Windows that Chromium grants a server (net/http/http_network_session.cc, net/spdy/spdy_session.h)."""
+"""Windows that Chromium grants to a server (net/http/http_network_session.cc, net/spdy/spdy_session.h)."""
 FIRST_WINDOW_BYTES = 65535
-"""Initial window of each connection, and of each stream until a setting changes it (RFC 9113, 6.9.2)."""
+"""Initial window in bytes of each connection, and of each stream until a setting changes it (RFC 9113, 6.9.2)."""
 _INITIAL_WINDOW_SIZE = 4
 _PATH, _CONTENT_LENGTH = 4, 28
-"""Indices of two field names in the static table (RFC 7541, appendix A)."""
+"""Indices of the field names :path and content-length in the static table (RFC 7541, appendix A)."""
 _STATUS = {0x88: 200, 0x8D: 404}
-"""Status for an indexed field (6.1) that refers to the static table (RFC 7541, appendix A)."""
+"""HTTP status by the first byte of an indexed field (6.1) that refers to the static table (RFC 7541, appendix A)."""
 
 
 def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
@@ -41,7 +41,7 @@ def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
 
 
 def integer(value: int, bits: int) -> bytes:
-    """An integer that uses this number of bits of its first byte (RFC 7541, 5.1).
+    """An integer in HPACK's encoding, which begins with the last `bits` bits of the first byte (RFC 7541, 5.1).
 
     >>> integer(1337, 5).hex()
     '1f9a0a'
@@ -57,17 +57,19 @@ def integer(value: int, bits: int) -> bytes:
 
 
 def literal(index: int, value: bytes) -> bytes:
-    """A field that is not indexed, with a name of the static table (RFC 7541, 6.2.2) and a literal value (5.2)."""
+    """A header field whose name is in the static table and whose value is literal; it is not added to the dynamic table
+    (RFC 7541, 6.2.2 and 5.2)."""
     return integer(index, 4) + integer(len(value), 7) + value
 
 
 def fields(block: bytes) -> Iterator[tuple[int, bytes]]:
-    """Fields of a block from `literal`: index of the name, and value. An indexed field has an empty value.
+    """Fields of a header block that `literal` encoded: index of the name, and value. If the field is indexed, the value
+    is empty.
 
     Raises
     ------
     ConnectionError
-        If the block uses other HPACK features, because it comes from another client.
+        If the block uses other features of HPACK, because it comes from another client.
     """
     place = 0
 
@@ -118,7 +120,7 @@ async def frames(reader: asyncio.StreamReader, begun: bytes = b"") -> AsyncItera
 
 @dataclass
 class _Stream(Asked):
-    """A request, and the used part of its stream's receive window."""
+    """A request, and the number of bytes received in its stream's window."""
 
     taken_bytes: int = 0
 
@@ -134,13 +136,14 @@ class Http2:
         self._waiting = bytearray()
 
     async def fetch(self, path: str, *, keep: bool = False) -> tuple[Fetched, int]:
-        """Send a request at once; the first request opens the connection. Raises OSError if the connection cannot be
-        opened."""
+        """Send a request immediately; the first request opens the connection. Raises OSError if the connection cannot
+        be opened."""
         if self._opened is None:
             self._opened = asyncio.create_task(self._open())
         await asyncio.shield(self._opened)
         number, self._next = self._next, self._next + 2
-        # Fields: :method GET, :scheme http, :authority, :path (RFC 7541, appendix A: 2, 6, 1, 4).
+        # The fields are :method GET, :scheme http, :authority and :path (indices 2, 6, 1 and 4 of the static table, RFC
+        # 7541, appendix A).
         block = b"\x82\x86" + literal(1, self._host.encode()) + literal(_PATH, path.encode())
         stream = _Stream(now_ns(), asyncio.get_running_loop().create_future(), kept=[] if keep else None)
         self._streams[number] = stream
@@ -149,7 +152,7 @@ class Http2:
 
     async def _open(self) -> None:
         reader, self._writer = await asyncio.open_connection(self._host, self._port, limit=1 << 20)
-        settings = struct.pack("!HIHI", 2, 0, _INITIAL_WINDOW_SIZE, STREAM_WINDOW_BYTES)  # 2 (enable push): 0
+        settings = struct.pack("!HIHI", 2, 0, _INITIAL_WINDOW_SIZE, STREAM_WINDOW_BYTES)  # Setting 2 (enable push) is 0
         more = struct.pack("!I", CONNECTION_WINDOW_BYTES - FIRST_WINDOW_BYTES)
         self._writer.write(PREFACE + frame(SETTINGS, 0, 0, settings) + frame(WINDOW_UPDATE, 0, 0, more))
         self._reading = asyncio.create_task(self._read(reader))
@@ -189,7 +192,7 @@ class Http2:
             stream.answered()
 
     def _write(self, data: bytes) -> None:
-        """Send the data together with all other data that is written at this instant; as one packet if it fits."""
+        """Send the data together with all other data that is written at the same instant, as one packet if it fits."""
         if not self._waiting:
             asyncio.get_running_loop().call_soon(self._flush)
         self._waiting += data
@@ -199,7 +202,7 @@ class Http2:
         self._waiting.clear()
 
     def _granted(self, number: int, taken_bytes: int, window_bytes: int) -> int:
-        """Grant new window once half of it is used; return the amount that is used afterwards."""
+        """Grant new window when half of the window is used; return the number of bytes that are in use afterwards."""
         if taken_bytes <= window_bytes // 2:
             return taken_bytes
         self._write(frame(WINDOW_UPDATE, 0, number, struct.pack("!I", taken_bytes)))
@@ -262,7 +265,7 @@ class _Server:
         self.waiting += frame(HEADERS, END_HEADERS | (0 if answer.length else END_STREAM), number, block)
 
     async def send(self) -> None:
-        """Send waiting data, and one frame of each answer in turn, as far as windows and the socket permit."""
+        """Send waiting data, and then one frame of each answer in turn, as far as the windows and the socket permit."""
         while True:
             for number, answer in list(self.answers.items()):
                 self._add(number, answer)
@@ -270,8 +273,8 @@ class _Server:
                 self.changed.clear()
                 await self.changed.wait()
                 continue
-            # Frames are sent in one write: otherwise each frame would be a packet, and the initial congestion window is
-            # ten packets.
+            # Waiting frames are sent in one write: otherwise each frame would be a packet, and the initial congestion
+            # window has only ten packets.
             self.writer.write(bytes(self.waiting))
             self.waiting.clear()
             await self.writer.drain()

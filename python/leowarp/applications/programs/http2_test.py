@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP/2: integers and fields of RFC 7541, and leowarp's client and server over a socket."""
+"""Tests of HTTP/2: integers and fields of RFC 7541, and leowarp's client and server over a socket."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ from .http2 import Http2, fields, integer, literal
 
 
 def test_whole_numbers_are_those_of_the_examples_of_rfc_7541():
-    # Examples of appendix C.1: 10 in 5 bits, 1337 in 5 bits, 42 in 8 bits.
+    # The examples are from RFC 7541, appendix C.1: 10 in 5 bits, 1337 in 5 bits, 42 in 8 bits.
     assert [integer(*given) for given in ((10, 5), (1337, 5), (42, 8))] == [b"\x0a", b"\x1f\x9a\x0a", b"\x2a"]
 
 

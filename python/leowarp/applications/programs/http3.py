@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP/3 (RFC 9114) with aioquic, which is the programs' only dependency besides Python: see
-examples/programs/build.sh.
+"""HTTP/3 (RFC 9114) with aioquic, the only library that any of the programs needs; see examples/programs/build.sh.
 
 /var/tmp/leowarp-programs/aioquic/bin/python3 {applications} page {server} {port} --http 3
 """
@@ -28,7 +27,7 @@ from .http11 import Asked, Fetched
 from .measures import now_ns
 
 STREAM_WINDOW_BYTES, CONNECTION_WINDOW_BYTES = 6 << 20, 15 << 20
-"""Windows as for HTTP/2; aioquic's defaults of 1 MiB would limit most paths."""
+"""Flow-control windows in bytes, the same as for HTTP/2; aioquic's defaults of 1 MiB would limit most paths."""
 
 
 def _settings(*, is_client: bool) -> QuicConfiguration:
@@ -71,8 +70,8 @@ class Http3:
         self._opened: asyncio.Task[_Client] | None = None
 
     async def fetch(self, path: str, *, keep: bool = False) -> tuple[Fetched, int]:
-        """Send a request at once; the first request opens the connection. Raises OSError if the connection cannot be
-        opened."""
+        """Send a request immediately; the first request opens the connection. Raises OSError if the connection cannot
+        be opened."""
         if self._opened is None:
             self._opened = asyncio.create_task(self._open())
         client = await asyncio.shield(self._opened)
@@ -81,15 +80,15 @@ class Http3:
         client.http.send_headers(number, list(names.items()), end_stream=True)
         stream = Asked(now_ns(), asyncio.get_running_loop().create_future(), kept=[] if keep else None)
         client.streams[number] = stream
-        # All requests of this instant are sent together, in as few packets as possible.
+        # All requests that are made at the same instant are sent together, in as few packets as possible.
         asyncio.get_running_loop().call_soon(client.transmit)
         return await stream.done, 0
 
     async def _open(self) -> _Client:
         settings = _settings(is_client=True)
-        # The server makes its own certificate at its start, so the certificate cannot be verified.
+        # The server makes its own certificate when it starts, so the client cannot verify the certificate.
         settings.verify_mode = ssl.CERT_NONE
-        # aioquic's connect() would require an IPv6 socket.
+        # The endpoint is made without aioquic's connect(), which would require an IPv6 socket.
         _, client = await asyncio.get_running_loop().create_datagram_endpoint(
             lambda: _Client(QuicConnection(configuration=settings)), local_addr=("0.0.0.0", 0)
         )
@@ -123,7 +122,7 @@ class _Server(QuicConnectionProtocol):
 
 
 async def run(port: int, content: Content) -> None:
-    """Start to serve on a UDP port, and return at once."""
+    """Start to serve on a UDP port, and return immediately."""
     settings = _settings(is_client=False)
     settings.certificate, settings.private_key = _own_certificate()
 

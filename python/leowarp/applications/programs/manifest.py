@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parser of a DASH manifest (MPD, ISO/IEC 23009-1). It covers what the player needs: one period, and numbered segments
-of equal length."""
+"""Parser of a DASH manifest (MPD, ISO/IEC 23009-1). It supports only what the player needs: one period, and numbered
+segments of equal length."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Manifest:
     Attributes
     ----------
     ids : tuple of str
-        Ids of the representations of the first video, in ascending order of bit rate.
+        Ids of the representations in the first set of video representations, in ascending order of bit rate.
     ladder_bps : tuple of int
         Bit rates of these representations.
     segment_ns : int
@@ -54,7 +54,7 @@ def manifest_of(text: bytes) -> Manifest:
     Raises
     ------
     ValueError
-        If the text is not an MPD, or has no SegmentTemplate with a duration: other naming schemes for segments are not
+        If the text is not an MPD, or has no SegmentTemplate with a duration: other naming schemes of segments are not
         supported.
     """
     try:
@@ -79,7 +79,7 @@ def manifest_of(text: bytes) -> Manifest:
         count = -(-round(_seconds(root.get("mediaPresentationDuration", "")) * 1e9) // segment_ns)
     else:
         began = datetime.datetime.fromisoformat(root.get("availabilityStartTime", "").replace("Z", "+00:00"))
-        # Integer microseconds are used, because a float of seconds cannot resolve 1 ns.
+        # Times are in integer microseconds, because a float in seconds cannot resolve 1 ns.
         epoch = datetime.datetime.fromtimestamp(0, datetime.UTC)
         start_ns = (began - epoch) // datetime.timedelta(microseconds=1) * 1000
     ids = tuple(name for _, name in by_rate)
@@ -89,7 +89,7 @@ def manifest_of(text: bytes) -> Manifest:
 
 
 def _seconds(text: str) -> float:
-    """A duration of XML Schema without days, such as PT1M30.5S, converted to seconds."""
+    """Seconds of an XML Schema duration without days, such as PT1M30.5S."""
     found = _DURATION.fullmatch(text)
     if found is None:
         raise ValueError(f"the manifest says {text!r} for a duration")

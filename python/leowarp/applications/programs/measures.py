@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writer of a program's measurements, as lines of `measures.jsonl` in its working directory."""
+"""Write a program's measurements as lines of `measures.jsonl` in its working directory."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ FILE = "measures.jsonl"
 
 
 def now_ns() -> int:
-    """Clock of all measurements, in ns: the real-time clock, which nobody sets in the guest."""
+    """Time of the clock of all measurements, in ns: the real-time clock, which is never set in the guest."""
     return time.time_ns()
 
 
 class Measures:
-    """Writes lines: `with Measures() as measures`. A line is in the file when `write` returns, even if the program is
-    killed later."""
+    """Write lines of measurements: `with Measures() as measures`. When `write` returns, the line is in the file, even
+    if the program is killed later."""
 
     def __init__(self, path: Path | str = FILE) -> None:
         self._file: TextIO = open(path, "w", buffering=1, encoding="utf-8")  # noqa: SIM115 (`__exit__` closes it)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Page load as in a browser: each object is requested once the object that refers to it has arrived."""
+"""Page load as in a browser: an object is requested as soon as the object that refers to it has arrived."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from .measures import Measures, now_ns
 
 
 class Way(Protocol):
-    """A method of requesting objects: a protocol and its connections."""
+    """A protocol for requesting objects, and its connections."""
 
     async def fetch(self, path: str, *, keep: bool = False) -> tuple[Fetched, int]:
-        """The answer, with its body if `keep`, and the number of the connection that carried the answer."""
+        """Request an object. Return the answer (with its body if `keep` is set) and the number of the connection that
+        carried it."""
 
     def close(self) -> None:
         """Close all connections."""
 
 
 class Pool:
-    """HTTP/1.1 over a limited number of connections. If all are busy, a new connection is opened."""
+    """HTTP/1.1 over a limited number of connections. If all connections are busy, a new connection is opened, up to the
+    limit."""
 
     def __init__(self, host: str, port: int, most: int) -> None:
         self._host, self._port, self._most = host, port, most
@@ -34,7 +36,8 @@ class Pool:
         self._waiting: deque[asyncio.Future[Connection]] = deque()
 
     async def fetch(self, path: str, *, keep: bool = False) -> tuple[Fetched, int]:
-        """Send a request over the first free connection and return the answer; requests wait in order."""
+        """Send a request over the first free connection and return the answer; waiting requests are sent in the order
+        in which they were made."""
         connection = await self._take()
         got = await connection.fetch(path, keep=keep)
         if self._waiting:
@@ -48,8 +51,8 @@ class Pool:
             return self._free.popleft()
         if self._begun < self._most:
             self._begun += 1
-            # A browser would send the request on whichever connection is free first. This client sends the request on
-            # the connection that it opens for the request.
+            # A browser would send the request on the first connection that becomes free. This client always waits for
+            # the connection that it opens for this request.
             connection = await Connection.open(self._host, self._port, self._begun - 1)
             self._all.append(connection)
             return connection
@@ -62,9 +65,9 @@ class Pool:
 
 
 async def load(objects: list[Object], way: Way, number: int, measures: Measures, timeout_s: float | None) -> None:
-    """Load a page once, and write a line for each object and one for the page.
+    """Load a page once, and write one line per object and one line for the page.
 
-    If an object did not arrive (broken connection, or `timeout_s` exceeded), the page has no end.
+    If an object does not arrive (broken connection, or `timeout_s` exceeded), the page's line has no end.
     """
     start_ns = now_ns()
     there = {one.path: asyncio.Event() for one in objects}
@@ -95,7 +98,7 @@ async def load(objects: list[Object], way: Way, number: int, measures: Measures,
             tasks = [group.create_task(get(one)) for one in objects]
         end_ns, length = max(task.result().end_ns for task in tasks), sum(task.result().length for task in tasks)
     except* (ConnectionError, TimeoutError):
-        # A failed page load is a result too.
+        # A failed page load is also a result, so the error is not raised.
         pass
     measures.write(
         "page", name=objects[0].path, number=number, start_ns=start_ns,
@@ -107,8 +110,8 @@ async def run(
     objects: list[Object], opened: Callable[[], Way], *, repeat: int, interval_s: float, timeout_s: float | None,
     measures: Measures,
 ) -> None:  # fmt: skip
-    """Load a page `repeat` times, each time with new connections. A load starts every `interval_s`, or later if the
-    load before it takes longer."""
+    """Load a page `repeat` times, each time with new connections. A load starts every `interval_s` seconds; if the
+    previous load takes longer, the next load starts when it ends."""
     began_ns = now_ns()
     for number in range(repeat):
         await asyncio.sleep(max(0, began_ns + round(number * interval_s * 1e9) - now_ns()) / 1e9)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A player's buffer: content, times and durations of stalls, calculated by hand."""
+"""Tests of a player's buffer: its content, and the times and durations of stalls, compared with calculations by
+hand."""
 
 import json
 
@@ -10,7 +11,7 @@ S = 10**9
 
 
 def played(tmp_path, *steps, begin_s: float = 2, resume_s: float = 2):
-    """Content of the buffer in s after each step (time in s, arrived media in s), and the written lines."""
+    """Content of the buffer in s after each step (time in s, arrived media in s), and the lines of measurements."""
     buffers = []
     with Measures(tmp_path / "measures.jsonl") as measures:
         playback = Playback(0, round(begin_s * S), round(resume_s * S), measures)
@@ -30,8 +31,8 @@ def test_it_begins_once_enough_is_there_and_empties_by_the_clock(tmp_path):
 
 
 def test_a_stall_lasts_from_the_empty_buffer_until_enough_has_come(tmp_path):
-    # The buffer has 2 s of media at 1 s, so it is empty at 3 s. The media that arrive at 5 s suffice; with `resume_s`
-    # of 4 s, playback would also need the segment at 6 s.
+    # The buffer has 2 s of media at 1 s, so it is empty at 3 s. The media that arrive at 5 s are enough to resume; with
+    # `resume_s` of 4 s, playback would also need the segment at 6 s.
     steps = ((1, 2), (5, 2), (6, 2))
     assert played(tmp_path, *steps) == ([2, 2, 3], [("startup", 0, 1), ("stall", 3, 5)])
     assert played(tmp_path, *steps, resume_s=4) == ([2, 2, 4], [("startup", 0, 1), ("stall", 3, 6)])
@@ -43,7 +44,7 @@ def test_a_segment_that_comes_as_the_last_one_ends_is_no_stall(tmp_path):
 
 def test_the_end_of_the_video_is_no_stall(tmp_path):
     assert played(tmp_path, (1, 2), (2, "last"), (9, "stop")) == ([2, 3, 0], [("startup", 0, 1)])
-    # The whole video is shorter than the media that playback waits for.
+    # The complete video is shorter than `begin_s`, so playback begins with the last segment.
     assert played(tmp_path, (1, "last"), begin_s=4) == ([2], [("startup", 0, 1)])
 
 

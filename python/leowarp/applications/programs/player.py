@@ -26,13 +26,14 @@ class Viewing:
     rule : str
         Rule that chooses bit rates: argument of `abr.rule_of`.
     target_s : float
-        Target of the buffer: no segment is requested while its arrival would make the buffer longer.
+        Target of the buffer: a segment is requested only if its arrival does not make the buffer longer than this.
     begin_s, resume_s : float or None
-        Media required for the first picture, and to resume after a stall; None if one segment is enough.
+        Media in the buffer that are needed for the first picture, and for resuming after a stall; None if one segment
+        is enough.
     latency_s : float
-        Minimum distance to the live edge at which playback of a live stream begins.
+        Minimum distance to the live edge with which playback of a live stream begins.
     play_s : float or None
-        Time after the start at which the viewer leaves; None to watch until the end of the video.
+        Time after the start at which the viewer leaves; None if the viewer watches until the end of the video.
     """
 
     rule: str
@@ -49,7 +50,7 @@ async def run(opened: Callable[[], Way], viewing: Viewing, measures: Measures) -
     Raises
     ------
     ValueError
-        If the server has no video, its manifest is not supported, or a live video would be played without an end.
+        If the server has no video, if its manifest is not supported, or if a live video has no `play_s`.
     OSError
         If the connection cannot be opened, or breaks.
     """
@@ -67,7 +68,7 @@ async def run(opened: Callable[[], Way], viewing: Viewing, measures: Measures) -
     playback = Playback(start_ns, round(begin_s * 1e9), round(resume_s * 1e9), measures)
     player = _Player(way, manifest, viewing, playback, measures)
     watching = asyncio.create_task(player.watch())
-    # The viewer may leave during the transfer of a segment.
+    # The timeout also applies during the transfer of a segment, because the viewer may leave at any time.
     left_s = None if viewing.play_s is None else (start_ns - now_ns()) / 1e9 + viewing.play_s
     done, _ = await asyncio.wait([watching], timeout=left_s)
     if done:
@@ -119,7 +120,7 @@ class _Player:
         )  # fmt: skip
 
     async def _until_wanted(self, number: int) -> None:
-        """Wait for space in the buffer, and, in a live video, for the end of the segment."""
+        """Wait until the buffer has space for the segment; for a live video, also until the segment is available."""
         manifest = self._manifest
         self._playback.advance(now_ns())
         await self._sleep(self._playback.buffer_ns + manifest.segment_ns - self._target_ns)

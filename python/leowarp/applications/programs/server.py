@@ -10,7 +10,7 @@ from .content import Content
 
 
 async def run(port: int, content: Content) -> None:
-    """Serve until stopped."""
+    """Serve until the program is stopped."""
     await (await listen(port, content)).serve_forever()
 
 

@@ -16,8 +16,8 @@ ROOT = Path("/sys/fs/cgroup")
 
 
 def memory_left_bytes(proc: Path = PROC, root: Path = ROOT) -> int | None:
-    """Number of bytes that the process may still use under the limits of its group and that group's parents: the
-    smallest one; None if there is no limit.
+    """Number of bytes that the process may still use: the smallest remainder under the limits of its group and of that
+    group's parents; None if there is no limit.
 
     proc, root: File that lists the process's groups, and directory where the control groups are mounted.
     """

@@ -150,7 +150,7 @@ def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[
 
     values, counts: sequences of int. Displacements or buffer occupancies, and the number of packets with each value;
         both have the same length.
-    total: Number of packets that is 100 % for the shares.
+    Number of packets to which the shares are relative.
     rows: Maximum number of values for which each value has its own row.
     Returns: list of (text, count, share). Rows are ordered by value. Ranges begin at powers of two on both sides of 0,
         so they are the same for two files and can be compared.

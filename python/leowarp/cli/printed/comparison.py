@@ -19,10 +19,10 @@ MOST_FLOWS = 3
 
 
 def print_comparison(runs: Sequence[Run]) -> None:
-    """Print the numbers of the runs that a paper would compare, with one column per run, and the command that prints
-    all scalars of a run.
+    """Print those numbers of the runs that a paper would compare, with one column per run. Then print the command that
+    prints all scalars of a run.
 
-    runs: At least one. The last line contains the path of the first one.
+    runs: At least one. The last line of the output contains the path of the first run.
     """
     from leowarp.base.layout import directory_names
     from leowarp.cli.printed.tables import print_sections

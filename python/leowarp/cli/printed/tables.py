@@ -12,8 +12,8 @@ from leowarp.cli.output import fitting, print_table, say
 from leowarp.scalars.overview import Section
 
 MOST_COLUMNS = 6
-"""Maximum number of flows or runs for which each has its own column in any case, if necessary in several tables below
-each other. More than six columns are printed only if they fit side by side."""
+"""Up to this number of flows or runs, each has its own column, if necessary in several tables below each other. More
+than six columns are printed only if they fit side by side."""
 
 SHOWN = 3
 """If there are too many flows: number of the worst flows, and of the best flows, that are printed."""

@@ -33,7 +33,7 @@ def plan(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write it to this file.")] = None,
     json_: options.Json = False,
 ) -> None:
-    """The scenario with every default written out: what a run depends on, and a scenario itself."""
+    """Print the plan: the scenario with every default written out. A plan is itself a scenario."""
     from leowarp.scenario.schema import Mobile
 
     resolved = plan_of(file, options.settings(set_, cc_module, leave_out))
@@ -79,7 +79,7 @@ def ephemeris(
     leave_out: options.LeaveOut = None,
     json_: options.Json = False,
 ) -> None:
-    """Where every satellite is, and how high each station sees it."""
+    """Print the position of every satellite, and its elevation at each station."""
     import numpy as np
 
     from leowarp import ephemeris as rooms
@@ -146,7 +146,7 @@ def routes(
     leave_out: options.LeaveOut = None,
     json_: options.Json = False,
 ) -> None:
-    """The path between the stations at each route update: hops, delay, change, nodes."""
+    """Print the path between the stations at each route update: hops, delay, change, nodes."""
     from leowarp import ephemeris as skies
     from leowarp import media
     from leowarp.cli.output import print_json, print_table

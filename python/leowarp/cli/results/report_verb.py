@@ -45,7 +45,7 @@ def report(
     json_: options.Json = False,
     progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
-    """Make figures and page of a run anew, or some of the figures, also as PDF and PNG; or draw series over time."""
+    """Make the figures and the page of a run again, also as PDF and PNG; or plot series over time."""
     from leowarp.cli.output import draw_quickly, print_json
 
     draw_quickly()

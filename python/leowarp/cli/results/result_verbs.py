@@ -46,7 +46,8 @@ def show(
     ] = False,
     json_: options.Json = False,
 ) -> None:
-    """Results of a run: the few numbers that matter, as `leowarp run` printed them; or all of them, or its links."""
+    """Print the results of a run: the most important numbers, as `leowarp run` prints them; or all numbers, or its
+    links."""
     import leowarp
     from leowarp.cli.output import print_json
     from leowarp.cli.printed import link_tables
@@ -108,7 +109,7 @@ def compare(
     json_: options.Json = False,
     progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
-    """Runs side by side: what differs, a table of what they did, and a page with their figures; or groups of runs."""
+    """Compare runs, or groups of runs: their differences, a table of results, and a page with their figures."""
     import leowarp
     from leowarp import report as report_room
     from leowarp.base.progress import of_figures, shown
@@ -167,7 +168,7 @@ def export(
         ),
     ] = False,
 ) -> None:
-    """A table of a run as CSV, the packet captures as pcapng, or what moves as CZML."""
+    """Export a table of a run as CSV, its packet captures as pcapng, or its moving objects as CZML."""
     import leowarp
     from leowarp.results import export as exports
 

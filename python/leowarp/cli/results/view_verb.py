@@ -33,7 +33,8 @@ def view(
     open_: Annotated[bool, typer.Option("--open", help="Also open it in the browser.")] = False,
     json_: options.Json = False,
 ) -> None:
-    """One HTML file that shows runs moving: globe, paths, queues, packets, traces. It needs no network, no server."""
+    """Make one HTML file that animates runs: globe, paths, queues, packets, traces. It needs no network and no
+    server."""
     import leowarp
     from leowarp import trace
     from leowarp import view as rooms

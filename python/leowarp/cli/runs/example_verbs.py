@@ -37,7 +37,7 @@ def init(
     ] = "madrid-tokyo",
     json_: options.Json = False,
 ) -> None:
-    """Write a scenario of your own to begin with: an example under a new name, with the files that it names."""
+    """Copy an example to a scenario with a new name, with the files that it needs."""
     from leowarp.cli.output import print_json
     from leowarp.scenario.names.examples import copies, found
 

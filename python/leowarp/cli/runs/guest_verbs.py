@@ -141,7 +141,7 @@ def module(
     kernel: options.Kernel = None,
     json_: options.Json = False,
 ) -> None:
-    """Compile a module against the guest kernel, as --cc-module of a run does, and print where it lies."""
+    """Compile a module against the guest kernel, as --cc-module of a run does, and print its path."""
     from leowarp.base.progress import building
     from leowarp.cli.output import print_json
     from leowarp.guest.building.kernel import kernel as kernel_for
@@ -199,9 +199,9 @@ def doctor(
     ] = False,
     json_: options.Json = False,
 ) -> None:
-    """Everything that this machine lacks, all at once, with the command that mends each; and a guest, booted.
+    """Check this machine: boot a guest, and list everything that is missing, with the command that installs it.
 
-    Status 3 if it lacks something, or the guest does not come up.
+    Status 3 if something is missing, or the guest does not boot.
     """
     from leowarp.cli.output import print_json, print_table
     from leowarp.guest.building.doctor import examine, kernel_is_built
@@ -253,7 +253,6 @@ def doctor(
 def _verdict(checks: list[Check], booted: bool | None) -> str:
     """The last line of `doctor`: the number of failed checks, or whether a guest could boot.
 
-    checks: All checks. If a guest was started, the last check is about its boot.
     booted: Whether the guest booted; None if no guest was started.
     """
     lacking = sum(not check.ok for check in checks)

@@ -46,7 +46,7 @@ def run(
     json_: options.Json = False,
     progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
-    """Run a scenario: every stage, into a run directory; with --seeds a run for each of them."""
+    """Run a scenario and write a run directory; with --seeds one run per seed."""
     import leowarp
     from leowarp.cli.output import draw_quickly
 
@@ -82,7 +82,7 @@ def demo(
     force: options.Force = False,
     json_: options.Json = False,
 ) -> None:
-    """Madrid to Tokyo with Reno, CUBIC and BBR, as many at a time as there are cores; a table and a report."""
+    """Run Madrid to Tokyo with Reno, CUBIC and BBR, in parallel on all cores; print a table and make a report."""
     import leowarp
     from leowarp import report
     from leowarp.base.progress import of_figures, shown
@@ -105,7 +105,8 @@ def demo(
         # The order is from the oldest to the newest algorithm, as in README's table.
         for name in ("reno", "cubic", "bbr")
     ]
-    # Each run is a process of its own, so the image is built before, to show its progress only once.
+    # The image is built before the runs, each of which is a separate process, so that the build's progress is shown
+    # only once.
     image = built_image(kernel or "default")
     todo = [job for job in made if force or not stands(job, kernel, image)]
     for job in made:

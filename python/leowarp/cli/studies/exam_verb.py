@@ -48,10 +48,10 @@ def exam(
     json_: options.Json = False,
     progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
-    """Take a congestion control through every case, with a verdict on each; status 1 if one failed.
+    """Test a congestion control in every case, with a verdict on each; status 1 if one failed.
 
     Cases are the criteria of RFC 9743, examples of the BBR draft, and paths of low Earth orbit. The directory gets a
-    page, exam.json and junit.xml. Runs that are there are kept, so an exam that was stopped goes on.
+    page, exam.json and junit.xml. An interrupted exam continues with its finished runs.
     """
     from leowarp.cli.studies.study_verbs import progress_of_study
     from leowarp.exam import Subject, take

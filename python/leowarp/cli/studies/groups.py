@@ -27,14 +27,14 @@ class FileOrVerb(TyperGroup):
         return super().parse_args(ctx, self._with_verb(args))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The verb that the words name. The default verb is inserted again, because click passes its own list of
-        words."""
+        """Find the command that the typed words select. The default verb is inserted again, because click passes its
+        own list of words."""
         return super().resolve_command(ctx, self._with_verb(args))
 
     def _with_verb(self, args: list[str]) -> list[str]:
         """The words with the default verb in front, if they do not begin with a verb."""
-        # The context's setting for extra arguments is not used, because it is the parent's setting while the group
-        # itself is looked up.
+        # While the group itself is looked up, the context is that of its parent, so the context's setting for extra
+        # arguments cannot be used here.
         is_verb = not args or args[0] in self.commands or args[0] in ("-h", "--help")
         return args if is_verb else [self.default, *args]
 

@@ -61,7 +61,7 @@ def run(
     json_: options.Json = False,
     progress: Shown = ProgressKind.auto,
 ) -> None:
-    """Make the runs of a study that are not there yet (the word `run` may be left out); status 5 if a run failed."""
+    """Make the missing runs of a study (the word `run` may be left out); status 5 if a run failed."""
     from leowarp import study as studies
 
     # A dry run is handled first, because it needs neither kernel nor consent to code nor a directory.

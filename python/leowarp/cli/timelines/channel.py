@@ -18,8 +18,8 @@ from leowarp.timeline.channel.mutual_information import BITS_PER_SYMBOL
 from leowarp.timeline.channel.statistics import statistics
 
 QUANTILES = (0.01, 0.1, 0.5, 0.9)
-"""Shares of time for which the quantile of the power is printed. Two are below the median, because deep fades matter to
-hybrid ARQ."""
+"""Shares of time for which the quantile of the power is printed. Two of the shares are below the median, because deep
+fades matter to hybrid ARQ."""
 
 FADE_LEVELS_DB = (-25, -20, -15, -10, -5, -3, 0)
 """Levels of the received power relative to line of sight, dB. The Es/N0 of each level is printed beside it, because
@@ -195,7 +195,7 @@ def harq_numbers(channel: MobileChannel) -> dict[str, Any]:
         ``threshold_bits`` (None if the threshold depends on the rate of the code).
     """
     harq = harq_of(channel.mobile)
-    # The rate is that of symbols, that is bits divided by bits per symbol, per codeword period. A radio band must carry
+    # The rate is the number of symbols (bits divided by bits per symbol) per codeword period. A radio band must carry
     # this rate even if no codeword is retransmitted.
     symbols = channel.realisation.outcomes.first_bits / BITS_PER_SYMBOL[harq.modulation]
     constant = harq.threshold_kind == "constant"

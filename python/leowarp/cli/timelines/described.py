@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from leowarp.base.errors import ScenarioError
 from leowarp.base.flownames import FlowKey, named
 from leowarp.cli.results.look_verbs import plan_of
+from leowarp.scenario import Plan
 from leowarp.scenario.schema import Access, Measured
 from leowarp.timeline.recordings import Description, Measurement, read, read_capacity
 from leowarp.timeline.recordings.formats.files import capacity_format_of
@@ -20,9 +21,6 @@ from leowarp.timeline.recordings.losses import Loss
 from leowarp.timeline.recordings.period.schedule import Schedule
 from leowarp.timeline.recordings.planned import measurement_of, wall_ns_of
 from leowarp.timeline.recordings.transfer import TransferDescription
-
-if TYPE_CHECKING:
-    from leowarp.scenario import Plan
 
 
 def measurements(
@@ -45,8 +43,8 @@ def measurements(
     if path.is_dir():
         return _of_run(path)
     if path.suffix == ".toml":
-        # A directory is a run and a .toml file is a scenario, so the option --format does not apply to them; no
-        # measurement format uses either.
+        # A directory is a run, and a .toml file is a scenario. The option --format does not apply to them, because no
+        # format of measurements uses either of them.
         return [_of_plan(plan_of(path, settings), str(path))]
     # A file may contain only a capacity, for example a Mahimahi trace or a table of rates.
     kind = capacity_format_of(path) if format == "auto" and columns is None else None
@@ -300,7 +298,7 @@ def slot_lines(description: Description) -> list[tuple[str | None, ...]]:
 def as_json(description: Description) -> dict[str, Any]:
     """A description as a JSON object; keys of quantiles are percentages."""
     document = dataclasses.asdict(description)
-    # These values are properties that are computed from fields, and `asdict` returns only fields.
+    # The values that are added here are computed from fields, and `asdict` returns only fields.
     document["loss"] |= {
         name: getattr(description.loss, name)
         for name in ("ratio", "in_handover_ratio", "ratio_within", "ratio_without")
@@ -317,7 +315,7 @@ def _ms(nanoseconds: int | None) -> str | None:
 
 
 def _mbps(rate_by_share_bps: dict[float, float], shares: tuple[float, ...]) -> str:
-    """The quantiles `shares` of a rate, as text in Mbit/s; "none" if there are no values, as for the changes of a
+    """Quantiles of a rate at the `shares`, as text in Mbit/s; "none" if there are no values, as for the changes of a
     constant capacity."""
     return (
         ", ".join(f"{rate_by_share_bps[share] / 1e6:.2f}" for share in shares) + " Mbit/s"

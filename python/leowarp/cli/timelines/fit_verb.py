@@ -40,9 +40,9 @@ def fit(
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
     json_: options.Json = False,
 ) -> None:
-    """Fit the profile of an access link to recordings: each key with an interval, and what they cannot tell.
+    """Fit the profile of an access link to recordings. Each key gets an interval, or the reason why it has none.
 
-    What is written is a preset: access.preset = "my-dish.toml" in a scenario, or --set access.preset=my-dish.toml.
+    The result is a preset: access.preset = "my-dish.toml" in a scenario, or --set access.preset=my-dish.toml.
     """
     from leowarp.base import plainfiles
     from leowarp.base.spelling import one_of

@@ -39,7 +39,7 @@ def show(
     leave_out: options.LeaveOut = None,
     json_: options.Json = False,
 ) -> None:
-    """The events of the emulated network: links, delays, rates, routes."""
+    """Print the events of the emulated network: links, delays, rates, routes."""
     from leowarp import ephemeris as skies
     from leowarp import media
     from leowarp import timeline as rooms
@@ -160,7 +160,7 @@ def describe(
     set_: options.Settings = None,
     json_: options.Json = False,
 ) -> None:
-    """A measured path: delays, reconfigurations found from the data, spikes, losses, capacity."""
+    """Summarise a measured path: delays, reconfigurations found in the data, spikes, losses, capacity."""
     from leowarp.cli.output import note, print_json, print_table
     from leowarp.cli.timelines.described import as_json, lines, measurements, slot_lines
     from leowarp.timeline.recordings import describe as described
@@ -208,7 +208,7 @@ def convert(
     columns: _Columns = "",
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
-    """Write a measurement as the CSV that describe and [measured] read."""
+    """Convert a measurement to the CSV that describe and [measured] read."""
     from leowarp.cli.output import note
     from leowarp.cli.timelines.described import measurements
     from leowarp.timeline.recordings.written import csv_of, csv_path, write_csv
@@ -238,7 +238,7 @@ def channel(
     set_: options.Settings = None,
     json_: options.Json = False,
 ) -> None:
-    """How a mobile channel fades, beside what its model says, and what hybrid ARQ makes of all codewords."""
+    """Show how a mobile channel fades, beside its model, and the outcome of hybrid ARQ for all codewords."""
     from leowarp.cli.output import note, print_json, print_table
     from leowarp.cli.timelines import channel as channels
     from leowarp.media.mobile import warnings_about

@@ -45,7 +45,7 @@ def validate(
     received: Received = False,
     json_: options.Json = False,
 ) -> None:
-    """Hold the profiles of access links, and replays, against recordings of real links.
+    """Compare the profiles of access links, and replays, with recordings of real links.
 
     For each recording, the guest repeats the recorded measurement three times: over a replay of the recording, over the
     profile fitted to it, and over the default profile. A missing recording is listed as skipped.

@@ -19,8 +19,8 @@ from leowarp.exam.measures.reading import (
 from leowarp.results.run import Run
 
 WINDOW_NS = 200_000_000
-"""Time in ns over which goodput is averaged to decide whether it has reached a rate. It is several round trips in most
-cases, and four socket samples."""
+"""Time in ns over which goodput is averaged to decide whether it has reached a rate. The time covers four socket
+samples, and in most cases several round trips."""
 STEP_NS = 50_000_000
 
 
@@ -72,8 +72,8 @@ def time_to(run: Run, *, flow: int, after_ns: int, level_ratio: float) -> Measur
     ends_ns = np.arange(first_ns + WINDOW_NS, run.end_ns + 1, STEP_NS)
     got = received_bytes(run, flow, ends_ns) - received_bytes(run, flow, ends_ns - WINDOW_NS)
     rate_bps = got * 8e9 / WINDOW_NS
-    # The capacity is averaged from this time to the run's end. This gives the capacity after the step, because a case
-    # has only one step.
+    # The capacity is averaged from the measure's start to the run's end. A case has only one step of the capacity, so
+    # this mean is the capacity after the step.
     carries_bps = capacity_bps(run, flow, first_ns, run.end_ns)
     reached = np.flatnonzero(rate_bps >= level_ratio * carries_bps)
     if len(reached) == 0:

@@ -31,8 +31,8 @@ class Child:
     directory: Working directory of the program.
     environment: Complete environment of the program.
     output: File for everything that the program prints.
-    descriptors: Descriptors of this process that the program gets in addition to the standard ones. Each has the number
-        that it gets in the program.
+    descriptors: Descriptors of this process that the program also gets, besides the standard ones. Each one is mapped
+        to its number in the program.
     returncode: Exit status of the program, or the negative number of the signal that ended it; set once the process is
         reaped.
     rusage: Resources that the process used; set once the process is reaped. `ru_maxrss` is its largest resident size in
@@ -84,7 +84,7 @@ class Child:
             words = [*launcher.end().splitlines(), *output.read_text(errors="replace").splitlines()]
             raise HostError(f"starting {command[0]}: {words[-1] if words else 'no word of the launcher'}")
         self.pid = int(told)
-        # This descriptor becomes readable when the process has ended, so select can wait for the end without polling or
+        # The pidfd becomes readable when the process has ended, so select can wait for the end without polling or
         # reaping.
         self._ended = os.pidfd_open(self.pid)
 
@@ -119,7 +119,7 @@ class Child:
             os.close(self._ended)
             self._ended = None
         # The host kills the processes of a guest when it handles the death of their tracer (PTRACE_O_EXITKILL). So
-        # usually no process remains, and `killpg` then reports this at once.
+        # usually no process of the session remains, and `killpg` reports this.
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
             while members_of_session(self.pid):
@@ -127,8 +127,8 @@ class Child:
 
 
 class _Launcher:
-    """A running `launch.py`. The launcher starts guests as children of the leowarp process, until the launcher is ended
-    or this object is garbage-collected."""
+    """A running `launch.py`. It starts guests as children of the leowarp process. It ends with `end`, or when this
+    object is garbage-collected."""
 
     def __init__(self) -> None:
         own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -35,7 +35,7 @@ def start(tmp_path):
 
 @pytest.mark.parametrize("mib", [32, 256])
 def test_the_peak_of_memory_is_the_programs_own_however_short_its_life(start, mib):
-    # This array raises the peak memory of the starting process, which the result must not include.
+    # The array `big` raises the peak memory of the starting process, which the result must not include.
     big = bytearray(128 * MIB)
     rusage = start(f"bytearray({mib} << 20)").reap()
     assert mib * MIB < rusage.ru_maxrss * 1024 < (mib + 32) * MIB
@@ -62,9 +62,9 @@ def test_it_is_ended_with_all_of_its_session(start):
     child.end()
 
 
-# This program acts like the child in start_ptraced_child (arch/um/os-Linux/start_up.c) before the kernel sets
-# PTRACE_O_EXITKILL: it asks to be traced (PTRACE_TRACEME is 0) and stops. If the parent is killed before it collects
-# the stop, the child stays stopped.
+# The program in `STOPPED_CHILD` acts like the child in start_ptraced_child (arch/um/os-Linux/start_up.c) before the
+# kernel sets PTRACE_O_EXITKILL: it asks to be traced (PTRACE_TRACEME is 0) and stops. If the parent is killed before it
+# collects the stop, the child stays stopped.
 STOPPED_CHILD = """
 import ctypes, os, signal, time
 if (pid := os.fork()) == 0:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collects messages of the guest's kernel about states that should not occur, such as a WARN_ON, after which the kernel
-continues.
+"""Collects error messages of the guest's kernel after which the kernel continues, such as the message of a WARN_ON.
 
 Without this module, a run with a WARN_ON in TCP would look like any other run. Texts and levels are those of Linux 6.12
 (kernel/panic.c, kernel/sched/core.c, lib/ubsan.c, kernel/hung_task.c, net/core/dev.c). Linux 6.17 changed the order of
@@ -79,7 +78,7 @@ class Complaints:
         self._loaded = loaded
         self.start_ns: int | None = None
         self._found: dict[str, Complaint] = {}
-        # The complaint whose lines are being read: its key, and whether the next line is the first one after its
+        # Key of the complaint whose lines are being read, and whether the next line is the first one after its
         # headline.
         self._key: str | None = None
         self._is_next = False

@@ -70,7 +70,7 @@ class Consoles:
             self._ferry.start()
 
     def check(self) -> None:
-        """Raise an error that has occurred while bytes were transferred.
+        """Raise the error that ended the transfer of bytes, if there was one.
 
         Raises BrokenPipeError if the reader of leowarp's own output is gone.
         Raises KeyboardInterrupt if the user ended the session, or the terminal is gone.
@@ -87,7 +87,7 @@ class Consoles:
         try:
             self._carry()
         except BaseException as error:
-            # The error is raised again in the code that watches the guest, which then ends it.
+            # The error is raised again in the code that watches the guest. This code then ends the guest.
             self._failed = error
 
     def _carry(self) -> None:

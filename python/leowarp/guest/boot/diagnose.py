@@ -60,8 +60,8 @@ _SIGNS = [
         "use leowarp's own kernel, or give --kernel the tree instead of a binary: then it is linked with "
         "guest/host/registers.c; Linux 6.13 and newer need no cure",
     ),
-    # ESRCH of ptrace(2), or a wait status of signal 9, means that the process is gone. The guest's kernel never ends
-    # its processes in a form that causes either error.
+    # ESRCH of ptrace(2), or a wait status of signal 9, means that the process is gone. When the guest's kernel ends a
+    # process itself, neither error occurs.
     _Sign(
         r"ptrace (set|get|continue)\b[^\n]*failed,[^\n]*errno = 3\b|"
         r"wait_stub_done : failed to wait for SIGTRAP,[^\n]*status = 0x9\b",
@@ -206,8 +206,8 @@ def _of_panic(what: str, words: Words) -> tuple[str, str]:
 
 
 def with_disk(error: type[LeowarpError], message: str, hint: str | None, words: Words) -> LeowarpError:
-    """The error that the arguments describe; or, if the disk is full, an error about the full disk, which is then the
-    cause. With a full disk, the guest's own output may be incomplete.
+    """The error that the arguments describe. If the disk is full, an error about the disk instead, because the full
+    disk is the cause. With a full disk, the guest's own output may be incomplete.
 
     error: HostError or GuestError.
     message, hint: Text of the error, and its remedy.

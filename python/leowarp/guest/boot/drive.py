@@ -127,7 +127,8 @@ def drive(
     console: File for everything that the guest prints.
     duration_ns, seed, memory_bytes: Values of the plan.
     patience: Limits of time after which the guest counts as stuck.
-    consoles: Host ends of the guest's consoles except the first; by default these consoles are connected to nothing.
+    consoles: Object that connects the guest's consoles, except the first, to this machine; by default they are
+        unconnected.
     on_warning: Called with each of the result's `kernel_warnings` at the end, even if the user ends the guest.
     Raises HostError if the machine does not meet a requirement; one message names all failed requirements.
     Raises GuestError if the guest panics, runs out of memory, hangs, or ends without `end.json`.
@@ -315,8 +316,8 @@ class Watched:
     def _stood_still(
         self, why: str, stuck: Standstill, child: Child, memory: GuestMemory, console: Console
     ) -> GuestError:
-        # The console is read before the kernel is made to print its position: that print is a panic, which is not the
-        # cause.
+        # The console is read first: making the kernel print its position causes a panic, which is not the cause of the
+        # standstill.
         words = self._words(console.text())
         message, hint = message_and_hint(why, memory.running_program(), stuck.calls, memory.calls())
         is_in_kernel = stuck.is_in_kernel
@@ -358,8 +359,9 @@ class Watched:
     def ending(self, spent: Spent) -> dict:
         """Content of the guest's `end.json`, as a dict.
 
-        Raises LeowarpError if the guest did not end well. The error is the agent's own message, or follows from the
-            console and the exit status; otherwise it gives the virtual time that the guest reached.
+        Raises LeowarpError if the guest did not end well. The error is the agent's own, or one that explains the
+        console's text and the exit status. If neither shows an error, the message gives the virtual time that the guest
+        reached.
         """
         words = self._words(self._console_text)
         error = diagnose.failure(spent.returncode, self.error, words)

@@ -10,10 +10,10 @@ fs/exec.c). A clone of this small program starts with a peak memory of 10 MB; a 
 hundreds of MB. One launcher starts all guests of a thread, because starting Python takes 20 ms.
 
 The kernel dies with leowarp, its parent, even if leowarp is killed by `kill -9`. The guest's processes die with the
-kernel, once the kernel has set PTRACE_O_EXITKILL for them. If the kernel dies before it has set this option, the host
-leaves the process stopped for ever (`start_ptraced_child` of arch/um/os-Linux/start_up.c, and the first instants of
-each process). So when a kernel has ended, the launcher kills the remaining processes of its guest. The launcher
-therefore runs until the last guest has ended, even if leowarp has died.
+kernel, once the kernel has set PTRACE_O_EXITKILL for them. The kernel may die before it has set this option, in the
+first instants of a process. The host then leaves the process stopped for ever (`start_ptraced_child` of
+arch/um/os-Linux/start_up.c). So when a kernel has ended, the launcher kills the remaining processes of its guest. The
+launcher therefore runs until the last guest has ended, even if leowarp has died.
 
 A request is a JSON object: `command`, `directory`, `environment`, and `numbers`. `numbers` lists, for each further
 descriptor, its number in the kernel's process. The request's descriptors are, in this order: the kernel's output, the
@@ -38,7 +38,7 @@ MOST_BYTES, MOST_DESCRIPTORS = 1 << 17, 64
 
 
 def main(parent_pid: int) -> None:
-    """Start a guest for each request. Return when the socket is closed or the parent has died, and all guests have
+    """Start a guest for each request. Once the socket is closed or the parent has died, return when all guests have
     ended.
 
     Raises OSError if the parent is already gone.

@@ -129,8 +129,8 @@ def make_kernel_tell(child: Child, has_modules: bool) -> None:
     is sent again.
 
     child: A child of this process.
-    has_modules: Whether to wait for an instruction of a module, because a module's loop may spend most of its time in
-        functions that it calls.
+    has_modules: Whether the kernel has modules. If it has, the function waits for an instruction of a module, because a
+        module's loop may spend most of its time in functions that it calls.
     """
     for _ in range(SIGNALS):
         if child.has_ended(0) or (has_modules and not _stopped_in_module(child.pid)):

@@ -52,8 +52,7 @@ def agent(
     `on_wait` is called ten times per second while cargo runs; an exception in it ends cargo.
 
     Raises HostError if cargo or rustc is missing or does not answer, unless the cache has an agent built from these
-    sources;
-        also if the build fails: the message then has cargo's errors.
+    sources. Also raises HostError if the build fails; the message then has cargo's errors.
     """
     checkout = recipe.agent_sources()
     if checkout is None:

@@ -45,8 +45,8 @@ def cache_root() -> Path:
 
 
 def demand_own_cache(place: Path) -> None:
-    """Raise HostError if somebody other than the user and root may change a path in the cache. They could replace
-    programs that leowarp runs from there."""
+    """Raise HostError if somebody other than the user and root may change a path in the cache. Such a user could
+    replace programs that leowarp runs from there."""
     hint = "let only yourself write there (chmod go-w), or set LEOWARP_CACHE to a directory of your own"
     demand_own(place, f"using the cache {place}", hint)
 
@@ -158,7 +158,7 @@ def _recorded(path: Path) -> dict[str, str]:
 
 
 def entry_faults(entry: Path) -> list[str]:
-    """Problems of a cache entry as from `faults`, and files of the entry that are not in its list.
+    """Problems that `faults` finds in a cache entry, and files of the entry that are not in its list.
 
     Raises HostError if somebody else may change the entry or one of its files.
     """

@@ -25,8 +25,8 @@ from leowarp.guest.machine import host
 from leowarp.guest.machine.host import MIB, Check
 
 DEFAULT_GUEST_MEMORY_BYTES = 1024 * MIB
-# This is above the largest measured use, 904 MiB, while kernel and agent are built (design/kernel-config.md, "What the
-# build needs on disk").
+# The value is above the largest measured use, 904 MiB, while kernel and agent are built (design/kernel-config.md, "What
+# the build needs on disk").
 BUILD_SPACE_BYTES = 1000 * MIB
 RUST_LEAST = (1, 85)
 PYTHON_LEAST = (3, 11)
@@ -43,7 +43,7 @@ def examine(memory_bytes: int = DEFAULT_GUEST_MEMORY_BYTES) -> list[Check]:
     memory_bytes: Size of the guest's memory. The checks of memory file and address space depend on it.
     Returns: Checks in display order.
     """
-    # The most important checks come first: on another kind of machine, nothing else matters.
+    # The kind of machine is checked first, because on another kind of machine no other check matters.
     checks = [_machine(), _python(), _native(), host.ptrace(), _memory_file(memory_bytes), host.memory(memory_bytes)]
     checks += [host.disk(Path.cwd()), *host.limits(memory_bytes), _cache()]
     if recipe.agent_sources() is not None:

@@ -79,9 +79,9 @@ def kernel(
 
     choice: A name on the shelf, or the path of a kernel tree (built with leowarp's configuration and objects) or of a
         kernel program (used unchanged).
-    on_message, on_progress: Called with a line of text, and with a `leowarp.base.progress.BuildProgress`: for each step
-        of a build, and a few times per second while the source is unpacked. An exception in `on_message` or
-        `on_progress` ends the build.
+    on_message: Called with a line of text.
+    on_progress: Called with a `leowarp.base.progress.BuildProgress` for each step of a build, and a few times per
+        second while the source is unpacked. An exception in `on_message` or `on_progress` ends the build.
     keep_tree: Keep the source and build tree beside the cache entry, so that modules can be compiled against it.
     force: Build even if the cache has an entry.
     Raises HostError if the machine lacks something that a build needs, or if the build fails; the message has the log's
@@ -242,7 +242,7 @@ def _from_binary(path: Path) -> Kernel:
     if b"leolink" not in content:
         warnings.append(f'the kernel {path} has no leolink: only network.link_model = "netem" works')
         lacking["leolink"] = "its program does not name it"
-    # The text `cures` occurs in cures/leolink_switch.c.
+    # The mark of `cures` is a text that occurs in cures/leolink_switch.c.
     for name, mark in (("loss_detection", b"loss_detection"), ("cures", b"a switch between links")):
         if mark not in content:
             lacking[name] = "its program does not name it"
@@ -287,8 +287,8 @@ def _guest_sources() -> Path:
 
 @contextmanager
 def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
-    """Directory for source and objects of a build. It is either the one that an earlier build kept, or a new one, which
-    is removed at the end unless `keep` is set.
+    """Directory for source and objects of a build. It is either the directory that an earlier build kept, or a new one.
+    A new directory is removed at the end unless `keep` is set.
 
     In a kept directory, a build after a change of one object takes seconds, and modules can be compiled against the
     tree. A kept directory is in the cache, not in /tmp: it takes 0.7 GB (design/kernel-config.md), and /tmp may be a

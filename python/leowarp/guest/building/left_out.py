@@ -9,17 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from leowarp.base.errors import ScenarioError
 from leowarp.guest.building import overrides, shelf
-from leowarp.scenario import is_kernel_name
+from leowarp.scenario import Plan, is_kernel_name
 from leowarp.scenario.network.family import KERNEL_WITH_IPV6
 from leowarp.scenario.schema import Jittered
 from leowarp.scenario.workload.mptcp import KERNEL_WITH_MPTCP
-
-if TYPE_CHECKING:
-    from leowarp.scenario import Plan
 
 FILE = "left-out.txt"
 _OPTION = "CONFIG_"

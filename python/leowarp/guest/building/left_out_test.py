@@ -51,8 +51,8 @@ KNOWN_BY = {
     for entry in LINKED
     if entry.get("compiled") != "host" and not entry.get("only_6_12")
 }
-# This object, which the tests add, declares a structure of the kernel a second time; leowarp's own objects avoid this
-# if possible.
+# The object in `PLANTED`, which the tests add, declares a structure of the kernel a second time; leowarp's own objects
+# avoid this if possible.
 PLANTED = """
 [[override]]
 name = "planted"
@@ -70,7 +70,7 @@ struct = "base"
 sha256 = "{}"
 """
 BASE = "struct base {\n\tint lock;\t/* first */\n\tlong clk;\n};\n"
-# This file takes the place of an object that is linked only into Linux 6.12. The kernel's function that the object
+# `OWED` takes the place of an object that is linked only into Linux 6.12. The kernel's function that the object
 # replaces is still in the kernel, under another name.
 OWED = "const char leowarp_owed_is_paid = 1;\nvoid leowarp_kernels_setup_signal_stack_si(void);\n"
 OWED += "void setup_signal_stack_si(void) { leowarp_kernels_setup_signal_stack_si(); }\n"

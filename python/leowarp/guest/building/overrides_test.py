@@ -58,8 +58,8 @@ def test_an_entry_has_a_test_and_a_page_that_are_there_and_functions_that_stand_
     assert (ROOT / entry["page"].partition("#")[0]).is_file()
     text = "".join((GUEST / file).read_text() for file in reader.files(entry))
     for function in entry.get("wraps", ()):
-        # Objects that wrap functions of an operations table also define __wrap_ names, and draws.c defines some by a
-        # macro.
+        # Objects that wrap functions of an operations table also define __wrap_ names, and draws.c defines some of
+        # these names by a macro.
         assert f"__wrap_{function}" in text
     if not entry.get("beside"):
         assert entry.get("known_by", "") in text

@@ -63,7 +63,7 @@ class ShelfKernel:
     is_own: bool = False
 
     def identity(self) -> str:
-        """A hash of 64 hexadecimal digits over everything except the source that determines the kernel."""
+        """A hash, 64 hexadecimal digits, over everything that determines the kernel except its source."""
         facts = {"base": self.base, "options": self.options, "patches": [patch.sha256 for patch in self.patches]}
         return hashlib.sha256(json.dumps(facts | {"purposes": self.purposes}, sort_keys=True).encode()).hexdigest()
 

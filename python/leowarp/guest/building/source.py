@@ -281,8 +281,8 @@ def tree_sha256(tree: Path) -> str:
     """A sha256 that changes when the content of a tree changes.
 
     If the tree is a git repository, the hash covers the commit's tree, `git diff HEAD` and the contents of untracked
-    files. Otherwise the function reads every file that matters for ARCH=um, which takes some seconds. Such files
-    exclude other architectures, documentation, graphics and sound.
+    files. Otherwise the function reads every file that matters for ARCH=um, which takes some seconds. Files of other
+    architectures, documentation, graphics and sound do not matter.
     """
     total = hashlib.sha256()
     if (tree / ".git").exists():

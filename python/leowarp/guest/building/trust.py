@@ -69,7 +69,7 @@ class Commands:
 class Code:
     """Code that would run if a plan runs.
 
-    path: A program, a source file, or a directory: a kernel tree.
+    path: A program, a source file, or the directory of a kernel tree.
     named_in: The file that names the code; None if the user typed the name or passed it in a call.
     commands: Commands of a flow of kind program, with all their files; `path` is then the client's program. None for
         other code.
@@ -84,7 +84,7 @@ class Code:
 def code_of(guest: Guest) -> list[Code]:
     """Code that a plan's section `guest` would run, besides leowarp's own kernel."""
     codes = []
-    # A name on the shelf is not code of a file: it means a kernel of leowarp, or one that the user added.
+    # A name on the shelf needs no consent: it means a kernel of leowarp, or one that the user added.
     if not is_kernel_name(guest.kernel):
         codes.append(Code("guest.kernel", Path(guest.kernel).expanduser(), guest.kernel_named_in))
     return codes + [Code("guest.cc_modules", file.path, file.named_in) for file in guest.cc_modules]
@@ -104,8 +104,8 @@ def _commands(flow: Flow) -> Commands:
     variables = [f"{name}={value}" for name, value in sorted((flow.environment or {}).items())]
     files = []
     for word in (word for line in lines for word in shlex.split(line)):
-        # A word without a path names an installed program of the machine, which does not come from the scenario's
-        # author.
+        # A word without a path names a program that is installed on the machine, so the scenario's author did not
+        # supply it.
         place = Path(flow.rootfs or "/", (flow.directory or "").lstrip("/"), word.lstrip("/") if flow.rootfs else word)
         if "/" in word and place.is_file():
             files.append(place)
@@ -249,7 +249,7 @@ def _remember(identity: str, path: Path, on_message: OnMessage) -> None:
         directory = memory()
         ownership.make_directory(directory, 0o700)
         demand_own(directory)
-        # The flags make open fail for an existing file or link, which is not overwritten.
+        # With these flags, open fails if a file or a link exists, and does not overwrite it.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         with open(os.open(directory / identity, flags, 0o600), "wb") as file:
             file.write(os.fsencode(path.resolve()) + b"\n")
@@ -269,5 +269,5 @@ def demand_own(directory: Path) -> None:
             f"looking for what you trust: {directory} is not a directory that only you can write to",
             hint=f"take it away, or: chmod 700 {directory}",
         )
-    # Anyone who can replace a directory above this one can replace the record.
+    # Anyone who can replace a directory above `directory` can replace the record of decisions.
     ownership.demand_own(directory, "looking for what you trust", "let only yourself write there (chmod go-w)")

@@ -103,12 +103,12 @@ class Slot:
         self._owes = False
 
     def accepted(self) -> None:
-        """Note that the client is accepted, and will need a second socket."""
+        """Record that the client is accepted and will need a second socket."""
         self._owes = True
         self._admission.owed += 1
 
     def dialled(self) -> None:
-        """Note that the client has its second socket, or needs none."""
+        """Record that the client has its second socket, or needs none."""
         if self._owes:
             self._owes = False
             self._admission.owed -= 1
@@ -133,7 +133,7 @@ class Admission:
     tally: Counter of clients that reached a limit, which this object updates.
     say: Called with a line of text when a limit is reached for the first time.
     free: Function that returns the number of free descriptors; usually `free_descriptors`.
-    owed: Number of second sockets that accepted clients have yet to open.
+    owed: Number of accepted clients whose second socket, the one to the destination, is not yet open.
     """
 
     def __init__(

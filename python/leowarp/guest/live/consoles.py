@@ -93,7 +93,7 @@ class LiveConsoles(Consoles):
             self._relay.close()
 
     def _guarded(self, work: Callable[[], None]) -> Callable[[], None]:
-        """`work` as a callback that ends the session if it fails."""
+        """Wrap `work` as a callback that ends the session if `work` fails."""
 
         def guarded() -> None:
             try:

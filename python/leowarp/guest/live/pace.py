@@ -9,9 +9,9 @@ from collections.abc import Callable
 STEP_NS = 1_000_000
 """Step of virtual time in ns; at each multiple of it the guest waits for real time."""
 SLACK_NS = 20_000_000
-"""Maximum lag of virtual time, in ns, that the guest catches up by running faster than real time, for instance after
-its process was woken late. A longer lag is not caught up, because packets would then arrive sooner than their path
-allows."""
+"""Maximum lag of virtual time behind real time, in ns, that the guest catches up by running faster. A lag arises, for
+instance, if the guest's process is woken late. A longer lag is not caught up, because packets would then arrive sooner
+than their path allows."""
 
 
 class Pace:
@@ -59,8 +59,8 @@ class Pace:
         return max(0, due_ns - (self.wall_ns - self.lost_ns))
 
     def spare_steps(self) -> int:
-        """Number of steps after the next one that real time has already passed. The guest need not wait at these steps,
-        which saves processor time:
+        """Number of steps, without the next one, that real time has already passed. The guest need not wait at these
+        steps, which saves processor time:
 
         each wait switches processes twice, which takes milliseconds on a busy machine.
         """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the doors of `leowarp live` with many kinds of clients. In place of a guest, an agent answers at once."""
+"""Tests of the local ports of `leowarp live` with many kinds of clients. An agent that answers at once replaces the
+guest."""
 
 import asyncio
 import contextlib
@@ -323,5 +324,5 @@ def test_descriptors_that_accepted_clients_will_need_are_kept_for_them(session):
             writer.close()
         await made.all_free()
 
-    # A silent client opens only one socket; the free descriptors are fewer only by the reserved ones.
+    # Each silent client has one open socket, so `owed` is also the number of open sockets.
     session(work, free=lambda: RESERVE + 20 - accepted[0].owed)

@@ -100,7 +100,7 @@ class Elf:
 
     def __init__(self, path: Path) -> None:
         self.data = path.read_bytes()
-        # This field is e_shoff; the three fields below are e_shentsize, e_shnum and e_shstrndx.
+        # At 0x28 is e_shoff; the three fields that are read next are e_shentsize, e_shnum and e_shstrndx.
         (table,) = struct.unpack_from("<Q", self.data, 0x28)
         entry_bytes, count, names = struct.unpack_from("<HHH", self.data, 0x3A)
         heads = [_SECTION.unpack_from(self.data, table + number * entry_bytes) for number in range(count)]

@@ -20,7 +20,7 @@ MIB = 1 << 20
 # The margin is for the kernel program, its page tables and the gap that execve may leave before its heap (measured: up
 # to 1 GiB).
 ADDRESS_SPACE_MARGIN_BYTES = 2 << 30
-# Space for the console, capture buffers and the records of a short run. A long run writes more records; it reports a
+# Space for the console, capture buffers and the records of a short run. A long run writes more records, and reports a
 # full disk itself.
 DISK_NEEDED_BYTES = 64 * MIB
 
@@ -29,8 +29,6 @@ DISK_NEEDED_BYTES = 64 * MIB
 class Check:
     """One requirement, met or not.
 
-    name: What was checked.
-    ok: Whether the requirement is met.
     found, needed: The value found on this machine, and the required value.
     mend: What to type or to change if the requirement is not met.
     """
@@ -66,13 +64,11 @@ def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None
     memory_bytes: Size of the guest's memory. The file is sparse, but a guest that touches more than the available space
         dies of a bus error.
     others: Further directories, which are tried last.
-    Returns directory:
-    Returns check:
     """
     tried = []
     named = os.environ.get("TMPDIR")
-    # The user's choice comes first, then file systems in memory. The kernel eventually writes each touched page to a
-    # file system on a disk, which is slow.
+    # The user's choice comes first, then file systems in memory. On a disk's file system, the kernel eventually writes
+    # each touched page, and this is slow.
     candidates = ([Path(named)] if named else []) + [Path("/dev/shm"), Path("/tmp"), Path("/var/tmp"), *others]
     for directory in dict.fromkeys(candidates):
         why_not = _why_not_for_memory(directory, memory_bytes)
@@ -194,8 +190,5 @@ def tool(name: str, package: str, directories: str | None = None) -> Check:
 
 
 def apt(packages: list[str]) -> str:
-    """The command that installs Debian packages.
-
-    packages: Names of the packages.
-    """
+    """The command that installs Debian packages."""
     return f"{'' if os.geteuid() == 0 else 'sudo '}apt-get install -y --no-install-recommends {' '.join(packages)}"

@@ -24,8 +24,8 @@ stopped by a signal. State `t`, stopped by its tracer, is not in the set: a gues
 guest's kernel."""
 
 LONGEST_STEP_S = 1.0
-"""Longest sleep, in s, that counts between two samples. The sampling process may itself have been stopped or have
-waited for a processor in between."""
+"""Longest sleep, in s, that counts between two samples. If samples are further apart, the sampling process itself may
+have been stopped, or have waited for a processor."""
 
 POLL_S = 0.02
 

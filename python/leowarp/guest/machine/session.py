@@ -17,7 +17,8 @@ MOST_SAID_BYTES = 8 << 20
 """Limit of a program's output in bytes, far above the length of a version line or of a kernel's configuration. A
 program that prints more is ended."""
 MOST_S = 20.0
-"""Limit of a program's own time (`OwnTime`) in s. Real time would make the limit fail on a busy machine."""
+"""Limit of a program's own time (`OwnTime`) in s. A limit in real time would also end correct programs on a busy
+machine."""
 
 
 def output_of(*command: str) -> str:

@@ -8,7 +8,7 @@ import json
 import shlex
 from collections.abc import Callable
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,12 +21,10 @@ from leowarp.guest.setup.directions import Directions
 from leowarp.guest.setup.forwarding import forwarding
 from leowarp.guest.setup.network import HOSTS_PER_BLOCK, Network, numbers_of
 from leowarp.guest.setup.notices import false_notices
+from leowarp.scenario import Plan
 from leowarp.scenario.workload.mptcp import further_interfaces
 from leowarp.timeline.jitter_tables import JitterTable, named_table, table_of
 from leowarp.timeline.metadata import TimelineMetadata
-
-if TYPE_CHECKING:
-    from leowarp.scenario import Plan
 
 # A record of `events.bin` has 32 bytes, without padding. `crates/timeline` reads the same layout, and a test compares
 # both definitions.
@@ -245,7 +243,7 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Direct
         "version": SETUP_VERSION,
         "duration_ns": plan.run.duration_ns,
         "seed": plan.run.seed,
-        # The agent always waits until its captures have delivered all packets; 0 means no longer wait.
+        # The agent always waits until its captures have delivered all packets; 0 adds no further wait.
         "drain_ns": 0,
         "ends": plan.run.ends,
         "linger_ns": plan.run.linger_ns,
@@ -351,7 +349,7 @@ def modules(plan: "Plan") -> list[dict[str, Any]]:
     """The kernel modules of a plan, as entries of the setup. Modules from the user's files come first, then modules of
     the guest kernel.
 
-    An entry names the user's module as `put_modules` names its copy in the guest's `in/`.
+    An entry for the user's module has the name that `put_modules` gives the module's copy in the guest's `in/`.
     """
     own = [PurePath(file.name).stem for file in plan.guest.cc_modules]
     return [

@@ -24,7 +24,6 @@ def put_input(
     """Fill the guest's input directory `in/`.
 
     image: Kernel and agent. The plan's modules are compiled against this kernel.
-    directory: Path of the directory `in/`.
     by_hand: Passed on to `write_input`.
     Raises ScenarioError, HostError for the same reasons as `write_input` and `compile_modules`.
     """

@@ -53,8 +53,8 @@ def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: 
 
     source: One C file, which may include the kernel's headers. The file may also include source files of the kernel's
         congestion controls, for instance `"net/ipv4/tcp_cubic.c"`.
-    kernel: A built kernel. A kernel that the user built is accepted if `module-tree.tar.xz` is beside it, which the
-        build writes.
+    kernel: A built kernel. A kernel that the user built is accepted if `module-tree.tar.xz`, which the build writes, is
+        beside it.
     on_message: Called with a line of text before each slow step, and with each compiler warning.
     Raises ScenarioError, with the compiler's messages, if the file cannot be read or does not compile.
     Raises HostError if this machine has no compiler.

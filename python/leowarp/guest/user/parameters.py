@@ -14,14 +14,11 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from leowarp.base.errors import ScenarioError
 from leowarp.guest.machine.elf import Elf
+from leowarp.scenario import Plan
 from leowarp.scenario.text.problems import nearest
-
-if TYPE_CHECKING:
-    from leowarp.scenario import Plan
 
 # Fields of struct kernel_param: name, module, operations; permissions, level, flags; argument.
 _PARAM_BYTES, _OPERATIONS_AT, _PERMISSIONS_AT, _ARGUMENT_AT = 40, 16, 24, 32
@@ -53,7 +50,7 @@ class Parameter:
     """One parameter of a module.
 
     type: The type as `module_param` names it; None: the module's own functions read it, and the values that they accept
-        is unknown.
+        are unknown.
     permissions: File permissions of the parameter in /sys; 0 means that /sys has no file for the parameter.
     most: Maximum number of elements of an array; None if the parameter is not an array.
     """

@@ -35,8 +35,8 @@ _CUT = 2.0
 def median_bps(access: Access, way: str, seed: int) -> int:
     """Median capacity of the run; with a schedule, the sampled result of a capacity test at the run's time of day.
 
-    With a schedule, it is sampled from a log-normal distribution whose two halves have different widths. Over all
-    hours, half of the tests are above the schedule's median, and the worst and the best of `_TESTS` tests are its
+    With a schedule, the median is sampled from a log-normal distribution whose two halves have different widths. Over
+    all hours, half of the tests are above the schedule's median, and the worst and the best of `_TESTS` tests are its
     minimum and maximum. The time of day shifts the normal deviate by a cosine. Over a day, the shift and the random
     part together have variance 1.
 
@@ -133,8 +133,8 @@ def capacity_rows(
     stepping = step[np.searchsorted(step_t_ns, t_ns, side="right") - 1]
     # Components are multiplied, not added: capacity cannot fall below 0, and a variation of 10 % is 10 % in every slot.
     rate_bps = np.rint(level * np.exp(wandering) * stepping).astype(np.int64)
-    # Packets are held at a time before which more holds have begun than ended. Holds do not touch (`outages.merged`),
-    # so at most one hold is open at a time.
+    # A time is within a hold if, by this time, one more hold has begun than ended. Holds do not touch
+    # (`outages.merged`), so at most one hold is open at a time.
     held = np.searchsorted(held_ns[0], t_ns, side="right") > np.searchsorted(held_ns[1], t_ns, side="right")
     rate_bps[held] = 0
     # Rows that change nothing are left out, because the guest stores whole tables in memory, 24 bytes per row.

@@ -56,7 +56,7 @@ def channel_rows(
     # change the others.
     for begins_ns, values_ns in ((jitter_t_ns, jitter_ns), (frame_t_ns, waiting_ns), (spike_t_ns, spike_ns)):
         delay_ns = delay_ns + values_ns[np.searchsorted(begins_ns, t_ns, side="right") - 1]
-    # Packets are lost at a time before which more outages have begun than ended. Outages do not touch
+    # A time is within an outage if, by this time, one more outage has begun than ended. Outages do not touch
     # (`outages.merged`), so at most one outage is open at a time.
     lost = np.searchsorted(outages[0], t_ns, side="right") > np.searchsorted(outages[1], t_ns, side="right")
     lost |= np.searchsorted(bursts[0], t_ns, side="right") > np.searchsorted(bursts[1], t_ns, side="right")
@@ -79,7 +79,7 @@ def jitter_rows(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Times and values of the jitter, both in ns; the first time is 0.
 
-    On the downlink, the number of frames of a step is geometrically distributed, and its value has an Erlang
+    On the downlink, the number of frames of a step is geometrically distributed, and the step's value has an Erlang
     distribution (gamma of order 3) with mean `jitter_ns`. On the uplink, where packets wait for a grant, steps last 0.5
     to 1.5 times `jitter_up_step_ns`, and values have the mean `jitter_up_ns`. Each step lasts a whole number of frames.
     With `jitter_spread_ratio`, the values of each slot are multiplied by a random factor, the same for both directions.
@@ -90,7 +90,7 @@ def jitter_rows(
     mean_ns, lasts_ns = (
         (access.jitter_ns, access.jitter_step_ns) if way == "down" else (access.jitter_up_ns, access.jitter_up_step_ns)
     )
-    # A step lasts at least a frame, because jitter represents grants, of which a frame has one.
+    # A step lasts at least a frame, because jitter represents grants, and each frame has one grant.
     frames_each = max(lasts_ns * access.frames_per_s / 1e9, 1.0)
     frames = duration_ns * access.frames_per_s // 1_000_000_000 + 1
     # More steps are sampled than the run can need: their mean number plus five standard deviations (which are at most

@@ -28,8 +28,8 @@ def passed(way: Way, t_ns: NDArray[np.int64], rng: np.random.Generator) -> tuple
     """Arrival times of all probes, and flags of the lost ones; the time of a lost probe is that at which it would have
     arrived.
 
-    t_ns: int64 array of shape (n,)
-        Sending times, ascending; no probe arrives before the previous probe, even if the previous one is lost.
+    t_ns: int64 array of shape (n,). Sending times, ascending; no probe arrives before the previous probe, even if the
+        previous one is lost.
     rng: Random numbers for loss ratios below 1.
     Returns arrives_ns: int64 array of shape (n,)
     Returns lost: bool array of shape (n,)
@@ -43,8 +43,7 @@ def passed(way: Way, t_ns: NDArray[np.int64], rng: np.random.Generator) -> tuple
 def pings(profile: Profile, t_ns: NDArray[np.int64], seed: int = 0) -> NDArray[np.float64]:
     """RTTs in ns of pings that the terminal sends at the times `t_ns`; nan for a ping that is lost in either direction.
 
-    t_ns: int64 array of shape (n,)
-        Sending times on the run's clock, ascending.
+    t_ns: int64 array of shape (n,). Sending times on the run's clock, ascending.
     Returns rtt_ns: float64 array of shape (n,)
     """
     rng = np.random.default_rng(seed)

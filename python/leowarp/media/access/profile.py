@@ -71,8 +71,8 @@ class Profile:
         """
         slots, drawn = self.slots, self.drawn
         count = len(slots.begin_ns)
-        # An outage belongs to the nearest reconfiguration. Its beginning alone does not show which one this is, because
-        # outages lie before and after reconfigurations.
+        # An outage belongs to the nearest reconfiguration. The outage's beginning alone does not show to which
+        # reconfiguration it belongs, because outages lie before and after reconfigurations.
         middle_ns = (drawn.outage_begin_ns + drawn.outage_end_ns) // 2
         borders_ns = slots.begin_ns[:-1] + np.diff(slots.begin_ns) // 2
         of_slot = np.searchsorted(borders_ns, middle_ns, side="right")

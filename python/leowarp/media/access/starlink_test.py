@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 MINUTES = 30
 SEEDS = range(1, 7)
 FLOOD_NS = 10_000_000
-"""Interval between the pings of an iputils flood that gets replies later than this."""
+"""Interval between the pings of an iputils flood, if replies take longer than this interval."""
 KNOWN = Schedule(period_ns=15 * SECOND_NS, phase_ns=12 * SECOND_NS)
 
 

@@ -3,9 +3,9 @@
 (``routing.update = "staggered"``).
 
 The nodes of the forward path come first, each after the previous node has switched, then the nodes of the return path.
-A node whose entry does not change takes the same time, because the program that installs routes writes every entry. The
-study's emulator likewise calls one ``podman exec ... ip route replace`` after another, forward path first (main.go at
-34e333e).
+A node whose entry does not change takes as long as any other node, because the program that installs routes writes
+every entry. The study's emulator likewise calls one ``podman exec ... ip route replace`` after another, forward path
+first (main.go at 34e333e).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Switching:
         after_ns: Delays, as returned by the method `after_ns`.
         until_ns: Time of the next update, or the earlier time at which links that this update no longer uses are
             removed.
-        Raises ScenarioError if an entry is too late.
+        Raises ScenarioError if a node would get its entry at or after `until_ns`.
         """
         last_ns = max(after_ns, default=0)
         if last_ns and at_ns + last_ns >= until_ns:

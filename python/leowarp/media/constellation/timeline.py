@@ -56,7 +56,6 @@ Codes = NDArray[np.int64]
 def constellation_timeline(plan: Plan, ephemeris: Ephemeris, routes: Routes) -> pa.Table:
     """The timeline of a constellation's routes.
 
-    routes: Routes of the same plan.
     Returns: Columns as in `timeline.schema`; metadata `warnings` (JSON list).
     """
     return _Builder(plan, ephemeris, routes).build()
@@ -107,8 +106,8 @@ class _Builder:
         """The timeline with all events.
 
         Within a route update, this order is needed: removals that are due, links that come up, delays, routes, links
-        that go down. `Events` sorts events of the same instant later, but only in this order are the state of links and
-        the previous delays correct here.
+        that go down. `Events` sorts events of the same instant later, but here the state of links and the previous
+        delays are correct only in this order.
         """
         routes, plan = self._routes, self._plan
         self._build_nodes()

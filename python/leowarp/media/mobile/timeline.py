@@ -42,7 +42,6 @@ def mobile_timeline(plan: Plan, mobile: Mobile, ephemeris: Ephemeris | None, rou
     ephemeris: Ephemeris of the same plan, if it has a constellation. With a constellation, the delay between gateway
         and satellite follows the current path up to its last satellite. This delay is computed at each route update and
         each delay update.
-    routes: Routes of the same plan.
     Raises ScenarioError if the environment does not exist, or its table lacks a length that the plan does not set.
     """
     realised = realisation_of(plan, mobile)

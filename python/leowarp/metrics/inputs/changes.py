@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Path delay over time, and the table of route changes. A row of this table has the old and the new path, the queues at
-the links of both, and the effects on the flows.
+the links of both paths, and the effects on the flows.
 
 Delays are those in force on the links (the timeline's `delay` events and `channel` rows), not the delays with which
 routes were computed. The two delays differ if links are updated more often than routes.
@@ -323,8 +323,7 @@ def _queue_at(tables: Tables, links: LinkValues, link: tuple[str, str], t_ns: in
     if len(samples) == 0:
         return 0, 0
     last = samples.iloc[-1]
-    # The rate before the change is used. A link without a rate limit sends them at once. 8e9: bits per byte times ns
-    # per second.
+    # The rate before the change is used. A link without a rate limit sends waiting packets at once.
     rate_bps = float(links.rate_bps(*link, t_ns - 1))
     wait_ns = 0 if np.isnan(rate_bps) else round(int(last["queue_bytes"]) * 8e9 / rate_bps)
     return int(last["queue_pkts"]), wait_ns

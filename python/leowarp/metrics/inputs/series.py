@@ -22,7 +22,6 @@ def rate_in_bins(t_ns: np.ndarray, counter_bytes: np.ndarray, edges_ns: np.ndarr
     Returns: float64 array of shape (k,)
     Raises TraceError if an edge is outside the samples. The counter is unknown outside of the samples, and an
     extrapolated rate would look like a measurement.
-        measurement.
     """
     t_ns = np.asarray(t_ns, dtype="int64")
     edges_ns = np.asarray(edges_ns, dtype="int64")

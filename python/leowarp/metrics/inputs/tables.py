@@ -69,8 +69,8 @@ MANY_ROWS = 1 << 18
 from it."""
 
 FLOW_BY_FLOW = ("sockets", "bins")
-"""Tables of which each flow's rows are stored next to each other if the table has more than `MANY_ROWS` rows; the order
-of the rows within a flow is kept. A flow's rows are then a slice of each column, so that selecting a flow copies
+"""In these tables, each flow's rows are stored next to each other if the table has more than `MANY_ROWS` rows; the
+order of the rows within a flow is kept. A flow's rows are then a slice of each column, so that selecting a flow copies
 nothing. No metric depends on which flow's rows come first."""
 
 ROUTE_COLUMNS = ("t_ns", "source", "destination", "path_id", "path", "change_id")

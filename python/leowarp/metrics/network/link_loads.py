@@ -43,11 +43,11 @@ def link_loads(
     links: Values of the tables' timeline.
     step_ns: Length of a step, a whole multiple of the 50 ms of `bins`.
     ip_header_bytes: Length of the IP header of the flows' packets.
-    Returns: DataFrame, sorted by direction and step. `direction`, `step` (int64). `busy_ratio`: bits of all packets
-        sent in this step whose path uses the direction, divided by the bits that its rate can carry in a step. The
-        ratio is nan if the direction has no rate limit or the run recorded no bins. The ratio is above 1 if more was
-        sent than the rate can carry. `queue_max_pkts`: largest number of waiting packets (nan: the run sampled no
-        queues). `dropped_pkts`: number of packets that the link itself dropped.
+    Returns: DataFrame, sorted by direction and step. `direction`, `step` (int64). `busy_ratio`: bits of the packets
+        that were sent in this step and whose path uses the direction, divided by the bits that the direction's rate can
+        carry in a step. The ratio is nan if the direction has no rate limit or the run recorded no bins. The ratio is
+        above 1 if more was sent than the rate can carry. `queue_max_pkts`: largest number of waiting packets (nan: the
+        run sampled no queues). `dropped_pkts`: number of packets that the link itself dropped.
     """
     steps = -(-end_ns // step_ns)
     bits = _carried_bits(tables, flows, step_ns, steps, ip_header_bytes)

@@ -93,7 +93,7 @@ def _timeouts(counters: dict[str, float]) -> dict[str, int | None]:
     """Timeouts of a host, and the retransmissions that they cause; empty if a counter is missing.
 
     At each timeout, the timer itself sends one packet (tcp_retransmit_timer, net/ipv4/tcp_timer.c). Other packets that
-    the timer marks lost are sent in the slow start after the timeout, which has its own counter
+    the timer marks lost are sent in the slow start after the timeout, and slow start has its own counter
     (tcp_xmit_retransmit_queue, net/ipv4/tcp_output.c). Retransmitted SYNs are not data, so their number is subtracted.
     """
     names = ("TcpExt.TCPTimeouts", "TcpExt.TCPSlowStartRetrans", "TcpExt.TCPSynRetrans")

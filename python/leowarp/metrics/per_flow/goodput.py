@@ -81,8 +81,8 @@ class Life:
     start_ns, stop_ns: The flow lives from `start_ns` (inclusive) to `stop_ns` (exclusive). `start_ns` and `stop_ns` are
         equal if the flow had not begun when the run ended.
     payload_bytes: Total payload of the flow if all of it arrived during its life. This is the case for a complete flow,
-        and for a connection that ended before the run. None for a flow that was cut off; its payload is then read from
-        counters.
+        and for a connection that ended before the end of the run. None for a flow that was cut off; its payload is then
+        read from counters.
     """
 
     start_ns: int
@@ -138,7 +138,7 @@ def payload_bytes(tables: Tables, number: int, lived: Life, series: str = "in_or
     """Payload of a TCP flow at the end of its life. None if the flow's sockets were not sampled.
 
     If all payload arrived during the life, the result is exact and the same in every definition. If the flow was cut
-    off, the counter at the last sample of its life is used, which is taken when the flow stops.
+    off, the result is the counter at the last sample of its life. This sample is taken when the flow stops.
 
     lived: The result of `life(...)` for the flow.
     series: {"in_order", "acked", "sacked"}. The definition of the bytes that count; see `GOODPUT_SERIES`.

@@ -46,7 +46,7 @@ def test_goodput_is_what_the_packets_brought_over_the_flow_s_life(planned, conne
         if number < len(run.plan.flows):
             assert carried["in_order"] == in_order
         elif lived.stop_ns < END_NS:
-            # The flow is a connection that ended before the run, with or without a missing packet.
+            # The flow is a connection that ended before the end of the run, with or without a missing packet.
             assert (
                 carried["in_order"]
                 == packets[packets["received_ns"].notna()].drop_duplicates("number")["len_bytes"].sum()

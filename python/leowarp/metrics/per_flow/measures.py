@@ -19,8 +19,8 @@ from leowarp.metrics.inputs.tables import Tables, floats
 from leowarp.scalars.of_programs import MEASURES
 
 FREEZE_WINDOW_FRAMES = 30
-"""To find freezes, the length of each interval between rendered frames is compared with the mean of this number of
-intervals, which end with the interval itself (W3C webrtc-stats, `freezeCount`; libwebrtc,
+"""Each interval between rendered frames is compared with the mean of this number of intervals, to find freezes. The
+last of these intervals is the compared one (W3C webrtc-stats, `freezeCount`; libwebrtc,
 video/video_quality_observer2.cc, kAvgInterframeDelaysWindowSizeFrames)."""
 FREEZE_LEAST_FRAMES = 5
 """Freezes are found only if there are at least this number of intervals (kMinFrameSamplesToDetectFreeze)."""
@@ -32,7 +32,6 @@ three times as long as the mean interval."""
 def measure_scalars(tables: Tables, number: int, end_ns: int) -> dict[str, Any]:
     """Scalars of the measurements that the programs of a flow reported.
 
-    number: Number of a program flow.
     end_ns: End of the run. A stall that has not ended by then ends at the end of the run.
     Returns: The scalars of `scalars.of_programs.MEASURES`. Scalars of kinds that the program did not measure are None.
     """

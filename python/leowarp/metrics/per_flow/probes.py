@@ -48,8 +48,7 @@ class Probes:
         return Probes(self.sent_ns[low:high], self.delay_ns[low:high])
 
     def without(self, instants_ns: np.ndarray, within_ns: int) -> Probes:
-        """Probes that were sent more than `within_ns` away from every one of the instants (ns, sorted), before or after
-        it."""
+        """Probes that were not sent within `within_ns` before or after any of the instants (ns, sorted)."""
         keep = ~near(self.sent_ns, instants_ns, within_ns)
         return Probes(self.sent_ns[keep], self.delay_ns[keep])
 
@@ -86,8 +85,8 @@ def near(t_ns: np.ndarray, instants_ns: np.ndarray, within_ns: int = NEAR_NS) ->
     if len(instants_ns) == 0:
         return np.zeros(len(t_ns), dtype=bool)
     after = np.searchsorted(instants_ns, t_ns, side="left")
-    # The instants are sorted, so it is enough to check the last one before a time and the first one after it. If there
-    # is none on one side, both checks use the same instant.
+    # The instants are sorted, so it is enough to check the last one before a time and the first one after it. If all
+    # instants are on one side of a time, both checks use the same instant.
     ahead = np.abs(instants_ns[np.minimum(after, len(instants_ns) - 1)] - t_ns)
     behind = np.abs(t_ns - instants_ns[np.maximum(after - 1, 0)])
     return np.minimum(ahead, behind) <= within_ns

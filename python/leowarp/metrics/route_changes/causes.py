@@ -13,11 +13,11 @@ late
     stored. On a link with jitter or without order, packets overtake each other on the same path. The rule of two paths
     is then the only rule that applies.
 lost
-    Cause `link_down`: the last change before the drop, if the link that went down was on the old path of this change
-    and is not on its new path. Cause `no_route`, if the packet was sent after a change that took the path away: this
-    change. Cause `no_route` otherwise: the only change that happened within 2 s after the packet was sent, or that was
-    not complete when the packet was sent. Losses at a full queue, random losses of a link, and losses without a known
-    cause count under "no change".
+    If the drop cause is `link_down`, the cause is the last change before the drop. The link that went down must be on
+    the old path of this change, and must not be on its new path. If the drop cause is `no_route`, and the packet was
+    sent after a change that took the path away, the cause is this change. For every other `no_route`, the cause is the
+    only change that happened within 2 s after the packet was sent, or that was not complete when the packet was sent.
+    Losses at a full queue, random losses of a link, and losses without a known cause count under "no change".
 needed retransmission
     The cause is the change that caused the loss of the first transmission of the same bytes.
 spurious retransmission

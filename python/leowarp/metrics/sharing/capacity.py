@@ -26,7 +26,8 @@ ETHERNET_BYTES = 14
 
 BELOW_RATIO = 0.9
 """A flow's goodput is below the capacity of its path if it is less than this share of the capacity. A flow has
-recovered from a route change at the same share, of its rate before the change (`recovery.RecoveryRule`)."""
+recovered from a route change when its goodput reaches the same share of its rate before the change
+(`recovery.RecoveryRule`)."""
 
 BELOW_BIN_NS = 1_000_000_000
 """Length of the bins in which goodput and capacity are compared. Bins must be longer than a few round trips. In shorter
@@ -119,7 +120,7 @@ def below_capacity_ratio(
     t_ns, received = counter(tables, number, "in_order")
     start_ns = lived.start_ns
     later = t_ns > start_ns
-    # If the only sample is at the end of the socket, the rate within shorter times is unknown.
+    # If the only sample was taken when the socket closed, only the mean rate over the whole life is known.
     if later.sum() < 2 or len(pair_routes(tables, pair)) == 0:
         return None
     # When a flow starts, it has received 0 bytes. Without a value at the start, the time up to the first sample would
@@ -145,8 +146,8 @@ def capacity_scalars(
     ip_bytes: int = IP_BYTES,
     ip_header_bytes: int = IPV4_HEADER_BYTES,
 ) -> dict[str, float | None]:
-    """Payload rate that the path's capacity allows a flow with full segments during its life, and the flow's goodput
-    divided by this rate. The capacity is that of the whole path, even if other flows use a part of it.
+    """Payload rate of a flow with full segments that uses the path's capacity completely during its life, and the
+    flow's goodput divided by this rate. The capacity is that of the whole path, even if other flows use a part of it.
 
     pair: (str, str). Source and destination of the flow.
     lived: The result of `life(...)` for the flow.

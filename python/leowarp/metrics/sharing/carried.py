@@ -106,7 +106,8 @@ class _Carried:
 
 
 class _LastLinks:
-    """For each destination, the last link directions with a rate limit before it, and the bits that these carried."""
+    """For each destination: the last link directions before it that have a rate limit, and the bits that these
+    directions carried."""
 
     def __init__(self, tables: Tables, links: LinkValues, ip_bytes: int) -> None:
         self._tables, self._links, self._ip_bytes = tables, links, ip_bytes
@@ -185,8 +186,8 @@ class _LastLinks:
         return min(counted, bits + load.pkts * _ROUNDING_NS * highest_bps / 1e9)
 
     def _by_rate(self, link: Pair, lived: Life) -> tuple[float, float]:
-        """Bits that a direction can carry at its rate during a flow's life, and its highest rate; infinite if there is
-        no rate limit, or if it cannot be computed."""
+        """Bits that a direction can carry at its rate during a flow's life, and its highest rate; the bits are infinite
+        if there is no rate limit, or if no limit can be computed."""
         links, (low, high) = self._links, (lived.start_ns, lived.stop_ns)
         instants = links.rate_instants_ns(*link)
         changes_ns = instants[(instants > low) & (instants < high)]

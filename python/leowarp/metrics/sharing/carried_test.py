@@ -58,7 +58,8 @@ def flow_ends(full, **changed):
 
 def test_a_completion_that_is_too_early_fails_the_run(full):
     took_ns = float(full.tables.flows["completion_ns"].iloc[0])
-    # The tolerance of the check is small: the start of the flow, a round trip of zero length, and one packet.
+    # The check has a small tolerance: a completion that is 20 ms too early passes, but a completion after half of the
+    # time does not.
     check(full, flows=flow_ends(full, completion_ns=took_ns - 20 * MS))
     flows = flow_ends(full, completion_ns=took_ns / 2)
     with pytest.raises(TraceError, match=r"flow 0: .* of which hub>B alone carried"):
@@ -78,7 +79,8 @@ def test_payload_that_no_link_counted_fails_the_run(full):
     sockets.loc[last, "bytes_received"] += 20 * 1448
     with pytest.raises(TraceError, match=r"flow 1: .* of which hub>D alone carried"):
         check(full, sockets=sockets)
-    # Without the link's counters, only its rate limits the flow, and the rate would allow the 20 added packets.
+    # Without the link's counters, only the link's rate sets a limit, and this limit is high enough for the 20 added
+    # packets.
     missing = full.tables.missing | {"linktotals"}
     check(full, sockets=sockets, linktotals=full.tables.linktotals[:0], missing=missing)
 

@@ -69,7 +69,6 @@ def competition(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkVa
     """TCP flows of a run that compete, and the times at which they compete.
 
     flows: The plan's flows, followed by the connections of programs.
-    links: Link values of the tables' timeline.
     """
     lives = {number: life(tables, number, flow, end_ns) for number, flow in enumerate(flows) if flow.kind == "tcp"}
     controls = frozenset(_controls(tables) & lives.keys())

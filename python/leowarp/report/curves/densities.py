@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures of reordering: reorder density (RD), reorder buffer-occupancy density (RBD), n-reordering.
 
-Each figure shows which share of the packets has each value of an integer, for instance of the displacement. The packets
-may come from a capture, a run, a window of a run, or a study.
+Each figure shows, for each value of an integer such as the displacement, the share of packets that have this value. The
+packets may come from a capture, a run, a window of a run, or a study.
 
 >>> drawn = density([Shares([-1, 0, 1], [0.1, 0.8, 0.1])], footer="threshold: 200 packets")
 >>> drawn.savefig("density.pdf")     # doctest: +SKIP
@@ -105,7 +105,6 @@ def density(densities: Sequence[Shares], *, footer: str, title: str = "", y_scal
     """A figure with the panel that `draw_density` draws.
 
     footer: Text below the figure: the rules by which the shares were computed, above all the thresholds.
-    title: Title of the figure; "" for none.
     y_scale: {"auto", "linear", "log"}
     Raises TraceError if no density has a packet.
     """

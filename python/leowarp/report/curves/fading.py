@@ -34,8 +34,9 @@ def draw(power: PowerSeries, channel: LandMobile | None, file: Path, footer: str
 
     channel: The channel that made the series; the closed forms of its model are drawn.
     file: Its suffix sets the format: .svg, .pdf or .png.
-    footer: Text below the figure. Raises ScenarioError if the suffix of the file is not a format that can be drawn, if
-    the file cannot be written, or if the power never changes.
+    footer: Text below the figure.
+    Raises ScenarioError if the suffix of the file is not a format that can be drawn, if the file cannot be written, or
+    if the power never changes.
     """
     kind = format_of(file, "--figure")
     with styled():
@@ -68,7 +69,7 @@ def fading_figure(
         [["states", "states"], ["power", "power"], ["levels", "rates"], ["correlation", "lengths"]],
         height_ratios=(0.13, 1.5, 1.35, 1.35),
     )
-    # One sample more than the time span has is drawn, so that the line reaches the end of the axis. At least two are
+    # The line has one more sample than the time span contains, so that it reaches the end of the axis. At least two are
     # drawn, because a line needs two samples.
     shown = min(len(power.level_db), max(2, math.ceil(seconds * 1e9 / power.spacing_ns) + 1))
     times_s = np.arange(shown) * power.spacing_ns * 1e-9
@@ -95,8 +96,8 @@ def fading_figure(
         rows = table[(table.statistic == statistic) & (table.value > 0)]
         panels[name].semilogy(rows["at"], rows.value * scale, color=BEFORE, marker=".", markersize=3)
         panels[name].set(xlabel="level, dB", ylabel=label)
-        # All rates and durations of an environment may lie within one decade. There would then be too few ticks if only
-        # powers of ten had one.
+        # All rates and durations of an environment may lie within one decade. With ticks only at powers of ten, there
+        # would be too few ticks.
         panels[name].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         panels[name].yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         panels[name].yaxis.set_minor_locator(NullLocator())

@@ -310,7 +310,8 @@ def flows_of(run: Run, name: str) -> list[int]:
 
 
 def _of_flows(run: Run, name: str, flow: int | str | Sequence[int | str] | None) -> list[Run]:
-    """One view for each flow of the run that the figure shows. If there are fewer than two such flows, the run itself.
+    """One view for each flow of the run that the figure shows. If there are fewer than two such flows, the only view is
+    the run itself.
 
     Raises ScenarioError if the run does not have a requested flow, or if the figure cannot show it.
     """

@@ -23,8 +23,8 @@ FEWEST_PAIRS = 4
 """Minimum number of station pairs for which a matrix is drawn; fewer pairs are clearer in a list."""
 
 MOST_NUMBERS = 12
-"""Maximum number of stations on an axis with which the matrix's cells contain numbers. With more stations, only the
-cells' colours are drawn, because numbers would not fit."""
+"""Up to this number of stations on an axis, the matrix's cells contain numbers. With more stations, only the cells'
+colours are drawn, because numbers would not fit."""
 
 MOST_ROW_IN = 0.28
 """Height of a cell in inches if there are few columns."""
@@ -110,8 +110,8 @@ def distribution(runs: Sequence[Run]) -> Figure:
 def completion(runs: Sequence[Run]) -> Figure:
     """Completion time of each flow over its size, both on logarithmic axes, with medians over flows of similar size.
 
-    A hollow triangle marks a flow that was not complete at its stop or at the end of the run. It is drawn at the time
-    that the flow had taken until then. The flow's completion time would be longer.
+    A hollow triangle marks a flow that was not complete at its stop or at the end of the run. Its height is the time
+    that the flow had lasted until then. The flow's completion time would be longer.
 
     runs: A single run has a colour per congestion control; several runs have one colour each.
     """

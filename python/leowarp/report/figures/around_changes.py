@@ -54,11 +54,11 @@ def _never_changed(group: Sequence[Run]) -> TraceError:
 
 
 def hardest_hit(runs: Sequence[Run], change_s: float | None = None) -> Run:
-    """View of the flow of the first run that has the most late packets at one route change.
+    """View of one flow of the first run: the flow with the most late packets at one route change.
 
     runs: Views of flows. Views of runs other than the first are ignored.
     change_s: Time in s of the only change that is compared; None: all changes are compared. If the time is set, flows
-        whose path did not change at it come last.
+        whose path did not change at this time come last.
     Raises TraceError if `change_s` is None and no flow's path ever changed.
     """
     group = by_run(runs)[0]
@@ -120,7 +120,7 @@ def columns_of(runs: Sequence[Run], count: int, change_s: float | None = None) -
             kept, what = hit_hardest([look[0] for look in changed], scores)
             flows = [look for look in changed if any(look[0] is run for run in kept)]
             if len(group) > MOST_LINES:
-                # Each column uses the colours from the first one on, because a figure has only eight colours for up to
+                # Each column starts again with the first colour, because a figure has only eight colours for up to
                 # ninety flows.
                 flows = [(run, name, line_style(place)) for place, (run, name, _) in enumerate(flows)]
             label = flows[0][1] if len(group) == 1 else (of_runs[identity(group[0])] if len(groups) > 1 else "")

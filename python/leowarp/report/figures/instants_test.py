@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests how the one time is chosen at which several runs are shown."""
+"""Tests the choice of the time at which several runs are shown."""
 
 from types import SimpleNamespace
 

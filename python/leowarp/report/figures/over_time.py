@@ -120,7 +120,7 @@ _Line = tuple[Run, str, dict[str, Any], np.ndarray, np.ndarray]
 
 
 def _having(series: Series, lines: Sequence[Run], *, all_of_them: bool) -> list[_Line]:
-    """Those of the `lines` that have the series.
+    """A line for each run or flow in `lines` that has the series.
 
     Raises TraceError if no flow has the series, or if a requested flow lacks it.
     """
@@ -169,7 +169,7 @@ def _draw(axes: Axes, series: Series, lines: Sequence[_Line], from_s: float, unt
         axes.set_ylim(min(met, default=0) - 0.5, max(met, default=0) + 0.5)
         return
     if axes.get_ylim()[0] > 0.5 * axes.get_ylim()[1]:
-        # All values are far from 0, for example the delays of a path. Such changes would be invisible on an axis from
-        # 0.
+        # All values are far from 0, for example the delays of a path. Changes of the values would be
+        # invisible on an axis from 0.
         return
     axes.set_ylim(0, 1.06 * highest_of(axes))

@@ -47,7 +47,7 @@ class _Around:
         return self.data[truths(self.data["is_late"])]
 
     def numbered_from(self, zero: float) -> _Around:
-        """The same packets; number 0 is the packet with sequence number `zero`."""
+        """The packets with new numbers: number 0 is the packet with sequence number `zero`."""
         return replace(self, zero=zero, data=self.data.assign(number=(self.data["seq"] - zero) / self.mss))
 
     def frame(self) -> tuple[float, float, float, float]:
@@ -148,8 +148,8 @@ def _frame(
     packets that overtook them, and the first retransmissions."""
     if len(late) == 0:
         away_ns = (data["sent_ns"] - t_ns).abs()
-        # A sender with a small window may send no packet within 60 ms of the change. The axis then extends to 200 ms
-        # beyond the nearest packet, which is about one round trip.
+        # A sender with a small window may send no packet within 60 ms of the change. The axis then extends to 200 ms,
+        # about one round trip, beyond the nearest packet.
         reach_ns = 60e6 if (away_ns < 60e6).any() else float(away_ns.min()) + 200e6
         near = data[away_ns < reach_ns]
         low, high = float(near["number"].min()), float(near["number"].max())

@@ -146,7 +146,7 @@ def queues_at_change(
     runs: Sequence[Run], *, before_s: float = 1.0, after_s: float = 3.0, count: int = 3,
     change_s: float | None = None,
 ) -> Figure:  # fmt: skip
-    """Queues around a route change, at the links that the path leaves (dashed), keeps and adds.
+    """Queues around a route change, at the links that the change removes from the path (dashed), keeps and adds.
 
     before_s, after_s: Time in s that is shown before and after each change.
     count: Number of changes that are shown of a single run; each of several runs has one.

@@ -89,7 +89,7 @@ def _runs(names: Sequence[str], groups: Sequence[Group], folder: Path) -> str:
         links = []
         for run in group.runs:
             shown = html.text(str(run.plan.run.seed))
-            # A run without a report (`--no-report`) is listed without a link, because it is part of the medians.
+            # A run without a report (`--no-report`) is also listed, but without a link, because the medians include it.
             if run.report is not None:
                 address = Path(os.path.relpath(run.report.resolve(), folder.resolve())).as_posix()
                 shown = f'<a href="{html.text(address)}">{shown}</a>'

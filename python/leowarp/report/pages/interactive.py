@@ -25,7 +25,7 @@ from leowarp.results.run import Run
 
 POINTS = 40_000
 """Maximum number of points per line, which is more than a screen can show. If there are more than `MOST_LINES` flows,
-lines have fewer points, so that all lines together have no more points than `MOST_LINES` lines at this limit."""
+each line has fewer points: all lines together have at most `POINTS * MOST_LINES`."""
 
 ROWS = ("goodput, Mbit/s", "window, packets", "smoothed RTT, ms", "queue, packets")
 
@@ -36,7 +36,6 @@ def chart(runs: Sequence[Run], element: str) -> str:
     runs: Views of TCP flows. Each view has one line in each of the chart's four `ROWS`. If there are more than
         `MOST_LINES` views, the chart at first shows those with the lowest, the median and the highest mean goodput; the
         reader can select others. Flows that lived less than half as long as the longest one are not among these three.
-    element: Id of the chart on the page.
     Returns: HTML of the chart; "" if no row has data. A row is left out if all its lines are 0 or have no data; the
         page says which rows are missing.
     """
@@ -109,7 +108,7 @@ def _row(t_s: np.ndarray, value: np.ndarray) -> dict[str, Any]:
         return {"t0": 0.0, "dt": 1.0, "y": ""}
     step = float(np.min(np.diff(t_s)))
     place = np.round((t_s - t_s[0]) / step).astype("int64")
-    # Start and step take half the space that a time per value would take. A value of 4 bytes has 7 digits, which is
+    # Start and step take half as much space as a time for each value. A value of 4 bytes has 7 digits, which is
     # more than a screen can show. Values are little-endian, because `chart.js` reads them in this order.
     grid = np.full(int(place[-1]) + 1, np.nan, dtype="<f4")
     grid[place] = value

@@ -371,7 +371,7 @@ def _pictures(runs: Sequence[Run], folder: Path, names: Sequence[str]) -> str:
         if not html.is_half(stem):
             blocks.append(block)
         elif waiting:
-            # The second half-width figure moves up to the first, which otherwise would leave a gap beside it.
+            # The second half-width figure is placed beside the first, where there would otherwise be a gap.
             blocks[blocks.index(waiting)] = waiting + block
             waiting = ""
         else:

@@ -297,7 +297,7 @@ def test_a_figure_that_was_asked_for_and_cannot_be_drawn_is_an_error(run_dir, tm
     (run / "30-trace" / "sockets.parquet").unlink()
     with pytest.raises(TraceError, match="the figure 'goodput' of run: the run recorded no sockets"):
         write_report(run, figures=["goodput", "map"])
-    # The other requested figure is drawn, and the page names the one without data.
+    # The requested figure for which there are data is drawn, and the page names the one without data.
     assert (run / "50-report" / "figures" / "map.svg").exists()
     assert "the run recorded no sockets" in (run / "50-report" / "index.html").read_text(encoding="utf-8")
 

@@ -45,9 +45,8 @@ def scalar_rows(
 def all_zero(
     rows: Sequence[str], declared: Mapping[str, scalars.Scalar], columns: Sequence[Mapping[str, Any]]
 ) -> dict[str, str]:
-    """Names and words of the rows that have at least one known value and of which all known values are 0.
+    """Names and words of the rows that have known values, all of which are 0.
 
-    rows: Names of declared scalars.
     declared, columns: As for `scalar_rows`.
     """
     flat = [scalars.flat(column) for column in columns]

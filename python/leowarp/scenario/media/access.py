@@ -499,7 +499,8 @@ def _check_base(section: Section, problems: Problems) -> None:
 def quantiles_ns(texts: Sequence[str]) -> list[int]:
     """The quantiles in `texts` (`Access.base_rtts` or `Access.stalls`), as times in ns.
 
-    Raises ScenarioError if a quantile is not a time from 0 s to 10 s, if they decrease, or if there is only one.
+    Raises ScenarioError if a quantile is not a time from 0 s to 10 s, if the quantiles decrease, or if there is only
+    one quantile.
     """
     values_ns = [int(units.TIME.parse(each)) for each in texts]
     if any(not 0 <= each <= 10 * 10**9 for each in values_ns):

@@ -19,8 +19,8 @@ from leowarp.scenario.text.key import count, quantity
 class Chain(RateKeys, MediumSection):
     """Routers r0 to rN in a row between hosts A and B, with one fixed path.
 
-    For every quantity on a chain a formula exists (docs/accuracy.md, a check by hand), so tests compare the link model
-    with these formulas.
+    Every quantity on a chain has a formula (docs/accuracy.md, a check by hand), and tests compare the link model with
+    these formulas.
     """
 
     # The class attribute GOVERNS must come from QueueKeys, and Python takes it from the first base class that has it.

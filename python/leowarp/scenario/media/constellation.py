@@ -161,8 +161,8 @@ class Constellation(MediumSection):
         """The Walker patterns: the shells, or the single pattern that the constellation's own keys describe; none for a
         file of elements.
 
-        Raises ValueError if there are neither shells nor a file and a Walker key is None, which happens only before a
-        plan is resolved.
+        Raises ValueError if a Walker key is None although there are neither shells nor a file; this happens only before
+        a plan is resolved.
         """
         if self.shells or self.tle is not None:
             return self.shells
@@ -226,8 +226,8 @@ class Constellation(MediumSection):
 class FollowsConstellation(MediumSection):
     """Base of media that can take their delays from moving satellites.
 
-    FOLLOWS: (str, str). The key of the medium that selects a constellation with the value "constellation", and a preset
-        to propose.
+    FOLLOWS: (str, str). The medium's key that selects a constellation by the value "constellation", and the preset that
+        a hint proposes.
     constellation: The scenario's ``[constellation]``, which is not a key of this section. None if the medium does not
         follow a constellation.
     """

@@ -202,8 +202,8 @@ class Mobile(QueueKeys, FollowsConstellation):
         ("kept", "highest", "shortest"),
         "kept",
     )
-    # The two places are Frankfurt and Lima. Among all pairs of six cities of the gazetteer, this pair is nearest to the
-    # study's 70 to 90 ms.
+    # The two places are Frankfurt and Lima. This pair's delay is the nearest to the 70 to 90 ms of tauran2018, among
+    # all pairs from six cities of the gazetteer.
     gateway_latitude_deg: float = quantity(
         units.ANGLE,
         'delays = "constellation": position of the gateway, which is next to the server.',

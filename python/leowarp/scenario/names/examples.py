@@ -19,8 +19,8 @@ _ABOUT_EXTENT = 600
 """The first sentence of an example's comment is looked for in this number of characters, from the beginning of the
 file."""
 _LEAST_ABOUT = 40
-"""Least number of characters before a colon at which this part alone describes an example. If the part before the colon
-is shorter, the first sentence is used as a whole."""
+"""If the part of the first sentence before a colon has at least this number of characters, this part alone describes
+the example. If the part before the colon is shorter, the first sentence is used as a whole."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +84,9 @@ def copies(example: Path, name: str) -> dict[str, str]:
     """Texts of the files for a user's new scenario, by file name.
 
     The files are the example under its new name, and the files beside it that the example names, such as a TOML file
-    that it extends, a table in CSV or a C
-        file.
+    that it extends, a table in CSV or a C file.
 
     example: The scenario's file.
-    name: Name of the new scenario, and of its file.
     """
     text = example.read_text(encoding="utf-8")
     text = text.replace(f"examples/{example.name}", f"{name}.toml")

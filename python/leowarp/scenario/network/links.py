@@ -248,8 +248,8 @@ class Routing:
 class Network:
     """Settings of the network in the guest kernel."""
 
-    # With the rule `range`, "all" is costly: for 18 x 36 satellites and 3000 km, 1000 s have 22,334 different links and
-    # 1.6 million events (design/routes-and-timeline.md).
+    # With the rule `range`, "all" is costly. For example, 18 planes of 36 satellites with links up to 3000 km have
+    # 22,334 different links in 1000 s, which cause 1.6 million events (design/routes-and-timeline.md).
     instantiate: str = word("Satellites that become routers: those on some path, or all.", ("used", "all"), "used")
     endpoints: str = word(
         "First and last node of a connection's network: the stations, or the first and last satellite (ground links "

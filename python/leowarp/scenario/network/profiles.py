@@ -15,8 +15,8 @@ from leowarp.scenario.network.hosts import LOSS_DETECTIONS, OWN_SCOREBOARD, Tcp
 def host_sysctls(tcp: Tcp) -> dict[str, str]:
     """Every sysctl of a host (a network namespace), sorted by name.
 
-    Three sources are combined, of which each overrides the ones before it: the profile, switches and sizes of [tcp],
-    `tcp.sysctl`.
+    Three sources are combined, and later sources override earlier ones: the profile, then switches and sizes of [tcp],
+    then `tcp.sysctl`.
 
     tcp: The TCP keys of one host, already merged over those of ``[tcp]``.
     Returns: Name -> value, as the agent writes them under /proc/sys.

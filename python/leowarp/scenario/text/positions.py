@@ -3,8 +3,8 @@
 positions.
 
 The text must already have passed ``tomllib``. This module only finds where elements begin and end; it does not validate
-the text.
-A value that is not a string, array or table is not parsed; it ends at the next comma, bracket,
+the text. A value that is not a string, array or table is not parsed; it ends at the next comma, bracket, brace, comment
+or line end.
 """
 
 from __future__ import annotations

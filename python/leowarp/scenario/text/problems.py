@@ -113,8 +113,7 @@ class Problems:
             typed values.
         """
         if self.found:
-            # Two checks may find the same mistake: for each host, for instance, a wrong key of [tcp] that applies to
-            # all hosts.
+            # Several checks may find the same mistake: for instance, a wrong key of [tcp] is found once for each host.
             unique = dict.fromkeys(self.found)
             raise ScenarioProblems(sorted(unique, key=_place))
 

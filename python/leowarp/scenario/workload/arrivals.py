@@ -41,9 +41,8 @@ def arrivals(
     stations: Stations with coordinates; every city is among them.
     run, ground, network: Sections of the same plan.
     Returns: TCP flows with a size, which last until all bytes are sent or the run ends.
-    Raises ScenarioError if more flows than `MOST_FLOWS` or none arrive, if a city's share of the load exceeds its
-    access
-        link's rate, if two cities are at one place, or if the file of sizes is malformed.
+    Raises ScenarioError if more flows than `MOST_FLOWS` or none arrive, or if a city's share of the load exceeds the
+    rate of its access link; also if two cities are at one place, or if the file of sizes is malformed.
     """
     stop_ns = run.duration_ns if traffic.stop_ns is None else traffic.stop_ns
     if not traffic.start_ns < stop_ns <= run.duration_ns:
@@ -159,7 +158,7 @@ def _poisson_ns(traffic: Traffic, stop_ns: int, seed: int) -> NDArray[np.int64]:
 
 
 def _weighted(shares: NDArray[np.float64], draws: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Shares are intervals that together cover 0 to 1. The result is, for each uniform number, the index of the
+    """The shares divide the range from 0 to 1 into intervals. For each uniform number, the result is the index of the
     interval that contains it."""
     return np.minimum(np.searchsorted(np.cumsum(shares), draws, side="right"), len(shares) - 1)
 

@@ -124,8 +124,8 @@ def _check_ends(section: Section, draft: Draft, problems: Problems) -> None:
     stations = station_names(draft)
     for key in ("source", "destination"):
         name = section.values.get(key)
-        # If a station's name was wrong, an end of a flow with an unknown name is probably that station. The unknown end
-        # is then not reported as a second mistake.
+        # If a station's name was wrong, and a flow's end has an unknown name, the flow probably means this station. The
+        # unknown end is then not reported as a second mistake.
         all_named = len(stations) == len(draft.stations)
         if name is not None and name not in stations and all_named:
             hint = one_of(name, stations, "stations:")
@@ -166,8 +166,8 @@ def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
 
 
 def _check_program(section: Section, draft: Draft, problems: Problems) -> None:
-    """Check a program's flow: it needs a client, its directories are absolute paths, and a name in braces must not be a
-    misspelt one. ``in_flight = "source"`` is rejected, because only sockets of the agent can put the path's tag into
+    """Check a program's flow: it needs a client, its directories must be absolute paths, and names in braces must be
+    spelt correctly. ``in_flight = "source"`` is rejected, because only sockets of the agent can put the path's tag into
     packets."""
     if not section.gave("client"):
         hint = 'write client = "iperf3 -c {server} -p {port}"'

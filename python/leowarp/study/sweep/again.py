@@ -21,11 +21,12 @@ from leowarp.study.sweep.status import row_of_run
 
 @dataclass(frozen=True)
 class MadeAgain:
-    """A repeated run, and its differences from the stored row.
+    """A repeated run, and the differences between its scalars and the stored row.
 
-    scalars: dict of str to (stored, now). All scalars except the costs.
-    origin: dict of str to (stored, now). Checksums and versions that have changed since the stored run: kernel, agent,
-        leowarp. If none has changed, scalars must agree to the last bit.
+    scalars: dict of str to (stored, now): the value in the study's row, and the value of the repeated run. All scalars
+        except the costs are included.
+    origin: dict of str to (stored, now): checksums and versions of kernel, agent and leowarp that have changed since
+        the stored run. If `origin` is empty, scalars must agree to the last bit.
     """
 
     path: Path
@@ -34,7 +35,8 @@ class MadeAgain:
 
     @property
     def differences(self) -> dict[str, tuple[Any, Any]]:
-        """Scalars that differ. There is no tolerance, because runs are repeatable to the last bit."""
+        """Scalars whose stored and new values differ. There is no tolerance, because runs are repeatable to the last
+        bit."""
         return {name: pair for name, pair in self.scalars.items() if not _same(*pair)}
 
 
@@ -62,8 +64,8 @@ def run_again(
             f"the run {run_id} failed, so there is nothing to compare with: {row['error']}",
             hint=f"leowarp study {folder} --retry-failed makes failed runs again",
         )
-    # The search covers the plans of all runs that the study ever had, because the row may belong to an earlier version
-    # of the study file.
+    # The search covers the plans of all runs that the study has ever had, because the row may belong to an earlier
+    # version of the study file.
     run = next(iter(read_plans(folder, run_id)), None)
     if run is None:
         raise TraceError(
@@ -72,13 +74,14 @@ def run_again(
         )
     with tempfile.TemporaryDirectory(prefix="leowarp-") as scratch:
         inputs = {name: input_of(folder, name) for name in run.inputs}
-        # The stored plan is used, because the study file may have changed since.
+        # The stored plan is used, because the study file may have changed since the run was made.
         write_plan(Path(scratch), run.plan, inputs)
         plan = Path(scratch) / layout.PLAN
         made = leowarp.run(plan, (), out, force=force, report=report, progress=progress, trust=trust)
     # Costs are left out, because they differ at each execution.
     now = {name: value for name, value in flat(made.summary).items() if name not in COSTS}
-    # If a scalar has the same name as a column of the study (such as `seed`), its column is called `summary_...`.
+    # If a scalar has the same name as a column of the study (such as `seed`), the scalar's column is called
+    # `summary_...`.
     stored = {name: row.get(f"summary_{name}", row.get(name)) for name in now}
     manifest = made.manifest
     origin = {
@@ -94,7 +97,7 @@ def run_again(
 
 
 def _same(stored: Any, now: Any) -> bool:
-    """Whether two values of a scalar are equal to the last bit. Two nan count as equal."""
+    """Whether two values of a scalar are equal to the last bit. Two values of nan are equal, unlike in Python."""
     if isinstance(stored, float) and isinstance(now, float) and math.isnan(stored):
         return math.isnan(now)
     return bool(stored == now)

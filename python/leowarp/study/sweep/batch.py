@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A batch: runs that are sent to a worker, and the results that the worker returns. A batch contains everything that
-its worker needs, so worker and study need not share a file system or memory."""
+its worker needs, so the worker and the study's process need not share a file system or memory."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from leowarp.study.sweep.maker import Maker
 from leowarp.version import VERSION
 
 CHECK_S = 30.0
-"""Time in s after which a worker checks again that its kernel and agent are those of the study. One check takes 0.15 s.
-In a checkout, the sources may change while a study runs, so one check is not enough."""
+"""Time in s after which a worker checks again whether its kernel and agent are those of the study. One check takes 0.15
+s. One check at the start is not enough, because the sources of a checkout may change while a study runs."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """One run of a batch.
+    """One run of a batch: its plan, and what to store.
 
     plan: Text of the run's plan.
     inputs: Names of the files that the plan uses; the batch contains their content.
-    out: Directory for the whole run; None if only the run's row is stored.
+    out: Directory for the complete run; None if only the run's row is stored.
     """
 
     plan: str
@@ -44,10 +44,10 @@ class Order:
 class Batch:
     """Runs that one worker makes, one after the other.
 
-    inputs: Content (base64) of the files that plans name, by name.
+    inputs: Content (base64) of the input files of the plans, by name of the file.
     kernel: `guest.kernel` of all runs in the batch.
-    image: Checksums of kernel and agent, which the worker's own must equal.
-    version: Version of leowarp, which the worker's own must equal.
+    image: Checksums of the study's kernel and agent, which must equal those of the worker.
+    version: Version of leowarp in the study's process, which must equal that of the worker.
     """
 
     number: int
@@ -62,15 +62,15 @@ class Batch:
         """Make the runs in a worker process (`leowarp.running.workers.Task`).
 
         scratch: Directory that only this worker uses; it is deleted afterwards.
-        tell: Called with `place` and `result` of each run as soon as the run is made.
+        tell: Function that is called with `place` and `result` of each run, as soon as the run is made.
         Raises HostError for the same reasons as `results_of`.
         """
         for place, result in results_of(self, scratch):
             tell(place=place, result=result)
 
     def encode(self) -> dict[str, Any]:
-        """The batch as JSON, for `DaskWorkers`; `decode` is the inverse."""
-        # A maker can be an object of any class, so it is pickled. Pickling is safe here: a batch goes only from the
+        """The batch as JSON, for `DaskWorkers`; `decode` reverses the encoding."""
+        # The maker may be an object of any class, so it is pickled. Pickling is safe here: a batch goes only from the
         # study's process to its own workers, and never through a file.
         return {
             "number": self.number,
@@ -94,7 +94,7 @@ class Batch:
 
 
 def encode_file(content: bytes) -> str:
-    """Content of a file for `Batch.inputs`, as base64 because JSON has no bytes.
+    """Content of a file as base64, for `Batch.inputs`: JSON has no bytes.
 
     >>> encode_file(b"leo")
     'bGVv'
@@ -103,10 +103,11 @@ def encode_file(content: bytes) -> str:
 
 
 def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Make the runs of a batch. Yield each run's result as soon as it is known.
+    """Make the runs of a batch. Yield each run's result as soon as the run has ended.
 
     scratch: Directory, which is created if missing and always removed at the end.
-    Yields place: Position of the run in the batch. Each position occurs at most once, in any order.
+    Yields place: Position of the run in the batch. Each position occurs at most once; the order may differ from that of
+        the batch.
     Yields result: `summary` (as in `summary.json`, or None), `costs`, `warnings`, `error` (from `errors.encode_error`,
         or None).
     Raises HostError if this machine's leowarp, kernel or agent differs from that of the study.
@@ -114,8 +115,8 @@ def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any
     _check(batch)
     scratch.mkdir(parents=True, exist_ok=True)
     try:
-        # All plans are loaded before the first run. If a file cannot be written or a plan is wrong, the batch then
-        # fails as a whole, before any run.
+        # All plans are loaded before the first run. If a file cannot be written or a plan is wrong, the complete batch
+        # then fails before any run is made.
         plans = [_plan(batch, order, scratch / "plans" / f"{place:04d}") for place, order in enumerate(batch.orders)]
         out = [None if order.out is None else Path(order.out) for order in batch.orders]
         for made in batch.maker.make(plans, scratch / "work", out=out):
@@ -125,8 +126,8 @@ def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any
                     "summary": made.summary,
                     "costs": made.costs,
                     "warnings": list(made.warnings),
-                    # Errors are sent as kind, message and hint, because an exception object may not survive pickling
-                    # between versions.
+                    # Errors are sent as kind, message and hint, because another version may be unable to unpickle an
+                    # exception object.
                     "error": None if made.error is None else encode_error(made.error),
                 },
             )
@@ -136,31 +137,31 @@ def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any
 
 
 def _plan(batch: Batch, order: Order, folder: Path) -> scenario.Plan:
-    """Load the plan of an order. The plan's input files are placed beside the plan in a separate folder, as in a run
-    directory."""
+    """Load the plan of one run of the batch. The plan and its input files are written to `folder`, side by side as in a
+    run directory."""
     folder.mkdir(parents=True)
     inputs = {name: base64.b64decode(batch.inputs[name]) for name in order.inputs}
     write_plan(folder, order.plan, inputs)
-    # The user has already been asked which code may be executed, when `engine` started the study.
+    # `engine` has already asked the user which code may be executed, when the study started.
     return scenario.resolve(scenario.load(folder / layout.PLAN)).named_by_caller()
 
 
 def _check(batch: Batch) -> None:
-    """Raises HostError if this worker's leowarp, kernel or agent differs from that of the study. At most one check is
-    made per `CHECK_S`.
+    """Raises HostError if this worker's leowarp, kernel or agent differs from that of the study. A check is made at
+    most once per `CHECK_S`.
     """
-    # The run id includes the version, so a row made by another version would have a wrong id.
+    # A row's run id is computed from the version, so a row made by another version would have a wrong id.
     if batch.version != VERSION:
         raise HostError(
             f"this worker has leowarp {VERSION}, and the study was started with {batch.version}",
             hint="install the same version on every machine",
         )
-    # Checks are remembered by maker, kernel and checksums, because a worker may alternate between kernels. Computing
-    # the hashes takes 0.15 s, which is too long for every batch.
+    # Checks are stored by maker, kernel and checksums, because a worker may alternate between kernels. Computing the
+    # checksums takes 0.15 s, which is too long to do for every batch.
     now = time.monotonic()
     if now - _CHECKED.get((batch.maker, batch.kernel, batch.image), -CHECK_S) < CHECK_S:
         return
-    # Equal versions are not enough, because the sources of kernel and agent may change in a checkout.
+    # Even with equal versions, the sources of kernel and agent in a checkout may have changed.
     mine = batch.maker.image_sha256(batch.kernel)
     for what, here, wanted in zip(("kernel", "agent"), mine, batch.image, strict=True):
         if here != wanted:
@@ -172,4 +173,4 @@ def _check(batch: Batch) -> None:
 
 
 _CHECKED: dict[tuple[Maker, str, tuple[str, str]], float] = {}
-"""Time of the last check of each maker, kernel and image checksums in this process."""
+"""Time of the last check in this process, by maker, kernel and checksums of kernel and agent."""

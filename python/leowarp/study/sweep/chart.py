@@ -15,25 +15,26 @@ from leowarp.study.statistics import Middle
 
 
 def chart(places: Sequence[str], lines: Mapping[str, Sequence[Middle]], along: str, up: str, *, joined: bool) -> str:
-    """A chart as an `<svg>` element; "" if there are no values, or more lines than colours distinguish.
+    """A chart as an `<svg>` element; "" if there are no values, or if there are more lines than distinguishable
+    colours.
 
     places: Values of the parameter on the horizontal axis.
-    lines: Values by name of the line, one per place.
+    lines: Values by name of the line, with one list of values per position in `places`.
     along, up: Labels of the horizontal and of the vertical axis.
-    joined: True if lines connect the points, as for ordered numbers; False for words, between which there are no
-        values.
+    joined: True to connect the points by lines, as for numbers; False if the horizontal axis has words, which have no
+        order.
     """
     known = {name: [(place, value) for place, value in enumerate(line) if value.known and math.isfinite(value.high)]
              for name, line in lines.items()}  # fmt: skip
     values = [value for line in known.values() for _, value in line]
-    # The table below the chart shows all lines.
+    # A chart without a drawing is no loss, because the table below the chart shows all lines.
     if not values or len(lines) > len(OKABE_ITO):
         return ""
     with styled():
         figure = new_figure(PAGE_IN, 2.6 + 0.16 * len(lines), "")
         axes = figure.subplots()
         for number, (name, line) in enumerate(known.items()):
-            # Points are shifted sideways, so that the intervals of two lines do not hide each other.
+            # The points of each line are shifted sideways, so that the intervals of two lines do not hide each other.
             at = [place + (number - (len(lines) - 1) / 2) * 0.06 for place, _ in line]
             ends = [[value.median - value.low for _, value in line], [value.high - value.median for _, value in line]]
             look = line_style(number) | ({} if joined else {"linestyle": "none"})
@@ -41,8 +42,8 @@ def chart(places: Sequence[str], lines: Mapping[str, Sequence[Middle]], along: s
         every = math.ceil(len(places) / 12)
         axes.set_xticks(range(0, len(places), every), [name[:24] for name in places[::every]])
         axes.set_xlim(-0.5, len(places) - 0.5)
-        # On an axis that begins just below the smallest value, the ratio between small and large values would seem
-        # larger than it is.
+        # If values differ much, the axis begins at 0: if it began just below the smallest value, the ratio between
+        # large and small values would seem larger than it is.
         lowest, highest = min(value.low for value in values), max(value.high for value in values)
         if 0 <= lowest < 0.7 * highest:
             axes.set_ylim(bottom=0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The chart on the page of a study."""
+"""Tests of the chart on the page of a study."""
 
 import re
 from xml.etree import ElementTree
@@ -24,7 +24,7 @@ def heights(svg, colour):
 def test_each_cell_is_a_dot_and_what_is_unknown_is_left_out():
     svg = drawn(cubic=[[1.0, 2.0, 3.0], []], bbr=[[5.0], [6.0, 7.0]])
     ElementTree.fromstring(svg)
-    # The legend has one more dot per line.
+    # The legend has one dot for each line.
     assert len(heights(svg, OKABE_ITO[0])) == 1 + 1
     assert len(heights(svg, OKABE_ITO[1])) == 2 + 1
     for word in ("cubic", "bbr", "1 ms", "2 ms", "jitter &lt;max&gt;"):

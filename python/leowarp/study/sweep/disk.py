@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes files so that a kill or a power cut leaves either the old content or the new, and never a mixture. If the disk
-is full, the caller gets one clear error.
+"""Functions that write files so that a kill or a power cut leaves either the old content or the new, and never a
+mixture. If the disk is full, the caller gets one clear error.
 
-For rename(2), POSIX only guarantees that the name never disappears. To survive a power cut, the file needs an fsync(2)
-before the rename, and the directory needs an fsync(2) after the rename. The tests of the sweep kill a study at every
-disk call.
+For rename(2), POSIX guarantees only that a file of that name exists at every moment. To survive a power cut, the file
+needs an fsync(2) before the rename, and the directory needs an fsync(2) after the rename. The tests of the sweep kill a
+study at every disk call.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from leowarp.base import plainfiles
 from leowarp.base.errors import HostError
 
 TEMPORARY = ".partial"
-"""End of the names of temporary files. Names of temporary files also begin with a dot, so that readers of a data set
-ignore them."""
+"""Ending of the names of temporary files. The names of temporary files also begin with a dot, so that readers of a data
+set ignore the files."""
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# Errors of an exchange of names: ENOSYS if the kernel lacks it, EINVAL if the file system does (for instance NFS; see
-# rename(2)).
+# Errors of an exchange of two names: ENOSYS if the kernel cannot exchange names, EINVAL if the file system cannot (for
+# instance NFS; see rename(2)).
 _NO_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)
 # Constants of linux/fcntl.h and linux/fs.h: AT_FDCWD makes names relative to the working directory; RENAME_EXCHANGE
 # exchanges two names.
@@ -37,7 +37,8 @@ def write_file(path: Path, content: bytes) -> None:
     """Write a file that appears completely or not at all, and that survives a power cut.
 
     path: Path of the file. An existing file is replaced; the directory must exist.
-    Raises OSError if the file cannot be written. An older file then remains unchanged, and no partial file is left.
+    Raises OSError if the file cannot be written. In this case, an existing file remains unchanged, and no partial file
+    is left.
     """
     # The temporary file is in the same directory, because rename(2) cannot move a file to another file system.
     partial = path.with_name(f".{path.name}{TEMPORARY}")
@@ -46,8 +47,8 @@ def write_file(path: Path, content: bytes) -> None:
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         try:
             _write_all(descriptor, content)
-            # The file is synced before the rename. Without this sync, a power cut could leave the new name with
-            # incomplete content.
+            # The file is synced before the rename. Without this sync, a power cut could leave a file that has the new
+            # name but incomplete content.
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
@@ -56,7 +57,7 @@ def write_file(path: Path, content: bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(partial)
         raise
-    # rename(2) is atomic, but the new name survives a power cut only after the directory has been synced.
+    # rename(2) is atomic, but the new name survives a power cut only after the directory has also been synced.
     sync_directory(path.parent)
 
 
@@ -78,12 +79,12 @@ def exchange(new: Path, old: Path) -> None:
     new, old: Directories on the same file system; `old` may be missing.
     Raises OSError if the names cannot be changed.
     """
-    # Without an old data set there is nothing to replace.
+    # If `old` does not exist, there is nothing to exchange, so `new` is only renamed.
     if not old.exists():
         os.rename(new, old)
     elif not _exchanged(new, old):
         aside = _aside(old)
-        # Between this line and the next one, `old` does not exist.
+        # Until the next rename, `old` does not exist.
         os.rename(old, aside)
         os.rename(new, old)
         os.rename(aside, new)
@@ -91,7 +92,7 @@ def exchange(new: Path, old: Path) -> None:
 
 
 def recover(old: Path) -> None:
-    """Complete an `exchange` during which the process was killed."""
+    """Complete an `exchange` that was interrupted because the process was killed."""
     aside = _aside(old)
     if aside.exists():
         if old.exists():
@@ -108,7 +109,7 @@ def remove_partial(folder: Path) -> None:
 
 
 class AppendedFile:
-    """A file to which complete pieces are appended. Each piece is on disk when `append` returns.
+    """A file to which complete pieces are appended. When `append` returns, the piece is on disk.
 
     path: Path of the file, which is created if missing. New pieces follow the file's present end.
     Raises OSError if the file cannot be opened, or if it is a symbolic link (O_NOFOLLOW).
@@ -116,34 +117,35 @@ class AppendedFile:
 
     def __init__(self, path: Path) -> None:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
-        # The size is recorded here, instead of using O_APPEND, so that after a failed write the next piece follows the
-        # last complete one.
+        # The size is recorded here instead of using O_APPEND, so that after a failed write the next piece starts at the
+        # end of the last complete piece.
         self._end = os.fstat(self._descriptor).st_size
         sync_directory(path.parent)
 
     def append(self, content: bytes) -> None:
-        """Append `content`. If the write fails, restore the file and raise OSError.
+        """Append `content`. If the write fails, truncate the file to its previous size and raise OSError.
 
         Ctrl-C may leave partial content, which the next piece overwrites.
         """
         try:
             if os.fstat(self._descriptor).st_size > self._end:
-                # An interrupted longer piece must not leave its rest behind the new piece.
+                # The interrupted piece may be longer than the new piece, so that its end would follow the new piece.
                 os.ftruncate(self._descriptor, self._end)
             os.lseek(self._descriptor, self._end, os.SEEK_SET)
             _write_all(self._descriptor, content)
             # fdatasync is used instead of fsync: it syncs the size, which readers need, but not the modification time.
             os.fdatasync(self._descriptor)
         except OSError:
-            # A full disk may have accepted half of the piece. Half a row must not come before the next row.
+            # A full disk may have accepted half of the piece. The half must be removed, so that the next row starts on
+            # a new line.
             os.ftruncate(self._descriptor, self._end)
             raise
         self._end += len(content)
 
     def empty(self) -> None:
         """Remove all content."""
-        # The truncation is not synced. Rows that reappear after a power cut are also in Parquet files, and readers
-        # count them only once.
+        # The truncation is not synced. If removed rows reappear after a power cut, they are also in Parquet files;
+        # readers count such rows only once.
         os.ftruncate(self._descriptor, 0)
         self._end = 0
 
@@ -154,17 +156,17 @@ class AppendedFile:
 
 @contextlib.contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Convert an OSError into an error that says which data are safe and what to do.
+    """Convert an OSError into a HostError that says which data are safe and what the user can do.
 
     folder: Directory of the study, which the message names.
-    Raises HostError instead of an OSError from the block. The message names a full disk, a quota or a limit of file
-    sizes if that is the cause.
+    Raises HostError instead of an OSError from the block. The message names the cause if it is a full disk, a quota or
+    a limit of file sizes.
     """
     try:
         yield
     except OSError as error:
-        # ENOSPC means that the disk is full. EDQUOT is the user's quota, and EFBIG the limit of file sizes of the
-        # process (ulimit -f).
+        # ENOSPC means that the disk is full. EDQUOT means that the user's quota is used up, and EFBIG that the file
+        # exceeds the size limit of the process (ulimit -f).
         if error.errno in _NO_SPACE:
             message = f"cannot write to the study {folder}: its disk is full ({error.strerror})"
             raise HostError(message, "what was done stays; free some space and start the study again") from error
@@ -173,15 +175,15 @@ def writing(folder: Path) -> Iterator[None]:
 
 
 def _write_all(descriptor: int, content: bytes) -> None:
-    """Write all bytes: os.write may write fewer than requested, for instance when a signal arrives."""
+    """Write all bytes in a loop: os.write may write fewer bytes than requested, for instance when a signal arrives."""
     view = memoryview(content)
     while view:
         view = view[os.write(descriptor, view) :]
 
 
 def _exchanged(new: Path, old: Path) -> bool:
-    """Exchange two names in one step (renameat2(2) with RENAME_EXCHANGE). False if the kernel or the file system cannot
-    do it.
+    """Exchange two names in one step (renameat2(2) with RENAME_EXCHANGE). Return False if the kernel or the file system
+    cannot do this.
 
     Raises OSError if the exchange fails for any other reason.
     """

@@ -16,18 +16,18 @@ from leowarp.base.printable import one_line
 from leowarp.base.progress import PLAIN_INTERVAL_S, Showing, clock
 
 WINDOW_S = 300.0
-"""The rate covers only this time up to now, because earlier runs may have been cheaper."""
+"""Length in seconds of the sliding window over which the rate is computed: older runs may have been cheaper."""
 
 
 @dataclass(frozen=True)
 class StudyProgress:
     """The progress of a study.
 
-    done, total: Numbers of runs. `done` counts runs with a result, including those of earlier starts and failed ones.
+    done, total: Numbers of runs. `done` counts runs with a result, including failed runs and runs of earlier starts.
     failed: Number of failed runs, which are included in `done`.
     workers: Number of workers. On a cluster, this is the current number.
     rate_per_s: Number of runs made per second of real time; None while it is unknown.
-    cpu_s_per_run: Mean processor time of the runs that were made since this start of the study.
+    cpu_s_per_run: Mean processor time in seconds per run, over the runs that this start of the study has made.
     """
 
     study: str
@@ -64,7 +64,7 @@ class StudyProgress:
         return line
 
     def _rate(self) -> str:
-        """Text of the rate, per second or per minute, whichever gives a value of at least about 1."""
+        """Text of the rate, per second or per minute: the unit is chosen so that the value is at least about 1."""
         assert self.rate_per_s is not None
         return f"{self.rate_per_s:.1f} a second" if self.rate_per_s >= 1 else f"{self.rate_per_s * 60:.1f} a minute"
 
@@ -73,8 +73,8 @@ OnStudyProgress = Callable[[StudyProgress], None]
 
 
 class Pace:
-    """Rate and cost of recent runs. Runs of earlier starts do not count, because those starts may have had other
-    workers."""
+    """Rate and cost of the runs that were made recently. Runs of earlier starts of the study are not included, because
+    those starts may have had other workers."""
 
     def __init__(self) -> None:
         self._marks: deque[tuple[float, int]] = deque([(time.monotonic(), 0)])
@@ -84,14 +84,15 @@ class Pace:
         """Record that runs have just been made.
 
         runs: Number of runs, including failed ones.
-        cpu_s: Processor time in seconds of each run for which it is known.
+        cpu_s: Processor time in seconds of those runs for which it was measured.
         """
         self._runs += runs
         self._cpu_s += sum(cpu_s)
         self._with_cost += len(cpu_s)
         now = time.monotonic()
         self._marks.append((now, self._runs))
-        # The last two marks are kept whatever their age: a rate needs two marks, and long runs set few.
+        # The last two marks are never removed, however old they are: a rate needs two marks, and long runs set few
+        # marks.
         while len(self._marks) > 2 and self._marks[0][0] < now - WINDOW_S:
             self._marks.popleft()
 
@@ -99,7 +100,7 @@ class Pace:
     def rate_per_s(self) -> float | None:
         """Runs per second of real time over the last `WINDOW_S`; None while it is unknown.
 
-        The time ends with the last completed run, not now, so that the rate does not fall during a long batch.
+        The window ends with the last completed run instead of now, so that the rate does not fall during a long batch.
         """
         began, before = self._marks[0]
         elapsed = self._marks[-1][0] - began
@@ -115,7 +116,7 @@ class StudyDisplay(Showing):
     """Shows `StudyProgress`: `with StudyDisplay() as show: show(progress)`.
 
     A terminal gets a bar, and a notebook a text that is replaced at each call. Other outputs get a line at most every
-    `PLAIN_INTERVAL_S` seconds, and the last line. Logs of batch systems thus stay short.
+    `PLAIN_INTERVAL_S` seconds, and a line at the end of the study. The logs of batch systems thus remain short.
     """
 
     def __init__(self) -> None:
@@ -133,7 +134,8 @@ class StudyDisplay(Showing):
         )
 
     def __call__(self, progress: StudyProgress) -> None:
-        """Show the progress of the study. `one_line` escapes control characters in names from a study file."""
+        """Show the progress of the study. `one_line` escapes control characters, which a study file's names may
+        contain."""
         if self._bars is not None:
             if self._task is None:
                 self._task = self._bars.add_task("", total=progress.total)
@@ -144,7 +146,7 @@ class StudyDisplay(Showing):
             self._cell.show(text)
             return
         now = time.monotonic()
-        # The first and the last line are always printed, because a short study has no other lines.
+        # The first and the last line are always printed, because a short study may have no other lines.
         is_due = not self._said or progress.done == progress.total or now - self._said_at >= PLAIN_INTERVAL_S
         if text != self._said and is_due:
             self._said, self._said_at = text, now
@@ -152,5 +154,5 @@ class StudyDisplay(Showing):
 
 
 def json_lines(progress: StudyProgress) -> None:
-    """Write each `StudyProgress` as a line of JSON on stderr, with `left_s` (`--progress json`)."""
+    """Write a `StudyProgress` to stderr as a line of JSON that also has `left_s` (`--progress json`)."""
     print(json.dumps(asdict(progress) | {"left_s": progress.left_s}), file=sys.stderr, flush=True)

@@ -46,17 +46,17 @@ from leowarp.study.sweep.store import Layout, Store
 from leowarp.version import VERSION
 
 STUDY = "study.toml"
-"""Copy of the study file as of the last start, beside the results."""
+"""Copy of the study file, as it was at the last start, beside the results."""
 SCRATCH = ".scratch"
 """Folder in which local workers make their runs; it is deleted at the end."""
 MOST_PARTITIONS = 64
-"""A parameter with more values is not used as partition. Many files with a few rows each would be slower to read than
-one file."""
+"""Maximum number of values of a parameter that partitions the data set. With more values, there would be many files
+with a few rows each, which are slower to read than one file."""
 
 
 @dataclass(frozen=True)
 class StudyResult:
-    """A study whose requested runs have been made.
+    """The result of a study, whose requested runs have all been made or have failed.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class StudyResult:
     failures : dict of run id to LeowarpError
         Errors of the runs that could not be made.
     removed : int
-        Number of runs that only an earlier version of the study file had. Rows of removed runs remain in the results.
+        Number of runs that only earlier versions of the study file contain. Their rows remain in the results.
     """
 
     path: Path
@@ -132,21 +132,22 @@ def run_study(
     progress : bool or callable
         True shows a display on stderr. A function is called with each `StudyProgress`.
     only : callable, optional
-        Function that selects the runs to make now (a `StudyRun` has `values` and `seed`). The other runs are left for a
-        later start.
+        Function that selects the runs to make in this start; its argument is a `StudyRun`, which has `values` and
+        `seed`. Runs that are not selected can be made at a later start.
     retry_failed : bool
         True to repeat runs that failed at earlier starts.
     maker : Maker
-        Object that makes the runs. The maker is pickled to be sent to the workers.
+        Object that makes the runs. The maker is pickled when it is sent to the workers.
     trust : bool
-        True to allow kernels and modules that the file names, even if the user has never accepted them.
+        True to execute kernels and modules that the file names, even if the user has never accepted them.
 
     Raises
     ------
     ScenarioError
         If the study file or the directory is wrong, or if another process is using the directory.
     HostError
-        If the machine lacks something. Completed runs are kept, and the next start continues after them.
+        If the machine lacks something that the study needs. Completed runs remain stored, and the next start makes only
+        the remaining runs.
 
     Returns
     -------
@@ -155,9 +156,9 @@ def run_study(
 
     Notes
     -----
-    A run is made if the directory has no row with its id. The id is derived from the plan, the kernel, the agent and
-    leowarp's version. An interrupted study therefore continues where it stopped. A changed study file adds runs and
-    keeps the others. With another kernel, all runs are repeated.
+    A run is made if the directory has no row with the run's id. The id is derived from the plan, the kernel, the agent
+    and leowarp's version. An interrupted study therefore continues where it stopped. A change to the study file adds
+    runs, and existing runs remain. With another kernel, all runs are repeated.
 
     >>> done = run_study("queue-sweep.toml", only=lambda run: run.seed == 1)            # doctest: +SKIP
     >>> done.table(["cc", "seed", "flow0_goodput_mean_bps"]).to_pandas()                # doctest: +SKIP
@@ -180,9 +181,8 @@ def run_study(
 
 
 def run_plans(name: str, label: str, plans: Mapping[str, Plan], out: Path, options: Options) -> StudyResult:
-    """Make runs of unrelated plans as one study, in the same way as `run_study`.
+    """Make the runs of any plans as one study; the steps are those of `run_study`.
 
-    name: Name of the study.
     label: Column of the results with the names of the runs.
     plans: Plans by name; no two of them may be equal.
     out: Directory of the study. The directory also contains all run directories.
@@ -199,7 +199,7 @@ def layout_of(file: StudyFile) -> Layout:
     """Columns of a study's parameters, and the column that partitions its results.
 
     The partition column is the first parameter with few values that are words or counts. If there is no such parameter,
-    the partition column is the status of a run.
+    the column `status` is the partition column.
 
     Raises ScenarioError if a label equals the name of another column.
     """
@@ -214,20 +214,18 @@ def layout_of(file: StudyFile) -> Layout:
         key = plan_key(parameter.parts)
         is_word = key is None or key.declared.kind in ("word", "text", "count", "file")
         if partition == "status" and is_word and len(parameter.values) <= MOST_PARTITIONS:
-            # Words and counts are valid folder names. A quantity is no partition, because it has one column of numbers
-            # and one of texts.
+            # Words and counts can be used as folder names. A quantity cannot partition the results, because it has two
+            # columns, one of numbers and one of texts.
             partition = column_name(parameter.parts, parameter.label)
     return Layout(types, partition)
 
 
 def _gone_on(folder: Path, options: Options) -> StudyResult:
-    """`run_study` for a directory: continue the study as it was last started, even if its file was changed or
-    deleted."""
-    # This check comes first, so that a directory without a study gets no lock file.
+    """Continue the study of a directory as it was last started, even if the study file was changed or deleted."""
+    # This check comes before the lock, so that a directory without a study gets no lock file.
     read_facts(folder)
     with Holding(folder):
-        # The settings are read under the lock, because the previous holder of the lock may have started with another
-        # study file.
+        # The settings are read under the lock, because the process that held the lock before may have changed them.
         facts, runs = read_facts(folder), read_plans(folder)
         trust.demand_code(_code_of(folder, runs, options.trust))
         return _held(folder, facts, None, runs, options)
@@ -236,9 +234,9 @@ def _gone_on(folder: Path, options: Options) -> StudyResult:
 def _started(
     folder: Path, facts: StudyFacts, file: StudyFile | None, planned: Sequence[PlannedRun], options: Options
 ) -> StudyResult:
-    """Start a study whose runs are known, with or without a study file.
+    """Start a study whose runs are already planned, with or without a study file.
 
-    The user is asked about code before anything is written, so that a rejected study leaves no files.
+    The user is asked about code before anything is written, so that a study that the user rejects leaves no files.
     """
     # All checks that may reject the study come before anything is written.
     _refuse_what_is_not_ours(folder, facts.name)
@@ -247,7 +245,8 @@ def _started(
     with disk.writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with Holding(folder):
-        # The directory is checked again, because another study may have started in it in the meantime.
+        # The directory is checked again under the lock, because another study may have started in it since the first
+        # check.
         _refuse_what_is_not_ours(folder, facts.name)
         return _held(folder, facts, file, planned, options)
 
@@ -255,19 +254,17 @@ def _started(
 def _held(
     folder: Path, facts: StudyFacts, file: StudyFile | None, runs: Sequence[PlannedRun | StudyRun], options: Options
 ) -> StudyResult:
-    """The part of `run_study` that needs the lock: write the plans, and make the runs. The lock keeps other processes
-    out of the directory.
-    """
-    # The origin is computed once per kernel, not once per run: it hashes the image and builds missing parts, which may
-    # take minutes.
+    """Write the plans and make the runs, while the caller holds the lock of the directory."""
+    # The origin is computed once per kernel instead of once per run: its computation hashes the image and builds
+    # missing parts, which may take minutes.
     origins = {kernel: _origin(kernel, options) for kernel in dict.fromkeys(run.kernel for run in runs)}
-    # Runs that are read from the directory get a new id, too. With another kernel or version of leowarp they are
-    # different runs.
+    # Runs that are read from the directory get a new id as well. With another kernel or version of leowarp, they count
+    # as different runs.
     known = [identified(run, origins[run.kernel]) for run in runs]
     with disk.writing(folder):
         remove_manifest(folder)
         keep_inputs(folder, [path for run in runs if isinstance(run, PlannedRun) for path in run.inputs])
-        # Plans are written before results, so that every row has its plan whenever the study is killed.
+        # Plans are written before results, so that every row has its plan even if the study is killed.
         removed = write_plans(folder, facts, known)
         if file is not None:
             disk.write_file(folder / STUDY, file.text.encode())
@@ -275,9 +272,9 @@ def _held(
 
 
 def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool) -> list[trust.Code]:
-    """Code that the plans would execute, without repetition. With `trust`, all of this code is treated as if the user
-    had named it."""
-    # Runs of a combination differ only in their seed, so one run of each combination is examined.
+    """Code that the plans would execute, each piece once. With `trust`, all of this code is treated as if the user had
+    named it on the command line."""
+    # Runs with the same values differ only in their seed, so one run per combination of values is examined.
     alike = {id(run.combination) if isinstance(run, PlannedRun) else run.around_seed: run for run in runs}
     distinct: dict[trust.Code, None] = {}
     for run in alike.values():
@@ -287,17 +284,18 @@ def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool)
 
 
 def _refuse_parameters(name: str, planned: Sequence[PlannedRun], options: Options) -> None:
-    """Raise ScenarioError if a run sets a parameter that its module lacks, or a value that the module does not accept.
+    """Raise ScenarioError if a run sets a parameter that its kernel module lacks, or a value that the module rejects.
 
-    Only compiled modules show which parameters they have. The check therefore comes after compiling, and not when plans
-    are loaded.
+    The parameters of a module are visible only in the compiled module. The check therefore comes after compiling
+    instead of when plans are loaded.
     """
     declared: dict[str, Declared] = {}
     wrong: dict[tuple[str, str], Combination] = {}
     with building(options.progress is True) as built:
         for combination in {id(run.combination): run.combination for run in planned}.values():
             plan = combination.plan
-            # In a study of thousands of values, many runs have the same guest, so each guest is checked only once.
+            # In a study of thousands of combinations, many runs have the same guest settings, so each setting is
+            # checked only once.
             guest = repr(plan.guest)
             if plan.modules and guest not in declared:
                 declared[guest] = options.maker.declared(plan, built.message, built.steps)
@@ -311,16 +309,17 @@ def _refuse_parameters(name: str, planned: Sequence[PlannedRun], options: Option
 
 
 def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: int, options: Options) -> StudyResult:
-    """Make the missing runs among the requested ones. Return the rows of all requested runs.
+    """Make those requested runs that have no result. Return the rows of all requested runs.
 
-    Workers and their scratch directory are always removed, even after Ctrl-C. The page is made from the whole data set,
-    so it includes runs of earlier starts.
+    Workers and their scratch directory are always removed, even after Ctrl-C. The page is made from the complete data
+    set, so it also shows runs of earlier starts.
     """
-    # The plans of all runs are already written. Runs that were not requested are left to a later start.
+    # The plans of all runs are already written. Runs that were not requested can be made at a later start.
     asked = [run for run in runs if options.only is None or options.only(run)]
     store = Store(folder, facts.layout)
     try:
-        # Stored rows are aligned with the study before any run is made, because the study file may have changed since.
+        # Stored rows are matched with the study's runs before any run is made, because the study file may have changed
+        # since the rows were stored.
         store.align({run.run_id: (run.number, run.columns) for run in runs})
         if options.retry_failed:
             store.drop([run.run_id for run in asked if store.status.get(run.run_id) == FAILED])
@@ -336,15 +335,15 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
                     # write into it.
                     workers.end()
                     plainfiles.remove(folder / SCRATCH)
-        # Files are merged now and not at the next start, so that readers of the data set open only a few files.
+        # Files are merged at the end of this start, so that readers of the data set open only a few files.
         store.compact()
         table = store.table()
     finally:
         store.close()
     mine = table.filter(table["in_study"])
     with disk.writing(folder):
-        # The page shows the whole study, not only the requested runs. After a partial start, a page of the requested
-        # runs alone would mislead.
+        # The page shows the complete study, not only the runs requested in this start. After a partial start, a page
+        # with only the requested runs would be misleading.
         write_page(folder, facts.name, runs, mine, len(table) - len(mine))
         failed = pc.sum(pc.equal(mine["status"], FAILED)).as_py() or 0
         counts = {"planned": len(runs), "made": len(mine), "failed": failed}
@@ -355,11 +354,11 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
 
 
 def _workers(folder: Path, missing: int, options: Options) -> Workers:
-    """The workers of the named scheduler. Without a scheduler, there is one local process per core, but at most one per
-    run.
+    """The workers of the Dask scheduler that the user named. Without a scheduler: one local process per core, but not
+    more processes than runs.
 
-    folder: Directory of the study. Local workers use `.scratch` in it, so that their space comes from the disk that
-        needs it anyway.
+    folder: Directory of the study. Local workers use the subdirectory `.scratch`, so that temporary files are on the
+        same disk as the results.
     missing: Number of runs to make, at least 1.
     """
     if options.scheduler is not None:
@@ -369,7 +368,7 @@ def _workers(folder: Path, missing: int, options: Options) -> Workers:
         return DaskWorkers(options.scheduler)
     scratch = folder / SCRATCH
     with disk.writing(folder):
-        # An earlier process may have left files of killed workers.
+        # Workers that were killed during an earlier start may have left files.
         plainfiles.remove(scratch)
         scratch.mkdir()
     return LocalWorkers(
@@ -382,15 +381,15 @@ def _workers(folder: Path, missing: int, options: Options) -> Workers:
 
 
 def _origin(kernel: str, options: Options) -> Origin:
-    """Facts on which the runs with a kernel depend: checksums of kernel and agent, and leowarp's version. If kernel or
-    agent is missing, it is built."""
+    """Facts on which the results of a kernel's runs depend: checksums of kernel and agent, and leowarp's version. If
+    kernel or agent is missing, this function builds it."""
     with building(options.progress is True) as built:
         kernel_sha256, agent_sha256 = options.maker.image_sha256(kernel, built.message, built.steps)
     return Origin(kernel_sha256, agent_sha256, VERSION)
 
 
 def _failures(table: pa.Table) -> dict[str, LeowarpError]:
-    """Errors of failed runs by run id. Each error has the class of the original one."""
+    """Errors of failed runs by run id. Each error has the class of the error that the run raised."""
     failed = table.filter(pc.equal(table["status"], FAILED))
     columns = {"run_id": "run_id", "error_kind": "kind", "error": "message", "error_hint": "hint"}
     rows = failed.select(list(columns)).rename_columns(list(columns.values())).to_pylist()
@@ -400,7 +399,7 @@ def _failures(table: pa.Table) -> dict[str, LeowarpError]:
 def _refuse_what_is_not_ours(folder: Path, name: str) -> None:
     """Raise ScenarioError if the directory contains another study, or something that is not a study.
 
-    A directory with only a lock belongs to a study that ended before its plans were written.
+    A directory with only a lock file is accepted: its study ended before its plans were written.
     """
     if not folder.exists():
         return
@@ -408,8 +407,8 @@ def _refuse_what_is_not_ours(folder: Path, name: str) -> None:
         raise ScenarioError(f"cannot make a study in {folder}: it is a file", hint="choose another with --out")
     refuse_strange(folder)
     if (folder / PLANS).exists():
-        # Only names are compared. A new version of a study file continues in its directory, but another name would mix
-        # two studies.
+        # Only the names of the studies are compared. A changed study file with the same name continues in its
+        # directory, but a file with another name would mix two studies.
         other = read_facts(folder).name
         if other != name:
             raise ScenarioError(

@@ -91,13 +91,14 @@ def test_a_changed_study_adds_runs_and_keeps_what_is_no_longer_asked_for(quick, 
     assert (len(frame), frame["in_study"].sum()) == (16, 8)
     status = study_status(tmp_path / "out")
     assert (status.total, status.done, status.removed) == (8, 8, 8)
-    # The study gets a further parameter whose only value is the scenario's own value. The runs are therefore the same,
-    # with one column more.
+    # The study gets another parameter, whose only value is the scenario's own value. The plans and therefore the runs
+    # remain the same, and the results get one more column.
     result = quick(study_file(("[parameters]\n", '[parameters]\n"chain.hops" = [3]\n')))
     assert made_so_far(fake) == 16
     assert set(result.table()["chain_hops"].to_pylist()) == {3}
     assert result.table()["number"].to_pylist() == list(range(12))
-    # The first parameter that is a word or a count is now the partition, even for old rows.
+    # The partition is the first parameter that is a word or a count, even for rows stored before this parameter was
+    # added.
     names = sorted(path.name for path in (tmp_path / "out" / "results").iterdir())
     assert names == ["chain_hops=3", "chain_hops=__HIVE_DEFAULT_PARTITION__"]
 
@@ -242,7 +243,7 @@ def test_a_run_again_whose_plan_is_gone_is_told(quick, study_file, tmp_path):
 def test_a_dry_run_beside_a_study_counts_the_journal_and_the_runs_of_the_study_alone(quick, study_file, tmp_path):
     file = study_file()
     quick(file)
-    # The state of a running study: the journal has two rows, one of them for a run that is no longer in the study.
+    # The state of a running study: the journal has two rows, and the run of one row is no longer in the study.
     store = Store(tmp_path / "out", read_facts(tmp_path / "out").layout)
     rows = store.table().to_pylist()
     store.drop([rows[0]["run_id"]])
@@ -329,7 +330,7 @@ def test_the_page_shows_what_was_varied_what_failed_and_a_scalar_over_the_parame
     assert "flow0_goodput_mean_bps in Mbit/s, by flows.0.congestion_control: medians over seeds" in words
     # The fake goodput is 1.5 ms / 7 = 214,286 bit/s. The seeds are 1 and 2.
     assert "1.5 ms 0.2143 (0.2143 to 0.2143); n = 2 0.2143 (0.2143 to 0.2143); n = 2" in words
-    assert "what an application at the receiver gets" in words
+    assert "the rate at which an application at the receiver gets data" in words
     assert "the guest of seed 3 panicked" in words
     with_fewer = quick(study_file(("count = 3", "count = 1"))).page.read_text()
     assert "8 runs are in results/ (in_study is false)" in with_fewer
@@ -337,8 +338,8 @@ def test_the_page_shows_what_was_varied_what_failed_and_a_scalar_over_the_parame
 
 @pytest.mark.parametrize(("delays", "joined"), [('["0 ms", "1.5 ms", "2 ms"]', True), ('["1.5 ms"]', False)])
 def test_the_page_joins_numbers_by_lines_and_congestion_controls_by_none(quick, study_file, delays, joined):
-    # The axis is the parameter with the most values: the delays in the first case, the congestion controls in the
-    # second.
+    # The horizontal axis is the parameter with the most values: the delays in the first case, the congestion controls
+    # in the second.
     page = quick(study_file(('["0 ms", "1.5 ms"]', delays))).page.read_text()
     assert "<svg" in page
     assert ('stroke: #0072b2; stroke-width: 1.1; stroke-linecap: square"' in page) == joined

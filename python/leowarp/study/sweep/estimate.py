@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forecast of a study: number of runs, and their likely cost.
 
-Every combination is loaded and checked as in a real start, so a dry run finds the same mistakes. Only parameters of
-modules are not checked, because a dry run compiles nothing. The cost is the mean of those runs of the study that have
-already been made. If there are none, the cost is estimated from packets and hops. Such a rough estimate is enough to
-distinguish minutes from days.
+Every combination is loaded and checked as at a real start, so a dry run finds the same mistakes in the study file. Only
+the parameters of kernel modules are not checked, because a dry run does not compile the modules. The expected cost of a
+run is the mean cost of the study's runs that have already been made. If no run has been made, the cost is estimated
+from the numbers of packets and hops. This estimate is rough: it only distinguishes minutes from days.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from leowarp.study.sweep.parameters.ranges import seeds_in_words
 from leowarp.study.sweep.store import read_results
 
 SHOWN_RUNS = 5
-"""Number of runs that a dry run lists, from the first on."""
+"""Number of runs that a dry run lists, beginning with the first run."""
 SHOWN_VALUES = 6
-"""If a parameter has more values, the first values, dots and the last value are printed."""
+"""Maximum number of values that are printed in full; of a longer list, only the first values, dots and the last value
+are printed."""
 
 SEGMENT_BYTES = 1448
 """Payload of a full TCP segment with timestamps, in 1500 bytes of Ethernet payload."""
@@ -36,23 +37,25 @@ SEGMENT_BYTES = 1448
 def dry_run(path: Path | str, out: Path | str | None = None) -> dict[str, Any]:
     """Describe what `run_study` would do, for `leowarp study --dry-run`.
 
-    out: Directory that the study would use. Results in this directory are counted. The default is `studies/<name>`.
-    Returns: `study`, `out`; `runs` (number of all runs), `made` (number of runs with a row); `cpu_s_per_run`,
+    out: Directory that the study would use. The results that already exist in this directory are counted. The default
+        is `studies/<name>`.
+    Returns: `study`, `out`; `runs` (number of all runs), `made` (number of runs with a stored row); `cpu_s_per_run`,
         `cpu_s_is_measured`, `left_s` (on all cores of this machine), `results_bytes`; `parameters` and `costs` (rows of
         tables), `first_runs` (texts).
     Raises ScenarioError if the study file is wrong; see `run_study`.
-    Raises TraceError if results that exist are damaged.
+    Raises TraceError if existing results are damaged.
     """
     file = StudyFile.load(path)
     runs = expand(file)
     folder = Path(out) if out is not None else Path("studies") / file.name
     costs_s = _costs_s(folder, {run.plan_sha256 for run in runs})
-    # Runs are recognised by their plan. The run id depends on kernel and agent, which a dry run does not build.
+    # Stored runs are recognised by the hash of their plan. Their run id cannot be used, because it depends on kernel
+    # and agent, which a dry run does not build.
     made = sum(run.plan_sha256 in costs_s for run in runs)
     left = len(runs) - made
     cpu_s, measured = _cpu_s(costs_s, runs)
-    # A guest keeps one core busy (its virtual time needs one processor). As many runs as there are cores are therefore
-    # made at a time.
+    # Each guest keeps one core busy, because its virtual time needs one processor. The number of runs at the same time
+    # therefore equals the number of cores.
     cores = usable_cores()
     how = "as measured so far" if measured else "a rough guess"
     return {
@@ -86,8 +89,8 @@ def guessed_cpu_s(plan: Plan) -> float:
 def _costs_s(folder: Path, plans: Collection[str]) -> dict[str, float | None]:
     """CPU seconds of each stored run, by the hash of the run's plan; None if unknown.
 
-    Rows that are only in the journal count too, because a study may be running in the directory. Rows of runs that are
-    no longer in the study do not count.
+    Rows that are still in the journal are included, because a study may be running in the directory. Rows of runs that
+    are no longer in the study are left out.
     """
     table, journal = read_results(folder)
     columns = ("plan_sha256", "cpu_s")
@@ -96,12 +99,12 @@ def _costs_s(folder: Path, plans: Collection[str]) -> dict[str, float | None]:
 
 
 def _cpu_s(costs_s: Mapping[str, float | None], runs: Sequence[PlannedRun]) -> tuple[float, bool]:
-    """CPU seconds per run, and whether the value was measured. The value is the mean over existing results; without
-    results, the mean of the estimates."""
+    """CPU seconds per run, and True if this value was measured. With stored results, the value is their mean; without
+    results, it is the mean of the estimates."""
     known_s = [cost_s for cost_s in costs_s.values() if cost_s is not None]
     if known_s:
         return math.fsum(known_s) / len(known_s), True
-    # One estimate per combination is enough, because the seed does not change it.
+    # One estimate per combination is enough, because the cost does not depend on the seed.
     plans = {id(run.combination): run.combination.plan for run in runs}
     return math.fsum(map(guessed_cpu_s, plans.values())) / len(plans), False
 
@@ -109,8 +112,8 @@ def _cpu_s(costs_s: Mapping[str, float | None], runs: Sequence[PlannedRun]) -> t
 def _packets(plan: Plan, place: int) -> float:
     """Number of packets of a flow in both directions.
 
-    A bulk transfer sends at the smallest of the rates that limit it. Pings and flows of constant rate send at their
-    configured rate, with one reply per packet.
+    A bulk transfer is assumed to send at the smallest of the rates that limit it. Pings and flows of constant rate send
+    at their configured rate, with one reply per packet.
     """
     flow = plan.flows[place]
     # Retransmissions and slow start are ignored, so the result is an upper bound.
@@ -120,7 +123,7 @@ def _packets(plan: Plan, place: int) -> float:
     if flow.kind in ("tcp", "program"):
         by_rate = min(rates, default=UNSHAPED_BPS) * lasts_s / 8 / SEGMENT_BYTES
         by_size = math.inf if flow.size_bytes is None else flow.size_bytes / SEGMENT_BYTES
-        # One ACK is assumed for every second segment.
+        # The receiver is assumed to send one ACK per two segments.
         return 1.5 * min(by_rate, by_size)
     most = math.inf if flow.packets is None else flow.packets
     # The factor 2 counts each request and its reply.
@@ -145,7 +148,7 @@ def _parameters(file: StudyFile) -> list[dict[str, Any]]:
 
 
 def _kept(file: StudyFile, runs: Sequence[PlannedRun]) -> str:
-    """Row of the table that says which run directories are kept, and their approximate size."""
+    """Row of the dry run's table that says which run directories are stored, and their approximate size."""
     if file.keep == "none":
         return "none"
     most = f"some {_size(len(runs) * RUN_DIRECTORY_BYTES)} in all, if packets are not stored"
@@ -153,7 +156,8 @@ def _kept(file: StudyFile, runs: Sequence[PlannedRun]) -> str:
 
 
 def _left_to_the_start(runs: Sequence[PlannedRun]) -> list[dict[str, str]]:
-    """Row of the table about parts that a dry run does not check; empty if there are none."""
+    """Row of the dry run's table about parts that only a real start checks; an empty list if there are no such
+    parts."""
     if not any(run.combination.plan.modules for run in runs):
         return []
     return [{"quantity": "parameters of modules", "value": "checked when the study starts, before its first run"}]
@@ -167,17 +171,17 @@ def _size(count_bytes: float) -> str:
     return f"{count_bytes:.3g} TB"
 
 
-# These estimates are used before the first run. docs/performance.md measures the cost of packets and hops. An empty run
-# costs a boot, the setup of the network, and the metrics.
+# These estimates apply until the first run has been made. docs/performance.md has measurements of the cost of packets
+# and hops. A run without traffic costs a boot, the setup of the network, and the metrics.
 RUN_CPU_S = 0.1
-"""CPU time of a run that sends nothing."""
+"""CPU time in s of a run that sends nothing."""
 PACKET_CPU_S = 1.2e-6
-"""CPU time of a packet, whatever its path: sockets, capture, records."""
+"""CPU time in s per packet, independent of its path: sockets, capture, records."""
 HOP_CPU_S = 0.55e-6
-"""CPU time of a packet on each link of its path."""
+"""CPU time in s per packet and link of its path."""
 UNSHAPED_BPS = 1e9
-"""Rate assumed for a flow that no rate limits."""
+"""Rate in bit/s that is assumed for a flow without any rate limit."""
 ROW_BYTES = 600
-"""Size of a row in the compressed data set."""
+"""Size in bytes of a row in the compressed data set."""
 RUN_DIRECTORY_BYTES = 500_000
-"""Size of a whole run directory, without the table of packets."""
+"""Size in bytes of a complete run directory, except its table of packets."""

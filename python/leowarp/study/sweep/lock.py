@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A lock that allows only one process to work in the directory of a study. The kernel releases the lock when its holder
-ends, for whatever reason.
+"""A lock that allows only one process to work in the directory of a study. The kernel releases the lock when the
+process that holds it ends, for whatever reason.
 
-The lock is a flock(2) on `study.lock`. The mere existence of a file would be no good lock, because the file would
-remain after a kill. A flock ends with its process. On NFS, Linux turns a flock into a lock on the server, so it also
-works between machines (flock(2), NOTES).
+The lock is a flock(2) on `study.lock`. Merely creating a file would not be a good lock, because the file would remain
+after the process is killed. A flock ends with the process that holds it. On NFS, Linux turns a flock into a lock on the
+server, so that the lock also works between machines (flock(2), NOTES).
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.layout import STUDY_LOCK
 
 LOCK = STUDY_LOCK
-"""The file that is locked. The file's text names the holder of the lock, for messages only."""
+"""The file that is locked. Its text names the process that holds the lock, and is used only in messages."""
 TRIES, PAUSE_S = 4, 0.05
-"""`holder` briefly takes the lock to see whether it is free. A process that wants the lock at that moment tries
-again."""
+"""Number of attempts to get the lock, and the time between them in s. `holder` briefly takes the lock to test it, so a
+process that wants the lock at that moment must try again."""
 
 
 class Holding:
     """`with Holding(folder):` makes this process the only one that may work in the directory.
 
-    Raises ScenarioError if another process holds the lock. The error names that process.
+    Raises ScenarioError if another process holds the lock. The error names the process that holds the lock.
 
     >>> with Holding(folder):                                                          # doctest: +SKIP
     ...     write_plans(folder, facts, runs)
@@ -43,7 +43,7 @@ class Holding:
     def __enter__(self) -> Self:
         self._descriptor = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         if not self._locked():
-            # The text in the file is used only for the message, because it cannot be trusted.
+            # The file's text is used only in the message, because anyone may have written it.
             holder = os.pread(self._descriptor, 1000, 0).decode(errors="replace").strip()
             os.close(self._descriptor)
             raise ScenarioError(
@@ -51,7 +51,7 @@ class Holding:
                 hint=f"wait for it (leowarp study status {self._folder}), or choose another directory with --out",
             )
         text = f"process {os.getpid()} on {socket.gethostname()} since {time.strftime('%Y-%m-%d %H:%M:%S')}\n".encode()
-        # The text is written only under the lock, so that the text of another holder is not overwritten.
+        # The text is written only after the lock is obtained, so that the text of another process is not overwritten.
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, text, 0)
         return self
@@ -60,7 +60,8 @@ class Holding:
         """Whether the lock was obtained in `TRIES` attempts, `PAUSE_S` apart."""
         for _ in range(TRIES):
             try:
-                # A flock belongs to the open file. The kernel releases it however the process ends, even with SIGKILL.
+                # A flock belongs to the open file. The kernel releases the lock however the process ends, even with
+                # SIGKILL.
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return True
             except BlockingIOError:
@@ -70,12 +71,14 @@ class Holding:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        # The lock file is kept. If it were deleted, two processes could lock two different files with the same name.
+        # The lock file is not deleted. If it were deleted, two processes could each lock a different file with this
+        # name.
         os.close(self._descriptor)
 
 
 def holder(folder: Path) -> str | None:
-    """The process that works in the directory of a study, according to its lock file; None if there is none.
+    """The process that works in the directory of a study, according to its lock file; None if no process holds the
+    lock.
 
     Returns: Text such as `process 1234 on head since 2026-01-31 12:00:00`.
     """
@@ -84,8 +87,8 @@ def holder(folder: Path) -> str | None:
         return None
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        # A shared lock, so that several processes may test it at the same time. Closing the descriptor releases the
-        # lock.
+        # The lock is shared, so that several processes may test it at the same time. Closing the descriptor releases
+        # it.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return os.pread(descriptor, 1000, 0).decode(errors="replace").strip() or "another process"

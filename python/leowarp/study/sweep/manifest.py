@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`manifest.json` of a study or a reproduction. The manifest is written at the end, so it does not exist while the
-study is running.
+"""`manifest.json` of a study or a reproduction. The manifest is written when the study ends, so it does not exist while
+the study is running.
 
-The manifest has the sha256 of every file. A directory with its own manifest (a whole run or a group of runs) is listed
-by the sha256 of that manifest.
+The manifest has the sha256 of every file. If a subdirectory has its own manifest (a complete run or a group of runs),
+only the sha256 of that manifest is listed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MANIFEST_VERSION = 1
 
 
 def write_manifest(folder: Path, kind: str, facts: Mapping[str, Any], directories: Iterable[Path] = ()) -> None:
-    """Write the manifest, which is the last file: a study without a manifest was interrupted.
+    """Write the manifest after all other files: a study without a manifest was interrupted.
 
     kind: `STUDY` or `REPRODUCTION`.
     facts: Further content: the name, and numbers of runs.
@@ -46,5 +46,6 @@ def write_manifest(folder: Path, kind: str, facts: Mapping[str, Any], directorie
 
 
 def remove_manifest(folder: Path) -> None:
-    """Delete an old manifest before anything else is written, because it no longer matches the files."""
+    """Delete the manifest of an earlier start before any other file changes, because the manifest would no longer match
+    the files."""
     (folder / MANIFEST).unlink(missing_ok=True)

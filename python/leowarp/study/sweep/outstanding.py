@@ -11,18 +11,17 @@ from leowarp.study.sweep.plans import StudyRun
 from leowarp.study.sweep.rows import Origin
 
 FIRST_BATCH = 4
-"""Number of runs in a batch while the duration of a run is unknown."""
+"""Number of runs in a batch as long as no run's duration has been measured."""
 LARGEST_BATCH = 60
 """Largest number of runs in a batch, however short the runs are."""
 BATCH_S = 20.0
-"""Time that a batch should take, in s. If a worker dies, at most this much work is lost."""
+"""Intended duration of a batch, in s of real time. If a worker dies, at most this amount of work is lost."""
 
 
 class Outstanding:
-    """The remaining runs, in the order of the study. All runs of a batch have the same kernel and origin.
+    """The remaining runs, in the order of the study. All runs of a batch must have the same kernel and origin.
 
-    Runs with the same kernel and origin wait in one queue. A separate queue holds runs that were returned to be made
-    alone.
+    There is one queue per kernel and origin. A further queue holds runs that must be made alone in a batch.
     """
 
     def __init__(self, runs: Iterable[StudyRun]) -> None:
@@ -35,19 +34,20 @@ class Outstanding:
         return len(self._alone) + sum(len(queue) for queue in self._others.values())
 
     def take(self, most: int) -> list[StudyRun]:
-        """Take at most `most` runs from one queue, starting with the next run of the study.
+        """Take at most `most` runs from the queue that contains the next run of the study.
 
         most: At least 1; usually the result of `batch_size`.
-        Returns: The runs. A run that must be made alone is the only one. The caller must check that a run is left.
+        Returns: The runs. A run that must be made alone is returned alone. The caller must check first that at least
+            one run is left.
         """
-        # The order of runs applies to all queues together. If a study is stopped early, the first seeds of all
-        # combinations are therefore complete.
+        # The queue is chosen by the run number, so that runs are made in the order of the study across all queues. If a
+        # study is stopped early, all combinations therefore have results for the first seeds.
         queue = min((queue for queue in (self._alone, *self._others.values()) if queue), key=lambda q: q[0].number)
         return [queue.popleft() for _ in range(1 if queue is self._alone else min(most, len(queue)))]
 
     def give_back(self, runs: Iterable[StudyRun]) -> None:
-        """Put back runs that were taken but not made, at the front."""
-        # Each run is put at the front of its queue, so the last run must be put back first.
+        """Put runs that were taken but not made at the front of their queues."""
+        # The runs are put at the front one by one, so the last run must be put back first.
         for run in sorted(runs, key=lambda run: run.number, reverse=True):
             self._queue(run).appendleft(run)
 
@@ -62,9 +62,8 @@ class Outstanding:
 def batch_size(left: int, workers: int, run_s: float | None) -> int:
     """Number of runs in the next batch.
 
-    left: Number of runs that no batch contains yet.
-    workers: Number of workers.
-    run_s: Real time of a run in s; None if unknown.
+    left: Number of runs that have not been put into a batch.
+    run_s: Real time of a run in s; None as long as it is unknown.
     Returns: 1 to `LARGEST_BATCH`.
 
     >>> batch_size(left=1000, workers=2, run_s=0.5), batch_size(left=6, workers=2, run_s=0.5)

@@ -27,23 +27,23 @@ PAGE = "index.html"
 METRICS = (
     "flow0_goodput_mean_bps", "flow0_mean_displacement_pkts", "flow0_probes_lost_pkts",
 )  # fmt: skip
-"""Scalars that the page may show, the preferred ones first. The page shows the first scalar of this list that any run
-has."""
+"""Scalars that the page may show, the preferred ones first. The page shows the first scalar of this list that at least
+one run has."""
 
 MOST_LINES, MOST_COLUMNS, MOST_FAILURES = 200, 24, 50
-"""Maximum numbers of rows, columns and failures on the page. The data set has all rows."""
+"""Maximum numbers of rows, columns and failures on the page. The data set contains the rows that the page omits."""
 
 
 def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Table, removed: int) -> None:
     """Write the page.
 
-    The page is made from the rows alone. The page can therefore be rebuilt from a directory, and includes runs of
-    earlier starts.
+    The page is made only from the rows of the data set. It can therefore be rebuilt from a study's directory, and it
+    includes runs of earlier starts.
 
     runs: All runs of the study.
     table: Rows of the runs that have a result.
-    removed: Number of runs in the results that are no longer in the study.
-    Raises OSError if the page cannot be written. An older page then remains unchanged.
+    removed: Number of runs that have results, but are no longer in the study.
+    Raises OSError if the page cannot be written. In that case, an older page remains unchanged.
     """
     from leowarp.report import html
 
@@ -53,7 +53,8 @@ def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Tabl
     body = f"<h1>{html.text(name)}</h1>\n" + html.warning_box(warnings)
     body += html.table("What was varied", ["key", "values", "which"], _parameters(runs), left=frozenset((0, 2)))
     body += html.table("Runs and their cost", ["quantity", "value"], _costs(frame, len(runs)))
-    # Probes have no goodput, and flows without a size have no completion time, so the first scalar with values is used.
+    # Probes have no goodput, and flows without a size have no completion time, so the page shows the first scalar that
+    # has values.
     metric = next((name for name in METRICS if name in frame and frame[name].notna().any()), None)
     if metric is not None:
         body += _results(frame[frame[metric].notna()], values, metric)
@@ -104,8 +105,8 @@ def _costs(frame: pd.DataFrame, runs: int) -> list[tuple[str, Any]]:
 
 
 def _warnings(frame: pd.DataFrame, runs: int, removed: int) -> list[str]:
-    """Points that a reader must check before trusting the numbers. Missing, failed and removed runs come first,
-    followed by the warnings of the runs, the most frequent first.
+    """Warnings that a reader must know before trusting the numbers. The page first lists missing, failed and removed
+    runs, and then the warnings of the runs, the most frequent first.
     """
     sentences = []
     if len(frame) < runs:
@@ -117,23 +118,23 @@ def _warnings(frame: pd.DataFrame, runs: int, removed: int) -> list[str]:
             f"{removed:,} runs are in results/ (in_study is false) and no longer in the study; not counted here"
         )
     counts = frame["warnings"].explode().dropna().value_counts()
-    # Only the ten most frequent warnings are shown. The same warning of thousands of runs takes one line.
+    # Only the ten most frequent warnings are shown. A warning that occurs in thousands of runs takes one line.
     return [*sentences, *(f"{count:,} runs: {text}" for text, count in counts.head(10).items())]
 
 
 def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metric: str) -> str:
-    """Medians over seeds with their intervals. The parameter with the most values determines the rows; the other
-    parameters determine the columns.
+    """Table of the metric's medians over seeds, with their intervals. The parameter with the most values has one value
+    per row; the other parameters determine the columns.
 
     frame: Rows of runs that have the metric.
     values: For each run id, the parameters' values by dotted key, as written in the study file.
-    metric: A column of `frame`.
     """
     from leowarp.report import html
 
     scalar = scalars.by_name(scalars.TCP, scalars.PROBE, scalars.RUN).get(re.sub(r"^flow[0-9]+_", "", metric))
     unit, size = (scalar.unit.shown, scalar.unit.size) if scalar is not None else ("", 1.0)
-    # Values are shown as written in the study file: "25 pkts" is clearer than the three columns that store a queue.
+    # Values are shown as written in the study file, because "25 pkts" is clearer than the three result columns of a
+    # queue.
     values_of_runs = [values[run_id] for run_id in frame["run_id"]]
     keys = list(values_of_runs[0])
     down = max(keys, key=lambda key: len({str(one[key]) for one in values_of_runs}), default=None)
@@ -142,7 +143,7 @@ def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metri
     cells: dict[tuple[str, str], list[float]] = {}
     for line, column, value in zip(lines, columns, frame[metric], strict=True):
         cells.setdefault((line, column), []).append(float(value) / size)
-    # `fromkeys` is used instead of a set, because it keeps the order of the study file.
+    # `fromkeys` is used instead of a set, because it preserves the order of the study file.
     rows, heads = list(dict.fromkeys(lines)), list(dict.fromkeys(columns))
     if len(rows) > MOST_LINES or len(heads) > MOST_COLUMNS:
         return f"<p>{metric} over the parameters has {len(rows)} x {len(heads)} cells: too many to show.</p>"
@@ -165,12 +166,12 @@ def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metri
 def _cell(of_seeds: Middle) -> str | None:
     if not of_seeds.known:
         return None
-    # A single value has no interval: "12 (12 to 12)" would look certain.
+    # A single value is shown without an interval, because "12 (12 to 12)" would look exact.
     if of_seeds.count == 1:
         return f"{of_seeds.median:.4g}; n = 1"
     return f"{of_seeds.median:.4g} ({of_seeds.low:.4g} to {of_seeds.high:.4g}); n = {of_seeds.count}"
 
 
 def _told(values: Mapping[str, Any], seed: int) -> str:
-    """Values and seed of a run as text, like `StudyRun.__str__`."""
+    """Values and seed of a run as text, in the form of `StudyRun.__str__`."""
     return ", ".join([*(f"{key} = {value}" for key, value in values.items()), f"seed {seed}"])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`plans.parquet`: every run that a study has or had, with the text of its plan, so that each run can be repeated."""
+"""`plans.parquet`: every run that a study has or has ever had, with the text of its plan, so that each run can be
+repeated."""
 
 from __future__ import annotations
 
@@ -40,12 +41,13 @@ class StudyRun:
     run_id: 16 hexadecimal digits derived from everything on which the results depend: the plan, the kernel, the agent
         and leowarp's version.
     number: Position in the study.
-    around_seed: Text of the run's plan before and after the seed. All runs of a combination have the same two texts.
-    inputs: Names of the files that the plan names. `00-inputs/` of the study contains copies of these files.
+    around_seed: Text of the run's plan before and after the seed. These two texts are equal for all runs of a
+        combination.
+    inputs: Names of the files that the plan names. The study's directory has copies of these files in `00-inputs/`.
     kernel: The value of `guest.kernel` in the plan.
     values: Values of the parameters as written, by dotted key.
-    columns: Values of the result columns that belong to the run's parameters.
-    origin: Checksums of the kernel and agent that make the run, and leowarp's version.
+    columns: Values of the run's parameters, by result column.
+    origin: Checksums of kernel and agent, and leowarp's version, with which the run is made.
     """
 
     run_id: str
@@ -69,17 +71,17 @@ class StudyRun:
 
 
 def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
-    """The run with the id that follows from `origin`.
+    """The run, with the id that follows from its plan and `origin`.
 
-    run: A run from a study file, or one read from `plans.parquet`. If kernel, agent or version have changed since a run
-        was written to `plans.parquet`, it becomes another run.
+    run: A run from a study file, or one read from `plans.parquet`. If kernel, agent or version have changed since the
+        run was written to `plans.parquet`, the run gets a new id.
     origin: The current kernel, agent and version.
     """
     parts = (run.plan_sha256, origin.kernel_sha256, origin.agent_sha256, origin.leowarp_version)
     # The plan alone does not identify a run, because another kernel, agent or version may give another result
     # (docs/changes/0.2.0.md, "Results change").
     run_id = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
-    # The run comes from an earlier start. With a newer kernel, agent or version, its id changes.
+    # The run was read from `plans.parquet`. If kernel, agent or version have changed since, its id changes.
     if isinstance(run, StudyRun):
         return replace(run, run_id=run_id, origin=origin)
     return StudyRun(
@@ -110,13 +112,12 @@ class StudyFacts:
 
 
 def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> int:
-    """Write `plans.parquet` with the current runs of the study and with earlier runs, so that any stored row can be
-    repeated.
+    """Write `plans.parquet` with all runs that the study has or has ever had, so that any stored row can be repeated.
 
     facts: Settings of this start.
     runs: All runs of the study, in order.
     Returns: Number of runs of earlier starts that are no longer in the study (`in_study` is false).
-    Raises OSError if the file cannot be written. The old file then remains unchanged.
+    Raises OSError if the file cannot be written. In that case, the old file remains unchanged.
     Raises TraceError if the old file is damaged.
     """
     table = _table(runs, facts)
@@ -125,15 +126,16 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
     if path.exists():
         old = parquetfiles.read_table(path, hint=_HINT)
         known = set(table["run_id"].to_pylist())
-        # A run that left the study keeps its plan, because its row remains: `run-again` must work for every row.
+        # A run that left the study keeps its plan, because its results remain, and `run-again` must work for every row
+        # of the results.
         kept = old.filter(pa.array([run_id not in known for run_id in old["run_id"].to_pylist()], pa.bool_()))
-        # Columns that only older versions wrote are dropped.
+        # Columns that this version does not write are dropped.
         kept, gone = kept.select(table.column_names), len(kept)
         false = pa.array([False] * gone, pa.bool_())
-        # A run that returns with a later study file has its old id, so it is already in `known`.
+        # A run that was removed from the study file and added again has its old id, so it is already in `known`.
         kept = kept.set_column(kept.schema.get_field_index("in_study"), "in_study", false)
         table = pa.concat_tables([table, kept.cast(table.schema)])
-        # If nothing changed, the file is not written again. An unchanged file needs no sync, and its modification time
+        # If nothing has changed, the file is not written again. This saves a sync, and the file's modification time
         # shows when the study last changed.
         if table.equals(old, check_metadata=True):
             return gone
@@ -146,30 +148,31 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
 def keep_inputs(folder: Path, paths: Iterable[Path]) -> None:
     """Copy the files that plans name into `00-inputs/`, so that the directory alone is enough to reproduce its runs.
 
-    Each file name has only one content; `expand` rejects a second one. An identical copy is not written again.
+    All files with one name have the same content, because `expand` rejects a second content. A file whose copy is
+    already identical is not written again.
     """
     for path in sorted(set(paths)):
         copy = folder / layout.INPUTS / path.name
         content = path.read_bytes()
         if not copy.exists() or copy.read_bytes() != content:
             copy.parent.mkdir(exist_ok=True)
-            # A copy with other content is replaced, because the study file may now name another version of the file.
-            # The plans contain the sha256 of the file.
+            # A copy with different content is replaced, because the study file may now name a newer version of the
+            # file. A plan contains the sha256 of the file that it was made for.
             disk.write_file(copy, content)
 
 
 def read_facts(folder: Path) -> StudyFacts:
-    """Settings of the last start in a directory.
+    """Settings of the last start of the study in a directory.
 
-    The settings are checked, like all input from files. Names must be plain names, because the partition column becomes
-    names of folders.
+    The settings are checked, like all input from files. Names must be plain names, because the names and values of the
+    partition column become folder names.
 
     Raises TraceError if the directory is not that of a study.
     """
     path = _path(folder)
     try:
-        # The settings are in the table's own metadata. Settings and plans are therefore replaced in one step, and
-        # always belong to the same start.
+        # The settings are in the metadata of the plans' table. Settings and plans are therefore replaced in one step,
+        # and always belong to the same start.
         stored = json.loads((parquetfiles.read_schema(path, hint=_HINT).metadata or {})[b"leowarp.study"])
         parameters = {name: pa.type_for_alias(kind) for name, kind in stored["parameters"].items()}
         texts = name, keep, partition = stored["name"], stored["keep"], stored["partition"]
@@ -181,14 +184,14 @@ def read_facts(folder: Path) -> StudyFacts:
 
 
 def read_plans(folder: Path, run_id: str | None = None) -> list[StudyRun]:
-    """The runs of the study as of its last start. With `run_id`, only the run with this id, even if it is no longer in
-    the study.
+    """The runs of the study, as its last start planned them. With `run_id`, only the run with this id is returned, even
+    if it is no longer in the study.
 
     run_id: Id of the only run to read.
     Returns: Runs in the order of the study. With `run_id`, one run or none.
     Raises TraceError if the directory is not that of a study, or if the file is damaged.
     """
-    # Rows are selected while reading, because often only one plan of many thousands is needed.
+    # The rows are filtered while reading, because often only one of many thousands of plans is needed.
     chosen = [("in_study", "==", True)] if run_id is None else [("run_id", "==", run_id)]
     path = _path(folder)
     table = parquetfiles.read_table(path, filters=chosen, hint=_HINT)
@@ -199,9 +202,9 @@ def read_plans(folder: Path, run_id: str | None = None) -> list[StudyRun]:
 
 
 def input_of(folder: Path, name: str) -> bytes:
-    """Content of a file that plans of the study name.
+    """Content of an input file that plans of the study name.
 
-    Raises TraceError if it cannot be read.
+    Raises TraceError if the file cannot be read.
     """
     path = folder / layout.INPUTS / name
     try:
@@ -211,24 +214,24 @@ def input_of(folder: Path, name: str) -> bytes:
 
 
 def code_of(folder: Path, run: StudyRun) -> list[Code]:
-    """Code, besides leowarp's own kernel, that a run of the study's directory would execute.
+    """Code that a run in the study's directory would execute, besides leowarp's own kernel.
 
     Raises TraceError if the text of its plan is not a valid plan.
     Returns: The user's kernel, if any, followed by modules. The list is empty if the plan needs only leowarp's own
-        kernel. `plans.parquet` counts as the file that names the code, so that `trust` asks before the code is
+        kernel. The code is recorded as named by `plans.parquet`, so that `trust` asks the user before the code is
         executed.
     """
     path = _path(folder)
     try:
         guest = tomltext.loads(run.plan)["guest"]
         kernel, modules = guest["kernel"], guest.get("cc_modules", [])
-        # The study displays the column `kernel` and groups runs by it, but the plan's text decides what is executed.
-        # The column and the text differ only if somebody manipulated the file.
+        # The study displays the column `kernel` and groups runs by it, but the kernel named in the plan's text is
+        # executed. The column and the text differ only if somebody manipulated the file.
         if kernel != run.kernel or not all(plainfiles.is_plain_name(name) for name in modules):
             raise ValueError(f"the plan of the run {run.run_id} names other code than its row")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _damaged(path, error) from error
-    # "default" is the kernel that leowarp builds itself. Any other value is a file that the plan names.
+    # "default" is the kernel that leowarp builds itself. Any other value is a kernel file that the plan names.
     code = [] if is_kernel_name(kernel) else [Code("guest.kernel", Path(kernel).expanduser(), path)]
     return code + [Code("guest.cc_modules", folder / layout.INPUTS / name, path) for name in modules]
 
@@ -236,8 +239,8 @@ def code_of(folder: Path, run: StudyRun) -> list[Code]:
 def refuse_strange(folder: Path) -> None:
     """Raises TraceError if the directory of a study contains anything except files and directories.
 
-    A study never makes links, pipes or devices. A directory from another person may contain them to redirect writes or
-    to block reads (docs/security.md).
+    A study never makes links, pipes or devices. In a directory from another person, such objects could redirect writes
+    or block reads (docs/security.md).
     """
     if (why := plainfiles.why_not_plain(folder)) is not None:
         raise TraceError(
@@ -254,7 +257,7 @@ def _path(folder: Path) -> Path:
 
 
 def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
-    """The plans as a table. The text of a plan is stored in two parts, before and after its seed. All seeds of a
+    """The plans as a table. The text of a plan is stored in two parts, before and after its seed. All runs of a
     combination have the same two parts, so the table compresses well.
     """
     columns: dict[str, list[Any]] = {
@@ -287,12 +290,12 @@ def _damaged(path: Path, error: Exception) -> TraceError:
 
 
 def _run(row: Mapping[str, Any]) -> StudyRun:
-    """A row of `plans.parquet` as a run.
+    """The run that a row of `plans.parquet` describes.
 
     Raises ValueError, KeyError, TypeError or AttributeError if the content is invalid. `read_plans` converts these
         errors to a TraceError.
     """
-    # The run id and the input names become file names, so they must not lead out of the directory of the study.
+    # The run id and the names of inputs become file names, so they must not lead out of the study's directory.
     if re.fullmatch(r"[0-9a-f]{16}", row["run_id"]) is None:
         raise ValueError(f"{row['run_id']!r:.80} is not the id of a run")
     for name in row["inputs"]:
@@ -304,7 +307,7 @@ def _run(row: Mapping[str, Any]) -> StudyRun:
         raise ValueError(f"the parameters of the run {row['run_id']} are no table")
     return StudyRun(
         **{name: row[name] for name in ("run_id", "number", "seed", "plan_sha256", "kernel")},
-        # All seeds of a combination use the same text objects in memory.
+        # The texts are interned, so that all seeds of a combination share them in memory.
         around_seed=(sys.intern(row["before_seed"]), sys.intern(row["after_seed"])),
         inputs=tuple(row["inputs"]),
         values=values,

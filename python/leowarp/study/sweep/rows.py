@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run as a row of the results: parameters, seed, scalars of its summary, cost, and warnings or error."""
+"""A run as a row of the results: parameters, seed, scalars, cost, and warnings or error."""
 
 from __future__ import annotations
 
@@ -12,26 +12,27 @@ from typing import Any
 import pyarrow as pa
 
 FIRST = {"run_id": pa.string(), "number": pa.int64(), "in_study": pa.bool_(), "status": pa.string(), "seed": pa.int64()}
-"""Columns that every row has before its parameters."""
+"""Columns that every row has, before the parameters' columns."""
 LAST = {
     "warnings": pa.list_(pa.string()), "error": pa.string(), "error_hint": pa.string(), "error_kind": pa.string(),
     "plan_sha256": pa.string(), "kernel_sha256": pa.string(), "agent_sha256": pa.string(),
     "leowarp_version": pa.string(),
 }  # fmt: skip
-"""Columns that every row has at its end: error, and origin of the run."""
+"""Columns that every row has, after all other columns: the error, and the origin of the run."""
 COSTS = ("cpu_s", "wall_s", "guest_cpu_s", "host_cpu_s", "guest_peak_memory_bytes")
 """Columns with the cost of a run, in seconds and bytes."""
 RESERVED = frozenset({*FIRST, *LAST, *COSTS})
-"""Names that are forbidden for a column of a parameter."""
+"""Names that the column of a parameter must not have."""
 
 OK, FAILED = "ok", "failed"
 """The two values of the column `status`."""
 _LEFT_OUT = ("name", "flow")
-"""Keys of a summary that become no columns: the name of a flow, and its number, which is in the column's prefix."""
+"""Keys of a summary that get no columns: the name of a flow, and its number, which is the prefix of the flow's
+columns."""
 
 _BY = re.compile(r"(?P<what>\w+)_by_[a-z]+(?P<unit>_[a-z]+)")
-"""Names of counts per category. In `drops_by_cause_pkts`, `what` is "drops" and `unit` is "_pkts"; the causes are the
-keys of its value."""
+"""Pattern of scalars that count per category. For example, `drops_by_cause_pkts` has the `what` "drops" and the `unit`
+"_pkts"; the keys of its value are the causes."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,6 @@ def row_of(
 
     run_id, number, seed, plan_sha256: Fields of `StudyRun`.
     columns: Columns of the run's parameters (`keys.columns_of`).
-    origin: Origin of the run.
     result: `summary` (as in `summary.json`, or None), `costs`, `warnings`, `error` (None, or kind, message and hint).
     Returns: Values by column, in the order `FIRST`, parameters, scalars, `COSTS`, `LAST`. Missing values are None.
     """
@@ -64,7 +64,7 @@ def row_of(
         "run_id": run_id, "number": number, "in_study": True, "status": FAILED if error else OK, "seed": seed, **columns
     }  # fmt: skip
     costs = result.get("costs") or {}
-    # The worker reports all costs, but the summary has only two of them.
+    # The worker's result has all costs, but the summary has only two of them.
     scalars = flat(result.get("summary") or {}) | {name: costs.get(name) for name in COSTS}
     # If a parameter and a scalar have the same name, the scalar is renamed.
     row |= {name if name not in row else f"summary_{name}": value for name, value in scalars.items()}
@@ -79,9 +79,10 @@ def row_of(
 
 
 def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Scalars of a summary as one flat dict. The prefix of flow 0 is `flow0_`.
+    """Scalars of a summary as one flat dict. The names of scalars of flow 0 begin with `flow0_`.
 
-    `drops_by_cause_pkts` becomes `drops_queue_pkts` and so on. Lists are left out, and nan becomes None.
+    `drops_by_cause_pkts` becomes one scalar per cause, such as `drops_queue_pkts`. Lists are left out, and nan becomes
+    None.
 
     >>> flat({"route_changes": 3, "drops_by_cause_pkts": {"queue": 7}, "flows": [{"flow": 0, "lost_pkts": 7}]})
     {'route_changes': 3, 'drops_queue_pkts': 7, 'flow0_lost_pkts': 7}
@@ -93,8 +94,8 @@ def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _scalars(section: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    """Scalars of a section, flattened. Nested objects become prefixes: `{"fairness": {"jain_index": 1}}` becomes
-    `fairness_jain_index`.
+    """Scalars of a section of a summary, as one flat dict. The name of a nested object becomes a prefix: `{"fairness":
+    {"jain_index": 1}}` becomes `fairness_jain_index`.
     """
     columns: dict[str, Any] = {}
     for key, value in section.items():
@@ -120,8 +121,8 @@ def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
     """The rows as a table.
 
     rows: Rows from `row_of`. A column that a row lacks is null in that row.
-    schema: Schema from `schema_of`. In a column of floats, whole numbers become floats. In a column of text, any value
-        becomes text.
+    schema: Schema from `schema_of`. Whole numbers in a column of floats become floats. In a column of text, any value
+        is converted to text.
     """
     arrays = []
     rows = list(rows)
@@ -139,15 +140,15 @@ def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
 def schema_of(
     rows: Iterable[Mapping[str, Any]], known: pa.Schema | None, parameters: Mapping[str, pa.DataType]
 ) -> pa.Schema:
-    """Schema with the columns of `known` and those of new rows. The order and types of columns follow fixed rules, so
-    that all files have the same schema.
+    """Schema with the columns of `known` and those of new rows. Fixed rules determine the order and the types of
+    columns, so that all files have the same schema.
 
-    A number is int64 if it is whole in every run, and float64 otherwise. A column that is null in every run so far is
-    float64. Types therefore do not depend on the distribution of the runs over files.
+    A column of numbers is int64 if the values of all runs are whole, and float64 otherwise. A column that is null in
+    every run so far is float64. The types therefore do not depend on which runs are in which file.
 
-    rows: New rows; there may be none.
-    known: Schema of the data set so far. The type of an existing column never becomes narrower.
-    parameters: Columns of the parameters with the types that the study file determines (`keys.column_types`).
+    rows: New rows; may be empty.
+    known: Schema of the existing data set. The type of an existing column never becomes narrower.
+    parameters: Columns of the parameters, with the types that the study file determines (`keys.column_types`).
     Returns: `FIRST`, parameters, scalars in the order of first appearance, columns of `COSTS` that occur, `LAST`. Units
         are in the metadata.
     """
@@ -157,7 +158,8 @@ def schema_of(
     for row in rows:
         for name, value in row.items():
             types[name] = _wider(types.get(name), _type_of(value))
-    # A parameter's declaration determines its type: a rate is a float even if all values so far are whole numbers.
+    # A parameter's type comes from its declaration: a rate is a float even if all of its values so far are whole
+    # numbers.
     fixed = {**FIRST, **parameters, **LAST}
     inner = [name for name in types if name not in fixed]
     names = [*FIRST, *parameters, *(n for n in inner if n not in COSTS), *(n for n in COSTS if n in types), *LAST]
@@ -165,15 +167,16 @@ def schema_of(
 
 
 def _type_of(value: Any) -> pa.DataType | None:
-    """The narrowest type of a value. None for None, because a missing value suits any type. Whole numbers beyond 64
-    bits become floats."""
+    """The narrowest type of a value. The result is None for a missing value, which suits any type. Whole numbers that
+    need more than 64 bits become floats."""
     match value:
         case None:
             return None
         case bool():
             return pa.bool_()
         case int():
-            # JSON does not limit integers. A larger one would make pyarrow raise OverflowError for the whole file.
+            # JSON does not limit integers. A larger integer would make pyarrow raise OverflowError for the complete
+            # file.
             return pa.int64() if -(2**63) <= value < 2**63 else pa.float64()
         case float():
             return pa.float64()
@@ -195,7 +198,8 @@ def _wider(one: pa.DataType | None, other: pa.DataType | None) -> pa.DataType | 
 
 
 def _field(name: str, kind: pa.DataType | None) -> pa.Field:
-    """Field of a column, with its unit in the metadata. The end of the column's name determines the unit."""
+    """Field of a column, with the column's unit in the metadata. The ending of the column's name determines the
+    unit."""
     unit = next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")
     metadata = {"unit": unit} if unit else {}
     # A column that is null in every run so far is a float, and "open" allows a later run to change its type.
@@ -211,4 +215,4 @@ _UNITS = {
     "_pkts": "pkts", "_bps": "bit/s", "_ns": "ns", "_us": "us", "_bytes": "bytes", "_ratio": "1", "_deg": "deg",
     "_m": "m", "_nats": "nats", "_s": "s",
 }  # fmt: skip
-"""Unit for each ending of a column name."""
+"""Unit of a column, by the ending of its name."""

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Workers of a Dask scheduler: on other machines, under Slurm, or on any machine that runs `dask worker`.
 
-Each batch is a Dask task. If a worker is lost, Dask gives its batch to another worker. Dask gives up after
-`allowed-failures` losses (default 3). Batches and results are sent as plain dictionaries of text.
+Each batch is a Dask task. If a worker is lost, Dask gives its batch to another worker. Dask gives up on a batch after
+it has lost more than `allowed-failures` workers (default 3). Batches and results are sent as plain dictionaries of
+text.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 CONNECT_S = 30
-"""Maximum time in s to wait for an answer from a scheduler, or from a worker that has a result."""
+"""Maximum time in s to wait for an answer from the scheduler, or from a worker that has a result."""
 COUNT_S = 2.0
-"""Interval at which workers are counted, in s. On a cluster, workers come and go."""
+"""Interval between counts of the workers, in s. On a cluster, workers may start and end at any time."""
 
 
 class DaskWorkers:
@@ -39,41 +40,42 @@ class DaskWorkers:
         self._address = address
         self._client = _connected(address)
         self._under_way: dict[Future, int] = {}
-        # The last count is set to a time in the past, so that the first call counts.
+        # The time of the last count is set into the past, so that the first call counts the workers.
         self._counted_at = -COUNT_S
         self.size = 0
         self._count()
 
     @property
     def free(self) -> int:
-        """Number of batches to submit now, so that each worker has one more queued batch and never waits for the
+        """Number of batches to submit now, so that each worker has one batch in its queue and never waits for the
         study."""
         # The number is 0 without workers, because the size of a batch depends on the number of workers.
         return max(0, 2 * self.size - len(self._under_way))
 
     def give(self, batch: Batch) -> None:
         """Submit a batch; Dask chooses the worker."""
-        # pure=False, because Dask would otherwise treat two equal batches as one computation.
+        # pure=False, because Dask would otherwise compute only one of two equal batches.
         self._under_way[self._client.submit(_results, batch.encode(), pure=False)] = batch.number
 
     def wait(self, timeout_s: float) -> list[Event]:
         """Results of the batches that are complete.
 
         timeout_s: Maximum real time in seconds to wait for the first such batch.
-        Returns: For each complete batch, an event per run and then one for the end of the batch. Empty if no batch is
-            complete.
+        Returns: For each complete batch, one event per run, and then an event for the end of the batch. Empty if no
+            batch is complete.
         Raises HostError if the scheduler is gone.
         """
         from distributed import wait
 
         self._count()
         if not self._under_way:
-            # There is nothing to wait for. The pause keeps the session from looping while there is no worker.
+            # There is nothing to wait for. The pause prevents the session from looping without delay while there is no
+            # worker.
             time.sleep(timeout_s)
             return []
         try:
-            # `wait` uses the current client of Dask. leowarp's client is the current one only here, so that it does not
-            # replace the caller's client.
+            # `wait` uses Dask's current client. leowarp's client becomes the current client only for this call, so that
+            # it does not replace the caller's client.
             with self._client.as_current():
                 done = wait(list(self._under_way), timeout=timeout_s, return_when="FIRST_COMPLETED").done
         except TimeoutError:
@@ -81,9 +83,9 @@ class DaskWorkers:
         return [event for future in list(self._under_way) if future in done for event in self._events_of(future)]
 
     def end(self) -> list[Event]:
-        """Cancel the batches that are not complete. A worker completes a batch that it has begun, but no longer reports
-        it."""
-        # A client that has lost its scheduler would wait for an answer to its request to cancel.
+        """Cancel the batches that are not complete. A worker completes a batch that it has begun, but its results are
+        dropped."""
+        # A client that has lost its scheduler would wait forever for an answer to its request to cancel.
         if self._client.status == "running":
             self._client.cancel(list(self._under_way), force=True)
         self._under_way = {}
@@ -95,7 +97,7 @@ class DaskWorkers:
         if self._client.status not in ("running", "connecting"):
             raise self._gone()
         if time.monotonic() - self._counted_at > COUNT_S and self._client.status == "running":
-            # Processes are counted instead of threads, because each process makes one batch at a time.
+            # Processes are counted instead of threads, because each process makes only one batch at a time.
             self.size = len(self._client.nthreads())
             self._counted_at = time.monotonic()
 
@@ -110,13 +112,13 @@ class DaskWorkers:
             # A result stays in the memory of its worker until it is fetched.
             answer = future.result(timeout=CONNECT_S)
         except TimeoutError:
-            # The worker with the result is lost, and Dask lets another worker repeat the batch.
+            # The worker that had the result is lost, so Dask lets another worker repeat the batch.
             return []
         except KilledWorker as error:
-            # Dask gives up after one loss more than `allowed-failures`. In each of these losses, a worker died.
+            # Dask raises KilledWorker when the number of lost workers exceeds `allowed-failures` by one.
             return [BatchEnded(self._under_way.pop(future), lost=error.allowed_failures + 1)]
         except Exception as error:
-            # Other failures occur before `_results` runs: the worker lacks leowarp, or has another version.
+            # Other exceptions come from before `_results` runs: the worker lacks leowarp, or has another version of it.
             message = f"a worker of {self._address} could not begin: {error!r}"
             hint = "install the same leowarp on every machine; the worker's log says more"
             fault = encode_error(HostError(message, hint))
@@ -126,7 +128,8 @@ class DaskWorkers:
         return [*made, BatchEnded(number, answer["fault"])]
 
     def _gone(self) -> HostError:
-        """The error for a scheduler that no longer answers. Results that were received before are stored."""
+        """The error for a scheduler that no longer answers. Results that were received from the scheduler are already
+        stored."""
         return HostError(f"the scheduler {self._address} went away", "start it and then the study again")
 
 
@@ -147,13 +150,13 @@ def _connected(address: str) -> Client:
 
 
 def _results(encoded: Mapping[str, Any]) -> dict[str, Any]:
-    """Task for Dask: make a batch, and return the result of each run and the error that ended the batch early, if any.
+    """Task for Dask: make a batch, and return the results of its runs.
 
-    No exception is raised. To receive an exception, the client would have to unpickle it, and earlier results of the
-    batch would be lost.
+    If an error ends the batch early, the error is returned instead of raised. The client would have to unpickle a
+    raised exception, and would lose the earlier results of the batch.
 
-    Returns: `results`, a list of (place, result) as in `batch.results_of`; and `fault`, which is None or the error
-        (`errors.encode_error`).
+    Returns: `results`, a list of (place, result) as in `batch.results_of`; and `fault`, which is None or the error that
+        ended the batch (`errors.encode_error`).
     """
     results: list[tuple[int, Mapping[str, Any]]] = []
     fault = None
@@ -168,4 +171,4 @@ def _results(encoded: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _AT_WORK = threading.Lock()
-"""Held while a batch is made."""
+"""Locked while this process makes a batch."""

@@ -13,17 +13,17 @@ from support.sweep.in_process import made_so_far
 from support.waiting import wait_until
 
 MANY = (("count = 3", "count = 10"), ('"1.5 ms"]', '"1.5 ms", "2 ms"]'))
-"""This study has 60 runs."""
+"""Changes to the study file that give a study of 60 runs."""
 
 
-# By default, Dask drops workers that are silent or unreachable for some time. The tests would then depend on the load
-# of the machine.
+# By default, Dask drops workers that have been silent or unreachable for some time. Without these longer timeouts, the
+# tests would depend on the load of the machine.
 PATIENT = {"comm.timeouts.connect": "1 day", "comm.timeouts.tcp": "1 day", "scheduler.worker-ttl": "1 day"}
 
 
 @pytest.fixture
 def cluster(tmp_path, fake, spawn, monkeypatch):
-    """A scheduler with two workers: the address of the scheduler, and the worker processes."""
+    """A scheduler with two workers; the value is the scheduler's address and the worker processes."""
     import dask
     import distributed
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One start of a study, from beginning to end: it gives batches to workers, checks the results, and stores each row."""
+"""One start of a study: the session gives batches to workers, checks the results, and stores a row per run."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from leowarp.study.sweep.rows import FAILED, row_of
 from leowarp.study.sweep.store import Store
 
 MOST_LOST_WORKERS = 3
-"""A run counts as failed if this number of workers died while making it."""
+"""A run fails if this number of workers died while making it."""
 
 MOST_HOST_ERRORS = 3
-"""The study ends if this number of runs in succession fail because the machine lacks something. The cause is then the
-machine, not the runs."""
+"""The study ends if this number of runs in succession fail because the machine lacks something. The cause is then
+assumed to be the machine instead of the runs."""
 
 WAIT_S = 1.0
-"""Time for which the session waits for workers before it updates the progress, in s."""
+"""Time in s for which the session waits for workers between two updates of the progress."""
 RUNS = "runs"
-"""Folder for run directories that are kept; a directory is named by its run id."""
+"""Folder for run directories that are stored; each is named by its run id."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Task:
 
     name: Name of the study, which the display shows.
     runs: The requested runs, with or without a stored row.
-    keep: Which whole run directories to keep: none, failed, or all.
+    keep: Which complete run directories to store: none, failed, or all.
     """
 
     name: str
@@ -54,7 +54,7 @@ class _UnderWay:
     """A batch that a worker has.
 
     runs: All runs of the batch.
-    unfinished: Runs without a result so far, by their position in the batch.
+    unfinished: Runs that have no result yet, by their position in the batch.
     """
 
     runs: list[StudyRun]
@@ -62,15 +62,16 @@ class _UnderWay:
 
     @property
     def is_alone(self) -> bool:
-        """Whether the batch has only one run. If the batch's worker dies, no other run can be the cause."""
+        """Whether the batch has only one run. If the worker of such a batch dies, no other run can be the cause."""
         return len(self.runs) == 1
 
 
 class Workers(Protocol):
     """The workers that make runs, on this machine (`LocalWorkers`) or on others (`DaskWorkers`).
 
-    The session reads `free`, gives batches, and waits. For each batch, `wait` returns an event for every run
-    (`RunMade`), and then one for the end (`BatchEnded`). Workers never write results.
+    The session reads `free`, calls `give` with batches, and then calls `wait`. For each batch, `wait` returns one event
+    per run (`RunMade`), and then an event for the end of the batch (`BatchEnded`). Workers never write results into the
+    store.
     """
 
     @property
@@ -79,7 +80,7 @@ class Workers(Protocol):
 
     @property
     def free(self) -> int:
-        """Number of batches that would start at once."""
+        """Number of batches that would start immediately."""
 
     def give(self, batch: Batch) -> None:
         """Start a batch.
@@ -88,8 +89,8 @@ class Workers(Protocol):
         """
 
     def wait(self, timeout_s: float) -> list[Event]:
-        """The events since the last call. `wait` returns when there is at least one event, or when the timeout has
-        passed."""
+        """The events since the last call of `wait`. `wait` returns when there is at least one event, or after the
+        timeout."""
 
     def end(self) -> list[Event]:
         """Stop all workers and their batches. Return the events that `wait` has not returned yet."""
@@ -98,19 +99,19 @@ class Workers(Protocol):
 class Session:
     """Lets workers make the runs of a task that are not in the store yet.
 
-    A run with an error has failed. If the directories of failed runs are to be kept (`keep = "failed"`), a failed run
-    is repeated to write its directory. If a worker dies, the run that caused it is unknown at first. The runs of the
-    worker's batch are tried again together, and then each alone. A run counts as failed if three workers died while
-    making it. An error of the machine (`HostError`) counts against a run only if other runs succeed.
+    If a run's result has an error, the run has failed. With `keep = "failed"`, a run that failed in a larger batch is
+    repeated alone, so that its directory is written. If a worker dies, it is unknown at first which run of its batch
+    was the cause. These runs are tried again, first together, and then each alone. A run counts as failed if three
+    workers died while making it. An error of the machine (`HostError`) is stored as a failure of the run only if other
+    runs succeed.
 
-    store: Open store. The store's `status` says which runs have rows.
-    show: Function that is called with a `StudyProgress` after each look at the workers.
+    store: Open store. Its `status` says which runs have rows.
+    show: Function that is called with a `StudyProgress` each time the session has waited for the workers.
     """
 
     def __init__(self, task: Task, store: Store, workers: Workers, show: OnStudyProgress) -> None:
         self._task, self._store, self._workers, self._show = task, store, workers, show
-        # Failed runs have a row, too. Failed runs are repeated only if the caller has dropped their rows
-        # (`retry_failed`).
+        # Failed runs have a row, so they are not repeated. With `retry_failed`, the caller has dropped these rows.
         self._outstanding = Outstanding(run for run in task.runs if run.run_id not in store.status)
         self._under_way: dict[int, _UnderWay] = {}
         self._given = 0
@@ -126,30 +127,30 @@ class Session:
         """Make all missing runs.
 
         Raises HostError if the machine lacks something that every run needs, or if the results cannot be written.
-        Raises KeyboardInterrupt after Ctrl-C. Runs that are complete by then are in the store.
+        Raises KeyboardInterrupt after Ctrl-C. Runs that were completed before Ctrl-C are in the store.
         """
         self._show_progress()
         try:
-            # Both conditions are needed, because a run that is being made may return to `_outstanding`.
+            # Both conditions are needed, because a run in a batch under way may return to `_outstanding`.
             while self._outstanding or self._under_way:
                 self._give()
                 self._write(self._rows(self._workers.wait(WAIT_S)))
                 self._show_progress()
-            # Only when all other runs are done is it certain whether this machine can make any run.
+            # Whether this machine can make any run at all is certain only after all other runs have ended.
             self._write(self._aside_at_the_end())
             self._show_progress()
         except KeyboardInterrupt:
-            # `end` returns runs that were made but not reported yet. A run that a worker has written into its pipe is
-            # stored; the run that it was making is lost.
+            # `end` returns runs that were completed but not reported yet. A result that a worker has written into its
+            # pipe is stored; the run that the worker was making is lost.
             self._write(self._rows(self._workers.end()))
             raise
 
     def _give(self) -> None:
-        """Give batches to free workers. The rate so far determines the size of a batch."""
+        """Give batches to free workers. The rate of the runs made so far determines the size of a batch."""
         # The size is computed for each batch, because batches become smaller towards the end.
         while self._outstanding and self._workers.free > 0:
             rate = self._pace.rate_per_s
-            # The rate counts the runs of all workers, so a run takes `workers / rate` on one worker.
+            # The rate is that of all workers together, so a run takes `workers / rate` on one worker.
             run_s = self._workers.size / rate if rate else None
             runs = self._outstanding.take(batch_size(len(self._outstanding), self._workers.size, run_s))
             self._given += 1
@@ -157,16 +158,16 @@ class Session:
             self._workers.give(self._batch(self._given, runs))
 
     def _batch(self, number: int, runs: list[StudyRun]) -> Batch:
-        """A batch of runs with the same kernel and origin (`Outstanding` keeps other runs apart).
+        """A batch of runs with the same kernel and origin (`Outstanding` never mixes different ones).
 
-        With `keep = "failed"`, only a run that is alone in its batch writes its directory. If a run fails in a larger
-        batch, it is repeated alone.
+        With `keep = "failed"`, only a run that is alone in its batch writes its directory. A run that fails in a larger
+        batch is repeated alone.
 
-        Files that plans name are sent in the batch, as base64, because workers on other machines cannot read the
-        directory of the study.
+        The batch contains the content of the files that plans name, because workers on other machines cannot read the
+        study's directory.
         """
         first = runs[0]
-        # With "failed", larger batches write no directories, because writing one takes longer than computing the
+        # With "failed", larger batches write no directories: writing a directory takes longer than computing the
         # summary, and few runs fail.
         is_kept = self._task.keep == "all" or (self._task.keep == "failed" and len(runs) == 1)
         orders = tuple(
@@ -185,9 +186,9 @@ class Session:
         return Batch(number, orders, inputs, first.kernel, image, origin.leowarp_version, self._task.maker)
 
     def _fresh_directory(self, run: StudyRun) -> Path:
-        """Path for the directory of a run. Files of a killed start are removed first."""
+        """Path for the directory of a run. Files from a start of the study that was killed are removed first."""
         path = (self._task.folder / RUNS / run.run_id).resolve()
-        # An earlier start may have been killed before it wrote the row of this run.
+        # An earlier start may have been killed after it wrote files here, but before it wrote the row of this run.
         with disk.writing(self._task.folder):
             plainfiles.remove(path)
             path.parent.mkdir(exist_ok=True)
@@ -200,9 +201,10 @@ class Session:
         return rows
 
     def _after_run(self, event: RunMade) -> list[dict[str, Any]]:
-        """Rows to store after a run. The list is empty if the run failed and is repeated to keep its directory.
+        """Rows to store after a run. The list is empty if the run failed and must be repeated to write its directory.
 
-        event: Its `result` is as in `batch.results_of`: `summary`, `costs`, `warnings`, `error`.
+        event: The run's event, whose `result` has the form of `batch.results_of`: `summary`, `costs`, `warnings`,
+            `error`.
         """
         batch = self._under_way[event.batch]
         run = batch.unfinished.pop(event.place)
@@ -214,10 +216,10 @@ class Session:
         return []
 
     def _after_batch(self, event: BatchEnded) -> list[dict[str, Any]]:
-        """Rows to store at the end of a batch. Missing runs are repeated, each alone, unless the batch had only one
-        run.
+        """Rows to store at the end of a batch. Runs without a result are repeated, each alone, unless the batch had
+        only one run.
 
-        Runs that are missing without a reported fault or loss indicate a fault themselves.
+        If the batch ended without an error and without a lost worker, a run without a result indicates a bug.
         """
         batch = self._under_way.pop(event.batch)
         unfinished = list(batch.unfinished.values())
@@ -228,20 +230,23 @@ class Session:
         error = event.fault or {"kind": "GuestError", "message": "its batch ended without a word of it", "hint": None}
         if batch.is_alone:
             return self._bad(unfinished[0], {"error": error})
-        # Each run is put at the front. The reverse order restores the order of the study.
+        # Each run is put at the front of the queue. The loop is reversed so that the runs end up in the order of the
+        # study.
         for run in reversed(unfinished):
             self._outstanding.give_back_alone(run)
         return []
 
     def _after_loss(self, batch: _UnderWay, unfinished: list[StudyRun], lost: int) -> list[dict[str, Any]]:
-        """Handle the runs of a worker that died. The runs are tried again together once, and then each alone, until
+        """Handle the runs of a worker that died. The runs are tried again once together, and then each alone, until
         `MOST_LOST_WORKERS` workers have died."""
         # It is unknown which of the runs made the worker die.
         rows, together = [], []
         for run in reversed(unfinished):
-            # `lost` may exceed 1, because Dask gives a lost batch to further workers by itself (`KilledWorker`).
+            # `lost` may exceed 1, because Dask itself gives the batch of a lost worker to other workers
+            # (`KilledWorker`).
             count = self._lost[run.run_id] = self._lost.get(run.run_id, 0) + lost
-            # Only a run that was alone in its batch can be blamed. In a larger batch, another run may be the cause.
+            # Only a run that was alone in its batch is recorded as failed. In a larger batch, another run may have made
+            # the worker die.
             if batch.is_alone and count >= MOST_LOST_WORKERS:
                 message = f"its worker was killed {count} times while it was made"
                 hint = "does it need more memory than there is? look for 'out of memory' in the kernel's log (dmesg)"
@@ -254,14 +259,15 @@ class Session:
         return rows
 
     def _good(self, run: StudyRun, result: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Rows of a completed run and of the runs that were set aside. The machine can evidently make runs, so the runs
-        set aside failed for reasons of their own.
+        """Rows of a completed run and of the runs that were set aside. The completed run shows that the machine can
+        make runs, so each run set aside failed for a reason of its own.
         """
         self._any_good, self._host_errors_in_a_row = True, 0
-        # Rows are in the order of completion. The store sorts them by number when they are read.
+        # Rows are written in the order in which runs are completed. The store sorts them by number when it reads them.
         rows = [self._row(run, result), *(self._row(*one) for one in self._put_aside)]
         self._put_aside = []
-        # A run that was made alone has a directory. The run succeeded, so its directory is deleted.
+        # With `keep = "failed"`, a run that was made alone has written its directory. This run succeeded, so its
+        # directory is deleted.
         if self._task.keep == "failed":
             plainfiles.remove(self._task.folder / RUNS / run.run_id)
         return rows
@@ -272,12 +278,12 @@ class Session:
         Raises HostError after `MOST_HOST_ERRORS` runs with such an error in succession.
         """
         if result["error"]["kind"] != HostError.__name__:
-            # The run failed for a reason of its own, so the machine can make runs.
+            # This run failed for another reason than the machine, so the series of host errors ends.
             self._host_errors_in_a_row = 0
             return [self._row(run, result)]
-        # Either the machine lacks something for any run, or this run needs more than the machine has. The next runs
-        # show which of the two it is. No row is written yet. With a row, the run would count as failed: a later start
-        # with more memory or disk space would skip it.
+        # Either the machine cannot make any run, or only this run needs more than the machine has. The next runs show
+        # which of the two is true. Until then, no row is written. If the run had a row, it would count as failed, and a
+        # later start with more memory or disk space would skip it.
         self._put_aside.append((run, result))
         self._host_errors_in_a_row += 1
         if self._host_errors_in_a_row >= MOST_HOST_ERRORS:
@@ -285,8 +291,8 @@ class Session:
         return []
 
     def _aside_at_the_end(self) -> list[dict[str, Any]]:
-        """Rows of the runs that are still set aside, provided that the machine made at least one run. Raises HostError
-        if it made none."""
+        """Rows of the runs that are still set aside, if the machine made at least one run. Raises HostError if the
+        machine made no run."""
         if self._put_aside and not self._any_good:
             raise self._stopped()
         return [self._row(*one) for one in self._put_aside]
@@ -302,7 +308,7 @@ class Session:
         return row_of(run.run_id, run.number, run.seed, run.plan_sha256, run.columns, run.origin, result)
 
     def _write(self, rows: list[dict[str, Any]]) -> None:
-        # Because rows are on disk before they are counted, runs that the display shows as done survive a kill.
+        # Rows are on disk before they are counted, so runs that the display shows as done survive a kill.
         self._store.add(rows)
         if rows:
             self._done += len(rows)
@@ -310,7 +316,7 @@ class Session:
             self._pace.made(len(rows), [row["cpu_s"] for row in rows if row.get("cpu_s") is not None])
 
     def _show_progress(self) -> None:
-        """Show the progress of the study, which includes runs of earlier starts."""
+        """Show the progress of the study, including the runs of earlier starts."""
         progress = StudyProgress(
             self._task.name, self._done, len(self._task.runs), self._failed, self._workers.size,
             self._pace.rate_per_s, self._pace.cpu_s_per_run,

@@ -17,7 +17,7 @@ from leowarp.study.sweep.rows import FAILED
 from leowarp.study.sweep.store import read_results
 
 _TOLD = ("run_id", "number", "status", "error", "error_kind", "error_hint", "cpu_s", "wall_s")
-"""Columns that the status reads; the data set may have hundreds of columns."""
+"""Columns that this module reads, because the data set may have hundreds of columns."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class StudyStatus:
 
     total, done, failed: Numbers of runs of the study as it was last started; `done` includes failed runs.
     removed: Number of rows whose runs are no longer in the study.
-    cpu_s: Processor time of the runs that are done.
-    holder: Process that is working on the study.
+    cpu_s: Total processor time in seconds of the runs that are done.
+    holder: Text that names the process working on the study; None if no process does.
     failures: `run_id, run, error, hint` for each failed run.
     """
 
@@ -46,19 +46,20 @@ def study_status(folder: Path | str) -> StudyStatus:
     """Read the status of a study.
 
     Raises TraceError if the directory is not that of a study.
-    folder: Directory of the study. The function locks and changes nothing in it.
+    folder: Directory of the study. The function takes no lock in this directory and changes nothing.
     """
     folder = Path(folder)
-    # The directory is checked before a file is opened. Opening a pipe called plans.parquet would wait for ever.
+    # The directory is checked before a file is opened. A pipe with the name plans.parquet, for example, would block the
+    # reader forever.
     refuse_strange(folder)
     runs = {run.run_id: run for run in read_plans(folder)}
-    # A running study may be writing these files. The files are read without locks and without changes.
+    # A running study may be writing these files. They are read without locks and not changed.
     table, journal = read_results(folder)
     stored = [] if table is None else table.select([c for c in _TOLD if c in table.column_names]).to_pylist()
-    # `read_results` returns each run once, from the files or from the journal.
+    # `read_results` returns each run once, either from the files or from the journal.
     rows = [*stored, *journal]
-    # Rows of the journal have not been aligned with the study. A run therefore belongs to the study if its plan does,
-    # whatever the row's `in_study` says.
+    # The store has not yet matched the journal's rows with the study's runs. A row therefore belongs to the study if
+    # the study has a run with its run id, whatever the row's `in_study` says.
     mine = sorted((row for row in rows if row["run_id"] in runs), key=lambda row: row["number"])
     failed = [row for row in mine if row["status"] == FAILED]
     return StudyStatus(
@@ -86,8 +87,8 @@ def row_of_run(folder: Path, run_id: str) -> dict[str, Any]:
     """The stored row of a run.
 
     Raises ScenarioError if the run has no row.
-    Returns: Values by column, as in `rows.row_of`. If the row is only in the journal, its values do not have the types
-        of the data set.
+    Returns: Values by column, as in `rows.row_of`. If the row is only in the journal, its values have the types of JSON
+        instead of those of the data set.
     """
     table, journal = read_results(folder)
     rows = [row for row in journal if row["run_id"] == run_id]

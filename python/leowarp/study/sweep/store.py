@@ -3,9 +3,9 @@
 
 A row is safe when `add` returns, because the row is then in `journal.jsonl`. Later, rows move from the journal into
 Parquet files in `results/`, each of which appears complete or not at all. If a kill leaves a row both in the journal
-and in a Parquet file, the row counts once. All files have the same columns and types. If a row adds a column, a
-complete new data set is written beside the old one, and replaces the old one in one step. Only the process that holds
-the lock of the study writes.
+and in a Parquet file, readers use only one of the two. All files have the same columns and types. If a row adds a
+column, a complete new data set is written beside the old data set, and replaces it in one step. Only the process that
+holds the study's lock writes.
 """
 
 from __future__ import annotations
@@ -32,31 +32,31 @@ from leowarp.study.sweep.rows import schema_of, table_of
 RESULTS = "results"
 """Folder of the data set in the directory of the study."""
 JOURNAL = "journal.jsonl"
-"""File with the rows that are in no Parquet file yet, one JSON object per line."""
+"""File with the rows that are not yet in a Parquet file, one JSON object per line."""
 FLUSH_ROWS = 1000
 FLUSH_S = 30.0
-"""Rows move into a Parquet file when there are `FLUSH_ROWS` of them, or when `FLUSH_S` has passed since the last move.
-More frequent moves would cost more, because each Parquet file needs a sync. Less frequent moves would make status
-commands slower, because they read the whole journal each time."""
+"""Rows move into a Parquet file when the journal has `FLUSH_ROWS` rows, or when `FLUSH_S` seconds have passed since the
+last move. More frequent moves would cost more, because each Parquet file needs a sync. Less frequent moves would slow
+down status commands, because they read the complete journal each time."""
 
 MOST_FILES = 200
-"""If the data set has more files than this, they are merged while the study runs. At the end of the study they are
-always merged."""
+"""If the data set has more files than this number, the files are merged while the study runs. At the end of the study,
+the files are always merged."""
 
 LOOKS = 20
-"""Number of attempts to read the results if files change meanwhile."""
+"""Maximum number of attempts to read the results, because files may change during an attempt."""
 
 _HINT = "it is damaged, or no leowarp wrote it: take it out, and start the study again"
 _NULL = "__HIVE_DEFAULT_PARTITION__"
-"""Name of the folder for a missing value; Hive, pyarrow, Spark and DuckDB use the same name."""
+"""Folder name for a missing value of the partition column, as in Hive, pyarrow, Spark and DuckDB."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Structure of the results on disk.
+    """Columns of the parameters, and the partition of the results.
 
     parameters: Columns of the parameters, in order.
-    partition: Column whose values are not in the files but in the names of folders, such as `results/cc=bic/`.
+    partition: Column whose values are stored in folder names, such as `results/cc=bic/`, instead of in the files.
 
     >>> Layout({"cc": pa.string(), "isl_rate_bps": pa.int64()}, partition="cc").partition
     'cc'
@@ -69,79 +69,80 @@ class Layout:
 class Store:
     """Writes the rows of a study.
 
-    folder: Directory of the study. The caller holds its lock.
+    folder: Directory of the study. The caller holds the directory's lock.
     layout: Columns and partition of the current study file. The data on disk may have other columns or another
         partition (see `align`).
-    status: "ok" or "failed" by run id, for every stored row, even if its run is no longer in the study.
+    status: "ok" or "failed" by run id, for every stored row, including rows whose run is no longer in the study.
     Raises HostError if the directory cannot be written.
     Raises TraceError if the stored data are damaged.
     """
 
     def __init__(self, folder: Path, layout: Layout) -> None:
-        """Open existing results. Repair the traces of a kill: an unfinished replacement, partial files, a torn line of
-        the journal.
+        """Open existing results. Repair the effects of a kill: an unfinished replacement of the data set, partial
+        files, and an incomplete line of the journal.
         """
         self._folder, self._layout = folder, layout
         self._results = folder / RESULTS
-        # `_waiting` has the rows that are in the journal but in no Parquet file, in the order of arrival.
+        # Rows that are in the journal but not in a Parquet file, in the order in which they were added.
         self._waiting: list[dict[str, Any]] = []
         self._is_flushing = False
         self._flushed_at = time.monotonic()
         with disk.writing(folder):
-            # First, because an interrupted exchange may have left the study without `results/`.
+            # This call comes first, because an interrupted exchange may have left the study without `results/`.
             disk.recover(self._results)
             plainfiles.remove(self._beside())
             self._results.mkdir(exist_ok=True)
             disk.remove_partial(folder)
             disk.remove_partial(self._results)
             stored, schema, self._files = _read(self._results)
-            # The parameters are those of the current study file. A parameter that the study gained later is null in old
-            # rows.
+            # The schema has the parameters of the current study file. If a parameter was added to the study later, it
+            # is null in older rows.
             self._schema = None if schema is None else schema_of((), schema, layout.parameters)
             self.status: dict[str, str] = {} if stored is None else _statuses(stored)
             journal = _read_journal(folder / JOURNAL)
             self._journal = disk.AppendedFile(folder / JOURNAL)
             for row in journal:
-                # A kill between writing a Parquet file and emptying the journal leaves a row in both places. The row in
-                # the Parquet file then counts.
+                # A kill between writing a Parquet file and emptying the journal leaves a row in both places. In this
+                # case, the row in the Parquet file is used.
                 if row["run_id"] not in self.status:
                     self._waiting.append(row)
                     self.status[row["run_id"]] = row["status"]
-            # `flush` also empties the journal. The journal must be empty before a line is appended: a line torn by a
-            # power cut would corrupt the next line.
+            # `flush` also empties the journal. This must happen before a line is appended, because the last line may be
+            # incomplete after a power cut, and the next line would be joined to it.
             self.flush()
 
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
         """Add rows. When `add` returns, the rows survive a kill and a power cut.
 
-        rows: Rows from `rows.row_of`. Each run occurs once, and no run is in `status` yet.
-        Raises HostError if the rows cannot be written. Rows that were added earlier remain.
+        rows: Rows from `rows.row_of`, one per run; none of these runs may be in `status`.
+        Raises HostError if the rows cannot be written. Rows of earlier calls remain.
         """
         if not rows:
             return
         twice = [row["run_id"] for row in rows if row["run_id"] in self.status]
-        # Every reader would count a duplicated run twice. A duplicate is a bug in leowarp.
+        # Every reader would count the run twice. A second row for a run is a bug in leowarp.
         assert not twice, f"a second row of {twice[0]}"
-        # The journal has one line per row, so that a torn write damages only the last line (`_read_journal`).
+        # The journal has one line per row, so that an interrupted write damages only the last line (`_read_journal`).
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         with disk.writing(self._folder):
-            # Rows are written to disk before memory records them. A lost run would be repeated, but a duplicate row
-            # would not be noticed.
+            # Rows are written to disk before `status` records them. If the write fails, the run is only repeated; in
+            # the other order, the run's row would be missing without notice.
             self._journal.append(lines.encode())
         self._waiting += rows
         self.status |= {row["run_id"]: row["status"] for row in rows}
         is_due = len(self._waiting) >= FLUSH_ROWS or time.monotonic() - self._flushed_at > FLUSH_S
-        # After a Ctrl-C in `flush`, some rows may already be in files. The next start detects this.
+        # If Ctrl-C interrupted `flush`, some rows may already be in files. The next start of the study detects these
+        # rows.
         if is_due and not self._is_flushing:
             self.flush()
 
     def flush(self) -> None:
         """Move the rows of the journal into Parquet files.
 
-        Normally this adds a file to each partition that has new rows. If columns or types have changed, or if there are
-        more than `MOST_FILES` files, all files are written again.
+        Normally, `flush` adds one file to each partition that has new rows. If columns or types have changed, or if
+        there are more than `MOST_FILES` files, all files are written again.
 
-        Raises HostError if the files cannot be written. The rows are then still in the journal.
+        Raises HostError if the files cannot be written. In this case, the rows remain in the journal.
         """
         self._is_flushing = True
         with disk.writing(self._folder):
@@ -149,24 +150,24 @@ class Store:
                 schema = schema_of(self._waiting, self._schema, self._layout.parameters)
                 new = table_of(self._waiting, schema)
                 alike = self._schema is not None and schema.equals(self._schema, check_metadata=True)
-                # For a new column or type, all files are written again: most readers would treat files with different
-                # schemas as different tables. If there are no files yet, the first rows define the data set.
+                # If a column or type is new, all files are written again: most readers would treat files with different
+                # schemas as different tables. If there are no files yet, the new rows alone define the schema.
                 if (self._files and not alike) or self._files > MOST_FILES:
                     old, _, _ = _read(self._results)
                     self._write_anew(new if old is None else _joined([old, new], schema))
                 else:
-                    # Existing files are not touched here, because a reader may have opened them.
+                    # Existing files are not changed, because a reader may have opened them.
                     self._files += self._write_parts(new, self._results, "part")
                 self._schema = schema
                 self._waiting = []
-            # Emptying the journal is the last step. If a kill leaves a row both in the journal and in a file, the run
-            # id shows that both are the same row.
+            # The journal is emptied last. If a kill leaves a row both in the journal and in a file, the run id shows
+            # that it is the same row.
             self._journal.empty()
         self._flushed_at = time.monotonic()
         self._is_flushing = False
 
     def compact(self) -> None:
-        """Merge the files of each partition, if any partition has more than one.
+        """Merge the files of each partition into one, if any partition has several files.
 
         Readers open every file of a data set, so a completed study should have few files.
         """
@@ -191,7 +192,7 @@ class Store:
             if table is None or schema is None:
                 return
             aligned = _aligned(table, schema_of((), schema, self._layout.parameters), runs)
-            # If an unchanged study is continued, no file is written again.
+            # If an unchanged study is continued, no file needs to be written again.
             if not aligned.equals(table) or _written_partition(self._results) != self._layout.partition:
                 self._write_anew(aligned)
             self._schema = aligned.schema
@@ -205,17 +206,17 @@ class Store:
             table, _, _ = _read(self._results)
             if table is None or not run_ids:
                 return
-            # Rows are removed before their runs are repeated. If the process is killed in between, the next start knows
-            # that these runs are missing.
+            # Rows are removed before their runs are repeated. If the process is killed in between, the next start finds
+            # these runs without rows and makes them.
             self._write_anew(table.filter(pc.invert(pc.is_in(table["run_id"], pa.array(run_ids, pa.string())))))
             for run_id in run_ids:
                 del self.status[run_id]
 
     def table(self) -> pa.Table:
-        """All rows, sorted by `number`; rows of runs that are no longer in the study come last.
+        """All rows, sorted by `number`, followed by the rows of runs that are no longer in the study.
 
-        Returns: Columns in the order of `rows.schema_of`: identity, parameters, scalars, costs, origin of the run.
-            Without rows, the table has the columns that are known in advance.
+        Returns: Columns in the order of `rows.schema_of`: identity, parameters, scalars, costs, origin of the run. If
+            there are no rows, the table has the columns that are defined without rows.
         """
         self.flush()
         table, _, _ = _read(self._results)
@@ -224,16 +225,16 @@ class Store:
         return _sorted(table.select(schema_of((), table.schema, self._layout.parameters).names))
 
     def close(self) -> None:
-        """Stop writing. Rows that are only in the journal remain there."""
+        """Close the journal. Rows that are only in the journal remain in it."""
         self._journal.close()
 
     def _beside(self) -> Path:
-        """Temporary path of a new data set, until it replaces the old one. The name begins with a dot, so that readers
-        ignore it."""
+        """Temporary path of a new data set before it replaces the old data set. The name begins with a dot, so that
+        readers ignore it."""
         return self._folder / f".{RESULTS}.new"
 
     def _write_anew(self, table: pa.Table) -> None:
-        """Replace the whole data set in one step, so that a reader sees either the old files or the new files."""
+        """Replace the complete data set in one step, so that a reader sees either all old files or all new files."""
         beside = self._beside()
         plainfiles.remove(beside)
         beside.mkdir()
@@ -248,33 +249,33 @@ class Store:
 
     def _write_parts(self, table: pa.Table, target: Path, kind: str) -> int:
         """Write a table as one file per partition. Return the number of files written. The values of the partition
-        column are only in the names of folders.
+        column are stored only in folder names.
 
-        File names are random, because two starts of a study must not use the same name. Each file's metadata contain
-        the name and the type of the partition column, because the name of a folder is always text.
+        File names are random, so that two starts of a study never use the same name. Each file's metadata contain the
+        name and the type of the partition column, because a folder name is only text.
         """
         key = self._layout.partition
         values = _partitions(table, key)
         distinct = sorted(set(values))
         for value in distinct:
-            # Values are compared as text, like the names of folders, because null and nan are not equal to themselves.
+            # Values are compared as text, because null and nan are not equal to themselves.
             part = table.filter(pa.array([mine == value for mine in values], pa.bool_()))
             folder = target / f"{key}={quote(value, safe='')}"
             folder.mkdir(exist_ok=True)
-            # The name of the folder must survive a power cut before its rows leave the journal.
+            # The folder's name must survive a power cut before the folder's rows are removed from the journal.
             disk.sync_directory(target)
             content = io.BytesIO()
             inner = part.drop_columns([key]).replace_schema_metadata(
                 {"leowarp.partition": key, "leowarp.partition_type": str(table.schema.field(key).type)}
             )
-            # The table is first written into memory: `write_file` needs its whole content.
+            # The table is first written into memory, because `write_file` needs the complete content.
             pq.write_table(inner, content, compression="zstd")
             disk.write_file(folder / f"{kind}-{secrets.token_hex(8)}.parquet", content.getvalue())
         return len(distinct)
 
 
 def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
-    """Rows in Parquet files, and rows that are only in the journal. This function is for readers, which do not hold the
+    """Rows in Parquet files, and rows that are only in the journal. This function is for readers without the study's
     lock.
 
     folder: Directory of the study. Another process may be writing into it.
@@ -283,12 +284,12 @@ def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
     Raises TraceError if a file is damaged, or if the data set was replaced during each of `LOOKS` attempts.
     """
     for _ in range(LOOKS):
-        # The journal is read first, because a row leaves it only when it is in a file.
+        # The journal is read first, because a row is removed from the journal only after it is in a file.
         journal = _read_journal(folder / JOURNAL)
         try:
             table, _, _ = _read(folder / RESULTS)
         except FileNotFoundError:
-            # The data set was replaced after its files were listed.
+            # Another process replaced the data set after this process had listed its files.
             continue
         known = set() if table is None else set(table["run_id"].to_pylist())
         return table, [row for row in journal if row["run_id"] not in known]
@@ -298,11 +299,11 @@ def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
 def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
     """All rows without duplicates, their schema (including the column of the partition), and the number of files.
 
-    If the folder is empty, the result is (None, None, 0). A folder's name contains the value of the partition, but its
-    type is in the metadata of the files: `cc=1` may be a number or a word.
+    If the folder is empty, the result is (None, None, 0). A folder name contains the partition value as text: `cc=1`
+    may be a number or a word, so the files' metadata have the type.
     """
     tables = []
-    # Names are sorted, so that the order of rows does not depend on the order of entries in a directory.
+    # File names are sorted, so that the order of rows does not depend on the order of directory entries.
     for path in sorted(results.glob("*/*.parquet")):
         table = _whole(path)
         key, _, text = path.parent.name.partition("=")
@@ -313,8 +314,8 @@ def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
             )
         try:
             kind = pa.type_for_alias(metadata[b"leowarp.partition_type"].decode())
-            # `_write_parts` quotes characters that names of folders cannot have. Other readers of Hive partitions
-            # decode these characters in the same way.
+            # `_write_parts` quotes characters that folder names must not contain. Other readers of Hive partitions
+            # decode the quotes in the same way.
             value = pa.scalar(None, pa.string()) if text == _NULL else pa.scalar(unquote(text))
             column = pa.repeat(value, len(table)).cast(kind)
         except (KeyError, ValueError) as error:
@@ -323,7 +324,7 @@ def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
     if not tables:
         return None, None, 0
     try:
-        # The files of a data set should have the same types. If they differ, the widest type is used.
+        # All files of a data set should have the same types. If types differ, the widest type is used.
         schema = schema_of((), pa.unify_schemas([table.schema for table in tables], promote_options="permissive"), {})
         joined = _joined(tables, schema)
     except (pa.ArrowException, KeyError) as error:
@@ -340,7 +341,7 @@ def _whole(path: Path) -> pa.Table:
     try:
         return parquetfiles.read_table(path, hint=_HINT)
     except TraceError as error:
-        # After this error, `read_results` tries again.
+        # `read_results` catches this error and tries again.
         if isinstance(error.__cause__, FileNotFoundError):
             raise error.__cause__ from None
         raise
@@ -356,10 +357,10 @@ def _read_journal(path: Path) -> list[dict[str, Any]]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
-            # A power cut or a full disk tore this line, which is the last one. `add` had not returned, so the run of
-            # the line counts as not made.
+            # A power cut or a full disk interrupted the writing of this last line. `add` had not returned, so the run
+            # of this line must be made again.
             continue
-        # A line may be valid JSON without being a row, for instance the rest of a torn number.
+        # `add` had not returned, so the run of this line is repeated.
         if isinstance(row, dict) and isinstance(row.get("run_id"), str) and isinstance(row.get("status"), str):
             rows.append(row)
     return rows
@@ -371,7 +372,8 @@ def _joined(tables: Iterable[pa.Table], schema: pa.Schema) -> pa.Table:
 
 
 def _cast(table: pa.Table, field: pa.Field) -> pa.ChunkedArray:
-    """A column converted to the type of a field. If the table lacks the column, all its values are null."""
+    """A column of the table, converted to the type of a field. If the table lacks the column, all its values are
+    null."""
     column = table[field.name] if field.name in table.schema.names else None
     if column is None or column.null_count == len(column):
         return pa.chunked_array([pa.nulls(len(table), field.type)])
@@ -379,12 +381,12 @@ def _cast(table: pa.Table, field: pa.Field) -> pa.ChunkedArray:
 
 
 def _aligned(table: pa.Table, schema: pa.Schema, runs: Mapping[str, tuple[int, Mapping[str, Any]]]) -> pa.Table:
-    """The table with current numbers and parameters, as in `Store.align`. A row whose run is no longer in the study
-    keeps its number and parameters."""
+    """The table with the study's current numbers and parameters (see `Store.align`). A row whose run is no longer in
+    the study keeps its number and parameters."""
     table = _joined([table], schema)
     ids = table["run_id"].to_pylist()
     present = [run_id in runs for run_id in ids]
-    # Rows of runs that left the study are kept: making the runs took time, and the study file may include them again.
+    # Rows of runs that left the study are not deleted: the runs took time, and the study file may include them again.
     columns: dict[str, list[Any]] = {"in_study": present}
     for name in {name for _, parameters in runs.values() for name in parameters}:
         old = table[name].to_pylist()
@@ -398,12 +400,12 @@ def _aligned(table: pa.Table, schema: pa.Schema, runs: Mapping[str, tuple[int, M
 
 
 def _partitions(table: pa.Table, key: str) -> list[str]:
-    """Value of the partition in each row, as text for a folder's name."""
+    """Value of the partition column in each row, as text for a folder name."""
     return [_NULL if value is None else str(value) for value in table[key].to_pylist()]
 
 
 def _written_partition(results: Path) -> str | None:
-    """Partition column of the files on disk, which may differ from that of the current study file."""
+    """Partition column of the files on disk, which may differ from the partition column of the current study file."""
     return next((path.name.partition("=")[0] for path in results.iterdir() if path.is_dir()), None)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kills and restarts of a study: no row is lost, and no run that has a row is repeated."""
+"""Tests that kill and restart a study: no row is lost, and no run that has a row is repeated."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ KILLS = st.lists(st.tuples(st.integers(1, 60), st.sampled_from(["before", "half"
 
 
 def rows_on_disk(out):
-    """Run ids that are on disk after a power cut, read without the store."""
+    """Run ids that would remain on disk after a power cut, read without the store."""
     found = []
     for path in (out / "results").glob("*/*.parquet"):
         found += pq.ParquetFile(path).read(["run_id"])["run_id"].to_pylist()
@@ -32,15 +32,15 @@ def rows_on_disk(out):
 
 
 class Study:
-    """A study that is started repeatedly, and is killed at some disk call each time."""
+    """A study that is started repeatedly, and killed at a chosen disk call each time."""
 
     def __init__(self, make, file, out, *, flush_rows=5, exchange=True):
         self._make, self._file, self.out = make, file, out
         self._flush_rows, self._exchange = flush_rows, exchange
 
     def start(self, at=10**9, when="after"):
-        """Start the study; return its result, or None if it was killed. The second value says whether the kill came
-        after the end."""
+        """Start the study; return its result, or None if it was killed. The second value is true if the kill came after
+        the end of the study."""
         before = rows_on_disk(self.out)
         workers = InProcess()
         with pytest.MonkeyPatch.context() as patch:
@@ -61,7 +61,7 @@ class Study:
         aside = (self.out / ".results.aside").exists()
         assert aside or before <= rows_on_disk(self.out), "a row is lost"
         assert was_killed or not aside
-        # The manifest is written last. If the manifest exists, all files that it lists exist.
+        # The manifest is written last. If the manifest exists, all files listed in it exist.
         assert was_killed or (self.out / "manifest.json").exists()
         if (self.out / "manifest.json").exists():
             listed = json.loads((self.out / "manifest.json").read_text())["files"]
@@ -102,8 +102,8 @@ def test_the_rest_of_an_interrupted_row_does_not_stand_behind_the_next(tmp_path,
     file = disk.AppendedFile(path)
     file.append(b"first\n")
     with monkeypatch.context() as patch:
-        # The interruption comes at the second call that changes the file: the whole row is written, but `append` has
-        # not recorded it.
+        # The interruption comes at the second call that changes the file: the complete row is written, but `append` has
+        # not recorded its length.
         patch.setattr(disk, "os", Disk(2, "interrupt"))
         with pytest.raises(KeyboardInterrupt):
             file.append(b"a longer one\n")
@@ -133,7 +133,7 @@ def test_a_torn_line_of_the_journal_is_a_run_that_was_not_made(quick, study_file
     first = quick(file).table()
     out = tmp_path / "out"
     row = first.to_pylist()[0]
-    # The state after a power cut between the writing of the journal and the journal's fsync.
+    # The state of the files if a power cut comes after the journal is written, but before its fsync.
     for path in (out / "results").rglob("*.parquet"):
         path.unlink()
     whole = json.dumps(row | {"number": 0})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Studies with worker processes, some of which are killed, or whose parent is killed."""
+"""Tests of studies with worker processes: some workers are killed, or the parent process is killed."""
 
 import os
 import signal
@@ -56,7 +56,7 @@ def test_kills_of_the_parent_and_of_workers_lose_nothing_and_repeat_nothing(star
     out = tmp_path / "out"
     for target in (8, 16, 24):
         before, made = rows_on_disk(out), made_so_far(fake)
-        # When this number of runs is made, each worker waits in the middle of a further run.
+        # When the fake maker has made this number of runs, each worker stops in the middle of its next run.
         most = made + target - len(before)
         (fake / "most").write_text(str(most))
         process = start()
@@ -72,7 +72,7 @@ def test_kills_of_the_parent_and_of_workers_lose_nothing_and_repeat_nothing(star
         # The workers end when their parent ends.
         wait_until_gone(lambda process=process: workers_of(process.pid))
         assert before < rows_on_disk(out)
-        # Each worker had begun at most one further run, and so had the killed worker.
+        # Each of the three workers, including the killed one, had begun at most one further run.
         assert made_so_far(fake) <= most + 3
     (fake / "most").unlink()
     process = start()

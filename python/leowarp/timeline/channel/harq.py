@@ -14,9 +14,9 @@ another transmission, at most `retransmissions` times; if the sum is still below
 - `chase` (type I with combining): every transmission repeats the bits of the first one; their signal-to-noise ratios
   add up (maximum ratio combining).
 
-The first transmission determines the symbol rate. Without failures, `rate_bps` data bits per second are one codeword
-per `codeword_period_ns`, and the first transmission of a codeword takes exactly this period. Retransmissions need
-additional symbols, which `Outcomes.sent_bits` counts.
+The first transmission determines the symbol rate. Without failures, the link sends one codeword per
+`codeword_period_ns`, which is `rate_bps` data bits per second. The first transmission of a codeword takes exactly this
+period. Retransmissions need additional symbols, which `Outcomes.sent_bits` counts.
 """
 
 from __future__ import annotations
@@ -54,23 +54,23 @@ class Harq:
 
     kind: "incremental" or "chase"
     modulation: "qpsk", "bpsk", "8psk" or "16qam"
-    data_bits, codeword_bits: Number of data bits of a codeword, which carry one IP packet of at most data_bits / 8
-        bytes; and number of bits of the codeword after encoding with the mother code.
-    rate_bps: Data bits per second without retransmissions. The default of 40 Mbit/s is the rate of the study's link
-        without failures.
+    data_bits, codeword_bits: Number of data bits in a codeword, and number of its bits after encoding with the mother
+        code. A codeword carries one IP packet of at most data_bits / 8 bytes.
+    rate_bps: Data bits per second without retransmissions. The default of 40 Mbit/s is the rate without failures of the
+        link in the study that design/lms-harq.md reproduces.
     retransmissions: Maximum number of retransmissions of a codeword.
     first_delay_ns, retransmission_delay_ns: Time from the start of the first transmission to its decoding, and from the
         start of a transmission to the start of the next.
     threshold_kind: "constant" or "by-rate". Required information per data bit: `threshold_ratio` for "constant"; for
         "by-rate", the value of RATIOS_BY_RATE at the code rate of the bits sent so far.
     rule: "received", "predicted", "statistics" or "equal". Rule by which the receiver determines the number of bits of
-        the next transmission: the missing information divided by the information that one bit is expected to deliver.
-        The expected information per bit depends on the expected power. `received` expects the power of the transmission
-        that was just received. `predicted` expects the power that the channel exceeds with the target probability
-        `retransmission_delay_ns` later, given the power just received. `statistics` expects the power that the channel
-        exceeds with the target probability at any time. Before the first transmission, nothing has been received, so
-        all three rules expect the same power as `statistics`. `equal`: the codeword is divided into equal parts, one
-        per transmission.
+        the next transmission. This number is the missing information, divided by the information that one bit is
+        expected to deliver. The expected information per bit depends on the expected power. `received` expects the
+        power of the transmission that was just received. `predicted` expects the power that the channel exceeds with
+        the target probability `retransmission_delay_ns` later, given the power just received. `statistics` expects the
+        power that the channel exceeds with the target probability at any time. Before the first transmission, nothing
+        has been received, so all three rules expect the same power as `statistics`. `equal`: the codeword is divided
+        into equal parts, one per transmission.
     first_target_ratio, target_ratio: Target probability that a codeword can be decoded after the first transmission,
         and after each later transmission.
     last_sends_rest: The last transmission sends all remaining bits, because a packet is lost if it is not complete
@@ -148,7 +148,7 @@ class Harq:
     @property
     def _longest_transmission_ns(self) -> int:
         # The first transmission takes one period and has at least data_bits bits. No transmission has more than
-        # codeword_bits bits, so none takes longer than this.
+        # codeword_bits bits, so none takes longer than the result.
         return self.codeword_period_ns * math.ceil(self.codeword_bits / self.data_bits)
 
     @property
@@ -361,8 +361,8 @@ def _asked(
     # of the last transmission followed the rule, 9.19 % instead of 8.11 % of the packets would be lost at 7 dB
     # (design/lms-harq.md).
     if harq.last_sends_rest and attempt == harq.retransmissions:
-        # Send all remaining bits, although the transmissions of a codeword may then take far more symbols (1.7 to 1.9
-        # times those of first transmissions, in total).
+        # Send all remaining bits, although all transmissions together may then take 1.7 to 1.9 times as many symbols as
+        # first transmissions alone.
         return left
     size = BITS_PER_SYMBOL[harq.modulation]
     if harq.rule == "equal":

@@ -63,8 +63,8 @@ class LandMobile:
         distribution as well. `by-state`: the step in each state is the state's own shortest length, which changes the
         states' shares of the distance.
     frame_m: Length of a step; for `common`, this value replaces the weighted mean.
-    samples_per_wavelength: Samples of the series per wavelength, or per correlation distance if that is shorter. 16:
-        linear interpolation of the diffuse power is off by at most 2 % of its mean.
+    samples_per_wavelength: Samples of the series per wavelength, or per correlation distance if that is shorter. With
+        16 samples, linear interpolation of the diffuse power is off by at most 2 % of its mean.
     """
 
     environment: str = "intermediate-tree-shadowed"
@@ -274,8 +274,8 @@ def _blocks(
         Blend(np.array([getattr(states[s], name) for s in way.states]), way.starts_m, model.transition_m)
         for name in ("mean_db", "deviation_db", "multipath_db")
     )
-    # At rest, all samples are at one place and are therefore equal. A spacing of 0 gives equal samples without further
-    # code, except in the filters of the two signals.
+    # At rest, all samples are at one place and are therefore equal. A spacing of 0 gives equal samples, and only the
+    # filters of the two signals need a spacing above 0.
     moving = parameters.speed_m_per_s > 0
     shadowing = Shadowing(step_m if moving else 1.0, model.correlation_m, stream(seed, "lms.direct"))
     multipath = Multipath(

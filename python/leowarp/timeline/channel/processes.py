@@ -63,8 +63,8 @@ def _drawn(cumulative: NDArray[np.float64], uniform: float) -> int:
 
 
 class Blend:
-    """A parameter of the states as a function of distance: with steps at changes of state if `width_m` is 0, otherwise
-    with slopes of that length.
+    """A parameter of the states as a function of distance. The parameter has steps at changes of state if `width_m` is
+    0, and otherwise slopes of length `width_m`.
 
     The value is the running mean over a window of that width. Half of a slope lies on each side of a change of state,
     and a state shorter than the window blends with both neighbours.
@@ -139,10 +139,10 @@ class Multipath:
     The process models diffuse power that arrives equally from all directions (Jakes, "Microwave Mobile Communications",
     1974, section 1.2), without the Doppler shift of the direct signal. The process is white noise through a filter
     whose frequency response is the square root of the spectrum. The spectrum's sharp edges make the response infinitely
-    long, so J0 is multiplied by a Gaussian of `MEMORY_WAVELENGTHS`. The Gaussian causes an error of 0.005 within four
-    wavelengths, and of 2e-4 in the second moment of the spectrum, which determines level crossings. With the Gaussian,
-    the response is negligible beyond `REACH_WAVELENGTHS`. (If the response of the exact spectrum were truncated there,
-    7 % of the second moment would be lost.)
+    long, so J0 is multiplied by a Gaussian with a deviation of `MEMORY_WAVELENGTHS`. The Gaussian causes an error of
+    0.005 within four wavelengths, and of 2e-4 in the second moment of the spectrum, which determines level crossings.
+    With the Gaussian, the response is negligible beyond `REACH_WAVELENGTHS`. (If the response of the exact spectrum
+    were truncated there, 7 % of the second moment would be lost.)
     """
 
     MEMORY_WAVELENGTHS, REACH_WAVELENGTHS = 15, 32

@@ -18,7 +18,8 @@ CODEWORDS_MAX = 100_000_000
 number of data bits is probably a typing error."""
 
 CAPACITY_WINDOW_NS = 100_000_000
-"""A step of `Realisation.shared_bps`: longer than the time from a codeword's first transmission to its last (60 ms)."""
+"""Length of a window of `Realisation.shared_bps`, which is longer than the time from a codeword's first transmission to
+its last (60 ms)."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,7 @@ class ChannelRows:
     """Rows of a timeline's `channel` table: delay and loss of packets whose transmission begins from each instant on.
 
     t_ns: int64 array of shape (n,), ascending, the first 0
-    Length of a window of `Realisation.shared_bps`, which is longer than the time from a codeword's first transmission
-    to its last (60 ms).
+    delay_ns: int64 array of shape (n,)
     loss_ratio: float64 array of shape (n,). 0 or 1.
     """
 
@@ -40,9 +40,8 @@ class ChannelRows:
 class Realisation:
     """Power and codewords of one run, which follow from the parameters and the seed.
 
-    power: The series continues beyond the run, until the last codeword cannot be retransmitted again.
+    power: The series continues beyond the run, until after the last possible retransmission of the last codeword.
     starts_ns: int64 array of shape (n,). Start of each codeword's first transmission.
-    outcomes: Outcomes of the n codewords.
     """
 
     power: PowerSeries

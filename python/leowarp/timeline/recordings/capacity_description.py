@@ -32,7 +32,7 @@ class CapacityDescription:
     have no opportunity or several.)
 
     rows: Number of measured rows.
-    interval_ns: Median length of the rows from which quantiles are computed: of the measured rows, or 100 ms.
+    interval_ns: Median length of the rows, or 100 ms if the quantiles are those of means over 100 ms.
     zero_ns: Time in which the direction carried nothing. For a packet trace, only gaps longer than `GAP_SPACINGS` times
         the spacing of nearby opportunities count: a steady 3 Mbit/s has one packet per 4 ms, but no gap.
     steps_bps: Quantiles of the absolute change of the rate from one row to the next.
@@ -107,13 +107,13 @@ def _means(capacity: Capacity, length_ns: Times) -> Capacity:
 
 
 def quantiles(of: NDArray[np.float64]) -> dict[float, float]:
-    """The quantiles for the shares in `QUANTILES` of the values in `of`, by share; empty without values."""
+    """Quantiles of the values in `of`, by the shares in `QUANTILES`; empty if there are no values."""
     return dict(zip(QUANTILES, np.quantile(of, QUANTILES).tolist(), strict=True)) if len(of) else {}
 
 
 def weighted_quantiles(of: NDArray[np.float64], weight: NDArray[np.float64]) -> dict[float, float]:
-    """The quantiles for the shares in `QUANTILES` of the values in `of`, weighted by `weight`, by share; empty if the
-    total weight is 0."""
+    """Quantiles of the values in `of`, weighted by `weight`, by the shares in `QUANTILES`; empty if the total weight is
+    0."""
     if not weight.sum():
         return {}
     order = np.argsort(of, kind="stable")

@@ -203,8 +203,8 @@ class Measurement:
         return Measurement(source=source, format="arrays", down=Series.of(t_ns, delay_ns), wall_ns=wall_ns)
 
     def as_sent(self) -> Measurement:
-        """A measurement whose times are sending times, from this measurement, whose times are those at which replies
-        came. ``ping -D`` prints the time of the reply. The sending time is this time minus the round trip.
+        """A copy with sending times, for a measurement whose times are those at which replies came. ``ping -D`` prints
+        the time of the reply. The sending time is this time minus the round trip.
 
         If the computed time is not later than that of the previous probe, the probe is left out (this happens to a few
         probes if the clock was read late).

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A measurement as rows of delay and loss for the two directions of a link, as the keys of a scenario's ``[measured]``
-request.
+"""Converts a measurement to rows of delay and loss for the two directions of a link, according to the keys of a
+scenario's ``[measured]``.
 
 The first steps are, in this order: divide round trips, assign lost probes to a direction, repeat the trace, and treat
 gaps. The rows are then resampled and interpolated, and the rows of the return direction are shifted by the forward
@@ -269,7 +269,7 @@ def _filled(source: str, enters_ns: Times, delay_ns: Delays) -> Delays:
 
 
 def _with_cuts(way: _Way, straight: Flags, gaps: NDArray[np.int64], interval_ns: int) -> tuple[_Way, Flags]:
-    """Insert a row after the last sample before each gap, one interval later, from which on every packet is lost."""
+    """Insert a row before each gap, one interval after the last sample; from this row on, every packet is lost."""
     # The sample before the gap holds for one more interval, because the first missing probe would have been sent then.
     at = gaps + 1
     return (

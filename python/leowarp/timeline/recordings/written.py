@@ -146,8 +146,6 @@ def csv_path(source: Path, out: Path | None, *, force: bool) -> Path:
 def write_csv(lines: Iterator[str], target: Path) -> int:
     """Write the lines; return the number of rows.
 
-    lines: As from `csv_of`.
-    target: From `csv_path`.
     Raises ScenarioError if the file cannot be written.
     """
     # All lines are computed before the file is opened, so that an error in a cell does not leave a partial file.

@@ -64,7 +64,7 @@ class Column:
 class TableSchema:
     """A table of `30-trace/`.
 
-    This object alone defines how a table is read, written, documented, and declared in Rust:
+    This object alone defines how a table is read, written, documented, and declared in Rust.
 
     name: Name of the table and of its files: `NAME.rec` of the guest, `NAME.parquet` of the run.
     record: Name of the Rust type of a row; empty if the agent does not write the table.

@@ -12,7 +12,8 @@ _ENTRY_CHANGE = (
     key("to_direction", U31, "", "direction of the link from then on"),
     host("host", "number of the host that the packets are for; the table's metadata `hosts` names them"),
 )
-"""One row per change of a node's route to a host to another link, with the actions of cures at this change."""
+"""One row for each time at which a node's route to a host moves to another link, with the actions of cures at this
+change."""
 
 SWITCHES = TableSchema(
     "switches",

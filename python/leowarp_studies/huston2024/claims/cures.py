@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about cures (3.12 to 3.15, 3.17, 3.21, 3.29, 3.30): the study's proposals, and their effect on competing
-flows."""
+"""Claims about cures (3.12 to 3.15, 3.17, 3.21, 3.29, 3.30): the study's proposals, and their effect on flows that
+share the link."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from leowarp_studies.huston2024.words import FEWER, GOODPUT, PAIRED, SESSION, co
 
 # Implements claim 3.12 of huston2024 (text).
 def deferring_bbr(frames: Frames) -> Outcome:
-    """BBR that only defers its rate increase across reconfigurations is compared with BBR, paired by seed. Goodput,
-    retransmissions and the 99th percentile of the RTT are evaluated. Results of the complete `bbr_handover` are listed
-    too.
+    """Two kinds of BBR are compared, paired by seed: one that only delays the increase of its rate across
+    reconfigurations, and unmodified BBR. Goodput, retransmissions and the 99th percentile of the RTT are evaluated.
+    Results of the complete `bbr_handover` are only listed.
 
     Returns: Numbers: `goodput_ratio`, `retransmissions_ratio`, `rtt_p99_ratio`, `goodput_with_all_ratio`.
     """
     name = "bbr_handover-defer"
     goodput = ev.gain(frames, name, "bbr")
-    # "Does better" has two conditions, because more goodput could be bought with more retransmissions.
+    # "Does better" is tested by two conditions, because a sender could reach more goodput by retransmitting more.
     again = ev.gain(frames, name, "bbr", "retransmissions_pkts")
     rtt = ev.gain(frames, name, "bbr", "rtt_p99_ns")
     beyond = ev.gain(frames, "bbr_handover", "bbr")
@@ -51,13 +51,13 @@ def deferring_bbr(frames: Frames) -> Outcome:
 
 # Implements claim 3.13 of huston2024 (text).
 def handover_aware_cubic(frames: Frames) -> Outcome:
-    """CUBIC that repairs handover losses without reducing its window is compared with CUBIC and with BBR, paired by
-    seed.
+    """A CUBIC that repairs handover losses without reducing its window is compared with unmodified CUBIC and with BBR,
+    paired by seed.
 
     Returns: Numbers: `goodput_ratio` (relative to CUBIC), `of_bbr_ratio`.
     """
     goodput, of_bbr = ev.gain(frames, "cubic_handover", "cubic"), ev.gain(frames, "cubic_handover", "bbr")
-    # The study expects both a gain and less goodput than BBR.
+    # The study expects more goodput than CUBIC's, but less than BBR's.
     parts = {"gains": goodput.above(1.0), "less than BBR": of_bbr.below(1.0)}
     text = (
         f"goodput {goodput.text(1, 2)} of CUBIC's (10 % more: {'yes' if goodput.median >= 1.1 else 'no'}), "
@@ -72,15 +72,15 @@ def handover_aware_cubic(frames: Frames) -> Outcome:
 AQMS = ("fq_codel", "cake", "pie", "red", "codel")
 """Queue disciplines that mark CUBIC's packets as in RFC 3168."""
 MARKS_ONLY = "cubic_handover-marks"
-"""A CUBIC that reacts to marks and timeouts, but not to losses that fast recovery can repair."""
+"""Name of a CUBIC that reacts to marks and timeouts, but not to losses that fast recovery can repair."""
 
 
 # Implements claim 3.14 of huston2024 (text).
 def ecn_approaches_bbr(frames: Frames) -> Outcome:
     """A CUBIC that reacts to marks but not to losses, over fq_codel, is compared with plain CUBIC and with BBR.
 
-    Two other combinations are listed too: DCTCP over a queue that marks above 5 ms, and CUBIC with marks as in RFC 3168
-    over five queues. DCTCP and CUBIC as in RFC 3168 also reduce their window at losses.
+    Two other combinations are only listed: DCTCP over a queue that marks above 5 ms, and CUBIC that reacts to marks as
+    in RFC 3168, over five queues. In both of them, the sender also reduces its window at losses.
 
     Returns: Numbers: `cuts_at_losses_ratio` (per session, relative to plain CUBIC), `of_cubic_ratio`, `of_bbr_ratio`,
         `dctcp_of_bbr_ratio`, `rfc3168_of_bbr_ratio`, `ecn_alone_ratio` (with RFC 3168 divided by without, over the same
@@ -90,16 +90,16 @@ def ecn_approaches_bbr(frames: Frames) -> Outcome:
     cuts = {name: ev.cut_counts(frames["traces"].get((name, PEAK), [])) for name in (MARKS_ONLY, "cubic")}
     at_losses = {name: found["handover"] + found["isolated"] for name, found in cuts.items()}
     told_apart = at_losses[MARKS_ONLY] / at_losses["cubic"] if at_losses["cubic"] else math.nan
-    # The whole interval must be above 1, not only the median: with 10 seeds, a gain of one per cent may be chance.
+    # The complete interval must be above 1, because with 10 seeds a median gain of one per cent may be chance.
     parts = {
-        # Up to a tenth of the cuts at losses is allowed, because timeouts still reduce the window.
+        # A tenth of the cuts at losses is allowed, because timeouts still reduce the window.
         "tells the link's losses from a queue": told_apart <= 0.1,
         "gains": gained.above(1.0),
         "approaches BBR": of_bbr.median >= 0.8,
     }
     dctcp, classic = ev.gain(frames, "dctcp-ecn-fq_codel", "bbr"), ev.gain(frames, "cubic-ecn-fq_codel", "bbr")
-    # Both sessions of this ratio use the same queue. With another queue, the gain of fq_codel itself would be
-    # attributed to ECN.
+    # Both sessions of this ratio use the same kind of queue. With different queues, the gain by fq_codel itself would
+    # be attributed to ECN.
     without = ev.gain(frames, "cubic-ecn-fq_codel", "cubic-fq_codel")
     others = ", ".join(
         f"{aqm} {ev.gain(frames, f'cubic-ecn-{aqm}', 'bbr').text(1, 2)}" for aqm in AQMS if aqm != "fq_codel"
@@ -127,17 +127,17 @@ def ecn_approaches_bbr(frames: Frames) -> Outcome:
 
 # Implements claim 3.15 of huston2024 (text).
 def bbr_starves_others(frames: Frames) -> Outcome:
-    """A CUBIC flow's share of the goodput beside BBR, beside another CUBIC and beside Reno. The shares beside CUBIC and
-    beside Reno show which share counts as fair on this path.
+    """Share of the goodput that one CUBIC flow gets beside BBR, beside another CUBIC, and beside Reno. The shares
+    beside CUBIC and Reno show which share is fair on this path.
 
     Returns: Numbers: `beside_<variant>_ratio` (0 to 1), `jain_index`, `of_beside_cubic_ratio`.
     """
     rows = frames["beside"]
     rest: dict[str, Middle] = {}
     for variant in ("bbr", "cubic", "reno"):
-        # The rows contain the share of the variant's own flow, while the claim is about the other flow.
+        # The rows contain the share of the variant's own flow, but the claim is about the other flow's share.
         rest[variant] = middle(1 - rows.loc[rows["variant"] == variant, "share_ratio"])
-    # Jain's index of two flows is 1 if they have equal goodput, and 0.5 if one flow has all goodput.
+    # Jain's index of two flows is 1 if their goodputs are equal, and 0.5 if one flow gets all goodput.
     jain = middle(rows.loc[rows["variant"] == "bbr", "jain_index"])
     alone = paired_ratio(
         rows.assign(variant=rows["variant"]).rename(columns={"beside_goodput_bps": "value"}), "value", "bbr", "cubic"
@@ -159,8 +159,8 @@ def bbr_starves_others(frames: Frames) -> Outcome:
 
 # Implements claim 3.17 of huston2024 (text).
 def bbr3_defers(frames: Frames) -> Outcome:
-    """BBR version 3 that defers across reconfigurations, beside a CUBIC flow and alone. The deferring version 3 is
-    compared with version 1 and with unmodified version 3.
+    """BBR version 3 that defers across reconfigurations is run beside a CUBIC flow, and alone. It is compared with BBR
+    version 1 and with unmodified version 3.
 
     Returns: Numbers: `left_ratio` (goodput of a CUBIC flow beside the deferring BBR, divided by that beside version 1),
         `of_bbr_ratio`, `of_bbr3_ratio`, and `left_by_plain_ratio`.
@@ -191,7 +191,7 @@ def bbr3_defers(frames: Frames) -> Outcome:
 
 # Implements claim 3.29 of huston2024 (text).
 def cubic_is_fairer(frames: Frames) -> Outcome:
-    """Jain's index of two CUBIC flows, compared with that of BBR beside CUBIC, paired by seed.
+    """Jain's index of two CUBIC flows, compared with Jain's index of BBR and CUBIC together, paired by seed.
 
     Returns: Numbers: `jain_difference` (CUBIC's minus BBR's), `cubic_jain_index`, `bbr_jain_index`, `reno_jain_index`.
     """
@@ -216,7 +216,7 @@ def cubic_is_fairer(frames: Frames) -> Outcome:
 def ecn_beats_sqm(frames: Frames) -> Outcome:
     """CUBIC over an fq_codel that marks (RFC 3168) is compared with CUBIC over an fq_codel that drops, paired by seed.
 
-    The dropping queue stands for smart queue management of flows without ECN.
+    The queue that drops represents smart queue management (SQM) for flows without ECN.
 
     Returns: Numbers: `ecn_alone_ratio` of goodput, `rtt_p99_ratio`, `recoveries_difference`.
     """
@@ -240,9 +240,9 @@ def ecn_beats_sqm(frames: Frames) -> Outcome:
 
 # Implements claim 3.21 of huston2024 (comments).
 def pacing_mitigates(frames: Frames) -> Outcome:
-    """CUBIC and Reno with and without pacing by fq: packets dropped by queues, and goodput, off-peak.
+    """CUBIC and Reno off-peak, with and without pacing by fq: packets dropped by queues, and goodput.
 
-    Off-peak is used because at peak isolated loss keeps windows so short that queues hardly drop packets.
+    At peak, isolated loss makes windows so small that queues hardly drop packets, so the test uses off-peak.
 
     Returns: Numbers by congestion control: `drops_difference_pkts`, `goodput_ratio`; `drops_pkts` without pacing.
     """
@@ -253,7 +253,7 @@ def pacing_mitigates(frames: Frames) -> Outcome:
         rows: pd.DataFrame = frames["sessions"]
         plain = ev.over_seeds(rows[rows["preset"] == OFF_PEAK], name, "dropped_queue_pkts")
         parts[f"{name}: fewer drops"] = fewer.below(0.0)
-        # Goodput is tested too, because fewer drops could be bought with less goodput.
+        # Goodput is also tested, because a sender can reduce drops by sending less.
         parts[f"{name}: no less goodput"] = goodput.known and not goodput.below(1.0)
         texts.append(
             f"{ev.label(name)} off-peak: queues drop {plain.text(1, 0)} packets a session, {fewer.text(1, 0)} more if "

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about single losses (3.23 to 3.25, 3.28): the effect of SACK, BBR's rate, the cost of a loss, and how a CUBIC
-session grows between losses."""
+"""Claims about single losses (3.23 to 3.25, 3.28): the effect of SACK, BBR's rate, the cost of a loss, and how the
+goodput of a CUBIC session grows between losses."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ from leowarp_studies.huston2024.traces import CUT_WITHIN_NS, Trace
 from leowarp_studies.huston2024.words import GOODPUT, PAIRED, SESSION
 
 WITHIN_S = CUT_WITHIN_NS / 1e9
-"""A window cut counts as caused by a loss if it follows the loss within this time."""
+"""Time in s: a cut of the window is attributed to a loss if it follows within this time."""
 
 LOSS_BASED = ("cubic", "reno")
 KEEPS_RATIO = 0.9
-"""A sender maintains its rate under loss if it keeps at least this share of its goodput."""
+"""Smallest share of its goodput that a sender must keep under loss to "keep its rate"."""
 
 STUDY_SLOPE_BPS_PER_S = (70e6 - 50e6) / 5
 """Slope in the study's figure 6: from 50 to 70 Mbit/s in five seconds."""
 STUDY_DROP_RATIO = 40 / 70
-"""Goodput after a single loss divided by goodput before, in the study's figure 6: the rate falls from 70 to 40
+"""Goodput after a single loss divided by goodput before it, in the study's figure 6: the rate falls from 70 to 40
 Mbit/s."""
 SHORTEST_S = 2.0
-"""Minimum length of an interval between two cuts. Such an interval has four bins of half a second, which a fit of a
-slope needs."""
+"""Minimum length in s of an interval between two cuts. It has four bins of half a second, which are needed to fit a
+slope."""
 
 
 def followed_by_a_cut(traces: Sequence[Trace]) -> list[bool]:
     """For each isolated loss of these sessions, whether the sender cut its window within `WITHIN_S`.
 
-    A loss is isolated if it occurs on the link, away from reconfigurations, with no other loss within `WITHIN_S`. A
-    timeout counts as a cut, because it sets the slow-start threshold, too.
+    A loss is isolated if it occurs on the link and away from reconfigurations, and if no other loss occurs within
+    `WITHIN_S`. A timeout is counted as a cut, because it also sets the slow-start threshold.
     """
     found = []
     for trace in traces:
         t_s = trace.losses["t_s"].to_numpy()
         cut_s = trace.cuts["t_s"].to_numpy()
-        # The distance to the nearest other loss counts; the first and the last loss have only one neighbour.
+        # The distance to the nearest other loss is used; the first and the last loss have only one neighbour.
         apart_s = np.concatenate([[math.inf], np.diff(t_s), [math.inf]])
         alone = np.minimum(apart_s[:-1], apart_s[1:])[: len(t_s)] > WITHIN_S
         for at_s in t_s[alone & (trace.losses["kind"].to_numpy() == "isolated")].tolist():
@@ -56,7 +56,7 @@ def followed_by_a_cut(traces: Sequence[Trace]) -> list[bool]:
 
 # Implements claim 3.23 of huston2024 (text).
 def sack_distinguishes(frames: Frames) -> Outcome:
-    """How often CUBIC cuts its window after an isolated loss, with and without SACK, and how often it times out.
+    """Share of isolated losses after which CUBIC cuts its window, and number of timeouts, with and without SACK.
 
     Returns: Numbers: `cut_ratio` and `cut_without_ratio` (shares of isolated losses), `losses` and `losses_without`,
         `timeouts_difference` (with minus without SACK, per session).
@@ -90,15 +90,15 @@ def sack_distinguishes(frames: Frames) -> Outcome:
 
 # Implements claim 3.24 of huston2024 (text).
 def bbr_keeps_its_rate(frames: Frames) -> Outcome:
-    """Goodput at the highest isolated loss of the group `losses`, divided by goodput without loss, paired by seed.
+    """Goodput at the largest isolated loss of the group `losses`, divided by goodput without loss, paired by seed.
 
-    Returns: Numbers: `<name>_kept_ratio`; and `loss_ratio`, the loss in each direction.
+    Returns: Numbers: `<name>_kept_ratio`; and `loss_ratio`, the probability of loss in each direction.
     """
     rows: pd.DataFrame = frames["losses"]
     most = float(rows["loss_ratio"].max())
     kept = {name: _kept(rows[rows["variant"] == name], most) for name in ("bbr", *LOSS_BASED)}
     parts = {"BBR keeps its rate": kept["bbr"].known and kept["bbr"].median >= KEEPS_RATIO}
-    # BBR is worth choosing for its goodput under loss only if the other congestion controls lose their goodput.
+    # BBR is preferable under loss only if the other congestion controls do not keep their goodput.
     parts |= {f"{ev.label(name)} does not": kept[name].known and kept[name].median < KEEPS_RATIO for name in LOSS_BASED}
     text = (
         f"at {100 * most:g} % of isolated loss in each direction, of the goodput without any: "
@@ -114,7 +114,7 @@ def bbr_keeps_its_rate(frames: Frames) -> Outcome:
 
 
 def _kept(rows: pd.DataFrame, most: float) -> Middle:
-    """Median over seeds of a variant's goodput at this loss, divided by its goodput without loss."""
+    """Median over seeds of a variant's goodput at the loss `most`, divided by its goodput without loss."""
     named = rows.assign(variant=rows["loss_ratio"].map({0.0: "none", most: "most"}))
     return paired_ratio(named, "goodput_bps", "most", "none")
 
@@ -123,7 +123,7 @@ def _kept(rows: pd.DataFrame, most: float) -> Middle:
 def loss_detracts(frames: Frames) -> Outcome:
     """Goodput of CUBIC and Reno at peak, divided by goodput on the same path without isolated loss, paired by seed.
 
-    Returns: Numbers: `<name>_ratio` for CUBIC and Reno, and for BBR as a comparison.
+    Returns: Numbers: `<name>_ratio` for CUBIC and Reno, and for comparison also for BBR.
     """
     rows: pd.DataFrame = frames["sessions"]
     ratios = {
@@ -144,8 +144,8 @@ def loss_detracts(frames: Frames) -> Outcome:
 
 
 def _stretches(trace: Trace) -> Iterator[tuple[float, float]]:
-    """The intervals between cuts: each begins half a second after a cut and lasts until the next cut or the end.
-    Intervals shorter than `SHORTEST_S` are left out."""
+    """The intervals between cuts: each begins half a second after a cut, and ends with the next cut or with the
+    session. Intervals shorter than `SHORTEST_S` are left out."""
     borders = [*trace.cuts["t_s"].tolist(), trace.end_s]
     for cut_s, until_s in itertools.pairwise(borders):
         if until_s - cut_s - WITHIN_S >= SHORTEST_S:
@@ -153,7 +153,7 @@ def _stretches(trace: Trace) -> Iterator[tuple[float, float]]:
 
 
 def _slopes_bps_per_s(trace: Trace) -> list[float]:
-    """Slope of goodput in each interval between cuts, fitted to its bins by least squares."""
+    """Slope of goodput in each interval between cuts, in bit/s per second, fitted to the bins by least squares."""
     found = []
     for from_s, until_s in _stretches(trace):
         inside = (trace.t_s >= from_s) & (trace.t_s < until_s - WITHIN_S)
@@ -166,13 +166,13 @@ def _drops_ratio(trace: Trace) -> list[float]:
     """Goodput after each cut that follows a single lost packet, divided by goodput before the cut. The second before
     the cut is compared with the second that begins half a second after it.
 
-    The bin that contains the cut belongs to neither second.
+    The bin that contains the cut is in neither second.
     """
     singles = trace.cuts[trace.cuts["lost_pkts"] == 1]
     found = [
         trace.between(at_s + WITHIN_S, at_s + WITHIN_S + 1.0) / before
         for at_s in singles["t_s"].tolist()
-        # Only cuts after the end of slow start count; the first fall belongs to claim 3.7.
+        # Cuts before the end of slow start are left out, because the first fall of goodput belongs to claim 3.7.
         if at_s >= 4.0 and (before := trace.between(at_s - WITHIN_S - 1.0, at_s - WITHIN_S)) > 0
     ]
     return [ratio for ratio in found if math.isfinite(ratio)]
@@ -182,18 +182,18 @@ def _drops_ratio(trace: Trace) -> list[float]:
 def cubic_climbs_and_drops(frames: Frames) -> Outcome:
     """CUBIC at peak between its cuts: the slope of its goodput, and its fall after a single loss.
 
-    Returns: Numbers: `slope_bps_per_s`, `drop_ratio` (after divided by before). A median is computed for each session,
-        and then the median over sessions.
+    Returns: Numbers: `slope_bps_per_s`, and `drop_ratio` (goodput after a loss divided by goodput before). Each is the
+        median over sessions of a median per session.
     """
     traces: list[Trace] = frames["traces"]["cubic", PEAK]
     slope = middle([np.median(found) for trace in traces if (found := _slopes_bps_per_s(trace))])
     drop = middle([np.median(found) for trace in traces if (found := _drops_ratio(trace))])
     parts = {
-        # The tolerance is a factor of 2, because the study shows five seconds of one session.
+        # The tolerance is a factor of 2, because the study shows only five seconds of one session.
         "climbs as in the figure": slope.known
         and STUDY_SLOPE_BPS_PER_S / 2 <= slope.median <= 2 * STUDY_SLOPE_BPS_PER_S,
-        # The study's rate falls to 0.57 of its earlier value; 0.4 to 0.8 is accepted. CUBIC itself reduces its window
-        # to 0.7 (RFC 9438, 4.6).
+        # In the study, the rate falls to 0.57 of its earlier value; 0.4 to 0.8 is accepted. CUBIC itself reduces its
+        # window to 0.7 (RFC 9438, 4.6).
         "a single loss takes it down": drop.known and 0.4 <= drop.median <= 0.8,
     }
     text = (

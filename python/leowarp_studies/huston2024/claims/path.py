@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about the path itself (3.1 to 3.6 and 3.16), checked with pings and capacity tests inside the guest.
+"""Claims about the path itself (3.1 to 3.6 and 3.16), tested with pings and capacity tests inside the guest.
 
-The path is a synthetic profile, whose parameters come from published numbers. The claims test whether this profile
-behaves in the guest as the study observed Starlink. The results are not evidence about the real network.
+The path is a synthetic profile, whose parameters come from published numbers. The claims test whether the guest's path
+with this profile behaves as the study observed Starlink. The results are not evidence about the real network.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from leowarp_studies.huston2024.pings import MS, Pings
 from leowarp_studies.huston2024.runs import ANSWERED, REGULAR
 
 Frames = Mapping[str, Any]
-"""Data sets of the study by name. A data set is missing if its runs are missing."""
+"""Data sets of the study by name. A data set is missing if its runs failed or were not made."""
 
 SLOT_S = 15
-"""Time between two reconfigurations according to the study."""
+"""Time in s between two reconfigurations according to the study."""
 STUDY_STEP_MS = 6.7
-"""Mean difference of successive RTTs within a slot, from the study's text about figure 5."""
+"""Mean difference between successive RTTs within a slot, in ms, from the study's text about figure 5."""
 
 
 # Implements claim 3.1 of huston2024 (figure 3).
@@ -36,10 +36,10 @@ def minimum_changes(frames: Frames) -> Outcome:
     slot to slot and is constant within a slot.
 
     The plan's schedule is not used. The first second of a slot is left out, because the reconfiguration still affects
-    it.
+    its delays.
 
-    Returns: Numbers: `period_s` (a list; null if none is found), `changed_over_1_ms_ratio`, `changed_over_500_us_ratio`
-        (shares of adjacent slots), `step_p50_ms`, `spread_p50_ms`.
+    Returns: Numbers: `period_s` (a list; null if no period is found), `changed_over_1_ms_ratio`,
+        `changed_over_500_us_ratio` (shares of adjacent slots), `step_p50_ms`, `spread_p50_ms`.
     """
     periods, steps, spreads = [], [], []
     for pings in frames["flood"][REGULAR]:
@@ -47,8 +47,8 @@ def minimum_changes(frames: Frames) -> Outcome:
         periods.append(math.nan if schedule is None else schedule.period_ns / 1e9)
         if schedule is None:
             continue
-        # The minimum is taken per second, not per probe. With a probe every 10 ms, one of a slot's 1,400 probes gives
-        # its minimum, which does not show whether the minimum is constant.
+        # The minimum is taken for each second of a slot instead of for the slot. With a probe every 10 ms, a single one
+        # of the slot's 1,400 probes would give the slot's minimum, which does not show whether the minimum is constant.
         minima = [values for values in pg.slot_minima_ms(pings, pg.slots_of(pings, schedule)) if len(values)]
         steps.append(np.abs(np.diff([values.min() for values in minima])))
         spreads += [float(np.median(values) - values.min()) for values in minima]
@@ -58,7 +58,8 @@ def minimum_changes(frames: Frames) -> Outcome:
         return Outcome("does not hold", f"no period in any of {len(periods)} pings", {"period_s": periods}, cause)
     changed = {limit_ms: share(step > limit_ms) for limit_ms in (1.0, 0.5)}
     parts = {
-        # The search finds a known period with an accuracy of 1 % (docs/guides/your-own-measured-path.md).
+        # For a path of known period, the search finds the period with an accuracy of 1 %
+        # (docs/guides/your-own-measured-path.md).
         "every 15 s": all(abs(period_s / SLOT_S - 1) <= 0.01 for period_s in periods),
         "in 90 % of slots": changed[1.0] >= 0.9,
         "stable within": float(np.median(spreads)) < float(np.median(step)) / 2,
@@ -78,8 +79,7 @@ def minimum_changes(frames: Frames) -> Outcome:
 
 # Implements claim 3.2 of huston2024 (figure 3).
 def loss_gathers(frames: Frames) -> Outcome:
-    """Share of the lost probes that were sent near a reconfiguration, compared with the share of all probes that were
-    sent near one.
+    """Among the lost probes, the share that was sent near a reconfiguration; compared with this share among all probes.
 
     The share of all probes is 13 %, because 2 s of each slot of 15 s are within 1 s of a reconfiguration.
 
@@ -94,7 +94,8 @@ def loss_gathers(frames: Frames) -> Outcome:
             sent = pings.probes.sent_ns
             for width_ns, is_near in lost.items():
                 is_near.append(near(sent[pings.probes.is_lost], pings.changes_ns, width_ns))
-            # Shares are of probes, not of time, because a flood ping sends more probes while replies are quick.
+            # The share is one of probes instead of time, because a flood ping sends more probes while replies are
+            # quick.
             time_share.append(near(sent, pings.changes_ns))
         shares = {width_ns: share(pg.pooled(is_near)) for width_ns, is_near in lost.items()}
         count = len(pg.pooled(lost[1_000_000_000]))
@@ -108,9 +109,9 @@ def loss_gathers(frames: Frames) -> Outcome:
     known = {name: value for name, value in one_second.items() if not np.isnan(value)}
     if not known:
         return Outcome("cannot be told", "no probe was lost", numbers)
-    # In the data set LENS (clarkzjw/LEONetEM, latency/ping-example-isl.txt), 97 % of the losses are within 1 s. A ping
-    # per second loses about 28 probes in 30 minutes. If two of these losses are elsewhere, 93 % are within 1 s
-    # (design/starlink-profile.md).
+    # In the data set LENS (clarkzjw/LEONetEM, latency/ping-example-isl.txt), 97 % of the losses are within 1 s of a
+    # reconfiguration. At one ping per second, about 28 probes are lost in 30 minutes. If two of these are lost
+    # elsewhere, 93 % are within 1 s (design/starlink-profile.md).
     verdict: Verdict = holds_if({name: value >= 0.95 for name, value in known.items()})
     if verdict == "does not hold" and all(value >= 0.5 for value in known.values()):
         verdict = "partly"
@@ -120,10 +121,10 @@ def loss_gathers(frames: Frames) -> Outcome:
 
 # Implements claim 3.3 of huston2024 (figure 4).
 def latency_rises(frames: Frames) -> Outcome:
-    """Largest RTT in the second after a reconfiguration, minus the median RTT in the second before.
+    """Largest RTT in the second after a reconfiguration, minus the median RTT in the second before it.
 
-    After the reconfiguration, the maximum is used because the spike is much shorter than a second. If all probes of the
-    spike are lost, no spike is visible, and the rise is small. `rise_p50_ms` includes such reconfigurations.
+    The maximum is used because the spike is much shorter than a second. If all probes of the spike are lost, no spike
+    is visible, and the rise is small. `rise_p50_ms` includes such reconfigurations.
 
     Returns: Numbers: `rise_p50_ms`, `inside_ratio` (30 to 50 ms), `worst_before_ms`, `worst_highest_ms`.
     """
@@ -132,17 +133,17 @@ def latency_rises(frames: Frames) -> Outcome:
     if not seen:
         return Outcome("cannot be told", "no reconfiguration was seen whole")
     rises = np.array([handover.rise_ms for handover in seen])
-    # The reconfiguration with the largest rise is compared, not that with the largest RTT: the study's "from 30 to 80
-    # ms" is a single event.
+    # The reconfiguration with the largest rise is tested instead of the one with the largest RTT, because the study's
+    # "from 30 to 80 ms" is a single event.
     worst = max(seen, key=lambda handover: handover.rise_ms)
     parts = {
-        # A probe sent at the beginning of the hold waits for 35 to 50 ms. The published spike of the RTT is this wait
-        # itself. If the spike were a delay in addition to the wait, the rise would be 70 to 90 ms
-        # (design/starlink-profile.md, "Hold, not spike").
+        # A probe that is sent when the hold begins waits for 35 to 50 ms. The published spike of the RTT is this wait.
+        # If the spike were a delay in addition to the wait, the rise would be 70 to 90 ms (design/starlink-profile.md,
+        # "Hold, not spike").
         "median 30 to 50 ms": 30 <= float(np.median(rises)) <= 50,
         "worst from about 30": 20 <= worst.before_ms <= 45,
-        # In 30 minutes of the profile, the largest rise is 104 ms (median over seeds); the study's 80 ms are from 380
-        # s.
+        # In 30 minutes of the profile, the largest rise is 104 ms (median over seeds); the study's 80 ms are the
+        # largest value in 380 s.
         "worst to about 80": 65 <= worst.highest_ms <= 95,
     }
     inside = share((rises >= 30) & (rises <= 50))
@@ -168,24 +169,23 @@ def latency_rises(frames: Frames) -> Outcome:
 
 # Implements claim 3.4 of huston2024 (figure 5).
 def successive_differences(frames: Frames) -> Outcome:
-    """Mean difference of successive RTTs within a slot, for two sending patterns.
+    """Mean difference between successive RTTs within a slot, for two patterns of sending pings.
 
-    The profile's jitter is a function of time, not an independent random number per packet. The difference therefore
-    grows with the distance between probes. Two sending patterns are therefore measured: a ping that waits for each
+    The profile's jitter is a function of time instead of an independent random number per packet. The difference
+    therefore grows with the time between probes. This is why two patterns are measured: a ping that waits for each
     reply (one probe per round trip), and a ping that sends a probe every 10 ms.
 
     Returns: Numbers in ms: `regular_ms`, `answered_ms`, `with_handovers_ms`.
     """
     means: dict[str, float] = {}
     for sends, runs in frames["flood"].items():
-        # With both sending patterns, the result is within 15 % of the published 6.7 ms if the jitter's steps are 1.5 to
-        # 9 ms long (design/starlink-profile.md, "Steps of the jitter").
+        # With both patterns, the result is within 15 % of the published 6.7 ms if the jitter's steps are 1.5 to 9 ms
+        # long (design/starlink-profile.md, "Steps of the jitter").
         means[sends] = float(pg.pooled([pg.steps_ms(pings) for pings in runs]).mean())
     whole = float(pg.pooled([pg.steps_ms(pings, from_ns=0) for pings in frames["flood"][REGULAR]]).mean())
     mean = means[REGULAR]
     off = mean / STUDY_STEP_MS - 1
-    # The tolerance is 15 % because measurements of the real network differ by 12 %: LENS has 5.9 ms, and the study 6.7
-    # ms.
+    # The tolerance is 15 %, because measurements of the real network differ by 12 %: LENS has 5.9 ms, the study 6.7 ms.
     verdict: Verdict = "holds" if abs(off) <= 0.15 else "partly" if abs(off) <= 0.3 else "does not hold"
     text = (
         f"{mean:.2f} ms with a probe at least every {REGULAR} ({off:+.0%}; with the handovers: {whole:.2f} ms), "
@@ -205,9 +205,9 @@ def successive_differences(frames: Frames) -> Outcome:
 
 # Implements claim 3.5 of huston2024 (text).
 def long_term_loss(frames: Frames) -> Outcome:
-    """Share of pings without a reply, over all runs together and in each run.
+    """Share of pings without a reply, over all runs together and for each run.
 
-    1 to 2 % of a run's 1,800 pings are 18 to 36. Chance alone changes the number of a single run by a fifth.
+    A loss of 1 to 2 % is 18 to 36 of a run's 1,800 pings. By chance alone, this number varies by a fifth between runs.
 
     Returns: Numbers: `loss_ratio` (all runs), `by_run_ratio` (a list).
     """
@@ -231,11 +231,11 @@ def long_term_loss(frames: Frames) -> Outcome:
 
 # Implements claim 3.16 of huston2024 (comments).
 def single_losses(frames: Frames) -> Outcome:
-    """Number of pings lost at a reconfiguration, and the time without replies.
+    """Number of pings that are lost at a reconfiguration, and length of the time without replies.
 
-    The number of lost pings depends on the sending rate. The claim is therefore checked on pings that wait for each
-    reply, as in the study. The time without replies is checked on the frequent pings; its accuracy is the spacing of
-    these pings.
+    The number of lost pings depends on the sending rate. The claim is therefore tested with pings that wait for each
+    reply, as in the study. The time without replies is measured with the frequent pings, with an accuracy of the time
+    between two of them.
 
     Returns: Numbers: `single_ratio` by sending pattern, `took_ms`.
     """
@@ -244,8 +244,8 @@ def single_losses(frames: Frames) -> Outcome:
     for sends, runs in frames["flood"].items():
         seen = [handover for pings in runs for handover in pg.handovers(pings)]
         losing = [handover.lost_pkts for handover in seen if handover.lost_pkts]
-        # Only reconfigurations that lose at least one ping count, because a third of all reconfigurations in the
-        # profile have no outage.
+        # Only reconfigurations at which a ping is lost are counted, because a third of the profile's reconfigurations
+        # have no outage.
         single[sends] = share(np.array(losing) == 1)
         how = "reply alone sends the next" if sends == ANSWERED else f"at least every {sends}"
         texts.append(
@@ -256,7 +256,7 @@ def single_losses(frames: Frames) -> Outcome:
     gaps = np.array([handover.gap_ms for pings in frames["flood"][REGULAR] for handover in pg.handovers(pings)])
     whole = gaps[~np.isnan(gaps)]
     took = float(np.median(whole)) if len(whole) else np.nan
-    # The longest gap between replies begins and ends at a probe, so its accuracy is the spacing of the probes.
+    # The gap without replies begins and ends with a probe, so its accuracy is the time between probes.
     spacing_ms = float(np.median(np.diff(frames["flood"][REGULAR][0].probes.sent_ns))) / MS
     parts = {"usually one": single[ANSWERED] > 0.5, "35 to 50 ms": 35 <= took <= 50 + spacing_ms}
     text = (
@@ -271,16 +271,16 @@ def single_losses(frames: Frames) -> Outcome:
 
 
 STUDY_BPS = {"down": (120e6, 10e6, 370e6), "up": (15e6, 5e6, 50e6)}
-"""Median, lowest and highest value in figure 2, by direction."""
+"""Median, lowest and highest value in the study's figure 2, by direction."""
 
 
 # Implements claim 3.6 of huston2024 (figure 2).
 def capacity_range(frames: Frames) -> Outcome:
     """Median, lowest and highest goodput of the capacity tests in each direction, compared with figure 2.
 
-    A test uses TCP, so its result is below the link's capacity. The link's capacity at the time of a test is listed
-    too. This capacity shows whether the profile is wrong, or whether loss slowed the test. The lowest and the highest
-    value are single tests of 1,464, so their tolerances are wider than the tolerances of medians.
+    A test uses TCP, so its result is below the capacity of the link. The capacity of the link at the time of the test
+    is also listed. It shows whether the profile is wrong, or whether losses slowed the test. The lowest and the highest
+    value are each a single one of 1,464 tests, so their tolerances are wider than those of the medians.
 
     Returns: Numbers by direction, in bit/s: median with interval, `lowest`, `highest`; `link` (the same for the link's
         capacity) and `used_ratio`.
@@ -294,7 +294,7 @@ def capacity_range(frames: Frames) -> Outcome:
             return Outcome("cannot be told", f"no capacity test {name} has a result")
         test = middle(values)
         low, high = float(values.min()), float(values.max())
-        # For "about 120" and "about 15", the tolerance is a fifth in both directions.
+        # For "about 120" and "about 15", the result may differ by a fifth in either direction.
         parts[f"{name}: median"] = abs(test.median / median_bps - 1) <= 0.2
         parts[f"{name}: lowest"] = 0.5 <= low / low_bps <= 2
         parts[f"{name}: highest"] = 0.75 <= high / high_bps <= 1.25
@@ -318,10 +318,10 @@ def capacity_range(frames: Frames) -> Outcome:
 
 
 def _by_hour(rows: pd.DataFrame) -> str:
-    """Text that explains why tests differ: how many are below 80 % of their own link's capacity, and medians by hour of
-    the day.
+    """Text that explains differences between tests: the share of tests below 80 % of their link's capacity, and medians
+    by hour of the day.
     """
-    # The profile's capacity depends on the hour. Tests are four hours apart, so there are six hours of the day.
+    # The profile's capacity depends on the hour. Tests are four hours apart, so there are six different hours.
     by_hour = rows.groupby("hour")[["down_bps", "up_bps"]].median() / 1e6
     medians = ", ".join(f"{hour} h {row.down_bps:.0f} and {row.up_bps:.0f}" for hour, row in by_hour.iterrows())
     short = ", ".join(
@@ -335,12 +335,12 @@ def _by_hour(rows: pd.DataFrame) -> str:
 
 
 def _ping_runs(frames: Frames) -> dict[str, Sequence[Pings]]:
-    """The pings that claim 3.2 uses, by name."""
+    """The pings by which claim 3.2 is tested, by name."""
     return {"1 s pings": frames["paced"], "flood ping": frames["flood"][REGULAR]}
 
 
 def _quartiles(values: np.ndarray) -> str:
-    """Text for the causes of verdicts: the three quartiles."""
+    """Text that explains a verdict: the three quartiles of the values."""
     return ", ".join(f"{value:.1f}" for value in np.quantile(values, [0.25, 0.5, 0.75]))
 
 

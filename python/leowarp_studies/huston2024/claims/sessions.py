@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about sessions of Reno, CUBIC and BBR (3.7 to 3.11, 3.27) at peak and off-peak, and about SACK.
+"""Claims about sessions of Reno, CUBIC and BBR at peak and off-peak (3.7 to 3.11, 3.27), and about SACK.
 
 Each function takes the study's data sets and returns an `Outcome` with `numbers` in bit/s, packets and ratios. Variants
-are compared on the same path, paired by seed (`evidence.gain`). A ratio of two medians would compare different paths.
-On this path, isolated loss limits a loss-based session, and handovers do not. Without isolated loss, all three
-congestion controls fill the link (design/starlink-profile.md, "Isolated loss"). Each proposal is therefore also run
-without isolated loss (`CLEAN_PEAK`).
+are compared on the same path, paired by seed (`evidence.gain`). A ratio of two medians would be a ratio of values over
+different paths. On this path, a loss-based session is limited by isolated loss and not by handovers. Without isolated
+loss, all three congestion controls fill the link (design/starlink-profile.md, "Isolated loss"). Each proposal of the
+study is therefore also run without isolated loss (`CLEAN_PEAK`).
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ from leowarp_studies.huston2024.words import CALIBRATED, GOODPUT, PAIRED, SESSIO
 def cubic_at_peak(frames: Frames) -> Outcome:
     """A CUBIC session's first peak, the fall after it, and its mean, compared with the capacity of its link.
 
-    Peak and fall are means over half a second (`BIN_NS`). The end of slow start and the peak of sessions without
-    HyStart are listed too. The height of the peak depends on whether HyStart or a loss ends slow start.
+    Peak and fall are means over half a second (`BIN_NS`). The end of slow start, and the peak of sessions without
+    HyStart, are only listed. They explain the height of the peak, which depends on whether HyStart or a loss ends slow
+    start.
 
     Returns: Numbers, medians with intervals: `peak_bps`, `fall_bps`, `mean_bps`, `capacity_bps`, `used_ratio`,
         `peak_without_hystart_bps`; counts of losses and cuts (`words.counts`).
     """
     traces: list[Trace] = frames["traces"]["cubic", PEAK]
-    # Values are computed for each session, and then the median is taken. Peaks occur at different times, so a mean over
-    # sessions would flatten the peaks.
+    # Each value is computed for every session, and then the median over sessions is taken. Peaks occur at different
+    # times, so a mean of the sessions' rates would have a lower peak.
     peaks = np.array([_first_peak(trace) for trace in traces])
     falls = np.array([_lowest_after_peak(trace) for trace in traces])
     used, mean, capacity = ev.used_ratio(frames, "cubic"), ev.goodput_bps(frames, "cubic"), ev.capacity_bps(frames)
@@ -47,7 +48,7 @@ def cubic_at_peak(frames: Frames) -> Outcome:
         "falls to a third within a second": float(np.median(falls / peaks)) <= 1 / 3,
         # In the study, the mean is 45 of 250 Mbit/s, which is 18 %.
         "under 30 % of the path": used.known and used.median < 0.3,
-        # The study has 45 Mbit/s; the tolerance is a third in both directions.
+        # In the study, the mean is 45 Mbit/s; the result may differ by a third in either direction.
         "about 45 Mbit/s": 30e6 <= mean.median <= 60e6,
     }
     plain: list[Trace] = frames.get("hystart", [])
@@ -72,14 +73,14 @@ def cubic_at_peak(frames: Frames) -> Outcome:
 
 
 def _first_peak(trace: Trace) -> float:
-    """Largest mean over half a second in the first 2 s, in bit/s."""
+    """Largest mean over half a second in the first 2 s of a session, in bit/s."""
     return float(trace.goodput_bps[trace.t_s < 2.0].max())
 
 
 def _lowest_after_peak(trace: Trace) -> float:
-    """Smallest mean over half a second in the second after the peak, in bit/s. The peak is the largest of the first 2
-    s."""
-    # The study says "in 2 s". Later peaks are the result of regrowth.
+    """Smallest mean over half a second, in bit/s, in the second after the session's peak. The peak is searched in the
+    first 2 s."""
+    # The study says "in 2 s". Later peaks occur because the window has grown again.
     early = trace.t_s < 2.0
     at_s = float(trace.t_s[early][int(np.argmax(trace.goodput_bps[early]))])
     after = (trace.t_s > at_s) & (trace.t_s <= at_s + 1.0)
@@ -88,8 +89,8 @@ def _lowest_after_peak(trace: Trace) -> float:
 
 # Implements claim 3.8 of huston2024 (figure 7).
 def cubic_off_peak(frames: Frames) -> Outcome:
-    """Two values: the mean goodput from 12 s on, after the first reconfiguration; and the session's mean goodput
-    divided by that of the session at peak.
+    """Two values: mean goodput from 12 s on, which is after the first reconfiguration; and mean goodput divided by that
+    of the session at peak.
 
     Returns: Numbers: `settled_bps`, `mean_bps`, `times_peak_ratio`.
     """
@@ -97,9 +98,9 @@ def cubic_off_peak(frames: Frames) -> Outcome:
     settled = middle([trace.between(12.0, trace.end_s) for trace in frames["traces"]["cubic", OFF_PEAK]])
     off, peak = ev.goodput_bps(frames, "cubic", OFF_PEAK), ev.goodput_bps(frames, "cubic")
     ratio = off.median / peak.median
-    # The result must be within 25 % of the study's "near 200". The range of 3 to 4 is widened by the same factor.
-    # Off-peak, the profile has a tenth of the isolated loss. Less isolated loss alone raises CUBIC's rate from 42 to
-    # 145 Mbit/s (design/starlink-profile.md).
+    # The result must be within 25 % of the study's "near 200". Its "3 to 4 times" is widened by the same factor.
+    # Off-peak, the profile has a tenth of the isolated loss that it has at peak. This difference alone raises CUBIC's
+    # rate from 42 to 145 Mbit/s (design/starlink-profile.md).
     parts = {"near 200": 150e6 <= settled.median <= 250e6, "several times": 2.5 <= ratio <= 5}
     text = (
         f"from 12 s on {settled.text(M, 0)} Mbit/s; mean {off.text(M, 0)} against {peak.text(M, 0)} at peak: "
@@ -134,34 +135,34 @@ def cubic_starts_fast(frames: Frames) -> Outcome:
 
 # Implements claim 3.9 of huston2024 (figures 8, 9).
 def bbr_is_revised(frames: Frames) -> Outcome:
-    """Whether BBR's bandwidth estimate changes more at reconfigurations than at other times.
+    """Size of the changes of BBR's bandwidth estimate at reconfigurations, compared with its changes at other times.
 
-    For comparison, the estimate's change from the first to the second half of a slot is used. The first 2 s of a slot
-    are left out: the estimate is the maximum of ten round trips (tcp_bbr.c, bbr_bw_rtts), so it falls only some time
-    after the capacity falls.
+    The change from the first to the second half of a slot represents other times. The first 2 s of a slot are left out:
+    the estimate is the maximum of ten round trips (tcp_bbr.c, bbr_bw_rtts), so it falls some time after the capacity.
 
     Returns: Numbers: `start_bps`, `across_p50_ratio`, `within_p50_ratio`, `times_cubic_ratio`, `off_peak_ratio` (null
         without off-peak sessions).
     """
     traces: list[Trace] = frames["traces"]["bbr", PEAK]
-    # The estimate at the start is measured from 2 s, after STARTUP, to 10 s, before the first reconfiguration at 12 s.
+    # The estimate at the start is measured from 2 s (after STARTUP) to 10 s (before the first reconfiguration, at 12
+    # s).
     start = middle([trace.estimate_between(2.0, 10.0) for trace in traces])
     moves = ev.estimate_moves(traces)
     peak, off = ev.goodput_bps(frames, "bbr"), ev.goodput_bps(frames, "bbr", OFF_PEAK)
-    # Variants are paired by seed, so both sessions of a pair have the same capacity, outages and losses of the link.
+    # Sessions are paired by seed, so both sessions of a pair have the same capacity, outages and losses on the link.
     over_cubic = ev.gain(frames, "bbr", "cubic")
     alike = off.median / peak.median
     parts = {
         "starts near 250": 175e6 <= start.median <= 325e6,
-        # The change must be larger than the change within a slot. With a smaller limit, an estimate that always changes
-        # would count as revised at reconfigurations.
+        # The change at a reconfiguration must be larger than the change within a slot. Otherwise, an estimate that
+        # changes all the time would seem to change at reconfigurations.
         "revised": moves.known
         and moves.revised(0.1) >= 0.5
         and float(np.median(moves.across)) > float(np.median(moves.within)),
         "much better than CUBIC": over_cubic.median >= 2.5,
     }
     if off.known:
-        # 1.43 is 1 / 0.7, so the factor is the same in both directions.
+        # 1.43 is 1 / 0.7, so the allowed factor is the same in either direction.
         parts["off-peak alike"] = 0.7 <= alike <= 1.43
     text = (
         f"estimate from 2 to 10 s: {start.text(M, 0)} Mbit/s; it moves by 10 % or more across "
@@ -192,8 +193,8 @@ def reno_is_poor(frames: Frames) -> Outcome:
     Returns: Numbers: `used_ratio`, `of_cubic_ratio`.
     """
     used, ratio = ev.used_ratio(frames, "reno"), ev.gain(frames, "reno", "cubic")
-    # With 0.01 % of isolated loss, Reno and CUBIC are equal, at 42 Mbit/s each. With 0.001 %, Reno is a quarter lower
-    # (design/starlink-profile.md).
+    # With 0.01 % of isolated loss, Reno and CUBIC have the same goodput of 42 Mbit/s. With 0.001 %, Reno's goodput is a
+    # quarter lower (design/starlink-profile.md).
     parts = {"less than CUBIC": ratio.below(1.0), "poor": used.median < 0.2}
     text = (
         f"{ev.goodput_bps(frames, 'reno').text(M, 0)} Mbit/s, {used.median:.0%} of the path (under 30 %: "
@@ -208,15 +209,15 @@ def reno_is_poor(frames: Frames) -> Outcome:
 def sack_matters(frames: Frames) -> Outcome:
     """Share of goodput that CUBIC, Reno and BBR keep without SACK, at peak, off-peak and without isolated loss.
 
-    The verdict uses CUBIC at peak. The other results only explain the verdict's cause. NewReno repairs a single loss
-    per window in one round trip, just as SACK does. The gain from SACK therefore depends on how many packets are lost
-    together.
+    The verdict depends on CUBIC at peak. The other results only explain the verdict. NewReno repairs a single loss per
+    window in one round trip, just as SACK does. The gain by SACK therefore depends on how many packets of a window are
+    lost.
 
     Returns: Numbers: `ratio` (CUBIC at peak), and each other combination under "<congestion control>, <preset>".
     """
     ratio = ev.gain(frames, "cubic-nosack", "cubic")
-    # "Makes viable" is taken to mean that less than half of the goodput is left without SACK. The text also gives the
-    # result of a softer threshold, 75 %.
+    # "Makes viable" is taken to mean that a session has less than half of its goodput without SACK. The text also gives
+    # the result for a threshold of 75 %.
     verdict: Verdict = "holds" if ratio.median < 0.5 else "partly" if ratio.below(1.0) else "does not hold"
     text = (
         f"CUBIC without SACK gets {ratio.text(1, 2)} of what it gets with it (under 75 %: "

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about causes (3.18 to 3.20, 3.22 and 3.26). The claims are questions and conjectures of the study; runs that
-change one property of the path answer them."""
+"""Claims about causes (3.18 to 3.20, 3.22 and 3.26). They are questions and conjectures of the study, which runs answer
+in which one property of the path is changed."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from leowarp_studies.huston2024.words import FEWER, PAIRED, M
 
 _CAPACITY_ALONE, _BASE_ALONE = condition(("base", "jitter")), condition(("capacity", "jitter"))
 _JITTER_ALONE, _NOTHING_VARIES = condition(("capacity", "base")), condition(("capacity", "base", "jitter"))
-"""Names of conditions in which only one property of the path varies, or no property."""
+"""Names of conditions in which only one property of the path varies, or none."""
 MOVES_RATIO = 0.05
-"""Smallest relative change of the estimate that counts: half of the change that claim 3.9 calls a revision."""
+"""Smallest relative change of the estimate that is counted: half of the change that claim 3.9 calls a revision."""
 
 
 def what_moves_it(frames: Frames) -> str:
-    """Text for the causes of verdicts: changes of BBR's estimate where only the capacity or only the base delay varies.
-    The text is empty without such runs."""
+    """Text that explains a verdict: changes of BBR's estimate if only the capacity varies, and if only the base delay
+    varies. It is empty if these runs are missing."""
     by_condition: dict[str, list[Trace]] = frames.get("conditions", {})
     if not {_CAPACITY_ALONE, _BASE_ALONE} <= set(by_condition):
         return ""
@@ -38,11 +38,11 @@ def what_moves_it(frames: Frames) -> str:
 
 # Implements claim 3.18 of huston2024 (text).
 def bbr_judges_by_the_minimum(frames: Frames) -> Outcome:
-    """BBR is evaluated over paths on which capacity, base delay and jitter each vary or are constant.
+    """BBR is run over paths on which capacity, base delay and jitter each vary or are constant.
 
-    If BBR went by the minimum RTT, jitter above the minimum would not matter, and a step of the minimum would change
-    the estimate. Both predictions are tested. The first prediction alone would not be enough, because it also fits
-    other explanations.
+    If BBR used only the minimum RTT, jitter above the minimum would have no effect, and a step of the minimum would
+    change BBR's estimate. Both predictions are tested. The first prediction alone would not be enough, because other
+    explanations predict it as well.
 
     Returns: Numbers: `used_ratio` and `across_p50_ratio` by condition, `jitter_kept_ratio`.
     """
@@ -81,7 +81,8 @@ def bbr_judges_by_the_minimum(frames: Frames) -> Outcome:
 
 
 def _kept(one: list[Trace], other: list[Trace]) -> Middle:
-    """Ratio of the shares of their paths that two sessions use, as a median over seeds."""
+    """Median over seeds of a ratio: the share of its path that one session uses, divided by the share that the other
+    session uses."""
     theirs = {trace.seed: trace.mean_bps / trace.mean_capacity_bps for trace in other}
     return middle(
         [trace.mean_bps / trace.mean_capacity_bps / theirs[trace.seed] for trace in one if trace.seed in theirs]
@@ -90,11 +91,11 @@ def _kept(one: list[Trace], other: list[Trace]) -> Middle:
 
 # Implements claim 3.26 of huston2024 (text).
 def latency_moves_the_estimate(frames: Frames) -> Outcome:
-    """Relative changes of BBR's estimate in three conditions: only jitter varies, only the base delay varies, or
+    """Relative changes of BBR's estimate in three conditions: only the jitter varies; only the base delay varies;
     nothing varies.
 
-    Jitter has no steps at reconfigurations. For jitter, the larger of two medians therefore counts: the median of
-    changes from slot to slot, or the median of changes within slots.
+    Jitter does not change in steps at reconfigurations. For jitter, the larger of two medians is therefore used: the
+    median change from slot to slot, and the median change within slots.
 
     Returns: Numbers: `jitter_p50_ratio`, `base_p50_ratio`, `still_p50_ratio`, which are median changes; 0.1 is 10 %.
     """
@@ -104,8 +105,8 @@ def latency_moves_the_estimate(frames: Frames) -> Outcome:
     )
     floor, every = (max(float(np.median(moves.across)), float(np.median(moves.within))) for moves in (still, jitter))
     stepped = float(np.median(base.across))
-    # The change must exceed 5 %, and also the change where nothing varies. Even where nothing varies, the estimate
-    # changes, for example by probing, and such a change is not confusion.
+    # The change must exceed 5 %, and must also exceed the change in the condition in which nothing varies. In that
+    # condition, the estimate also changes, for example by probing, but this is no confusion by latency.
     parts = {
         "jitter alone moves it": every >= MOVES_RATIO and every > floor,
         "steps of the base delay alone move it": stepped >= MOVES_RATIO and stepped > float(np.median(base.within)),
@@ -125,13 +126,13 @@ def latency_moves_the_estimate(frames: Frames) -> Outcome:
 
 # Implements claim 3.19 of huston2024 (text).
 def others_make_the_peak(frames: Frames) -> Outcome:
-    """CUBIC and BBR in competition with flows of other customers, with the isolated loss of off-peak hours. These
-    sessions are compared with the same sessions alone.
+    """CUBIC and BBR beside flows of other customers, with the isolated loss of off-peak hours. The sessions are
+    compared with the same sessions without other customers.
 
-    The number of customers is unknown. The test therefore accepts any number that slows CUBIC as much as the study
-    observed. The test is whether BBR keeps its rate beside this number.
+    The number of customers is unknown. The test therefore uses the numbers of customers that slow CUBIC as much as the
+    study observed. It checks whether BBR keeps its rate beside this number of customers.
 
-    Returns: Numbers by customers: `cubic_times_ratio` (off-peak relative to peak), `bbr_kept_ratio`,
+    Returns: Numbers by number of customers: `cubic_times_ratio` (off-peak relative to peak), `bbr_kept_ratio`,
         `bbr_over_cubic_ratio`.
     """
     rows: pd.DataFrame = frames["shared"]
@@ -144,9 +145,9 @@ def others_make_the_peak(frames: Frames) -> Outcome:
         over = paired_ratio(mine, "goodput_bps", "bbr", "cubic")
         lowered = 1 / alone["cubic"].median
         parts = {
-            # The study's factor is 3 to 4; it is widened as in claim 3.8.
+            # The study's factor is 3 to 4; it is widened by 25 %, as in claim 3.8.
             "CUBIC falls to a third or a fourth": 2.5 <= lowered <= 5,
-            # The threshold 0.7 is that of claim 3.9.
+            # The threshold 0.7 is the one of claim 3.9.
             "BBR is alike": alone["bbr"].median >= 0.7,
             "BBR several times CUBIC": over.median >= 2.5,
         }
@@ -169,20 +170,22 @@ def others_make_the_peak(frames: Frames) -> Outcome:
 
 
 def _over(mine: pd.DataFrame, off_peak: pd.DataFrame, variant: str) -> Middle:
-    """Goodput beside other customers divided by that of the same congestion control alone, as a median over seeds."""
+    """Goodput beside other customers, divided by goodput of the same congestion control alone, as a median over
+    seeds."""
     both = [frame.loc[frame["variant"] == variant, ["seed", "goodput_bps"]] for frame in (mine, off_peak)]
     named = [frame.assign(variant=name) for frame, name in zip(both, ("shared", "alone"), strict=True)]
     return paired_ratio(pd.concat(named), "goodput_bps", "shared", "alone")
 
 
 WITHIN_RATIO = 0.25
-"""The threshold is that of claim 6.9 of `programs`."""
+"""Allowed relative difference, as in claim 6.9 of `programs`."""
 KERNELS_CUBIC, QUIC_CUBIC = "cubic", ("ngtcp2", "quinn")
 
 
 # Implements claim 3.20 of huston2024 (comments).
 def quic_is_tcp(frames: Frames) -> Outcome:
-    """QUIC stacks with CUBIC are compared with the kernel's CUBIC over the profile. The study `programs` measured both.
+    """The goodput of QUIC stacks with CUBIC is compared with that of the kernel's CUBIC over the profile. The study
+    `programs` measures both.
 
     Returns: Numbers: `of_kernel_ratio` by stack.
     """
@@ -202,8 +205,8 @@ def quic_is_tcp(frames: Frames) -> Outcome:
 
 # Implements claim 3.22 of huston2024 (text).
 def jitter_lowers_the_rate(frames: Frames) -> Outcome:
-    """CUBIC with jitter is compared with CUBIC without jitter: once with the same smallest RTT, once with the same mean
-    RTT.
+    """CUBIC with jitter is compared with CUBIC without jitter in two ways: with the same smallest RTT, and with the
+    same mean RTT.
 
     Returns: Numbers: `of_no_jitter_ratio`, `of_mean_kept_ratio` at peak, and the same two without isolated loss.
     """
@@ -215,8 +218,8 @@ def jitter_lowers_the_rate(frames: Frames) -> Outcome:
         for control in (NO_JITTER, MEAN_KEPT):
             found[control, preset] = paired_ratio(every, "goodput_bps", "cubic", control)
     least, mean = found[NO_JITTER, PEAK], found[MEAN_KEPT, PEAK]
-    # The claim is about the RTT estimate. A longer mean RTT alone would lower the rate of a sender whose rate is
-    # limited by its window.
+    # The claim is about the RTT estimate. A longer mean RTT alone would lower the rate of a sender that is limited by
+    # its window, so the mean RTT is also kept.
     parts = {"less than without jitter": least.below(1.0), "at the same mean, too": mean.below(1.0)}
     clean = {control: found[control, CLEAN_PEAK].text(1, 2) for control in (NO_JITTER, MEAN_KEPT)}
     text = (

@@ -14,17 +14,17 @@ from leowarp.scenario.document import Node, override_key
 from leowarp.scenario.text.problems import Problems
 
 _DEPTH = {"flows": 3, "stations": 3, "modules": 3, "hosts": 4}
-"""Number of parts of a key in each of these tables. Keys of other tables have two parts, and queue parameters have
-three."""
+"""Number of parts of a key, by the table in which the key begins. Keys of other tables have two parts; keys of queue
+parameters always have three."""
 
 
 def tables(document: Node, name: str, problems: Problems) -> list[Node]:
-    """The tables of `[[name]]`, in their order."""
+    """The tables of `[[name]]`, in the order of the file."""
     node = document.get(name)
     if node is None:
         return []
-    # In TOML, `[together]` with single brackets is a plain table instead of an array. Single brackets are the most
-    # likely mistake, so the hint shows both forms.
+    # In TOML, `[together]` with single brackets is a plain table instead of an array. A user who makes a mistake most
+    # likely wrote single brackets, so the hint shows both forms.
     if not isinstance(node.value, list) or not all(isinstance(child.value, dict) for child in node.value):
         problems.add(node.origin, name, "is not a list of tables", f"write [[{name}]] above each")
         return []
@@ -50,13 +50,13 @@ def dotted(table: Node | None, where: str, problems: Problems) -> list[tuple[str
 
 
 def _leaves(parts: tuple[str, ...], node: Node) -> list[tuple[tuple[str, ...], Node]]:
-    """The keys below a table, each with its value. In TOML, `run.duration` without quotes is a nested table. Tables of
-    a scenario are therefore divided into keys, but values are not divided.
+    """The keys below a table, each with its value. In TOML, `run.duration` without quotes is a nested table. Nested
+    tables that are sections of a scenario are therefore split into dotted keys.
 
-    A value that is itself a table (sysctls, parameters of a queue) stays whole. The section determines the number of
-    parts of a key; see `_DEPTH`.
+    A table that is itself the value of a key (sysctls, parameters of a queue) is not split. `_DEPTH` gives the number
+    of parts of a key in each section.
     """
-    # Below this depth a table is a value: the sysctls of `tcp.sysctl`, for example, are set as a whole.
+    # Below this depth, a table is a value: the sysctls of `tcp.sysctl`, for example, are one value.
     depth = 3 if parts[1:2] == ("queue_parameters",) else _DEPTH.get(parts[0], 2)
     if not isinstance(node.value, dict) or len(parts) >= depth:
         return [(parts, node)]
@@ -64,7 +64,7 @@ def _leaves(parts: tuple[str, ...], node: Node) -> list[tuple[tuple[str, ...], N
 
 
 def _quoted(part: str) -> str:
-    """A part of a dotted key as TOML. The part is quoted unless it is a valid bare key.
+    """A part of a dotted key as TOML. The part gets quotes unless it is a valid bare key.
 
     >>> _quoted("isl"), _quoted("Cape Town")
     ('isl', '"Cape Town"')
@@ -82,13 +82,13 @@ def plain_value(node: Node) -> Any:
 
 
 def toml_text(content: Mapping[str, Any]) -> str:
-    """Content of a study as TOML text. This text is stored beside the results, so that a study that was started by a
-    Python call can be continued."""
+    """Content of a study as TOML text. A study that was started from Python stores this text beside its results, so
+    that it can be continued."""
     return "".join(f"{_quoted(key)} = {_toml(value)}\n" for key, value in content.items())
 
 
 def _toml(value: Any) -> str:
-    """A value as TOML text on one line. A string in JSON is also a valid string in TOML. Tables become inline tables.
+    """A value as TOML text on one line. A JSON string is also a valid TOML string. Tables become inline tables.
 
     >>> _toml({"label": "cc", "values": ["reno", "bbr"]})
     '{ "label" = "cc", "values" = ["reno", "bbr"] }'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make the runs of a study file: every combination with every seed, as the text of a plan. All plans are checked before
-anything is run."""
+"""Make the runs of a study file: one run per combination and seed, each with the text of its plan. All plans are
+checked before any run is made."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from leowarp.study.sweep.parameters.file import Condition, Parameter, StudyFile
 from leowarp.study.sweep.parameters.keys import columns_of
 
 _OTHER_SEED = 987_654_321
-"""A seed that no study uses. `around_seed` uses it to find the seed in the text of a plan."""
+"""A seed that no study uses. `around_seed` inserts this seed in a plan to find where the plan's text has the seed."""
 
 MOST_COMBINATIONS = 100_000
 """Maximum number of combinations. Each combination is loaded and checked before the first run, which takes 5 ms per
-combination. Checking more combinations would take ten minutes."""
+combination. The checks of more combinations would take about ten minutes."""
 
 MOST_PRODUCT = 2_000_000
-"""Maximum number of combinations before `exclude` and `only` remove some of them. Comparing a combination with the
+"""Maximum number of combinations before `exclude` and `only` remove some of them. Testing a combination against these
 conditions takes 5 us."""
 
 MOST_RUNS = 1_000_000
 """Maximum number of runs: combinations times seeds. Each run takes 500 bytes of memory in this process, and at least
-0.1 s of a processor. The maximum number of runs therefore takes more than a day."""
+0.1 s of processor time. A study with the maximum number of runs therefore takes more than a day of processor time."""
 
 MOST_PROBLEMS = 20
 """Maximum number of mistakes that are shown at once, because thousands of combinations may have the same mistakes."""
@@ -45,10 +45,10 @@ MOST_PROBLEMS = 20
 
 @dataclass(frozen=True)
 class Combination:
-    """One value for each parameter, and everything that follows from these values whatever the seed is.
+    """One value for each parameter, and the data derived from these values, which do not depend on the seed.
 
     values: Values as in the study file, by dotted key.
-    columns: Values of the result columns, by column; see `keys.columns_of`.
+    columns: Values of the result columns, by column name; see `keys.columns_of`.
     plan: The plan, with the scenario's own seed.
     """
 
@@ -61,19 +61,19 @@ class Combination:
 
     @cached_property
     def around_seed(self) -> tuple[str, str]:
-        """The text of the plan before its seed, and the text after it.
+        """The text of the plan before its seed, and the text of the plan after its seed.
 
-        Raises AssertionError if the text does not have the seed exactly once, which would be a bug in leowarp.
+        Raises AssertionError if the seed does not occur exactly once in the text, which would be a bug in leowarp.
         """
-        # The text includes every default, so that runs do not change if a later version changes a default.
+        # The text includes every default, so that the run does not change if a later version of leowarp has other
+        # defaults.
         text = self.plan.to_toml()
-        # The seed is replaced in the text, because this is faster than writing the plan again for each of, say, 30
-        # seeds.
+        # The seed is replaced in the text, because writing the plan again for each of, say, 30 seeds would be slower.
         match = re.search(r"^\[run\]\n(?:.+\n)*?seed = (\d+)$", text, re.M)
         assert match is not None, "a plan has a seed in [run]"
         around = text[: match.start(1)], text[match.end(1) :]
-        # The text with a second seed proves that only this place in the text depends on the seed. The plan of any seed
-        # is then three joined texts.
+        # A second text, written with another seed, proves that only this place in the text depends on the seed. The
+        # plan of any seed is then the text before the seed, the seed, and the text after it.
         other = dataclasses.replace(self.plan, run=dataclasses.replace(self.plan.run, seed=_OTHER_SEED))
         assert other.to_toml() == str(_OTHER_SEED).join(around), "a seed stands in one place of a plan"
         return around
@@ -83,7 +83,8 @@ class Combination:
 class PlannedRun:
     """One run of a study.
 
-    number: Position in the study. All combinations with the first seed come first, then all with the second, and so on.
+    number: Position in the study. All combinations with the first seed come first, then all combinations with the
+        second seed, and so on.
     """
 
     number: int
@@ -97,7 +98,7 @@ class PlannedRun:
 
     @property
     def plan_text(self) -> str:
-        """The text of the plan, as in `00-plan.toml`."""
+        """The text of the plan, as the run directory has it in `00-plan.toml`."""
         before, after = self.combination.around_seed
         return f"{before}{self.seed}{after}"
 
@@ -113,7 +114,7 @@ class PlannedRun:
 
     @property
     def inputs(self) -> tuple[Path, ...]:
-        """Files that the run's plan names."""
+        """Files that the run's plan uses."""
         return tuple(self.combination.plan.inputs())
 
     def __str__(self) -> str:
@@ -123,11 +124,11 @@ class PlannedRun:
 def expand(study: StudyFile) -> list[PlannedRun]:
     """All runs of a study. All plans are checked before any run is made.
 
-    Returns: Runs in the order of their numbers: all combinations with the first seed, then with the second, and so on.
-        If the study is stopped early, the first seeds of all combinations are therefore complete.
+    Returns: Runs in the order of their numbers: all combinations with the first seed, then all with the second seed,
+        and so on. If the study is stopped early, all combinations therefore have results for the first seeds.
     Raises ScenarioError if a combination is not a valid plan, if two combinations have the same plan, or if no
-    combination is left. The error names
-        file, line, key and combination.
+        combination is left. The error names the
+    file, the line, the key and the combination.
     """
     _refuse_too_many(study)
     combinations: list[Combination] = []
@@ -135,15 +136,15 @@ def expand(study: StudyFile) -> list[PlannedRun]:
     for values in values_of(study):
         try:
             combinations.append(_combination(study, values))
-            # A file that cannot become a timeline (such as a recording of a measured path) is detected here, before the
-            # first run.
+            # A file from which no timeline can be made (such as a wrong recording of a measured path) is detected here,
+            # before the first run.
             media.check(combinations[-1].plan)
         except ScenarioProblems as error:
             for problem in error.problems:
-                # A mistake in the scenario occurs in every combination, but is reported only once, with the first
+                # A mistake in the scenario occurs in every combination, but is reported only once, for the first
                 # combination.
                 wrong.setdefault(problem, _named(values))
-            # No more different mistakes are collected than fit on a screen.
+            # At most as many different mistakes are collected as fit on a screen.
             if len(wrong) >= MOST_PROBLEMS:
                 break
         except ScenarioError as error:
@@ -159,16 +160,16 @@ def expand(study: StudyFile) -> list[PlannedRun]:
         PlannedRun(number, combination, combination.plan.run.seed if seed is None else seed)
         for number, (seed, combination) in enumerate(itertools.product(seeds, combinations))
     ]
-    # The checks for duplicates compare pairs of runs, so they come after all plans are loaded.
+    # Duplicates are searched among the runs of all combinations, so this check comes after all plans are loaded.
     _refuse_twins(runs)
     _refuse_equal_names(runs)
     return runs
 
 
 def _refuse_too_many(study: StudyFile) -> None:
-    """Check the numbers of combinations and runs before any plan is loaded.
+    """Check that there are not too many combinations or runs, before any plan is loaded.
 
-    Raises ScenarioError if there are too many combinations or runs.
+    Raises ScenarioError if a maximum is exceeded.
     """
     counts = [len(joined[0].values) for joined in study.dimensions]
     product = math.prod(counts)
@@ -190,8 +191,8 @@ def _refuse_too_many(study: StudyFile) -> None:
 
 
 def values_of(study: StudyFile) -> Iterator[dict[str, tuple[Parameter, Node]]]:
-    """All combinations of all dimensions, except those that `exclude` and `only` remove. Each combination is a dict
-    from the key to the parameter and its value.
+    """All combinations of the dimensions' values, except those that `exclude` and `only` remove. Each combination is a
+    dict from the key to the parameter and its value.
 
     The last dimension varies fastest, like the last digit of a number.
     """
@@ -200,8 +201,8 @@ def values_of(study: StudyFile) -> Iterator[dict[str, tuple[Parameter, Node]]]:
          for step in zip(*(parameter.values for parameter in joined), strict=True)]
         for joined in study.dimensions
     ]  # fmt: skip
-    # Combinations are generated one at a time. Before `exclude` and `only`, there may be far more combinations than the
-    # study has.
+    # Combinations are generated one at a time. Their number before `exclude` and `only` may be far larger than that of
+    # the study.
     for chosen in itertools.product(*steps):
         combined = {key: value for step in chosen for key, value in step.items()}
         plain = {key: plain_value(node) for key, (_, node) in combined.items()}
@@ -226,7 +227,8 @@ def _combination(study: StudyFile, varied: Mapping[str, tuple[Parameter, Node]])
     Raises ScenarioProblems if the scenario is not valid, or if two of its parameters would fill the same column.
     """
     overrides: dict[str, Any] = dict(study.set)
-    # Parameters are applied after `[set]`. A key that is in both is therefore varied.
+    # Parameters are applied after `[set]`. A key that is in both `[set]` and `[parameters]` therefore gets the
+    # parameter's values.
     overrides |= {key: node for key, (_, node) in varied.items()}
     plan = scenario.resolve(scenario.load(study.scenario, overrides))
     values: dict[str, Any] = {}
@@ -242,10 +244,10 @@ def _combination(study: StudyFile, varied: Mapping[str, tuple[Parameter, Node]])
 
 
 def _refuse_twins(runs: list[PlannedRun]) -> None:
-    """Raise an error if two runs have the same plan. Results are stored by the hash of the plan, so both runs would
-    have the same row."""
-    # The two texts around the seed are compared together with the seed. This check therefore joins and hashes none of
-    # up to a million plans.
+    """Raise an error if two runs have the same plan. Results are stored by the hash of the plan, so the two runs would
+    share one row."""
+    # Instead of joined texts, the two texts around the seed and the seed are compared. There may be a million plans, so
+    # none of them is joined or hashed for this check.
     seen: dict[tuple[str, str, int], PlannedRun] = {}
     for run in runs:
         twin = seen.setdefault((*run.combination.around_seed, run.seed), run)
@@ -256,8 +258,8 @@ def _refuse_twins(runs: list[PlannedRun]) -> None:
 
 
 def _refuse_equal_names(runs: list[PlannedRun]) -> None:
-    """Raise an error if two files with different content have the same name. Plans name files without folders, and a
-    study keeps a copy of each file."""
+    """Raise an error if the plans use two files that have the same name and different content. Plans contain file names
+    without folders, and the study's directory stores one copy per name."""
     seen: dict[str, Path] = {}
     for path in {path for combination in {id(r.combination): r.combination for r in runs}.values()
                  for path in combination.plan.inputs()}:  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runs that study files describe."""
+"""Tests of the runs that study files describe."""
 
 import itertools
 

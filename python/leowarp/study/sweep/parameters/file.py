@@ -2,9 +2,9 @@
 """A study file: a scenario, the parameters that are varied, and the seeds. This module checks the file's text, and
 `expand` turns the text into plans.
 
-This module makes all checks that need only the file. All mistakes are reported together, each with file, line, key,
-rule and a correction. `expand` makes the checks that need the scenario: whether a key exists, and whether a combination
-is a valid plan. docs/guides/studies.md describes the keys.
+All checks that need only the study file are in this module. All mistakes are reported together, each with file, line,
+key, the violated rule and a correction. `expand` makes the checks that need the scenario: whether a key exists, and
+whether a combination is a valid plan. docs/guides/studies.md describes the keys.
 """
 
 from __future__ import annotations
@@ -31,12 +31,14 @@ from leowarp.study.sweep.parameters.ranges import RANGE_KEYS, values_of_range
 KEYS = ("name", "schema", "scenario", "set", "parameters", "together", "exclude", "only", "seeds", "keep")
 """All keys that are allowed at the top level of a study file."""
 KEEP = ("none", "failed", "all")
-"""Values of `[keep] runs`, the default first. The value says which run directories are kept beside the results."""
+"""Values of `[keep] runs`; the first is the default. The value says which run directories are stored beside the
+results."""
 STUDY_SCHEMA = 1
-"""The only value of `schema` that this version can read. A file without `schema` is read as if it had this value."""
+"""The only value of `schema` that this version of leowarp can read. A file without `schema` is read as if it had this
+value."""
 MOST_SEEDS = 1_000_000
-"""Maximum number of seeds. Every seed becomes a row of `plans.parquet` before the first run, and a mistyped count must
-not fill the memory."""
+"""Maximum number of seeds. Every seed becomes a row of `plans.parquet` before the first run, so a mistyped count could
+fill the memory."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Parameter:
 
     key: Key as written in a file, such as `flows.0.size`. Parts that are not bare keys are quoted.
     parts: Parts of the key, such as `("flows", "0", "size")`.
-    values: Values as written, each with its position in the file for error messages. Values of a range all have the
+    values: Values as written, each with its position in the file for error messages. All values of a range have the
         position of the range.
     label: Name of the column in the results. By default the name is made from the key's parts (`keys.column_name`).
     origin: Position of the parameter in the file.
@@ -60,7 +62,8 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Condition:
-    """A table of `[[exclude]]` or `[[only]]`. A combination matches if each key has one of the listed values.
+    """A table of `[[exclude]]` or `[[only]]`. A combination matches if, for each key of the table, it has one of the
+    listed values.
 
     values: Values that match, by the dotted key of a parameter, in plain TOML types.
     origin: Position of the table in the file.
@@ -86,13 +89,14 @@ class StudyFile:
         the same number of values.
     exclude, only : tuple of Condition
         Conditions that remove combinations. Combinations that match `exclude` are removed. If `only` is not empty,
-        combinations that match none of its conditions are removed too.
+        combinations that match none of the conditions in `only` are removed as well.
     seeds : tuple of int, optional
-        Seeds with which each combination is run. None means only the scenario's own seed.
+        Seeds with which each combination is run. None means that each combination is run once, with the scenario's own
+        seed.
     keep : str
-        Which whole run directories to keep: "none", "failed" or "all".
+        Which complete run directories to store: "none", "failed" or "all".
     text : str
-        Text of the file. For a study from a mapping, it is the text of an equivalent file.
+        Text of the file. For a study from a mapping, the text of an equivalent file.
     """
 
     name: str
@@ -112,7 +116,7 @@ class StudyFile:
         Raises
         ------
         ScenarioError
-            If the file has mistakes. A single error lists all mistakes, with line, key, rule and the correct form.
+            If the file has mistakes. One error lists all mistakes, with line, key, rule and the correct form.
         """
         path = Path(path)
         try:
@@ -145,13 +149,14 @@ class StudyFile:
         Raises
         ------
         ScenarioError
-            As in `load`; positions are given as "the study".
+            As in `load`; the position of each mistake is given as "the study".
 
         >>> study = StudyFile.of({"name": "two", "scenario": "madrid-tokyo", "seeds": {"first": 1, "count": 2}})
         >>> study.seeds, study.dimensions, study.keep
         ((1, 2), (), 'none')
         """
-        # A study from a Python call has no file, but messages and relative file names need one.
+        # A study from a Python call has no file, but error messages and relative file names refer to one, so this name
+        # is used.
         origin = Origin(Path(folder) / f"study {content.get('name', '')}", 1, "the study", in_call=True)
         return cls._decoded(plant(content, origin, (), {}), toml_text(content))
 
@@ -167,17 +172,17 @@ class StudyFile:
         problems = Problems()
         for key, node in document.value.items():
             if key not in KEYS:
-                # An unknown key is an error: with a mistyped `[sets]`, for example, every run would have the scenario's
-                # own values.
+                # An unknown key is an error: for example, a mistyped `[sets]` would silently leave every run with the
+                # scenario's own values.
                 problems.add(node.origin, key, "there is no such key", unknown_key_hint(key, KEYS, {}))
-        # A file without `schema` is read as having the current one. Any other version is rejected before its keys are
-        # misread.
+        # A file without `schema` is read as if it had the current version. A file of any other version is rejected
+        # here, before its keys are read with a wrong meaning.
         version = document.get("schema")
         if version is not None and version.value != STUDY_SCHEMA:
             rule = f"this leowarp reads schema = {STUDY_SCHEMA}"
             problems.add(version.origin, "schema", rule, "a newer leowarp may have written this file")
         varied = _Varied(problems)
-        # Parameters are read before conditions, because a condition may use only values that a parameter has.
+        # Parameters are read before conditions, because a condition may use only values that some parameter has.
         varied.read(document)
         study = cls(
             name=_name(document, problems),
@@ -198,11 +203,12 @@ class StudyFile:
 class _Varied:
     """The dimensions from `[parameters]` and `[[together]]`.
 
-    Mistakes are added to `problems`, so that one pass finds all of them. `dimensions` lacks parameters with mistakes.
+    Mistakes are added to `problems`, so that one reading finds all of them. A parameter with a mistake is missing from
+    `dimensions`.
 
     dimensions: list of tuples of Parameter. See `StudyFile.dimensions`. Each key of `[parameters]` gives a dimension
-        with one parameter, and each `[[together]]` a dimension with several.
-    values: Plain values of the parameters in both sections, by key. `exclude` and `only` may use only these values.
+        with one parameter, and each `[[together]]` gives a dimension with several parameters.
+    values: Plain values of the parameters in both sections, by key. `exclude` and `only` may contain no other values.
     origins: For each varied key, its position in the file.
     """
 
@@ -213,13 +219,13 @@ class _Varied:
         self.origins: dict[str, Origin] = {}
 
     def read(self, document: Node) -> None:
-        """Read `[parameters]` and `[[together]]`. `[parameters]` comes first, so the parameters of `[[together]]` vary
-        faster."""
+        """Read `[parameters]` and `[[together]]`. `[parameters]` comes first, so parameters of `[[together]]` vary
+        faster than those of `[parameters]`."""
         self.dimensions += [(parameter,) for parameter in self._parameters(document.get("parameters"), "parameters")]
         for number, node in enumerate(tables(document, "together", self._problems)):
             joined = self._parameters(node, f"together.{number}")
             lengths = {parameter.key: len(parameter.values) for parameter in joined}
-            # Lengths are checked here because zip would silently shorten the longer lists.
+            # The lengths are checked because zip would silently drop the last values of longer lists.
             if len(set(lengths.values())) > 1:
                 counts = ", ".join(f"{key} has {length}" for key, length in lengths.items())
                 rule = f"parameters that go in step have equally many values: {counts}"
@@ -230,7 +236,7 @@ class _Varied:
     def _parameters(self, table: Node | None, where: str) -> list[Parameter]:
         """The parameters of one table.
 
-        It is an error if an earlier table varies the same key, because the study has all combinations of its
+        A key that an earlier table already varies is an error, because the study consists of all combinations of its
         dimensions.
         """
         parameters = []
@@ -258,7 +264,7 @@ class _Varied:
                     self._problems.add(child.origin, f"{key}.{name}", "there is no such key", hint)
                     return None
             given = node.get("values")
-            # A table without values is a range. `ranges` reports keys that the range lacks.
+            # A table without `values` describes a range. `ranges` reports missing keys of the range.
             if given is None:
                 return self._range(key, parts, node, label)
             values = given
@@ -267,7 +273,7 @@ class _Varied:
             hint = f"write [{plain_value(values)!r:.60}]; a value for all runs stands in [set]".replace("'", '"')
             self._problems.add(values.origin, key, rule, hint)
             return None
-        # An empty list would give no combinations, and thus a study without runs.
+        # With an empty list there would be no combinations, and the study would have no runs.
         if not values.value:
             self._problems.add(
                 values.origin, key, "is an empty list: there would be no run", "write values, or take it out"
@@ -276,11 +282,11 @@ class _Varied:
         return Parameter(key, parts, tuple(values.value), label, node.origin)
 
     def _range(self, key: str, parts: tuple[str, ...], node: Node, label: str | None) -> Parameter | None:
-        """A parameter written as a range. The range becomes values in the unit of the plan's key."""
+        """A parameter written as a range. The range becomes a list of values in the unit of the plan's key."""
         known = plan_key(parts)
         if known is None:
-            # The check of the scenario reports an unknown key together with the most similar known key. One arbitrary
-            # value is enough for that check.
+            # A later check of the scenario reports the unknown key, and suggests the most similar valid key. This check
+            # needs one value; any value of the range will do.
             return Parameter(key, parts, (node.get("from") or node,), label, node.origin)
         try:
             given = {name: plain_value(child) for name, child in node.value.items() if name != "label"}
@@ -291,8 +297,8 @@ class _Varied:
         return Parameter(key, parts, tuple(Node(value, node.origin) for value in values), label, node.origin)
 
     def _label(self, key: str, node: Node | None) -> str | None:
-        """The label of a parameter, checked. The label must be a column name that is valid everywhere: letters, digits
-        and underscores, not beginning with a digit."""
+        """The label of a parameter, after checks. The label must be a valid column name for every program: letters,
+        digits and underscores, not beginning with a digit."""
         if node is None:
             return None
         if not isinstance(node.value, str) or re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", node.value) is None:
@@ -317,7 +323,7 @@ def _name(document: Node, problems: Problems) -> str:
 
 
 def _scenario(document: Node, problems: Problems) -> Path:
-    """File of the scenario: a file beside the study, or the example with this name."""
+    """File of the scenario: a file beside the study file, or the example with this name."""
     node = document.get("scenario")
     if node is None:
         hint = 'write scenario = "jittered.toml": a file beside the study, or the name of an example'
@@ -326,7 +332,8 @@ def _scenario(document: Node, problems: Problems) -> Path:
     if not isinstance(node.value, str) or not node.value:
         problems.add(node.origin, "scenario", f"{node.value!r:.60} is not a file name", "write it in quotes")
         return Path()
-    # A file beside the study takes precedence over an example with the same name, because the author can see the file.
+    # A file beside the study file takes precedence over an example with the same name, because the author can see the
+    # file.
     path = node.origin.file.parent / node.value
     if path.exists():
         return path
@@ -345,20 +352,21 @@ def _settings(document: Node, problems: Problems) -> dict[str, Node]:
 def _conditions(
     document: Node, name: str, varied: Mapping[str, list[Any]], problems: Problems
 ) -> tuple[Condition, ...]:
-    """Conditions of `exclude` or `only`. It is an error if no parameter has a value of the condition, because the
+    """Conditions of `exclude` or `only`. If no parameter has a value of the condition, this is an error, because the
     condition would never match."""
     conditions = []
     for number, table in enumerate(tables(document, name, problems)):
         values: dict[str, tuple[Any, ...]] = {}
         for key, _, node in dotted(table, f"{name}.{number}", problems):
-            # A condition's value may be a list, so that one `[[exclude]]` can name several values of a key.
+            # A condition's value may be a list, so that one `[[exclude]]` can match several values of a key.
             given = tuple(plain_value(node)) if isinstance(node.value, list) else (plain_value(node),)
             if key not in varied:
                 hint = one_of(key, varied, "varied are:")
                 problems.add(node.origin, f"{name}.{key}", "is not varied in this study", hint)
                 continue
             for value in given:
-                # A condition with a mistyped value would never match, and the study would silently have other runs.
+                # A condition with a mistyped value would never match, and the study would silently have more or fewer
+                # runs than intended.
                 if value not in varied[key]:
                     hint = one_of(str(value), varied[key], "it has:")
                     problems.add(node.origin, f"{name}.{key}", f"{value!r:.60} is none of its values", hint)
@@ -369,7 +377,8 @@ def _conditions(
 
 
 def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
-    """The seeds in order, from `first` and `count`, or from a `list`. None if the section is missing or wrong.
+    """The seeds in order, from `first` and `count`, or from a `list`. None if the section `[seeds]` is missing or
+    wrong.
 
     A seed is the scenario's `run.seed`, so the schema of scenarios determines its allowed range.
     """
@@ -391,7 +400,7 @@ def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
     if not isinstance(numbers, list) or any(isinstance(n, bool) or not isinstance(n, int) for n in numbers):
         problems.add(table.origin, "seeds", "seeds are bare integers", hint)
         return None
-    # A study file may have `list`, or `first` and `count`, but not both.
+    # `list` excludes `first` and `count`.
     if "list" in values:
         if len(values) > 1:
             problems.add(table.origin, "seeds", "`list` stands alone", hint)
@@ -410,7 +419,7 @@ def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
 
 
 def _keep(document: Node, problems: Problems) -> str:
-    """Run directories to keep; default "none"."""
+    """The value of `[keep] runs`; default "none"."""
     table = document.get("keep")
     if table is None:
         return KEEP[0]
@@ -425,7 +434,7 @@ def _keep(document: Node, problems: Problems) -> str:
 
 def _check_seed_key(study: StudyFile, varied: _Varied, problems: Problems) -> None:
     if study.seeds is not None:
-        # The keys come from `varied`, because the study's dimensions lack parameters that have other mistakes.
+        # The keys come from `varied`, because parameters with other mistakes are missing from the study's dimensions.
         origins = {**varied.origins, **{key: node.origin for key, node in study.set.items()}}
         if "run.seed" in origins:
             problems.add(origins["run.seed"], "run.seed", "[seeds] sets it too", "take one of them out")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The meaning of study files, and the reports of their mistakes."""
+"""Tests of how study files are read, and of the errors for mistakes in them."""
 
 import itertools
 from fractions import Fraction

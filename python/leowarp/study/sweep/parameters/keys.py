@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dotted keys of a scenario: for each, the key of the plan that it sets, and the result columns with its values."""
+"""Dotted keys of a scenario: the key of the plan that each sets, and the result columns with its values."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ class PlanKey:
         """
         owner: Any = plan
         for part in self.parts[:-1]:
-            # A plan has its medium under one attribute, whichever section of the scenario describes the medium.
+            # A plan stores its medium in the attribute `medium`, whichever section of the scenario describes the
+            # medium.
             if owner is plan and part == plan.medium.NAME:
                 owner = plan.medium
             elif isinstance(owner, tuple):
@@ -48,7 +49,8 @@ class PlanKey:
 
 
 def plan_key(parts: Sequence[str]) -> PlanKey | None:
-    """The plan's key with these parts. None for a sysctl, a whole table, or a key that no scenario has.
+    """The plan's key with these parts. None for a sysctl, for a complete table, or for a key that scenarios do not
+    have.
 
     >>> plan_key(("flows", "0", "size")).attribute
     'size_bytes'
@@ -67,8 +69,8 @@ def plan_key(parts: Sequence[str]) -> PlanKey | None:
 
 
 def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) -> dict[str, Any]:
-    """The columns of a parameter, with the values of a run. A quantity has two columns: a number in the plan's unit,
-    and a text.
+    """The columns of a parameter, with their values in one run. A quantity has two columns: a number in the plan's
+    unit, and a text.
 
     A count or a truth value has one column. A queue has three columns: `_pkts` and `_bytes`, one of which is null, and
         the text.
@@ -80,14 +82,14 @@ def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) 
     name = column_name(parts, label)
     key = plan_key(parts)
     match key.declared.kind if key is not None else "text":
-        # The number in the column's unit is for computations. The text is for grouping, because a value such as 0.1 ms
-        # is not an exact float.
+        # The column with the number, in the column's unit, is for computations. The column with the text is for
+        # grouping, because a value such as 0.1 ms has no exact float.
         case "quantity":
             assert key is not None
             return {name + key.declared.suffix: key.value(plan), name: text_of(value)}
         case "queue":
             assert key is not None
-            # A limit is either in packets or in bytes, so one of the two columns is null.
+            # A queue limit is either in packets or in bytes, so one of the two columns is null.
             limits = {f"{name}_{unit}": key.value(plan, f"queue_{unit}") for unit in ("pkts", "bytes")}
             return {**limits, name: text_of(value)}
         case "count" | "flag":
@@ -129,7 +131,7 @@ def column_name(parts: Sequence[str], label: str | None) -> str:
 
 
 def text_of(value: Any) -> str | None:
-    """A value as written: a string unchanged, and anything else as JSON.
+    """A value as text: a string as it is, and anything else as JSON.
 
     >>> text_of("25 pkts"), text_of({"net.ipv4.tcp_recovery": "0"})
     ('25 pkts', '{"net.ipv4.tcp_recovery": "0"}')
@@ -137,6 +139,6 @@ def text_of(value: Any) -> str | None:
     if isinstance(value, str) or value is None:
         return value
     if isinstance(value, Mapping):
-        # Keys are sorted, so that two tables with the same keys in a different order count as the same value in groups.
+        # Keys are sorted, so that two tables that differ only in the order of their keys belong to the same group.
         value = dict(sorted(value.items()))
     return json.dumps(value, ensure_ascii=False, default=str)

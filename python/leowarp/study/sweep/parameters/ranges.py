@@ -24,16 +24,16 @@ MOST_SHOWN = 12
 RANGE_KEYS = ("from", "to", "count", "step", "scale")
 SCALES = ("linear", "log")
 MOST_VALUES = 100_000
-"""Maximum number of values of a range. A step with a wrong unit ("1 us" instead of "1 ms") is reported as an error, and
-does not fill the memory."""
+"""Maximum number of values of a range. Without this limit, a step with a wrong unit ("1 us" instead of "1 ms") could
+fill the memory."""
 
 
 def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
     """The values of a range in the form that a scenario accepts: strings with a unit, or integers for a count.
 
-    given: `from`, `to`, either `count` or `step`, and perhaps `scale`, in plain TOML types.
-    key: The key that is varied. The key's quantity determines the units, and whether values are stored in whole units.
-    Returns: Values in the unit of `from`.
+    given: `from`, `to`, either `count` or `step`, and optionally `scale`, in plain TOML types.
+    key: The key that is varied. Its quantity determines the allowed units, and whether values are stored in whole
+        units.
     Raises ScenarioError if the range is wrong. The error's message gives the reason.
 
     >>> from leowarp.study.sweep.parameters.keys import plan_key
@@ -57,14 +57,14 @@ def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
     if "step" in given:
         if scale != "linear":
             raise ScenarioError("a logarithmic range has no `step`", "write count = 5")
-        # Fractions of the stored unit are exact, so that ten steps of 0.1 ms end exactly at 1 ms.
+        # Steps are exact fractions of the stored unit, so that ten steps of 0.1 ms end exactly at 1 ms.
         numbers = _steps(first, last, kind.number(given["step"]))
     else:
         numbers = _evenly(first, last, given["count"], scale)
     values = [kind.text(number) for number in numbers]
     twice = (
-        # The slow search (quadratic in the number of values) is made only if there is a duplicate. Comparing with the
-        # size of a set is fast, even for a million values.
+        # The search takes quadratic time, so it is made only if there is a duplicate. Comparing the length of the list
+        # with that of a set detects a duplicate quickly, even among a million values.
         next((value for value in values if values.count(value) > 1), None) if len(set(values)) < len(values) else None
     )
     if twice is not None:
@@ -73,10 +73,10 @@ def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
 
 
 def is_in_order(values: Sequence[Any], key: PlanKey | None) -> bool:
-    """Whether all values of a parameter are numbers that only rise or only fall, so that a line may connect them.
+    """Whether all values of a parameter are numbers in rising or falling order, so that a line may connect them.
 
     values: Values in the form that a scenario accepts.
-    key: The key that is varied. None if the key is not a single key of a plan; its values then have no order.
+    key: The key that is varied. None if the parameter is not a single key of a plan; its values are then unordered.
 
     >>> from leowarp.study.sweep.parameters.keys import plan_key
     >>> is_in_order(["500 us", "1 ms"], plan_key(("chain", "delay")))
@@ -90,24 +90,24 @@ def is_in_order(values: Sequence[Any], key: PlanKey | None) -> bool:
         kind = _Kind(key, values[0])
         numbers = [kind.number(value) for value in values]
     except ScenarioError:
-        # A word such as "none" or "auto" has no place in an order of numbers. A mixture of packets and bytes has no
-        # order either.
+        # A word such as "none" or "auto" cannot be ordered among numbers. Numbers of packets cannot be ordered among
+        # numbers of bytes either.
         return False
     steps = [later - earlier for earlier, later in pairwise(numbers)]
     return all(step > 0 for step in steps) or all(step < 0 for step in steps)
 
 
 class _Kind:
-    """How the numbers of a key are read and written.
+    """Converts the values of a key from text to numbers, and back.
 
-    sample: The value of `from`. All values are written in the unit of `sample`. For a queue, `sample` also decides
-        between packets and bytes.
+    sample: The value of `from`. All values are written in the unit of `sample`. For a queue, `sample` also determines
+        whether values are in packets or in bytes.
     Raises ScenarioError if the values of the key are not numbers.
     """
 
     def __init__(self, key: PlanKey, sample: Any) -> None:
         self._quantity: Quantity | None = key.declared.quantity
-        # The unit of the range is kept: "1 ms" to "10 ms" stays in ms, although the plan stores ns.
+        # The values are written in the unit of the range: "1 ms" to "10 ms" remains in ms, although the plan stores ns.
         self._unit = str(sample).lstrip("+-0123456789._eE ").strip()
         if key.declared.kind == "queue":
             self._quantity = BYTES if self._unit in BYTES.units else PACKETS
@@ -127,15 +127,15 @@ class _Kind:
         `from`."""
         if self._quantity is None:
             return round(number)
-        # The unit is that of `from`, which `number` has already checked.
+        # The unit is that of `from`, and `number` has already checked it.
         return self._quantity.format_in(round(number) if self._quantity.whole else float(number), self._unit)
 
 
 def _evenly(first: Fraction, last: Fraction, count: Any, scale: str) -> list[Fraction]:
     """`count` numbers from first to last, including both.
 
-    Fractions are exact, so 0 to 1 in 10 steps contains 0.3 and not 0.30000000000000004. On the logarithmic scale, the
-    ratio between neighbours is constant.
+    Fractions are exact, so 0 to 1 in steps of a tenth contains 0.3 instead of 0.30000000000000004. On the logarithmic
+    scale, the ratio between neighbours is constant.
 
     >>> [str(number) for number in _evenly(Fraction(1), Fraction(100), 3, "linear")]
     ['1', '101/2', '100']
@@ -146,7 +146,7 @@ def _evenly(first: Fraction, last: Fraction, count: Any, scale: str) -> list[Fra
         return [first + (last - first) * place / (count - 1) for place in range(count)]
     if first <= 0 or last <= 0:
         raise ScenarioError("a logarithmic range begins and ends above 0", 'write scale = "linear", or other ends')
-    # The two ends are copied instead of computed, because exp(log(x)) may differ from x.
+    # The two ends are not computed, because exp(log(x)) may differ from x.
     low, high = math.log(first), math.log(last)
     inner = [Fraction(math.exp(low + (high - low) * place / (count - 1))) for place in range(1, count - 1)]
     return [first, *inner, last]
@@ -161,13 +161,13 @@ def _steps(first: Fraction, last: Fraction, step: Fraction) -> list[Fraction]:
     count = int((last - first) / step) + 1
     if count > MOST_VALUES:
         raise ScenarioError(f"the range has {count} values, and more than {MOST_VALUES} are refused", "a larger step")
-    # Each value is a product and not a running sum, as in `_evenly`.
+    # Each value is computed by a product instead of a running sum, as in `_evenly`.
     return [first + step * place for place in range(count)]
 
 
 def seeds_in_words(seeds: Sequence[int]) -> str:
-    """Seeds as text for a table: "1 to 30" if they are consecutive. If they are not, the text lists all seeds, or the
-    first ones and the last."""
+    """Seeds as text for a table: "1 to 30" if they are consecutive. Otherwise, the text lists all seeds, or only the
+    first seeds and the last one."""
     if len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))):
         return f"{seeds[0]} to {seeds[-1]}"
     shown = seeds if len(seeds) <= MOST_SHOWN else [*seeds[: MOST_SHOWN - 2], "...", seeds[-1]]

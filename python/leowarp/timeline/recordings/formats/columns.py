@@ -4,7 +4,7 @@ t_ns,rtt_ms`.
 
 Cells are separated by commas, semicolons, tabs or blanks. Each row is a probe; the time is the probe's sending time. If
 there are sequence numbers, a missing number is a lost probe, and a repeated number is a duplicate. Without `--columns`,
-three columns whose second one counts up are read as ``t_s,seq,rtt_ms``. For all other files without `--columns`, the
+three columns of which the second counts up are read as ``t_s,seq,rtt_ms``. For all other files without `--columns`, the
 error message contains a guess, which the user has to confirm with `--columns`.
 """
 
@@ -147,7 +147,7 @@ def _of_first_row(path: Path, cells: list[str], columns: tuple[str, ...]) -> Gue
 def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurement:
     """Round trips, or one-way delays, from numbers in columns.
 
-    columns: As from `parsed_columns`; by default, three columns whose second one counts up are time, sequence, round
+    columns: As from `parsed_columns`; by default, three columns of which the second counts up are time, sequence, round
         trip.
     Raises ScenarioError with file and line; if no columns were given and their meaning is not certain, the message
     contains the guess.

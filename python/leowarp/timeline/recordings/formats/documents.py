@@ -97,7 +97,6 @@ def document_of(
 ) -> tuple[dict[str, Any], list[str]]:
     """The only object with the required list in a text of JSON, and remarks about other objects.
 
-    key: Name of the required list.
     path, text, tool, hint, skips, pairs: The same as for `documents_of`.
     Raises ScenarioError, with the line, if the text is not JSON or is truncated; also if the list is missing or empty,
         or if there are two different ones.

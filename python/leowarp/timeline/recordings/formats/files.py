@@ -80,7 +80,7 @@ def read_capacity(
     path, kind = Path(path), format
     if kind == "auto":
         # A Mahimahi file has no header and contains only numbers. Every file without a header is therefore read as
-        # Mahimahi, and this reader rejects all other files.
+        # Mahimahi, and the Mahimahi reader rejects files of other formats.
         kind = "csv" if looks_like_csv(text_of(path)) else "mahimahi"
     if kind == "mahimahi":
         return read_mahimahi(path, packet_bytes, until_ns), None, None

@@ -3,8 +3,8 @@
 
 Covered are iputils 20240905 with its 17 translations, its older releases (`icmp_req=`), GNU inetutils and macOS
 (decimal sign of the locale), the BSDs (`ping6` with `hlim=`), BusyBox and toybox (`seq=`). The translations of iputils
-(`po/*.po`) translate the unit and the words around it; all but the Czech one keep `icmp_seq=`. Text of other programs
-may precede each line: of `ts`, of `--apple-time`, or of a shell's loop.
+(`po/*.po`) translate the unit and the words around it; all but the Czech one keep `icmp_seq=`. Each line may begin with
+text of another program: of `ts`, of `--apple-time`, or of a shell's loop.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ class Reply:
     printed_ns: When the line was printed, ns since 1970, if `-D` was used.
     source: The address that replied; None if the language is not English.
     length_bytes: Length of the ICMP message.
-    copy: ping ping marks the reply as a duplicate.
-    mark: Remarks of ping's remarks about the reply, such as a bad checksum or another address.
+    copy: Whether ping marks the reply as a duplicate.
+    mark: ping's remarks about the reply, such as a bad checksum or another address.
     prefix: Text before the reply, if it is not a time stamp of ping.
-    at_most: The the printed round trip is an upper bound: `time<1 ms`.
+    at_most: Whether the printed round trip is an upper bound: `time<1 ms`.
     """
 
     line: int

@@ -141,7 +141,7 @@ def unwrapped(replies: list[Reply], interval_ns: int | None) -> tuple[list[int],
     replies: In the order of their lines.
     interval_ns: Time between probes, for replies without time stamps.
     Returns seqs: Numbers of the replies before the index `place`; of all replies if `place` is None.
-    Returns place:
+    Returns place: Index of the first reply of another run; None if all replies belong to one run.
     """
     step_ns = _step_ns(replies) if interval_ns is None else float(interval_ns)
     seqs = [replies[0].seq]

@@ -18,7 +18,7 @@ HEADER = "PING 192.0.2.1 (192.0.2.1) 56(84) bytes of data."
 
 
 def reply(seq: int, rtt_ms: float, at_ns: int | None = None, more: str = "", source: str = "192.0.2.1") -> str:
-    """A reply as iputils prints it; if `at_ns`, the sending time of the probe, is given, a reply as `ping -D` prints
+    """A reply as iputils prints it. If the probe's sending time `at_ns` is given, the reply is as `ping -D` prints
     it."""
     stamp = "" if at_ns is None else f"[{(at_ns + round(rtt_ms * MS)) / 1e9:.6f}] "
     return f"{stamp}64 bytes from {source}: icmp_seq={seq} ttl=58 time={rtt_ms} ms{more}"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Period and phase to a fraction of a bin: the schedule at whose instants the signs of events are strongest, summed
-over all instants.
+"""Refines period and phase to a fraction of a bin. The best schedule is the one with the strongest signs of events,
+summed over all its instants.
 
 In noise, the time of one step cannot be determined, but the common offset of twenty steps can. Around each instant,
 every sign gives a curve over the offset from the instant. Depending on the sign, the curve shows the change of the

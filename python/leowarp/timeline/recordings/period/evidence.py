@@ -130,7 +130,8 @@ class Ratios:
         return found
 
     def whole(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Log of the mean Bayes factor over each sign alone and over all signs together, shape (phases,)."""
+        """Log of the mean of several Bayes factors: those of each sign alone, and that of all signs together; shape
+        (phases,)."""
         each = np.array(list(self.by_sign(factors).values()))
         return log_mean(each, axis=0)
 

@@ -292,8 +292,8 @@ def _distinct(candidates: list[Candidate]) -> list[Candidate]:
 
 
 def _part(ratios: Ratios, candidates: list[Candidate]) -> Candidate:
-    """The candidate with a fraction of the first candidate's period that has the largest factor; the first candidate
-    itself, if no fraction has a larger factor than the whole period.
+    """The candidate with the largest factor among those whose period is a fraction of the first candidate's period. If
+    none of these has a larger factor than the first candidate, the result is the first candidate.
 
     If spikes happen twice per period, the prior may prefer the whole period, with the phase of either of the two
     spikes. Half of the period is then used to decide between the two phases (`_whole`).
