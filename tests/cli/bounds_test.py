@@ -262,10 +262,11 @@ def must_be_refused(verb, is_forged, origin, compared):
         mine = origin[layout.MANIFEST]
         # The hashes of all other files are in the manifest of this run.
         return any(origin[name] != mine for name in compared[mine][" ".join(verb)])
-    # The plan, the summary and the tables name their flows. Routes and timeline do not name flows.
+    # Plan, summary and tables name their flows, routes and timeline their stations.
     mine = origin[layout.PLAN]
     read = compared[mine][" ".join(verb)]
-    telling = {name for name in read if name == layout.SUMMARY or name.startswith(layout.TRACE)}
+    own = (layout.SUMMARY, layout.ROUTES, layout.TIMELINE)
+    telling = {name for name in read if name in own or name.startswith(layout.TRACE)}
     return any(origin[name] != mine for name in telling)
 
 

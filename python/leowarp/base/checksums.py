@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from leowarp.base.layout import MANIFEST, SIGNATURES, STUDY_LOCK
+from leowarp.base.plainfiles import is_hollow
 
 SEAL = "sha256"
 """Key under which a manifest contains the sha256 of its other entries. This checksum detects damage but not forgery,
@@ -98,10 +99,11 @@ def check_files(directory: Path, listed: Mapping[str, str], present: Collection[
     present: Names of the files that exist, as `names_below` returns them.
     """
     there = sorted(listed.keys() & set(present))
-    now = sha256_of_files(directory, there)
+    # A hollow file is changed whatever its sha256 is, because leowarp writes none.
+    now = sha256_of_files(directory, (name for name in there if not is_hollow(directory / name)))
     return Checked(
-        intact=tuple(name for name in there if now[name] == listed[name]),
-        changed=tuple(name for name in there if now[name] != listed[name]),
+        intact=tuple(name for name in there if now.get(name) == listed[name]),
+        changed=tuple(name for name in there if now.get(name) != listed[name]),
         missing=tuple(sorted(listed.keys() - set(present))),
         unlisted=tuple(sorted(set(present) - listed.keys())),
     )

@@ -108,6 +108,11 @@ def lack_of(error: BaseException) -> str | None:
     return None
 
 
+def is_lack_of_memory(error: BaseException) -> bool:
+    """Whether a lack of memory caused the error."""
+    return lack_of(error) == _LACKS[errno.ENOMEM]
+
+
 def _chain(error: BaseException) -> Iterator[BaseException]:
     """An error, its cause, the cause of that cause, and so on."""
     each: BaseException | None = error

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that the files of a run directory belong to the same run: its summary and trace tables must have the flows of
-its plan.
+its plan, routes their pairs of stations, and the timeline their stations and the links of the trace.
 
 The manifest's sha256 also detect a file of another run, but not if somebody has written the manifest again.
 """
@@ -11,12 +11,15 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leowarp.base import plainfiles, tomltext
 from leowarp.base.errors import TraceError
-from leowarp.base.layout import PLAN, SUMMARY
+from leowarp.base.layout import PLAN, ROUTES, SUMMARY, TIMELINE, TRACE
 from leowarp.base.nodes import host_node, station_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Flow(NamedTuple):
@@ -59,15 +62,68 @@ def refuse_other_table(run: Path, name: str, metadata: Mapping[bytes, bytes] | N
         return
     if told is not None:
         _refuse_other(run, name, told, hint)
-    elif known is not None and (planned := _planned(run)) is not None:
+    elif known is not None:
+        _refuse_other_hosts(run, name, known, hint)
+
+
+def _refuse_other_hosts(run: Path, name: str, known: frozenset[str], hint: str) -> None:
+    for flow in _planned(run) or ():
+        for end in (flow.source, flow.destination):
+            if known.isdisjoint((end, host_node(end))):
+                raise TraceError(
+                    f"cannot read {run / name}: it has no host of {end:.60}, which {PLAN} beside it has, so they "
+                    "are of different runs",
+                    hint=hint,
+                )
+
+
+def refuse_other_network(run: Path, name: str, table: pa.Table, hint: str) -> None:
+    """Raise TraceError if routes or a timeline are not of the flows of the plan beside them.
+
+    table: Routes with the columns `source` and `destination`, or a timeline with `event`, `a` and `b`. A table without
+        rows is not checked.
+    """
+    planned = _planned(run)
+    if planned is None or len(table) == 0:
+        return
+    if name == ROUTES:
+        known = _rows_of(table, "source", "destination")
         for flow in planned:
-            for end in (flow.source, flow.destination):
-                if known.isdisjoint((end, host_node(end))):
-                    raise TraceError(
-                        f"cannot read {run / name}: it has no host of {end:.60}, which {PLAN} beside it has, so they "
-                        "are of different runs",
-                        hint=hint,
-                    )
+            if (flow.source, flow.destination) not in known:
+                raise TraceError(
+                    f"cannot read {run / name}: it has no route from {flow.source:.60} to {flow.destination:.60}, "
+                    f"between which {PLAN} beside it has a flow, so they are of different runs",
+                    hint=hint,
+                )
+    elif name == TIMELINE:
+        nodes = frozenset(node for event, node, _ in _rows_of(table, "event", "a", "b") if event == "node")
+        # A timeline made by hand may leave out the nodes.
+        if nodes:
+            _refuse_other_hosts(run, name, nodes, hint)
+
+
+def refuse_other_links(
+    run: Path, name: str, table: pa.Table, directions: Sequence[tuple[str, str, str]], hint: str
+) -> None:
+    """Raise TraceError if a timeline lacks a link of the trace beside it.
+
+    table: A timeline with the columns `event`, `a` and `b`.
+    directions: The entry `directions` of a trace table: two nodes and a kind for each.
+    """
+    known = {frozenset(ends) for event, *ends in _rows_of(table, "event", "a", "b") if event == "link"}
+    for a, b, _ in directions:
+        if known and frozenset((a, b)) not in known:
+            raise TraceError(
+                f"cannot read {run / name}: it has no link from {a:.60} to {b:.60}, which {TRACE} beside it has, so "
+                "they are of different runs",
+                hint=hint,
+            )
+
+
+def _rows_of(table: pa.Table, *columns: str) -> set[tuple[Any, ...]]:
+    """The different rows of some columns. Routes of a long run have a million rows and few pairs of stations."""
+    rows = table.select(list(columns)).group_by(list(columns)).aggregate([])
+    return set(zip(*(rows.column(name).to_pylist() for name in columns), strict=True))
 
 
 def _of_nodes(flow: Mapping[str, str]) -> Flow:

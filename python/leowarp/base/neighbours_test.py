@@ -3,10 +3,16 @@
 
 import json
 
+import pyarrow as pa
 import pytest
 
 from leowarp.base.errors import TraceError
-from leowarp.base.neighbours import refuse_other_summary, refuse_other_table
+from leowarp.base.neighbours import (
+    refuse_other_links,
+    refuse_other_network,
+    refuse_other_summary,
+    refuse_other_table,
+)
 
 PLAN = """
 [[flows]]
@@ -70,3 +76,31 @@ def test_what_cannot_be_read_is_left_to_its_reader(run, text):
 
 def test_a_summary_without_the_ends_of_its_flows_is_not_compared(run):
     refuse_other_summary(run, {"flows": [{"flow": 0}]}, "")
+
+
+ROUTES = [{"source": "Madrid", "destination": "Tokyo"}, {"source": "Tokyo", "destination": "Madrid"}]
+EVENTS = [
+    {"event": "node", "a": "host:Madrid", "b": None}, {"event": "node", "a": "host:Tokyo", "b": None},
+    {"event": "link", "a": "host:Tokyo", "b": "host:Madrid"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "other"),
+    [
+        ("10-routes.parquet", ROUTES, {"destination": "Oslo"}),
+        ("20-timeline.parquet", EVENTS, {"a": "host:Oslo"}),
+    ],
+)
+def test_routes_and_timelines_of_other_stations_are_refused(run, name, rows, other):
+    refuse_other_network(run, name, pa.Table.from_pylist([*rows, *rows]), "")
+    refuse_other_network(run, name, pa.Table.from_pylist(rows).slice(0, 0), "")
+    with pytest.raises(TraceError, match=f"{name}: it has no (route from|host of) .* they are of different runs"):
+        refuse_other_network(run, name, pa.Table.from_pylist([rows[0] | other, *rows[1:]]), "hint")
+
+
+def test_a_timeline_without_a_link_of_the_trace_is_refused(run):
+    timeline = pa.Table.from_pylist(EVENTS)
+    refuse_other_links(run, "20-timeline.parquet", timeline, [("host:Madrid", "host:Tokyo", "wire")], "")
+    with pytest.raises(TraceError, match="it has no link from host:Tokyo to r1, which 30-trace beside it has"):
+        refuse_other_links(run, "20-timeline.parquet", timeline, [("host:Tokyo", "r1", "wire")], "hint")

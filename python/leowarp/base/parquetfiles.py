@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 
 MOST_SMALL_BYTES = 128 << 20
 """Once decoded, tables that are read together may always take this number of bytes. Their size on disk says little,
-because equal values take almost no space there.
-
-For comparison: a report takes 250 MiB plus three times the size of its tables. With 2,000 flows, the tables take 0.5
-GiB and the report 1.5 GiB.
-"""
+because equal values take almost no space there."""
 
 MOST_TIMES_FILE = 256
 """Once decoded, larger tables may take this number of bytes per byte on disk.
@@ -37,9 +33,10 @@ with 8.5 million packets (a trace of 0.6 million packets, copied). Other runs ne
 dish in the timeline, 26 times with 2,000 flows, and 15 times with 5.9 million packets of TCP.
 """
 
-MOST_OF_MEMORY = 4
-"""Once decoded, larger tables may take the usable memory divided by this number, because a report holds them both as
-Arrow tables and as data frames."""
+MOST_BYTES = 3 << 29
+"""Limit on the decoded size of all tables of a run together: 1.5 GiB if each value took the space that a data frame
+needs. Columns of large tables are read when they are needed, and take as few bytes as their values need. A report of
+2,000 flows over 60 s, whose tables have 1.4 GiB, therefore takes less than 1 GiB."""
 
 TABLE_BYTES = "LEOWARP_TABLE_BYTES"
 """Environment variable with which a user raises the limit on the memory of tables."""
@@ -74,12 +71,13 @@ def read_table(
         footer = _footer(path)
         if filters is None and {*(columns or ())} <= {*footer.schema.to_arrow_schema().names}:
             # Reading the footer again, or making a data set, would take longer than decoding a small table. We
-            # therefore use the footer that was read before, and no data set.
-            table = pq.ParquetFile(path, metadata=footer).read(columns)
+            # therefore use the footer that was read before, and no data set. In a thread of Arrow's, a lack of memory
+            # would end the process.
+            table = pq.ParquetFile(path, metadata=footer).read(columns, use_threads=False)
             table = table if columns is None else table.select(columns)
         else:
             # With partitioning, the name of a folder could add a column.
-            table = pq.read_table(path, columns=columns, filters=filters, partitioning=None)
+            table = pq.read_table(path, columns=columns, filters=filters, partitioning=None, use_threads=False)
         # Arrow checks the values only on request; damage would otherwise show only where a value is used.
         table.validate(full=True)
     except _damages() as error:
@@ -152,7 +150,7 @@ def refuse_large(paths: Sequence[Path], *, columns: list[str] | None = None, hin
 def how_to_raise(limit_bytes: int) -> str:
     """Hint that says how to raise the limit to the memory that the tables need."""
     return (
-        "tables of an honest run take less, or this machine has too little memory. If you trust it: "
+        "a run of 2,000 flows over a minute takes less. If you trust it: "
         f"{TABLE_BYTES}={limit_bytes} in the environment raises the limit"
     )
 
@@ -162,14 +160,22 @@ def memory_limit_bytes(disk_bytes: int) -> int:
 
     Raises HostError if the value of the environment variable `TABLE_BYTES` is not an integer.
     """
+    most_bytes = min(MOST_TIMES_FILE * disk_bytes, MOST_BYTES)
+    if most_bytes > MOST_SMALL_BYTES:
+        # This check is skipped for small tables, because it reads files of the kernel.
+        most_bytes = min(most_bytes, usable_memory_bytes())
+    return max(MOST_SMALL_BYTES, most_bytes, raised_limit_bytes())
+
+
+def raised_limit_bytes() -> int:
+    """Value of the environment variable `TABLE_BYTES`, 0 if it is not set.
+
+    Raises HostError if it is not an integer.
+    """
     raised = os.environ.get(TABLE_BYTES, "0")
     if not (raised.isascii() and raised.isdecimal() and len(raised) < 20):
         raise HostError(f"{TABLE_BYTES} is {raised!r:.40}, and not a number of bytes", hint=f"unset {TABLE_BYTES}")
-    most_bytes = MOST_TIMES_FILE * disk_bytes
-    if most_bytes > MOST_SMALL_BYTES:
-        # For small tables, the usable memory has no effect, and reading it would open several files of the kernel.
-        most_bytes = min(most_bytes, usable_memory_bytes() // MOST_OF_MEMORY)
-    return max(MOST_SMALL_BYTES, most_bytes, int(raised))
+    return int(raised)
 
 
 @dataclass(frozen=True)

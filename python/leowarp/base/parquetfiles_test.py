@@ -106,6 +106,10 @@ def test_larger_tables_may_take_what_their_size_and_the_machine_allow(tmp_path, 
     limited(monkeypatch, 1000)
     monkeypatch.setattr(parquetfiles, "MOST_TIMES_FILE", 8)
     assert parquetfiles.read_table(path).num_rows == 100_000
-    monkeypatch.setattr(parquetfiles, "usable_memory_bytes", lambda: 4 * 799_999)
-    with pytest.raises(TraceError, match="would take more than 799,999 bytes"):
+    with monkeypatch.context() as patch:
+        patch.setattr(parquetfiles, "usable_memory_bytes", lambda: 799_999)
+        with pytest.raises(TraceError, match="would take more than 799,999 bytes"):
+            parquetfiles.read_table(path)
+    monkeypatch.setattr(parquetfiles, "MOST_BYTES", 799_998)
+    with pytest.raises(TraceError, match="would take more than 799,998 bytes"):
         parquetfiles.read_table(path)

@@ -36,6 +36,9 @@ MOST_INPUT_BYTES = 1 << 30
 
 _PIECE_BYTES = 1 << 20
 
+_LARGE_BYTES = 1 << 30
+"""A smaller file is read in a second, even if it is a hole."""
+
 PARTIAL = ".partial"
 """Suffix of a file's name while it is being written."""
 
@@ -114,6 +117,15 @@ def state(path: Path) -> State:
     """The file's properties now (see `State`). Raises OSError if the file does not exist."""
     status = path.stat()
     return State(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def is_hollow(path: Path) -> bool:
+    """Whether a large file is almost only a hole, which takes no space on disk: reading its zeros may take days.
+
+    Files of a run contain compressed tables, pictures and packets, which no file system stores in a thousandth.
+    """
+    status = path.stat()
+    return status.st_size > _LARGE_BYTES and status.st_blocks * 512 < status.st_size // 1000
 
 
 def refuse_link(path: Path) -> None:

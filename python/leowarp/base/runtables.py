@@ -8,11 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leowarp.base import layout, neighbours, parquetfiles, plainfiles, recorded
+from leowarp.base.metadata import decode_metadata
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _OF_ANOTHER = "leowarp verify {run} --files names files that were changed; copy the whole run again"
+
+
+_made: set[Path] = set()
+
+
+def made_here(run: Path) -> None:
+    """Read the tables of a run without a limit on their memory, because this process made it."""
+    _made.add(run.resolve())
 
 
 def read(
@@ -29,10 +38,29 @@ def read(
     parquetfiles.refuse_strange(run / name, hint=hint)
     # The sha256 is checked before decoding, so that Arrow never decodes a file that the manifest does not list.
     _refuse_changed(run, name)
-    _refuse_large(tuple((path, plainfiles.state(path)) for path in _tables_beside(run, name)))
+    if run.resolve() not in _made:
+        _refuse_large(tuple((path, plainfiles.state(path)) for path in _tables_beside(run, name)))
     table = parquetfiles.read_table(run / name, columns=columns, filters=filters, is_bounded=True, hint=hint)
-    neighbours.refuse_other_table(run, name, table.schema.metadata, _OF_ANOTHER.format(run=run))
+    hint = _OF_ANOTHER.format(run=run)
+    neighbours.refuse_other_table(run, name, table.schema.metadata, hint)
+    if name in (layout.ROUTES, layout.TIMELINE) and filters is None:
+        _refuse_other_plan(run, name, table, hint)
     return table
+
+
+def _refuse_other_plan(run: Path, name: str, table: pa.Table, hint: str) -> None:
+    """Raise TraceError if routes or a timeline are of another run. Tables without the columns that this check needs are
+    not checked: their readers report them."""
+    import pyarrow as pa
+
+    needed = {"source", "destination"} if name == layout.ROUTES else {"event", "a", "b"}
+    if not needed <= {field.name for field in table.schema if pa.types.is_string(field.type)}:
+        return
+    neighbours.refuse_other_network(run, name, table, hint)
+    totals = f"{layout.TRACE}/linktotals.parquet"
+    if name == layout.TIMELINE and (run / totals).exists():
+        directions = decode_metadata(read_schema(run, totals), "directions")
+        neighbours.refuse_other_links(run, name, table, directions or [], hint)
 
 
 def read_schema(run: Path, name: str) -> pa.Schema:
@@ -56,7 +84,7 @@ def rows(run: Path, name: str) -> int:
 def _refuse_changed(run: Path, name: str) -> None:
     # A decoded table takes at least as many bytes as on disk.
     disk_bytes = plainfiles.state(run / name).size_bytes
-    limit_bytes = parquetfiles.memory_limit_bytes(disk_bytes)
+    limit_bytes = disk_bytes if run.resolve() in _made else parquetfiles.memory_limit_bytes(disk_bytes)
     recorded.refuse_changed(run, name, most_bytes=limit_bytes, if_longer=parquetfiles.how_to_raise(2 * disk_bytes))
 
 

@@ -50,6 +50,10 @@ def main() -> None:
         sys.exit(INTERRUPTED_EXIT_CODE)
 
 
+_READERS = ("show", "report", "compare", "view", "export")
+"""Verbs that only read run directories, which somebody else may have made."""
+
+
 @rarely_collected()
 def _run() -> None:
     from leowarp.base.printable import accept_any_character
@@ -60,8 +64,10 @@ def _run() -> None:
     from leowarp.cli.app import program
 
     try:
-        # The name is fixed, so that messages are the same for `python -m leowarp` and for the installed script.
-        program(sys.argv[1:])(prog_name="leowarp")
+        with _limited(sys.argv[1:]):
+            # The name is fixed, so that messages are the same for `python -m leowarp` and for the installed
+            # script.
+            program(sys.argv[1:])(prog_name="leowarp")
     finally:
         # At its end Python would search all objects for reference cycles, which takes 0.1 s. `gc.freeze` prevents this
         # search; the operating system frees the memory anyway.
@@ -69,6 +75,17 @@ def _run() -> None:
         # Without this flush, Python would write the remaining output at exit, where a full disk causes a traceback and
         # status 120.
         sys.stdout.flush()
+
+
+def _limited(words: list[str]) -> contextlib.AbstractContextManager[None]:
+    """The limit on memory for a verb that only reads run directories, unless the user raised it."""
+    from leowarp.base import parquetfiles
+    from leowarp.base.machine.bound import bounded_memory
+
+    only_reads = words[:1] in ([verb] for verb in _READERS) or (words[:1] == ["verify"] and "--files" in words)
+    if not only_reads or parquetfiles.raised_limit_bytes() > parquetfiles.MOST_BYTES:
+        return contextlib.nullcontext()
+    return bounded_memory(parquetfiles.how_to_raise(2 * parquetfiles.MOST_BYTES))
 
 
 def _tell(error: LeowarpError) -> None:

@@ -59,7 +59,7 @@ class Metrics(Numbers):
         Raises OSError if one of the two files cannot be written.
         """
         run_dir = Path(run_dir)
-        write_long_form(self.long_form(), run_dir / layout.METRICS)
+        write_long_form(self, run_dir / layout.METRICS)
         recorded.write_json(run_dir / layout.SUMMARY, self.summary)
 
 

@@ -7,8 +7,8 @@ frame and compared. docs/reference/tables.md lists the names in the column `metr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,8 @@ from leowarp.metrics.inputs.series import optional, step_at
 from leowarp.metrics.inputs.tables import floats
 from leowarp.metrics.numbers import Numbers
 from leowarp.metrics.over_time import SERIES
-from leowarp.metrics.per_flow.reordering import DENSITY_COLUMNS, REORDERING_COLUMNS
+from leowarp.metrics.per_flow.goodput import GOODPUT_SERIES, goodput
+from leowarp.metrics.per_flow.reordering import DENSITY_COLUMNS, REORDERING_COLUMNS, densities_of_scope
 from leowarp.metrics.route_changes.causes import CAUSE_COLUMNS
 from leowarp.metrics.route_changes.recovery import RECOVERY_COLUMNS
 from leowarp.metrics.sharing.shares import LEAST_INDEX, SERIES_NUMBERS, least_index
@@ -50,36 +51,41 @@ def long_form(result: Numbers) -> pd.DataFrame:
         reordering and its histograms, goodput, RTT, shares, path delays. Each part is sorted by flow, and within a flow
         by time.
     """
-    pieces = [_scalars(result.summary)]
-    pieces += _columns("route_change", result.route_changes, CHANGE_COLUMNS, "t_ns")
-    pieces += _columns("recovery", result.recoveries, RECOVERY_COLUMNS, "t_ns")
+    return _joined(list(_pieces(result)))
+
+
+def _pieces(result: Numbers) -> Iterator[_Piece]:
+    """All numbers of a run in the order of their rows. Most are computed when they are asked for."""
+    yield _scalars(result.summary)
+    yield from _columns("route_change", result.route_changes, CHANGE_COLUMNS, "t_ns")
+    yield from _columns("recovery", result.recoveries, RECOVERY_COLUMNS, "t_ns")
     is_caused = result.causes["change"].notna()
-    pieces += _columns("cause", result.causes[is_caused], CAUSE_COLUMNS, "t_ns")
+    yield from _columns("cause", result.causes[is_caused], CAUSE_COLUMNS, "t_ns")
     # Packets without a cause have the prefix `no_cause`. Their rows have no instant: an instant that is missing would
     # look like a change at an unknown time.
-    pieces += _columns("no_cause", result.causes[~is_caused], CAUSE_COLUMNS, None)
+    yield from _columns("no_cause", result.causes[~is_caused], CAUSE_COLUMNS, None)
     for scope, (prefix, when) in REORDERING_METRICS.items():
-        pieces += _columns(prefix, result.reordering[result.reordering["scope"] == scope], REORDERING_COLUMNS, when)
-        bars = result.densities[result.densities["scope"] == scope]
-        for kind, each in bars.groupby("kind", sort=False):
-            t_ns, words = None if when is None else each[when], DENSITY_COLUMNS["share_ratio"][2]
-            pieces.append(
-                _piece(f"{prefix}.{kind}", each["flow"], t_ns, each["share_ratio"], None, words, each["index"])
-            )
-    for (flow, series), frame in result.goodput.items():
-        name = f"goodput_{series}_bps"
-        pieces.append(_piece(name, flow, frame["t_ns"], frame["goodput_bps"], "bit/s", SERIES[name].definition))
+        yield from _columns(prefix, result.reordering[result.reordering["scope"] == scope], REORDERING_COLUMNS, when)
+        words = DENSITY_COLUMNS["share_ratio"][2]
+        for kind, bars in densities_of_scope(result.tables, result.pairs, scope):
+            t_ns = None if when is None else bars[when]
+            yield _piece(f"{prefix}.{kind}", bars["flow"], t_ns, bars["share_ratio"], None, words, bars["index"])
+    result.tables.release_large("densities")
+    for flow in result.tcp_flows:
+        for series in GOODPUT_SERIES:
+            # The series of all flows together would take as much memory as the samples of their sockets.
+            frame, name = goodput(result.tables, flow, series), f"goodput_{series}_bps"
+            yield _piece(name, flow, frame["t_ns"], frame["goodput_bps"], "bit/s", SERIES[name].definition)
     for flow, frame in result.srtt.items():
         words = "the sender's smoothed RTT at t_ns"
-        pieces.append(_piece("srtt_us", flow, frame["t_ns"], frame["srtt_us"], "us", words))
-    pieces += _shares(result.shares)
+        yield _piece("srtt_us", flow, frame["t_ns"], frame["srtt_us"], "us", words)
+    yield from _shares(result.shares)
     for (source, destination), frame in result.path_delay.items():
         words = f"propagation along the path {source} to {destination} from t_ns on"
         if len(frame) > MOST_STEPS:
             frame = _seconds(frame, result.end_ns)
             words = f"smallest propagation along the path {source} to {destination} in the second from t_ns on"
-        pieces.append(_piece("path_delay_ns", None, frame["t_ns"], frame["delay_ns"], "ns", words))
-    return _joined(pieces)
+        yield _piece("path_delay_ns", None, frame["t_ns"], frame["delay_ns"], "ns", words)
 
 
 @dataclass(frozen=True)
@@ -101,35 +107,53 @@ class _Piece:
     unit: str | list[str]
     definition: str | list[str]
 
+    def rows(self, begin: int, end: int) -> _Piece:
+        """Some of the rows."""
+        if (begin, end) == (0, len(self.value)):
+            return self
+        arrays = {name: value for name, value in vars(self).items() if isinstance(value, list | np.ndarray)}
+        shorter: dict[str, Any] = {name: value[begin:end] for name, value in arrays.items()}
+        return replace(self, **shorter)
+
 
 def _joined(pieces: Sequence[_Piece]) -> pd.DataFrame:
     """All pieces joined, with pandas' types that allow null integers."""
-    lengths = [len(piece.value) for piece in pieces]
-
-    def texts(each: Iterable[str | list[str]]) -> pd.Series:
-        # Many rows share a few words, so each distinct word is created only once.
-        words: list[str] = []
-        repeats: list[int] = []
-        for given, length in zip(each, lengths, strict=True):
-            words += [given] if isinstance(given, str) else given
-            repeats += [length] if isinstance(given, str) else [1] * length
-        return pd.Series(pa.array(words, pa.string()).take(np.repeat(np.arange(len(words)), repeats)), dtype="str")
-
-    def integers(each: Iterable[np.ndarray | float], kind: str) -> pd.api.extensions.ExtensionArray:
-        whole = [np.broadcast_to(values, length) for values, length in zip(each, lengths, strict=True)]
-        numbers = np.concatenate(whole)
-        missing = np.isnan(numbers)
-        return pd.arrays.IntegerArray(np.where(missing, 0, numbers).astype(kind), missing)
-
     return pd.DataFrame({
-        "metric": texts(piece.metric for piece in pieces),
-        "flow": integers((piece.flow for piece in pieces), "int32"),
-        "t_ns": integers((piece.t_ns for piece in pieces), "int64"),
-        "index": integers((piece.index for piece in pieces), "int32"),
+        "metric": pd.Series(_texts(pieces, "metric"), dtype="str"),
+        **{name: pd.arrays.IntegerArray(*_integers(pieces, name)) for name in ("flow", "t_ns", "index")},
         "value": np.concatenate([piece.value for piece in pieces]),
-        "unit": texts(piece.unit for piece in pieces),
-        "definition": texts(piece.definition for piece in pieces),
+        "unit": pd.Series(_texts(pieces, "unit"), dtype="str"),
+        "definition": pd.Series(_texts(pieces, "definition"), dtype="str"),
     })  # fmt: skip
+
+
+def _table(pieces: Sequence[_Piece], schema: pa.Schema) -> pa.Table:
+    """All pieces joined, as the table of `_joined`; a data frame would hold each text twice more."""
+    columns = {name: _texts(pieces, name) for name in ("metric", "unit", "definition")}
+    for name in ("flow", "t_ns", "index"):
+        values, missing = _integers(pieces, name)
+        columns[name] = pa.array(values, mask=missing)
+    columns["value"] = pa.array(np.concatenate([piece.value for piece in pieces]), from_pandas=True)
+    return pa.table([columns[name] for name in schema.names], schema=schema)
+
+
+def _texts(pieces: Sequence[_Piece], column: str) -> pa.Array:
+    # Many rows share a few words, so each distinct word is created only once.
+    words: list[str] = []
+    repeats: list[int] = []
+    for piece in pieces:
+        given, length = getattr(piece, column), len(piece.value)
+        words += [given] if isinstance(given, str) else given
+        repeats += [length] if isinstance(given, str) else [1] * length
+    return pa.array(words, pa.string()).take(pa.array(np.repeat(np.arange(len(words), dtype="int32"), repeats)))
+
+
+def _integers(pieces: Sequence[_Piece], column: str) -> tuple[np.ndarray, np.ndarray]:
+    """The integers of a column, and whether each is missing."""
+    numbers = np.concatenate([np.broadcast_to(getattr(piece, column), len(piece.value)) for piece in pieces])
+    missing = np.isnan(numbers)
+    numbers[missing] = 0
+    return numbers.astype(LONG_COLUMNS[column][0].to_pandas_dtype()), missing
 
 
 def _shares(frame: pd.DataFrame) -> list[_Piece]:
@@ -157,22 +181,43 @@ def _seconds(delay: pd.DataFrame, end_ns: int) -> pd.DataFrame:
     return pd.DataFrame({"t_ns": grid_ns, "delay_ns": at_start})
 
 
-def write_long_form(frame: pd.DataFrame, path: Path) -> None:
+def write_long_form(result: Numbers, path: Path) -> None:
     """Write the long form as Parquet, with the unit and meaning of each column in the field metadata.
 
-    frame: The result of `long_form(...)`.
+    result: Numbers whose series are computed while they are written: the rows of 2,000 flows would take 5 GB at once.
     path: `40-metrics.parquet`. An existing file is replaced; a symbolic link is rejected.
     """
-    fields = [
+    columns = [
         pa.field(name, kind, metadata={"unit": unit, "doc": doc}) for name, (kind, unit, doc) in LONG_COLUMNS.items()
     ]
-    # One thread is used: a few thousand rows do not need pyarrow's thread pool, which would compete with the guest of
-    # another run.
-    table = pa.Table.from_pandas(
-        frame, preserve_index=False, schema=pa.schema([(f.name, f.type) for f in fields]), nthreads=1
-    )
+    schema = pa.schema(columns, metadata={"leowarp.table": "metrics"})
     plainfiles.refuse_link(path)
-    pq.write_table(table.cast(pa.schema(fields, metadata={"leowarp.table": "metrics"})), path, compression="zstd")
+    # The series need neither of these tables.
+    result.tables.release_large("bins", "packets")
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        for rows in _row_groups(_pieces(result)):
+            writer.write_table(_table(rows, schema))
+
+
+_GROUP_ROWS = 1 << 20
+"""Rows of a row group, as many as pyarrow's `write_table` puts into one."""
+
+
+def _row_groups(pieces: Iterable[_Piece]) -> Iterator[list[_Piece]]:
+    """The pieces of each row group: `_GROUP_ROWS` rows, and the rest in the last one."""
+    mine: list[_Piece] = []
+    free = _GROUP_ROWS
+    for piece in pieces:
+        begin, length = 0, len(piece.value)
+        while length - begin >= free:
+            mine.append(piece.rows(begin, begin + free))
+            yield mine
+            begin, mine, free = begin + free, [], _GROUP_ROWS
+        if begin < length:
+            mine.append(piece.rows(begin, length))
+            free -= length - begin
+    if mine:
+        yield mine
 
 
 def _columns(

@@ -155,18 +155,23 @@ def new_figure(width_in: float, height_in: float, footer: str) -> Figure:
     return figure
 
 
-def without_rules(figure: Figure) -> str:
-    """Remove the rules from the bottom of a figure and return them, for a page that prints them once for all figures.
+@contextmanager
+def without_rules(figure: Figure) -> Iterator[str]:
+    """Hide the rules at the bottom of a figure, for a page that has them only once; the context value is their text.
 
-    The figure becomes lower by the height of the rules, so the panels keep their size. The layout is computed again
-    when the figure is saved.
+    The height of the figure is reduced by their height, so its panels keep their size. The layout is computed again
+    when the figure is saved, and once more after the context has ended.
     """
     (rules,) = [each for each in figure.texts if each.get_gid() == RULES]
-    rules.remove()
-    lines = rules.get_text().count("\n") + 1
-    figure.set_size_inches(figure.get_figwidth(), figure.get_figheight() - _room_in(lines))
+    room_in, height_in = _room_in(rules.get_text().count("\n") + 1), figure.get_figheight()
+    rules.set_visible(False)
+    figure.set_size_inches(figure.get_figwidth(), height_in - room_in)
     figure.set_layout_engine("constrained", rect=(0, 0, 1, 1), **PADS)
-    return rules.get_text().replace("\n", " ")
+    yield rules.get_text().replace("\n", " ")
+    rules.set_visible(True)
+    figure.set_size_inches(figure.get_figwidth(), height_in)
+    room = room_in / height_in
+    figure.set_layout_engine("constrained", rect=(0, room, 1, 1 - room), **PADS)
 
 
 RULES = "rules"
@@ -256,7 +261,7 @@ def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS, descripti
         Path of the file without its suffix.
     formats : sequence of {"svg", "pdf", "png"}
     description : str
-        Text that is stored in the metadata of an SVG.
+        Text for the metadata of an SVG or PNG.
 
     Returns
     -------
@@ -272,7 +277,7 @@ def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS, descripti
     metadata: dict[str, dict[str, Any]] = {
         "svg": {"Date": None, "Creator": None, **({"Description": description} if description else {})},
         "pdf": {"CreationDate": None, "Producer": None, "Creator": None},
-        "png": {"Software": None},
+        "png": {"Software": None, **({"Description": description} if description else {})},
     }
     with styled():
         # The layout is computed once for all formats, because it takes longer than the drawing.

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
-from leowarp.base import plainfiles
+from leowarp.base import plainfiles, runtables
 from leowarp.base.errors import HostError, ScenarioError, TraceError
 from leowarp.base.layout import ARTEFACTS, INCOMPLETE, INPUTS, MANIFEST, PLAN, REPORT
 from leowarp.base.recorded import what_is_missing, why_incomplete
@@ -58,6 +58,7 @@ class Writing:
                 raise
         except OSError as error:
             raise _unwritable(self.path, error) from error
+        runtables.made_here(self.path)
         return self.path
 
     def _locked_mark(self) -> int:

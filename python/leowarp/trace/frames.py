@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -24,37 +22,14 @@ def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
     units: Whether the units are attached.
     Returns: Data frame with the same columns in the same order, and an index from 0.
     """
-    frame = pd.DataFrame({field.name: _values(table.column(field.name), field) for field in table.schema})
+    frame = pd.DataFrame({field.name: values_of(table.column(field.name), field) for field in table.schema})
     if units:
         frame.attrs["units"] = {f.name: (f.metadata or {}).get(b"unit", b"").decode() for f in table.schema}
     return frame
 
 
-def large_frame(
-    columns: Sequence[str], read: Callable[[str], pa.Table], order: np.ndarray | None = None
-) -> pd.DataFrame:
-    """The same frame as `data_frame` returns without units, but from a table that is read column by column.
-
-    Only one column at a time is in memory twice. With millions of rows, reading the whole table would take three times
-    the frame's memory, because Arrow's table, its columns and pandas' joined blocks exist at the same time.
-
-    read: Function that returns one column by its name, as a table.
-    order: Row indexes that sort the table's rows for the frame, shape (rows,). None: the frame has the table's order.
-    Returns: The frame. Its columns may be read-only.
-    """
-
-    def values(name: str) -> Any:
-        table = read(name)
-        found = _values(table.column(name), table.schema.field(name))
-        return found if order is None else found.take(order)
-
-    frame = pd.DataFrame({name: values(name) for name in columns}, copy=False)
-    # Without this call, Arrow does not free the memory in which it decoded the columns.
-    pa.default_memory_pool().release_unused()
-    return frame
-
-
-def _values(column: pa.ChunkedArray, field: pa.Field) -> Any:
+def values_of(column: pa.ChunkedArray, field: pa.Field) -> Any:
+    """The values of a column as `data_frame` has them."""
     if field.nullable and pa.types.is_integer(field.type):
         # Arrow's own cast is not used: it rejects integers that float64 cannot represent exactly, and byte counters can
         # be that large.

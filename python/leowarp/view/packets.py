@@ -39,7 +39,7 @@ def packets_of(run: Run, arrays: Arrays, budget_bytes: int = BUDGET_BYTES) -> di
         `dropped` is the number of the direction that dropped the packet (-1: none).
     """
     tables = run.tables
-    because = floats(tables.on_request("packets", "stored_because")["stored_because"])
+    because = floats(tables.packets["stored_because"])
     inside = because % 2 == IN_WINDOW  # nan % 2 is not 1
     if not inside.any():
         return None
@@ -58,7 +58,6 @@ def packets_of(run: Run, arrays: Arrays, budget_bytes: int = BUDGET_BYTES) -> di
     rows = np.flatnonzero(inside & (np.searchsorted(borders_ns, sent_ns, side="right") % 2 == 1))
     rows = rows[np.argsort(sent_ns[rows], kind="stable")]
     sent_ns = sent_ns[rows]
-    path_id = tables.on_request("packets", "path_id")["path_id"]
     # Candidates are tried from the longest to the shortest. If even the packets of the shortest do not fit, the page
     # shows no packets, because any part of them would be arbitrary.
     for before_s, after_s in SPANS_S:
@@ -66,7 +65,7 @@ def packets_of(run: Run, arrays: Arrays, budget_bytes: int = BUDGET_BYTES) -> di
         # The time that is shown before and after a change is the same for all changes, so that a reader can compare
         # them.
         kept, begins, ends = _within(tables.packets, rows, sent_ns, begins, ends)
-        table = _columns(run, kept.assign(path_id=path_id.iloc[kept.index]))
+        table = _columns(run, kept)
         # Only the size of times and flags is computed, because the other columns are long sequences of equal values and
         # take little space. The columns are compressed for each candidate, because it depends on the run how well the
         # times compress.

@@ -170,15 +170,9 @@ def test_changes_have_the_counts_of_the_table_of_route_changes(run):
     assert changes["queue_left_pkts"].tolist() == [15, 0]
 
 
-def whole_packets(source):
-    """All columns of the packets, including those that only a page reads."""
-    tables = source.tables
-    return pd.concat([tables.packets, tables.on_request("packets", "path_id", "stored_because")], axis=1)
-
-
 def test_a_page_without_stored_packets_has_none(run_dir):
     source = Run(run_dir, complete=False)
-    source.tables = dataclasses.replace(source.tables, packets=whole_packets(source).iloc[:0])
+    source.tables = dataclasses.replace(source.tables, packets=source.tables.packets.iloc[:0])
     assert packets_of(source, Arrays()) is None
 
 
@@ -190,7 +184,7 @@ def test_a_run_that_ended_before_its_first_change_shows_its_beginning(run_dir, m
 @pytest.mark.slow
 def test_packets_take_the_room_that_there_is(run_dir):
     source = Run(run_dir, complete=False)
-    packets = whole_packets(source)
+    packets = source.tables.packets
     # Noise is added to the delays, because the synthetic run's delays are constant and would compress to almost
     # nothing.
     noise_ns = np.random.default_rng(1).integers(0, 5_000_000, len(packets))

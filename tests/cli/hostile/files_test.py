@@ -5,11 +5,12 @@ import json
 import re
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 import leowarp as lw
-from leowarp.base import layout, recorded
+from leowarp.base import checksums, layout, recorded
 from leowarp.base.checksums import sha256_of_file
 from leowarp.base.errors import TraceError
 from support.hostile import NASTY, OBEYED, refused
@@ -47,6 +48,30 @@ def test_an_endless_file_is_refused_before_it_is_hashed(leowarp, run, monkeypatc
         file.truncate(1 << 40)
     assert refused(leowarp("show", run, "--again"), "more than")
     assert run / name not in hashed
+
+
+def test_verify_does_not_hash_a_file_that_is_only_a_hole(leowarp, run, monkeypatch):
+    hashed = []
+    monkeypatch.setattr(checksums, "sha256_of_file", lambda path: hashed.append(path) or sha256_of_file(path))
+    with (run / layout.METRICS).open("r+b") as file:
+        file.truncate(1 << 40)
+    answer = leowarp("verify", run, "--files")
+    assert answer.status == 1
+    assert f"{layout.METRICS}" in answer.out
+    assert run / layout.METRICS not in hashed
+    assert run / layout.PLAN in hashed
+
+
+@pytest.mark.parametrize("name", [layout.ROUTES, layout.TIMELINE])
+@pytest.mark.parametrize("verb", [("export",), ("show", "--again"), ("view",)])
+def test_routes_and_timeline_of_another_run_are_refused_though_the_manifest_lists_them(leowarp, run, verb, name):
+    table = pq.read_table(run / name)
+    columns = [pc.replace_substring(column, "Tokyo", "Oslo") if column.type == pa.string() else column
+               for column in table.columns]  # fmt: skip
+    pq.write_table(pa.table(columns, schema=table.schema), run / name)
+    forge(run)
+    words = [verb[0], run, *verb[1:], *([name[3:].removesuffix(".parquet")] if verb == ("export",) else [])]
+    assert refused(leowarp(*words), "are of different runs")
 
 
 MANIFESTS = (

@@ -39,6 +39,7 @@ def view(
     from leowarp import trace
     from leowarp import view as rooms
     from leowarp.base.layout import REPORT
+    from leowarp.base.machine.bound import lift
     from leowarp.cli.output import print_json
 
     opened = [leowarp.open(run) for run in runs]
@@ -55,4 +56,5 @@ def view(
         say(page)
     if open_:
         # The browser is started last: even if this fails, the page exists and its path is printed.
+        lift()
         webbrowser.open(page.resolve().as_uri())

@@ -345,7 +345,7 @@ class _Consequences:
         again = again.sort_values("sent_ns", kind="stable")
         self._again, self._spurious = again["sent_ns"].to_numpy(dtype="int64"), truths(again["is_spurious"])
         lost = drops["flow"].isin(flows) & (drops["flow_direction"] == DATA)
-        self._lost = np.sort(drops.loc[lost.to_numpy(dtype=bool), "t_ns"].to_numpy(dtype="int64"))
+        self._lost = np.sort(drops["t_ns"].to_numpy(dtype="int64")[lost.to_numpy(dtype=bool)])
 
     def within(self, t_ns: int, until_ns: int) -> dict[str, Any]:
         """Counts from one instant (inclusive) to another (exclusive). A count is None if the run did not record these

@@ -8,7 +8,7 @@ import functools
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 import pandas as pd
@@ -19,11 +19,11 @@ from leowarp.base.errors import TraceError
 from leowarp.base.metadata import decode_metadata
 from leowarp.metrics.inputs.channels import Channels, split_timeline
 from leowarp.metrics.inputs.held import make_room
+from leowarp.metrics.inputs.large import LargeTable
 from leowarp.metrics.inputs.tables import (
     FLOW_BY_FLOW,
     MANY_ROWS,
     NEEDED,
-    ON_REQUEST,
     PLANNED,
     ROUTE_COLUMNS,
     TIMELINE_COLUMNS,
@@ -31,7 +31,7 @@ from leowarp.metrics.inputs.tables import (
 )
 from leowarp.routes.path_numbers import with_change_ids
 from leowarp.trace import TABLES, check_types
-from leowarp.trace.frames import data_frame, large_frame
+from leowarp.trace.frames import data_frame
 
 
 def read_tables(run_dir: str | Path) -> Tables:
@@ -157,14 +157,14 @@ class _Stored(Tables):
             return _empty(name)
         rows = self._row_counts.get(name, 0)
         make_room(self, name, rows)
-        columns = [column for column in self._schemas[name].names if column not in ON_REQUEST.get(name, ())]
         if rows > MANY_ROWS:
-            return self._large(name, columns)
-        table = self._read(name, columns if name in ON_REQUEST else None)
+            # Callers use only those parts of a data frame that a large table has too.
+            return cast(pd.DataFrame, self._large(name, rows))
+        table = self._read(name)
         _check_columns(table, NEEDED[name], f"{self._where}, table {name}", TABLES[name].arrow())
         return data_frame(table, units=False)
 
-    def _large(self, name: str, columns: list[str]) -> pd.DataFrame:
+    def _large(self, name: str, rows: int) -> LargeTable:
         def read(column: str) -> pa.Table:
             table = self._read(name, [column])
             _check_columns(table, (column,), f"{self._where}, table {name}", TABLES[name].arrow())
@@ -175,14 +175,12 @@ class _Stored(Tables):
             flows = read("flow").column("flow").to_numpy()
             if (flows[1:] < flows[:-1]).any():
                 order = np.argsort(flows, kind="stable")
-        return large_frame(columns, read, order)
+        return LargeTable.of(self._schemas[name].names, read, rows, order)
 
-    def on_request(self, name: str, *columns: str) -> pd.DataFrame:
-        # Tables from the constructor (as `dataclasses.replace` calls it) are in memory completely.
-        if name in self.missing or "_read" not in vars(self):
-            return super().on_request(name, *columns)
-        _check_columns(self._schemas[name].empty_table(), columns, f"{self._where}, table {name}", TABLES[name].arrow())
-        return self._large(name, list(columns))
+    def release_large(self, *names: str) -> None:
+        for name in names:
+            if isinstance(vars(self).get(name), LargeTable):
+                self.release(name)
 
     def release(self, name: str) -> None:
         """Drop a table from memory, with the rows that were selected from it; the table is read again when it is next

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from leowarp.metrics import metrics, read_tables
 from leowarp.metrics.inputs import held, stored
 from leowarp.metrics.inputs import tables as kept
-from leowarp.metrics.inputs.tables import FLOW_BY_FLOW, ON_REQUEST, rows_by
+from leowarp.metrics.inputs.tables import FLOW_BY_FLOW, rows_by
 from leowarp.trace import TABLES
 
 
@@ -29,16 +29,16 @@ def test_large_tables_give_the_same_numbers(run_dir, plan, result, all_are_large
 
 def test_a_large_table_equals_a_small_one_and_has_no_second_copy_by_flow(run_dir, tables, all_are_large):
     large = read_tables(run_dir)
-    for name in ("packets", "timeline"):
-        pd.testing.assert_frame_equal(getattr(large, name), getattr(tables, name))
+    pd.testing.assert_frame_equal(large.packets.frame(), tables.packets)
     for name in FLOW_BY_FLOW:
         by_flow = getattr(tables, name).sort_values("flow", kind="stable", ignore_index=True)
-        pd.testing.assert_frame_equal(getattr(large, name), by_flow)
+        pd.testing.assert_frame_equal(getattr(large, name).frame(), by_flow)
     for flow in (1, 0):
         mine = large.of_flow("bins", flow)
     assert list(large._selected["bins"]) == [0]
     assert len(mine)
-    assert np.shares_memory(mine["t_ns"].to_numpy(), large.bins["t_ns"].to_numpy())
+    assert isinstance(mine._place, slice)
+    assert mine._columns is large.bins._columns
 
 
 @pytest.mark.parametrize("name", ["sockets", "bins", "packets", "drops"])
@@ -50,11 +50,18 @@ def test_rows_of_a_flow_are_its_rows_in_their_order(run_dir, tables, all_are_lar
             pd.testing.assert_frame_equal(each.of_flow(name, flow).reset_index(drop=True), mine.reset_index(drop=True))
 
 
-def test_columns_of_pages_are_read_when_they_are_asked_for(tables):
-    names = ON_REQUEST["packets"]
-    assert set(tables.packets.columns) == {*TABLES["packets"].names} - {*names}
-    assert list(tables.on_request("packets", *names).columns) == list(names)
-    assert len(tables.on_request("packets", "path_id")) == len(tables.packets)
+def test_columns_of_a_large_table_are_read_when_they_are_asked_for(run_dir, all_are_large, monkeypatch):
+    large, asked = read_tables(run_dir), []
+    read = large._read
+
+    def asked_read(name, columns):
+        asked.append((name, columns))
+        return read(name, columns)
+
+    monkeypatch.setitem(vars(large), "_read", asked_read)
+    assert len(large.packets["path_id"]) == len(large.packets)
+    assert len(large.packets["path_id"])
+    assert asked == [("packets", ["path_id"])]
 
 
 def test_a_run_beside_another_gives_up_its_large_tables_and_reads_them_again(run_dir, monkeypatch):

@@ -64,12 +64,9 @@ NEEDED: dict[str, tuple[str, ...]] = {
 """The columns of trace tables that metrics need. A table of an older run may lack all columns that are not in
 `NEEDED`."""
 
-ON_REQUEST: dict[str, tuple[str, ...]] = {"packets": ("extent_pkts", "path_id", "stored_because")}
-"""Columns that only `Tables.on_request` reads: no metric needs them, and they would take a quarter of the memory for
-millions of packets."""
-
-MANY_ROWS = 1 << 20
-"""A table with more rows is read column by column, and the rows of one flow at a time are selected from it."""
+MANY_ROWS = 1 << 18
+"""A table with more rows is a `LargeTable`, which is read column by column. The rows of one flow at a time are selected
+from it."""
 
 FLOW_BY_FLOW = ("sockets", "bins")
 """In these tables, each flow's rows are stored next to each other if the table has more than `MANY_ROWS` rows; the
@@ -146,8 +143,7 @@ class Tables:
             frame = getattr(self, table)
             if table not in self._rows:
                 flows = frame["flow"]
-                found = rows_by(flows.to_numpy() if flows.dtype.kind in "iu" else floats(flows))
-                self._rows[table] = {key: _as_slice(at) for key, at in found.items()}
+                self._rows[table] = places_by(flows.to_numpy() if flows.dtype.kind in "iu" else floats(flows))
             mine = self._rows[table].get(flow, slice(0, 0))
             if len(frame) > MANY_ROWS:
                 # If the rows of all flows were cached, they would take as much memory as the table itself.
@@ -155,11 +151,8 @@ class Tables:
             selected[flow] = frame.iloc[mine]
         return selected[flow]
 
-    def on_request(self, table: str, *columns: str) -> pd.DataFrame:
-        """Columns of a table, including columns in `ON_REQUEST`, which are not in memory; rows are in the table's
-        order."""
-        frame: pd.DataFrame = getattr(self, table)[list(columns)]
-        return frame
+    def release_large(self, *names: str) -> None:
+        """Drop large tables from memory if they can be read again."""
 
     @property
     def knows_drops(self) -> bool:
@@ -359,8 +352,17 @@ def rows_by(keys: np.ndarray) -> dict[Any, np.ndarray]:
     return dict(zip(values.tolist(), np.split(order, starts), strict=False))
 
 
+def places_by(keys: np.ndarray) -> dict[Any, np.ndarray | slice]:
+    """The result of `rows_by`, with a slice for rows that follow one another: a slice is selected without a copy."""
+    if keys.dtype.kind in "iu" and len(keys) and not (keys[1:] < keys[:-1]).any():
+        starts = [0, *(np.flatnonzero(keys[1:] != keys[:-1]) + 1).tolist(), len(keys)]
+        places = itertools.starmap(slice, itertools.pairwise(starts))
+        return dict(zip(keys[starts[:-1]].tolist(), places, strict=True))
+    return {key: _as_slice(at) for key, at in rows_by(keys).items()}
+
+
 def _as_slice(at: np.ndarray) -> np.ndarray | slice:
-    """Ascending row indexes, as a slice if they are consecutive. pandas selects a slice without copying its rows."""
+    """Ascending row indexes, as a slice if they are consecutive. Rows of a slice are selected without a copy."""
     return slice(int(at[0]), int(at[-1]) + 1) if at[-1] - at[0] + 1 == len(at) else at
 
 

@@ -83,9 +83,7 @@ def _carried_bits(
     beside_ip = [_HEADERS_BYTES.get(flow.kind, _OTHER_HEADERS_BYTES) for flow in flows]
     headers = np.array(beside_ip, dtype="int64") + ip_header_bytes
     pairs = _Pairs(flows)
-    number, sent_ns = sent["flow"].to_numpy(), sent["t_ns"].to_numpy(dtype="int64")
-    pair_of = pairs.of(number, sent["direction"].to_numpy())
-    sent_bytes, sent_pkts = floats(sent["sent_bytes"]), floats(sent["sent_pkts"])
+    pair_of = pairs.of(sent["flow"].to_numpy(), sent["direction"].to_numpy())
     lost = tables.drops
     # Packets of no flow (neighbour discovery, resets of an unknown port) are not in `bins` either, so they are left
     # out.
@@ -104,9 +102,10 @@ def _carried_bits(
         mine = np.flatnonzero(pair_of == pair)
         # There may be millions of rows, so only a part of the rows is copied at a time. Sums of whole bits are exact.
         for begin in range(0, len(mine), _ROWS_AT_ONCE):
-            at = mine[begin : begin + _ROWS_AT_ONCE]
-            bits = 8 * (sent_bytes[at] + sent_pkts[at] * headers[number[at]])
-            ways.add(found, sent_ns[at], bits, step_ns, steps)
+            rows = sent.iloc[mine[begin : begin + _ROWS_AT_ONCE]]
+            beside = headers[rows["flow"].to_numpy()]
+            bits = 8 * (floats(rows["sent_bytes"]) + floats(rows["sent_pkts"]) * beside)
+            ways.add(found, rows["t_ns"].to_numpy(dtype="int64"), bits, step_ns, steps)
         ways.take(found, gone[gone["pair"] == pair], step_ns, steps)
     for bits in found.values():
         for step in range(steps - 1, 0, -1):

@@ -170,15 +170,16 @@ def cwnd_around_changes(
         t_ns, several = column.t_ns, column.of_several
         top, bottom = panels[0, place], panels[1, place]
         for run, _, style in column.flows:
-            samples = _around(run.tables.sockets, run.main_flow, t_ns, before_s, after_s)
+            samples = _around(run.tables.of_flow("sockets", run.main_flow), t_ns, before_s, after_s)
             look = style if several else {"color": style["color"]}
             top.plot((samples["t_ns"] - t_ns) / 1e9, floats(samples["cwnd_pkts"]), **look)
         top.set_title(column.title, pad=3)
         top.set_ylim(0, 1.08 * highest_of(top))
         # All flows of a column belong to one run, so one table of bins has all of them.
         tables = column.flows[0][0].tables
-        bins = tables.bins[tables.bins["direction"] == DATA]
-        each = [_around(bins, run.main_flow, t_ns, before_s, after_s) for run, _, _ in column.flows]
+        names = ["t_ns", "retrans_pkts", "spurious_pkts"]
+        of_flows = [tables.of_flow("bins", run.main_flow) for run, _, _ in column.flows]
+        each = [_around(bins[bins["direction"] == DATA][names], t_ns, before_s, after_s) for bins in of_flows]
         # min_count=1 leaves a bin unknown if no flow has a value in it; without it, pandas would return 0.
         bins = pd.concat(each).groupby("t_ns", as_index=False)[["retrans_pkts", "spurious_pkts"]].sum(min_count=1)
         # The bars are shifted by half a bin: a row of `bins` has the bin's start, while a bar is centred on its x
@@ -273,11 +274,10 @@ def _draw_srtt(axes: Axes, column: Column, before_s: float, after_s: float) -> N
         empty_ns = sum((step_at(way["t_ns"], way["delay_ns"], grid, np.nan) for way in ways), np.zeros(len(grid)))
         axes.step((grid - t_ns) / 1e9, empty_ns / 1e6, where="post", color=style["color"] if several else "#000000",
                   linewidth=0.8, linestyle=":", label=EMPTY_WORDS)  # fmt: skip
-        samples = _around(run.tables.sockets, run.main_flow, t_ns, before_s, after_s)
+        samples = _around(run.tables.of_flow("sockets", run.main_flow), t_ns, before_s, after_s)
         when_s, value_ms = (samples["t_ns"] - t_ns) / 1e9, floats(samples["srtt_us"]) / 1e3
         axes.plot(when_s, value_ms, label="smoothed", **(style if several else {"color": style["color"]}))
 
 
-def _around(frame: pd.DataFrame, flow: int, t_ns: int, before_s: float, after_s: float) -> pd.DataFrame:
-    since_s = (frame["t_ns"] - t_ns) / 1e9
-    return frame[(frame["flow"] == flow) & since_s.between(-before_s, after_s)]
+def _around(frame: pd.DataFrame, t_ns: int, before_s: float, after_s: float) -> pd.DataFrame:
+    return frame[((frame["t_ns"] - t_ns) / 1e9).between(-before_s, after_s)]

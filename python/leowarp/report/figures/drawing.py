@@ -113,19 +113,37 @@ def _reason(error: TraceError) -> str:
 def _save(picture: Figure, stem: Path, formats: Sequence[str]) -> None:
     # If the folder already has the figure in a further format, this file is drawn as well. Otherwise it would show
     # older data than the new figure.
-    kinds = [
-        kind for kind in FORMATS if kind in (*PAGE_FORMATS, *formats) or stem.with_name(f"{stem.name}.{kind}").exists()
+    for_papers = [
+        kind
+        for kind in FORMATS
+        if kind not in PAGE_FORMATS and (kind in formats or _is_for_papers(stem.with_name(f"{stem.name}.{kind}")))
     ]
-    # Files in other formats than the page's are for papers, and have the rules below the figure. The page shows the
-    # rules once for all figures, and an SVG has them in its metadata.
-    for_papers = [kind for kind in kinds if kind not in PAGE_FORMATS]
+    # Files for papers have the rules below the figure. The page has the rules only once, and an SVG has them in its
+    # metadata. The files of the page come first, because a layout depends a little on the layout before it: they would
+    # otherwise not be the same with other formats as without.
+    with without_rules(picture) as rules:
+        save(picture, stem, PAGE_FORMATS, rules)
+        png = stem.with_name(f"{stem.name}.png")
+        # If an SVG has many thousand points, the page embeds a PNG instead.
+        is_large = stem.with_name(f"{stem.name}.svg").stat().st_size > LARGEST_SVG_BYTES
+        if "png" not in for_papers and (is_large or png.exists()):
+            save(picture, stem, ("png",), rules)
     if for_papers:
         save(picture, stem, for_papers)
-    rules = without_rules(picture)
-    save(picture, stem, [kind for kind in kinds if kind in PAGE_FORMATS], rules)
-    # An SVG with many thousand points may be too large; the page then embeds a PNG.
-    if "png" not in kinds and stem.with_name(f"{stem.name}.svg").stat().st_size > LARGEST_SVG_BYTES:
-        save(picture, stem, ("png",))
+
+
+_BEGINNING_BYTES = 1 << 16
+
+
+def _is_for_papers(file: Path) -> bool:
+    """Whether a file of a figure exists that is not the PNG of a page, which has the rules in its metadata."""
+    if not file.exists():
+        return False
+    if file.suffix != ".png":
+        return True
+    with plainfiles.opened(file) as stream:
+        beginning = stream.read(_BEGINNING_BYTES)
+    return b"tEXtDescription" not in beginning and b"iTXtDescription" not in beginning
 
 
 def _refuse_unknown(formats: Sequence[str]) -> None:

@@ -15,6 +15,7 @@ import pytest
 from leowarp.base.errors import ScenarioError, TraceError
 from leowarp.metrics import goodput, read_tables
 from leowarp.report import figure, html, write_comparison, write_report
+from leowarp.report.figures import drawing
 from leowarp.report.figures.drawing import Drawing, draw_all
 from leowarp.report.pages import interactive
 from leowarp.report.pages import page as pages
@@ -258,6 +259,24 @@ def test_a_figure_has_the_rules_once_for_the_page_and_in_its_files_for_papers(ru
     assert "queue discipline: fifo" in re.search(r"<dc:description>(.*?)</dc:description>", svg, re.S)[1]
     assert '<g id="rules">' not in svg
     assert (tmp_path / "goodput.pdf").exists()
+
+
+def test_a_figure_drawn_again_is_the_same_whatever_other_files_it_has(run_dir, tmp_path, monkeypatch):
+    # Every SVG now counts as too large for a page, which gets a PNG instead.
+    monkeypatch.setattr(drawing, "LARGEST_SVG_BYTES", 0)
+    first, again, asked = tmp_path / "first", tmp_path / "again", tmp_path / "asked"
+    goodput_only = Drawing(names=["goodput"])
+    draw_all([Run(run_dir, complete=False)], first, goodput_only)
+    for _ in range(2):
+        draw_all([Run(run_dir, complete=False)], again, goodput_only)
+    assert {file.name: file.read_bytes() for file in again.iterdir()} == {
+        file.name: file.read_bytes() for file in first.iterdir()
+    }
+    for formats in (["pdf", "png"], []):
+        draw_all([Run(run_dir, complete=False)], asked, Drawing(names=["goodput"], formats=formats))
+        assert (asked / "goodput.svg").read_bytes() == (first / "goodput.svg").read_bytes()
+        # The PNG that was asked for keeps its rules.
+        assert (asked / "goodput.png").read_bytes() != (first / "goodput.png").read_bytes()
 
 
 def test_the_numbers_of_a_figure_are_those_that_it_shows(run_dir, tmp_path):
