@@ -191,6 +191,11 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
         if error > _WIDEST:
             note = f"hardly told; {note}"
         low, high = np.exp(np.clip([log - wide * error, log + wide * error], least, most)).tolist()
+        if not dense:
+            # Single delays depend on the squares of both directions' means, so a square has about the same error for
+            # any value. An error of the logarithm would be too small if chance made the estimate large.
+            low = min(low, float(np.exp(log) * np.sqrt(max(1.0 - 2.0 * wide * error, 0.0))))
+            low = max(low, float(np.exp(least)))
         if name == "jitter_up_step_ns":
             low, high = _alike_ns(low, access)[0], _alike_ns(high, access)[1]
         estimates.append(Estimate(key, float(np.exp(log)), low, high, slots, "slots", note))
