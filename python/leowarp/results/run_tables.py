@@ -331,11 +331,10 @@ def _stored_scalars(run: RunTables) -> dict[str, Any] | None:
 
 
 def is_of_these_sources(run: RunTables) -> bool:
-    """Whether the current sources and libraries made the run; False if it is not complete."""
-    from leowarp.trace.manifest import library_versions
-    from leowarp.version import sources
+    """Whether the current sources and libraries wrote the run's summary, with the run or later; False if the run is not
+    complete."""
+    from leowarp.trace.manifest import maker, maker_of
 
     if not ((run.path / MANIFEST).exists() and (run.path / SUMMARY).exists()):
         return False
-    ours = {"package_sha256": sources()["package_sha256"], "python": library_versions()}
-    return {name: run.manifest.get(name) for name in ours} == ours
+    return maker_of(run.manifest, SUMMARY) == maker()

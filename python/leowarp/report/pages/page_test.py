@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from leowarp.base import layout
 from leowarp.base.errors import ScenarioError, TraceError
 from leowarp.metrics import goodput, read_tables
 from leowarp.report import figure, html, write_comparison, write_report
@@ -21,6 +22,7 @@ from leowarp.report.pages import interactive
 from leowarp.report.pages import page as pages
 from leowarp.results import run_tables
 from leowarp.results.run import Run, known
+from leowarp.trace.manifest import maker
 from support.policies import demand_policy
 
 # Each of these tests draws whole pages.
@@ -325,6 +327,14 @@ def test_a_run_that_is_known_is_not_read_again(run_dir, monkeypatch):
     plan, numbers = read.plan, read.numbers
     monkeypatch.setattr("leowarp.metrics.read_tables", lambda path: pytest.fail("its tables were read"))
     assert write_report(known(Run(run_dir), plan, numbers), figures=["goodput_cdf"]).exists()
+
+
+def test_a_summary_that_these_sources_wrote_again_is_of_these_sources(run_dir, monkeypatch):
+    other = {**maker(), "package_sha256": "0" * 64}
+    again = {**maker(), "files": [layout.SUMMARY]}
+    for manifest, is_ours in ((maker(), True), (other, False), ({**other, "later": [again]}, True)):
+        monkeypatch.setattr(Run, "manifest", property(lambda self, manifest=manifest: manifest))
+        assert run_tables.is_of_these_sources(Run(run_dir)) is is_ours
 
 
 def test_scalars_of_a_run_of_many_flows_are_taken_from_it_only_if_these_sources_wrote_them(run_dir, monkeypatch):
