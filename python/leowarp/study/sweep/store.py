@@ -358,9 +358,9 @@ def _read_journal(path: Path) -> list[dict[str, Any]]:
             row = json.loads(line)
         except (ValueError, RecursionError):
             # A power cut or a full disk interrupted the writing of this last line. `add` had not returned, so the run
-            # of this line must be made again.
+            # of this line is repeated.
             continue
-        # `add` had not returned, so the run of this line is repeated.
+        # An incomplete line may be valid JSON without being a row: for instance, the first digits of a number.
         if isinstance(row, dict) and isinstance(row.get("run_id"), str) and isinstance(row.get("status"), str):
             rows.append(row)
     return rows
