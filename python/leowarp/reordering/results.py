@@ -221,8 +221,8 @@ class Runs:
     in_order_ratio : float or None
         The ratio a / p, where p is the number of received packets.
     runs : int
-        Number of runs that ended with a reordered packet, x. The last run of the sequence is not included, because no
-        reordered packet ended it.
+        Number of runs that ended with a reordered packet (x in the RFC). The last run of the sequence is not included,
+        because no reordered packet ended it.
     mean_pkts : float or None
         The ratio a / x.
     weighted_mean_pkts : float or None

@@ -85,7 +85,7 @@ def _distributions(one: Validated) -> Figure:
             values = np.sort(samples.get(row.quantity, np.empty(0)))
             if len(values):
                 shares = np.arange(1, len(values) + 1) / len(values)
-                # More than a thousand steps would be narrower than the line.
+                # With more than a thousand steps, each step of a distribution would be narrower than its line.
                 kept = np.unique(np.linspace(0, len(values) - 1, 1000).astype(int))
                 axes.step(values[kept], shares[kept], where="post", label=name, **line_style(number))
         axes.set_xlim(0.0, max(row.quantiles["recording"][-1] * 2.0, 1e-3))

@@ -249,8 +249,8 @@ def _loss_lines(description: Description) -> dict[str, str]:
     loss = description.loss
     values = {"lost": f"{loss.lost} of {loss.sent}" + ("" if loss.ratio is None else f" ({_percent(loss.ratio)})")}
     if loss.over_time_ratio is not None:
-        # In a table, the share of lost packets over time does not come from probes. If no probe was lost either, the
-        # lines about probes are left out: they would only say "0 of 350".
+        # In a table, the share of lost packets over time does not come from probes. If no probe was lost, the lines
+        # about lost probes are left out, because they would only say "0 of 350".
         values = {} if not loss.lost else values
         values |= _table_loss_lines(loss)
     # Without losses, there are no runs of losses, and the lines about them are left out.
