@@ -97,8 +97,8 @@ class Queue:
 
     waiting_pkts, waiting_bytes: Packets whose transmission had not begun when the node stopped using the link. Bytes
         include the link's overhead.
-    all_arrived_ns, begun_arrived_ns: Times at which the last packet, and the last packet whose transmission had begun,
-        arrive at the link's far end; 0 if there is no such packet.
+    all_arrived_ns, begun_arrived_ns: Arrival times at the link's far end: of the last packet, and of the last packet
+        whose transmission had begun; 0 if there is no such packet.
     """
 
     waiting_pkts: int

@@ -207,7 +207,8 @@ def test_jitter_that_differs_from_slot_to_slot_and_has_a_tail_is_told():
 
 
 def test_the_spread_by_chance_is_that_of_recordings_with_one_jitter():
-    # Six simulations had 8 % less than recordings have, and these then seemed to differ from slot to slot.
+    # The variance over six simulations was 8 % smaller than that of recordings, so that the jitter of recordings seemed
+    # to differ from slot to slot.
     kind = KINDS["150 ms, 60 min"]
     access = Access(residual_loss_ratio=0.005, residual_loss_up_ratio=0.005)
     probes = slotted(recording(kind, 1).round_trip, Schedule(15 * SECOND_NS, 12 * SECOND_NS))

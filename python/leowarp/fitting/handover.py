@@ -154,7 +154,8 @@ def _peaks_ns(t_ns: NDArray[np.int64], schedule: Schedule, delay_ns: NDArray[np.
 
 
 def _simulated_peaks_ns(probes: Slotted, access: Access, hold_ns: float, seed: int) -> NDArray[np.float64]:
-    """Peaks (as from `_peaks_ns`) of the profile with the recording's minimum delays per slot and holds of one length.
+    """Peaks (see `_peaks_ns`) of a simulated profile that has the recording's minimum delay in each slot, and holds of
+    one length.
 
     The minimum delays of the slots are included, because a probe that is under way when the path changes contributes to
     the peak.

@@ -110,8 +110,8 @@ def _possible(excess: float, access: Access) -> float:
 
 
 def _unseen(slots: int, interval_ns: int, access: Access) -> float:
-    """Largest share of reconfigurations with outages of which so many slots may show none: a resample of nothing is
-    nothing, and no interval."""
+    """Upper limit of the share of reconfigurations with an outage, if no outage was observed in `slots` slots.
+    Resampling gives no limit, because every resample would also be without outages."""
     return min(share_interval(0, slots)[1] / min(_mean_ns(access) / interval_ns, 1.0), 1.0)
 
 
@@ -314,7 +314,7 @@ def retransmitted(transfer: Transfer) -> Estimate | Untold | None:
 
     low, high = (float(end) for end in resampled(seconds, ratio))
     count, total = table.sum(axis=0)
-    # Segments that were sent twice and more can be more than those that arrived.
+    # A segment may be retransmitted several times, so retransmissions may outnumber the segments that arrived.
     least, most = share_interval(min(int(count), int(total)), int(total))
     low, high = max(min(low, least), 0.0), min(max(high, most), 1.0)
     note = f"{int(count)} {_BOUND}"

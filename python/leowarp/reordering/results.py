@@ -257,7 +257,7 @@ class Reordering:
     arrived_pkts : int
         Number of all arrivals: the sum of `received_pkts`, `duplicate_pkts`, `too_late_pkts` and `outside_pkts`.
     received_pkts : int
-        Number of packets received; of each packet only the first copy, which RFC 4737 analyses.
+        Number of packets received. Only the first copy of each packet is counted, as in RFC 4737.
     duplicate_pkts : int
         Number of second and further copies of packets.
     too_late_pkts : int

@@ -154,7 +154,7 @@ def _instants(column: pa.Array | None, unit: str | None, place: tuple[str, int])
         try:
             exact = pc.utf8_trim_whitespace(column).cast(_DECIMAL) if is_text else column.cast(_DECIMAL)
         except pa.ArrowInvalid:
-            pass  # A text with too many digits for a decimal comes from a float.
+            pass  # A number with too many digits for a decimal was printed from a float, so the float values are used.
         else:
             whole = pc.floor(exact)
             rest = pc.subtract(exact, whole).cast(pa.float64()).to_numpy(zero_copy_only=False)

@@ -39,8 +39,8 @@ class Reproduction:
     cost : str
         Text with the measured cost of the runs. "" if the cost is only in the manifest of each run.
     left_out : list of str
-        Tools that this machine lacks. The study omits what needs them; each entry is a sentence with the command that
-        installs the tool.
+        Tools that this machine lacks. The study omits the parts that need these tools. Each entry is a sentence with
+        the command that installs the tool.
     """
 
     path: Path
@@ -73,7 +73,7 @@ def reproduce(
         For `frederiksen2024`: length of every run, instead of the study's own; for example "60 s". With another length,
             the result is only a trial and not a reproduction.
     quick : bool, optional
-        True to make a smaller version of the study: `frederiksen2024`: three conditions, and runs of 200 s.
+        True to make a smaller version of the study. `frederiksen2024`: three conditions, and runs of 200 s.
             `torres2020`: every eighth jitter,
         and 3 seeds (the full study has 62 jitters and 30 seeds). `huston2024`: 3 of 20 seeds, and one of 24 capacity
         tests. `tauran2018`: 2 of 5 seeds, at 3 of 7 SNRs. `cures`: 4 of 40 changes, and 2 of 4 TCPs. `programs`: 28 of

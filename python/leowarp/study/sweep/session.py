@@ -260,7 +260,7 @@ class Session:
 
     def _good(self, run: StudyRun, result: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Rows of a completed run and of the runs that were set aside. The completed run shows that the machine can
-        make runs, so each run set aside failed for a reason of its own.
+        make runs, so the runs that were set aside failed for reasons of their own.
         """
         self._any_good, self._host_errors_in_a_row = True, 0
         # Rows are written in the order in which runs are completed. The store sorts them by number when it reads them.
