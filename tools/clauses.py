@@ -177,7 +177,7 @@ def citations(text: str, file: str) -> Iterator[Citation | str]:
     lines = text.splitlines()
     matches = {at: match for at, line in enumerate(lines) if (match := _COMMENT.match(line))}
     if matches and file.endswith(".py"):
-        # A citation inside a string is not one, so only comments are searched.
+        # A citation inside a string does not count, so only comments are searched.
         tokens = tokenize.generate_tokens(io.StringIO(text).readline)
         comments = {token.start[0] - 1 for token in tokens if token.type == tokenize.COMMENT}
         matches = {at: match for at, match in matches.items() if at in comments}

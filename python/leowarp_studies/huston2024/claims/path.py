@@ -94,8 +94,8 @@ def loss_gathers(frames: Frames) -> Outcome:
             sent = pings.probes.sent_ns
             for width_ns, is_near in lost.items():
                 is_near.append(near(sent[pings.probes.is_lost], pings.changes_ns, width_ns))
-            # The share is one of probes instead of time, because a flood ping sends more probes while replies are
-            # quick.
+            # The share is computed over probes instead of over time, because a flood ping sends more probes while
+            # replies are quick.
             time_share.append(near(sent, pings.changes_ns))
         shares = {width_ns: share(pg.pooled(is_near)) for width_ns, is_near in lost.items()}
         count = len(pg.pooled(lost[1_000_000_000]))
