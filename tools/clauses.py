@@ -132,7 +132,8 @@ class Document:
 
     @property
     def is_study(self) -> bool:
-        """Whether the document is a study and not an RFC. Only for an RFC must every section be covered."""
+        """Whether the document is a study and not an RFC. Every section of an RFC must be covered; for a study, there
+        is no such rule."""
         return not self.sections
 
 

@@ -63,7 +63,7 @@ class Switch:
 
 @dataclass(frozen=True)
 class Notice:
-    """A notice that the cures require a host to receive.
+    """A notice that a host must receive according to the run's cures.
 
     told, destination: Node of the host that receives the notice, and node of the destination host.
     link: (node, node). The new link of the node that sends the notice. If the notice is sent before the change, this is

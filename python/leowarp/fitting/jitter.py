@@ -38,8 +38,8 @@ _CHANCE_SEEDS = range(1, 41)
 few simulations, their noise would look like a spread over slots, in the same direction for every recording. With six
 simulations, 4 of 23 recordings with one jitter seemed to have a spread."""
 _FITS = 30.0
-"""Maximum distance (squared, in standard errors, of about nine statistics) at which a shape fits; the other shape is
-then not tried."""
+"""Largest distance at which a shape fits, so that the other shape is not tried: a squared distance in standard errors,
+over about nine statistics."""
 _DAMPING, _FURTHEST = 0.02, 0.7
 """Damping, as a share of the normal equations' diagonal; and largest change of a logarithm in one step."""
 _TRIMMED = 0.2

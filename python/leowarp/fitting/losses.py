@@ -134,8 +134,8 @@ def _outages(
     rank = _rank(len(logs))
     longest = float(np.sort(logs)[-rank])
     target = np.array([*_shares(counts), longest])
-    # Quantile that corresponds to this rank: the median of the distribution of the rank's value among this number of
-    # runs.
+    # The value with this rank lies at a quantile that has a beta distribution; `middle` is the median of this
+    # distribution.
     middle = float(beta(len(logs) - rank + 1, rank).ppf(0.5))
     isolated_ratio = _isolated(estimates)
     found = np.array([access.outage_share_ratio, access.outage_again_ratio, np.log(access.outage_max_ns)])

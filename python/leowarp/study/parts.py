@@ -65,8 +65,8 @@ def made(
 
 
 def first_failure(failures: Mapping[str, LeowarpError], groups: Collection[str]) -> LeowarpError:
-    """The error that explains why a data set is missing: the first failed run in the groups from which the data set is
-    built.
+    """The error that explains why a data set is missing: that of the first failed run in the groups from which the data
+    set is built.
 
     failures: Errors with keys `<group>/<run id>`, from `made`.
     Returns: The error, which is not raised here. If none of the runs failed, the error says that their results are not

@@ -198,8 +198,8 @@ def run_plans(name: str, label: str, plans: Mapping[str, Plan], out: Path, optio
 def layout_of(file: StudyFile) -> Layout:
     """Columns of a study's parameters, and the column that partitions its results.
 
-    The partition column is the first parameter with few values that are words or counts. If there is no such parameter,
-    the column `status` is the partition column.
+    The partition column is the first parameter that has few values, all of them words or counts. If there is no such
+    parameter, the column `status` is the partition column.
 
     Raises ScenarioError if a label equals the name of another column.
     """

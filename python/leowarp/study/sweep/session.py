@@ -186,7 +186,7 @@ class Session:
         return Batch(number, orders, inputs, first.kernel, image, origin.leowarp_version, self._task.maker)
 
     def _fresh_directory(self, run: StudyRun) -> Path:
-        """Path for the directory of a run. Files from a start of the study that was killed are removed first."""
+        """Path for the directory of a run. Files that a killed start of the study has left are removed first."""
         path = (self._task.folder / RUNS / run.run_id).resolve()
         # An earlier start may have been killed after it wrote files here, but before it wrote the row of this run.
         with disk.writing(self._task.folder):

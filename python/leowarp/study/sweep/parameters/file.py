@@ -352,8 +352,8 @@ def _settings(document: Node, problems: Problems) -> dict[str, Node]:
 def _conditions(
     document: Node, name: str, varied: Mapping[str, list[Any]], problems: Problems
 ) -> tuple[Condition, ...]:
-    """Conditions of `exclude` or `only`. If no parameter has a value of the condition, this is an error, because the
-    condition would never match."""
+    """Conditions of `exclude` or `only`. A value that no parameter has is an error, because the condition would never
+    match."""
     conditions = []
     for number, table in enumerate(tables(document, name, problems)):
         values: dict[str, tuple[Any, ...]] = {}
