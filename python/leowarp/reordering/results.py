@@ -186,7 +186,8 @@ class Gaps:
     Attributes
     ----------
     sequence_discontinuities : int
-        Number of arrivals at which sequence numbers are skipped, including the numbers of lost packets.
+        Number of arrivals at which the sequence number jumps ahead and skips numbers; lost packets also cause such
+        jumps.
     reordering_discontinuities : int
         Number of arrivals that were the first to overtake some reordered packet.
     gaps : int

@@ -40,8 +40,7 @@ from leowarp_studies.gaps.results import extra, values
 FRAME = "runs"
 """Name of the data set that claims use."""
 NOTHING_MS = 20
-"""Largest harm, in ms, that counts as no harm, because a single loss more or less changes the harm by about this
-much."""
+"""Largest harm, in ms, that counts as no harm, because one additional loss changes the harm by about this much."""
 
 Extras = dict[str, Middle]
 

@@ -23,7 +23,7 @@ In-order goodput is not used: if a packet were missing at the end of a run, all 
 call there are three measures: the delay of the slowest frame, frames that never arrived completely, and freezes. For a
 page load, the measure is the load time."""
 MAIN = {CALL: "slowest_ms", PAGE: "load_ms"}
-"""The measure of a load that the table shows; for a transfer, it is `missing_ms`."""
+"""The measure that the table shows for each load; for a transfer, it is `missing_ms`."""
 COUNTS = {
     "late_pkts": "late_pkts", "lost_in_gap_pkts": "lost_loss_pkts", "spurious_pkts": "spurious_retransmissions_pkts",
     "timeouts": "sender_timeouts",
