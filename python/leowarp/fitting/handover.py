@@ -123,7 +123,8 @@ def _width(peaks_ns: NDArray[np.float64]) -> Any:
 
 
 def _peaks_ns(t_ns: NDArray[np.int64], schedule: Schedule, delay_ns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """For each reconfiguration: the largest delay around it, minus the median delay of the slot with this delay.
+    """For each reconfiguration: the largest delay around it, minus the median delay of the slot in which this delay
+    occurs.
 
     Reconfigurations near lost probes are left out: an outage may have hidden the peak, and quantiles would then mix
     true and hidden peaks.

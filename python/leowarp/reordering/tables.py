@@ -246,7 +246,7 @@ def _csv_errors(this: Reading, step, names: list[str]):
         text = str(error)
         if text.startswith("Empty CSV file"):
             return None
-        # Arrow reports a row that is longer than a block; the reader has two blocks in memory.
+        # Arrow reports "straddling" if a row is longer than a block, because the reader has only two blocks in memory.
         if "straddling" in text:
             raise TraceError(
                 f"cannot read {this.name} as csv: a row is longer than {_BLOCK_BYTES >> 10} KiB, which no arrival is",

@@ -136,7 +136,7 @@ class Session:
                 self._give()
                 self._write(self._rows(self._workers.wait(WAIT_S)))
                 self._show_progress()
-            # Whether this machine can make any run at all is certain only after all other runs have ended.
+            # Until all other runs have ended, another run may still show that the machine can make runs.
             self._write(self._aside_at_the_end())
             self._show_progress()
         except KeyboardInterrupt:

@@ -234,8 +234,8 @@ def single_losses(frames: Frames) -> Outcome:
     """Number of pings that are lost at a reconfiguration, and length of the time without replies.
 
     The number of lost pings depends on the sending rate. The claim is therefore tested with pings that wait for each
-    reply, as in the study. The time without replies is measured with the frequent pings, with an accuracy of the time
-    between two of them.
+    reply, as in the study. The time without replies is measured with the frequent pings; its accuracy is the time
+    between two pings.
 
     Returns: Numbers: `single_ratio` by sending pattern, `took_ms`.
     """
