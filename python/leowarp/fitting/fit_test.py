@@ -157,7 +157,8 @@ def test_no_losses_do_not_mean_that_there_are_surely_no_outages():
         keys=SHORT.keys | {"residual_loss_ratio": 0.0, "residual_loss_up_ratio": 0.0},
     )
     share = fit([recording(quiet, 1)]).chosen["outage_share"][0]
-    # Of 41 reconfigurations none showed a loss: up to 12 % may have one with a probability of 0.5 %.
+    # None of 41 reconfigurations showed a loss. If 12 % of all reconfigurations had a loss, this would happen with a
+    # probability of 0.5 %.
     assert (share.value, share.low) == (0.0, 0.0)
     assert share.high == pytest.approx(1.0 - 0.005 ** (1 / 41), rel=0.05)
 

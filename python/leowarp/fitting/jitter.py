@@ -2,9 +2,9 @@
 """Estimate the profile's jitter by the method of simulated moments: the values for which simulated probes have the same
 statistics as the recording.
 
-The statistics are trimmed means over slots, of the spread of delays within a slot and of differences between successive
-delays. The simulated jitter is sampled at the times of the recording's probes, so that sampling affects the recorded
-and the simulated statistics equally.
+The statistics are the spread of delays within a slot, and the differences between successive delays, as trimmed means
+over slots. The simulated jitter is sampled at the times of the recording's probes, so that sampling affects the
+recorded and the simulated statistics equally.
 Intervals follow McFadden (1989) on simulated moments: the covariance of the statistics is that over slots, plus that of
 the simulation.
 """
