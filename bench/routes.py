@@ -66,7 +66,7 @@ def update_s(file: Path, updates: int) -> float:
         plan = resolve(load(file, {"run.duration": f"{count * INTERVAL_S} s"}))
         ephemeris = ephemeris_of(plan)
         began_s = time.process_time()
-        # Runs use the same setting of the garbage collector.
+        # The garbage collector has the same setting as in a run.
         with rarely_collected():
             constellation_routes(plan, ephemeris)
         cost[count] = time.process_time() - began_s

@@ -132,7 +132,8 @@ class Document:
 
     @property
     def is_study(self) -> bool:
-        """Whether the document is a study and not an RFC. Only for an RFC must every section be covered."""
+        """Whether the document is a study and not an RFC. Every section of an RFC must be covered; for a study, there
+        is no such rule."""
         return not self.sections
 
 
@@ -177,7 +178,7 @@ def citations(text: str, file: str) -> Iterator[Citation | str]:
     lines = text.splitlines()
     matches = {at: match for at, line in enumerate(lines) if (match := _COMMENT.match(line))}
     if matches and file.endswith(".py"):
-        # A citation inside a string is not one, so only comments are searched.
+        # A citation inside a string does not count, so only comments are searched.
         tokens = tokenize.generate_tokens(io.StringIO(text).readline)
         comments = {token.start[0] - 1 for token in tokens if token.type == tokenize.COMMENT}
         matches = {at: match for at, match in matches.items() if at in comments}

@@ -167,7 +167,7 @@ def owner(path: list[str], modules: Mapping[str, object], exported: Mapping[str,
 
 def python_graph(package: str) -> dict[str, set[str]]:
     """For each module of a package, the modules of the same package that it imports, by full names."""
-    # grimp gets no cache directory, because it would create it in the checkout.
+    # grimp gets no cache directory, because grimp would create the directory in the checkout.
     built = grimp.build_graph(package, cache_dir=None)
     return {module: set(built.find_modules_directly_imported_by(module)) for module in built.modules}
 

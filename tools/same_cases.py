@@ -60,7 +60,7 @@ def study_runs() -> dict[str, Case]:
         found[f"frederiksen2024 {run.slug}"] = (EXAMPLES / run.example, {**run.set, **LONGER})
     here = [sender.name for sender in senders.SENDERS if sender.name not in fetching.missing()]
     for study, entry in studies().items():
-        # Left out are studies whose runs have another form, and studies in packages of other authors
+        # Studies whose runs have another form, and studies in packages of other authors, are left out.
         if study == "frederiksen2024" or not entry.value.startswith("leowarp_studies."):
             continue
         if study == "programs":

@@ -10,8 +10,8 @@ runs a sample of each study's runs, and random networks. --only selects the case
 example Madrid to Tokyo runs with BBR and Reno as well, with a route change in its 40 s, and with each in-flight rule
 (tools/same_cases.py).
 
-Compared are the sha256 of routes, timeline and each table of the trace, and the scalars of `summary.json` except its
-costs. Columns that are newer than the recorded results (`ADDED`) are left out of the comparison.
+The script compares the sha256 of routes, timeline and each table of the trace, and the scalars of `summary.json` except
+its costs. Columns that are newer than the recorded results (`ADDED`) are left out of the comparison.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs the system packages that are missing: by apt as root or by sudo without a password. Otherwise it prints the
-# exact line to type and ends with status 3. It checks commands rather than packages, so that a rustc from rustup
+# Installs missing system packages with apt, as root or by sudo if sudo needs no password. Otherwise the script prints
+# the exact line to type and ends with status 3. It checks commands rather than packages, so that a rustc from rustup
 # or your own python is accepted.
 #
 #	tools/setup.sh [check]

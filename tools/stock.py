@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the kernel `stock`, which has neither leowarp's links nor its clock, with the default kernel; both run links
-by netem.
+"""Compares the kernel `stock`, which has neither leowarp's links nor its clock, with the default kernel. In both
+kernels, netem emulates the links.
 
 python tools/stock.py            every case, and the table of docs/accuracy.md
 python tools/stock.py --check status 1: a difference is larger than its tolerance; the page stays unchanged

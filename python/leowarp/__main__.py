@@ -11,7 +11,7 @@ import sys
 
 
 def lacking(wheel: str) -> "list[str]":
-    """Requirements of a wheel of leowarp, as its name states them, that this machine does not meet.
+    """Requirements that the name of a leowarp wheel states and that this machine does not meet.
 
     wheel: Path or name of the wheel. Its requirements are in the tags of this name
         (`cp311-abi3-manylinux_2_36_x86_64`).

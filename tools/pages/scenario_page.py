@@ -26,8 +26,8 @@ from leowarp.scenario.text.key import Key, keys
 def reference_page() -> str:
     """The page as Markdown.
 
-    Returns: The same schema always gives the same bytes: units, one table of keys per section, presets, places,
-        profiles.
+    Returns: Units, one table of keys per section, presets, places and profiles. The same schema always gives the same
+        bytes.
     """
     return "\n".join(_lines()) + "\n"
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rests:
-    """Remaining travel times of packets from the far end of a node's old link, and of its new link, to the host's
-    station.
+    """Remaining travel times of packets to the host's station: from the far end of a node's old link, and from the far
+    end of its new link.
 
     old_ns: The longest remaining time on the old path. It includes the transmission of one full packet at each further
         link. If a link's delay changes at the instant of the switch, the larger of the two delays is used.
@@ -63,7 +63,7 @@ class Switch:
 
 @dataclass(frozen=True)
 class Notice:
-    """A notice that the cures require a host to receive.
+    """A notice that a host must receive according to the run's cures.
 
     told, destination: Node of the host that receives the notice, and node of the destination host.
     link: (node, node). The new link of the node that sends the notice. If the notice is sent before the change, this is
@@ -109,7 +109,8 @@ def changes(run: Run) -> Changes:
     full_bytes = {link: plan.network.mtu_bytes + bytes_ for link, bytes_ in overhead_bytes.items()}
     former: State | None = None
     for instant in instants(run.timeline()):
-        # The next instant modifies the state in place, so the state before it must be used first.
+        # Reading an instant modifies the state in place, so false notices before this instant use `former`, a copy of
+        # the earlier state.
         while former is not None and untrue and untrue[0][0] < instant.t_ns:
             notices += _false_notice(former, *untrue.pop(0))
         if untrue:

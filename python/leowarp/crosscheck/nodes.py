@@ -20,7 +20,7 @@ _MARKER_BYTES, _NOTICE_BYTES = 14 + 32, 14 + 60
 
 
 def nodes(run: Run) -> Findings:
-    """Check the numbers of packets at each forwarding node, and the numbers of packets that stations numbered."""
+    """Check how many packets enter and leave each forwarding node, and how many packets each station numbered."""
     found = Findings()
     tables = run.tables
     totals = run.nodetotals().set_index("node")

@@ -59,7 +59,8 @@ class Stations:
         return (at_link & (packets["drop_cause"] == _QUEUE)).to_numpy()
 
     def sent(self, link: Link, host: str, from_ns: int, until_ns: int) -> pd.DataFrame:
-        """Packets for a host that reached a station within a time interval, and that the station's link accepted."""
+        """Packets to a host: those that reached a station within a time interval, and that the station's link
+        accepted."""
         packets = self.packets
         sent_ns = packets["sent_ns"].to_numpy()
         at_station = (packets["source"] == host_node(link[0])).to_numpy() & (packets["target"] == host).to_numpy()
@@ -97,8 +98,8 @@ class Queue:
 
     waiting_pkts, waiting_bytes: Packets whose transmission had not begun when the node stopped using the link. Bytes
         include the link's overhead.
-    all_arrived_ns, begun_arrived_ns: Times at which the last packet, and the last packet whose transmission had begun,
-        arrive at the link's far end; 0 if there is no such packet.
+    all_arrived_ns, begun_arrived_ns: Arrival times at the link's far end: of the last packet, and of the last packet
+        whose transmission had begun; 0 if there is no such packet.
     """
 
     waiting_pkts: int

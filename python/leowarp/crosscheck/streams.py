@@ -41,7 +41,7 @@ class Waits:
 
 
 _ANY = 1 << 62
-"""Upper bound for values without an upper bound."""
+"""Upper bound of a check that has only a lower bound."""
 
 
 def waits_of(received_ns: np.ndarray) -> Waits:
@@ -81,7 +81,7 @@ def _copies(run: Run, frame: pd.DataFrame, found: Findings) -> None:
     copied_pkts = int(run.switches()["copied_pkts"].sum())
     unnamed_pkts = int(tables.drops["flow"].isna().sum())
     signals_pkts = int(tables.nodetotals["signals_pkts"].sum())
-    # A notice that is lost on a link also belongs to no flow.
+    # A drop without a flow is a lost copy or a lost notice, so the number of lost copies is only known within bounds.
     least = copied_pkts - unnamed_pkts
     most = least + min(signals_pkts, unnamed_pkts)
     found.within("copies", "eliminated_pkts", frame["eliminated_pkts"].sum(), least, most)

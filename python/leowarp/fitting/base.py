@@ -29,9 +29,9 @@ def fit_base(probes: Slotted, over_base_ns: NDArray[np.float64], extra_ns: int =
     """Estimates of `base_rtts` and `base_kept`.
 
     probes: Probes of round trips.
-    over_base_ns: float64 array of shape (n,). Delay above the base that the
-        fitted jitter causes at the times of the probes, by simulation. The minimum of these values over a slot is the
-        amount by which the slot's minimum delay exceeds its base.
+    over_base_ns: float64 array of shape (n,). Simulated delay above the base at the time of each probe, caused by the
+        fitted jitter. The minimum of these values over a slot is the amount by which the slot's minimum delay exceeds
+        its base.
     extra_ns: Part of the round trip that comes from other keys of the profile.
     """
     numbers, floors_ns = probes.floors_ns(probes.series.delay_ns)

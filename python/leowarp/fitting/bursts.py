@@ -89,9 +89,9 @@ def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list
 def _bursts(seen: float, spans: float) -> float:
     """Number of bursts, estimated from the number of observed bursts.
 
-    The time contains `spans` dead times, and n bursts. A burst is observed only if no other burst began in the dead
-    time before it. For a Poisson process: seen = n exp(-n / spans), solved by iteration. The largest possible `seen` is
-    spans / e, where n equals spans.
+    The observed time is `spans` dead times long, and contains n bursts. A burst is observed only if no other burst
+    began in the dead time before it. For a Poisson process: seen = n exp(-n / spans), solved by iteration. The largest
+    possible `seen` is spans / e, where n equals spans.
     """
     count = seen
     for _ in range(50):

@@ -15,8 +15,8 @@ RESAMPLES = 1000
 """Number of bootstrap samples; with 1000 samples, the ends of a 99 % interval are accurate to 3 % of its width."""
 
 LEVEL = 0.99
-"""Nominal level of all intervals. Most of them are approximations, and each is meant to hold in 95 of 100 recordings at
-least: intervals of 95 % would do so only on average (design/fit-coverage.py)."""
+"""Nominal level of all intervals. Most intervals are approximations, and each is meant to contain the true value in at
+least 95 of 100 recordings. Intervals of 95 % would do so only on average (design/fit-coverage.py)."""
 
 TAIL = (1.0 - LEVEL) / 2.0
 """Probability below an interval, and above it."""

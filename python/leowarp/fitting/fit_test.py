@@ -157,7 +157,8 @@ def test_no_losses_do_not_mean_that_there_are_surely_no_outages():
         keys=SHORT.keys | {"residual_loss_ratio": 0.0, "residual_loss_up_ratio": 0.0},
     )
     share = fit([recording(quiet, 1)]).chosen["outage_share"][0]
-    # Of 41 reconfigurations none showed a loss: up to 12 % may have one with a probability of 0.5 %.
+    # None of 41 reconfigurations showed a loss. If 12 % of all reconfigurations had a loss, this would happen with a
+    # probability of 0.5 %.
     assert (share.value, share.low) == (0.0, 0.0)
     assert share.high == pytest.approx(1.0 - 0.005 ** (1 / 41), rel=0.05)
 
@@ -207,7 +208,8 @@ def test_jitter_that_differs_from_slot_to_slot_and_has_a_tail_is_told():
 
 
 def test_the_spread_by_chance_is_that_of_recordings_with_one_jitter():
-    # Six simulations had 8 % less than recordings have, and these then seemed to differ from slot to slot.
+    # The variance over six simulations was 8 % smaller than that of recordings, so that the jitter of recordings seemed
+    # to differ from slot to slot.
     kind = KINDS["150 ms, 60 min"]
     access = Access(residual_loss_ratio=0.005, residual_loss_up_ratio=0.005)
     probes = slotted(recording(kind, 1).round_trip, Schedule(15 * SECOND_NS, 12 * SECOND_NS))

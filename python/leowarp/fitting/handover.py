@@ -123,7 +123,8 @@ def _width(peaks_ns: NDArray[np.float64]) -> Any:
 
 
 def _peaks_ns(t_ns: NDArray[np.int64], schedule: Schedule, delay_ns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """For each reconfiguration: the largest delay around it, minus the median delay of the slot with this delay.
+    """For each reconfiguration: the largest delay around it, minus the median delay of the slot in which this delay
+    occurs.
 
     Reconfigurations near lost probes are left out: an outage may have hidden the peak, and quantiles would then mix
     true and hidden peaks.
@@ -154,7 +155,8 @@ def _peaks_ns(t_ns: NDArray[np.int64], schedule: Schedule, delay_ns: NDArray[np.
 
 
 def _simulated_peaks_ns(probes: Slotted, access: Access, hold_ns: float, seed: int) -> NDArray[np.float64]:
-    """Peaks (as from `_peaks_ns`) of the profile with the recording's minimum delays per slot and holds of one length.
+    """Peaks (see `_peaks_ns`) of a simulated profile that has the recording's minimum delay in each slot, and holds of
+    one length.
 
     The minimum delays of the slots are included, because a probe that is under way when the path changes contributes to
     the peak.

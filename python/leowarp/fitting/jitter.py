@@ -2,9 +2,9 @@
 """Estimate the profile's jitter by the method of simulated moments: the values for which simulated probes have the same
 statistics as the recording.
 
-The statistics are trimmed means over slots, of the spread of delays within a slot and of differences between successive
-delays. The simulated jitter is sampled at the times of the recording's probes, so that sampling affects the recorded
-and the simulated statistics equally.
+The statistics are the spread of delays within a slot, and the differences between successive delays, as trimmed means
+over slots. The simulated jitter is sampled at the times of the recording's probes, so that sampling affects the
+recorded and the simulated statistics equally.
 Intervals follow McFadden (1989) on simulated moments: the covariance of the statistics is that over slots, plus that of
 the simulation.
 """
@@ -34,18 +34,18 @@ _MOST_SLOTS = 200
 _ROUNDS, _FAR_ROUNDS, _LAST_SEEDS = 9, 3, 24
 _SHAPES = ("uniform", "exponential")
 _CHANCE_SEEDS = range(1, 41)
-"""Seeds of the simulations that show how much slots differ by chance if all of them have the same jitter. With a few
-simulations, their noise would look like a spread over slots, in the same direction for every recording: with six, 4 of
-23 recordings of one jitter seemed to have a spread."""
+"""Seeds of the simulations that show how much slots differ by chance if all of them have the same jitter. With only a
+few simulations, their noise would look like a spread over slots, in the same direction for every recording. With six
+simulations, 4 of 23 recordings with one jitter seemed to have a spread."""
 _FITS = 30.0
-"""Maximum distance (squared, in standard errors, of about nine statistics) at which a shape fits; the other shape is
-then not tried."""
+"""Largest distance at which a shape fits, so that the other shape is not tried: a squared distance in standard errors,
+over about nine statistics."""
 _DAMPING, _FURTHEST = 0.02, 0.7
-"""Share of the normal equations' diagonal, and largest change of a logarithm in one step."""
+"""Damping, as a share of the normal equations' diagonal; and largest change of a logarithm in one step."""
 _TRIMMED = 0.2
 """Share of the slots that is removed at either end of the sorted slots, for sparse probes: a few slots with a bad view
-of the sky do not represent the jitter. For dense probes, no slots are removed: the fitted step would then drift (seed 1
-of design/fit-coverage.py gives 12 ms where 28 is true)."""
+of the sky do not represent the jitter. For dense probes, no slots are removed, because the fitted step would otherwise
+drift (seed 1 of design/fit-coverage.py gives 12 ms where 28 is true)."""
 _STEP, _STEP_OF_STEPS = 0.15, 0.4
 """Changes of a parameter's logarithm for computing slopes of the statistics. The effect of smaller changes would be
 smaller than the simulation's noise. The second value is for the length of steps, whose slopes are noisier: another
@@ -76,7 +76,7 @@ def simulated_ns(
     access: Access, t_ns: NDArray[np.int64], ways: tuple[str, ...], seed: int, until_ns: int,
     slots_ns: NDArray[np.int64],
 ) -> NDArray[np.float64]:  # fmt: skip
-    """Delays of probes that only the profile's jitter and frames cause, in ns: without base, handovers or losses.
+    """Delays of probes, in ns, from only the profile's jitter and frames: without base, handovers or losses.
 
     t_ns: int64 array of shape (n,). Ascending.
     ways: "up", "down" or both, in the order in which a probe travels through them.
@@ -109,7 +109,7 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
         spread = fit_spread(widths_ns, _chance_widths_ns(taken, shaped, ways))
         assert isinstance(spread.value, float)
         found, distance = _fitted(taken, dataclasses.replace(shaped, jitter_spread_ratio=spread.value), ways)
-        # Longer steps differ more by chance, and the first jitter was not the recording's.
+        # The spread by chance depends on the jitter and its steps, so it is simulated again with the fitted values.
         means: dict[str, Any] = {f"{one.key}_ns": round(number(one)) for one in found.estimates}
         own = dataclasses.replace(shaped, **means)
         spread = fit_spread(widths_ns, _chance_widths_ns(taken, own, ways))
@@ -173,7 +173,8 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
     logs = np.mean(settled, axis=0)
     normal = slopes.T @ (weights[:, None] * slopes)
     inverse = np.linalg.pinv(normal)
-    # The same few simulations in every fit would be off alike in every fit: a last step with more of them.
+    # Every fit uses the same few simulations, and would therefore have the same error. The last step uses more
+    # simulations.
     apart = target - np.mean([moments(logs, seed) for seed in range(1, _LAST_SEEDS + 1)], axis=0)
     logs = np.clip(logs + _step(slopes, weights, apart), bounds[:, 0], bounds[:, 1])
     spread = inverse @ slopes.T @ (weights[:, None] * covariance * weights[None, :]) @ slopes @ inverse
@@ -192,8 +193,9 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
             note = f"hardly told; {note}"
         low, high = np.exp(np.clip([log - wide * error, log + wide * error], least, most)).tolist()
         if not dense:
-            # Single delays depend on the squares of both directions' means, so a square has about the same error for
-            # any value. An error of the logarithm would be too small if chance made the estimate large.
+            # Delays of sparse probes depend on the squares of both directions' means, and the error of such a square
+            # hardly depends on its value. If chance made an estimate large, an interval from the error of its logarithm
+            # would therefore be too narrow.
             low = min(low, float(np.exp(log) * np.sqrt(max(1.0 - 2.0 * wide * error, 0.0))))
             low = max(low, float(np.exp(least)))
         if name == "jitter_up_step_ns":
@@ -211,7 +213,7 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
 
 
 def _step(slopes: NDArray[np.float64], weights: NDArray[np.float64], apart: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Change of the logarithms that makes statistics up for a difference, with slopes as they are.
+    """Change of the parameters' logarithms that compensates for a difference in the statistics, for constant slopes.
 
     Least squares with slight damping: if two directions are hard to distinguish, neither diverges.
     """
@@ -221,7 +223,7 @@ def _step(slopes: NDArray[np.float64], weights: NDArray[np.float64], apart: NDAr
 
 
 def _chance_widths_ns(taken: Slotted, access: Access, ways: tuple[str, ...]) -> NDArray[np.float64]:
-    """Widths as `_widths_ns` of many simulations with one jitter for all slots."""
+    """Widths (see `_widths_ns`) of slots in many simulations with the same jitter in all slots."""
     alike = dataclasses.replace(access, jitter_spread_ratio=0.0)
     return np.concatenate(
         [
@@ -249,8 +251,8 @@ def _without_noise(
     middle = np.mean(every, axis=0)
     own = np.mean([one.T @ (weights[:, None] * one) for one in every], axis=0)
     normal = (len(every) * middle.T @ (weights[:, None] * middle) - own) / (len(every) - 1)
-    # If the data hardly determine some combination of the parameters, all of these variances are uncertain, so the
-    # plain errors are used.
+    # If the data hardly determine some combination of the parameters, all of these variances are uncertain. The result
+    # is then 0, and the caller uses its own errors.
     if np.linalg.eigvalsh(normal / np.sqrt(np.outer(np.diag(own), np.diag(own)))).min() < _TOLD:
         return np.zeros(len(normal))
     inverse = np.linalg.inv(normal)

@@ -110,8 +110,8 @@ def _possible(excess: float, access: Access) -> float:
 
 
 def _unseen(slots: int, interval_ns: int, access: Access) -> float:
-    """Largest share of reconfigurations with outages of which so many slots may show none: a resample of nothing is
-    nothing, and no interval."""
+    """Upper limit of the share of reconfigurations with an outage, if no outage was observed in `slots` slots.
+    Resampling gives no limit, because every resample would also be without outages."""
     return min(share_interval(0, slots)[1] / min(_mean_ns(access) / interval_ns, 1.0), 1.0)
 
 
@@ -134,8 +134,8 @@ def _outages(
     rank = _rank(len(logs))
     longest = float(np.sort(logs)[-rank])
     target = np.array([*_shares(counts), longest])
-    # Quantile that corresponds to this rank: the median of the distribution of the rank's value among this number of
-    # runs.
+    # The value with this rank lies at a quantile that has a beta distribution; `middle` is the median of this
+    # distribution.
     middle = float(beta(len(logs) - rank + 1, rank).ppf(0.5))
     isolated_ratio = _isolated(estimates)
     found = np.array([access.outage_share_ratio, access.outage_again_ratio, np.log(access.outage_max_ns)])
@@ -245,7 +245,8 @@ def _longest(
         counts, logs, numbers = _simulated_runs(probes, access, np.append(found[:2], one), isolated_ratio, _ROUNDS)
         copies = rng.multinomial(times, np.full(len(counts), 1.0 / len(counts)), _RECORDINGS)
         order = np.argsort(-logs)
-        # For each recording: the number of runs that are at least as long as each run.
+        # For each simulated recording and each run: the number of the recording's runs that are at least as long as
+        # this run.
         ranks = np.cumsum(copies[:, numbers[order]], axis=1)
         wanted = np.maximum(np.rint(ranks[:, -1:] / _RANKED), 1)
         made.append(float(np.quantile(logs[order][np.argmax(ranks >= wanted, axis=1)], quantile)))
@@ -314,7 +315,7 @@ def retransmitted(transfer: Transfer) -> Estimate | Untold | None:
 
     low, high = (float(end) for end in resampled(seconds, ratio))
     count, total = table.sum(axis=0)
-    # Segments that were sent twice and more can be more than those that arrived.
+    # A segment may be retransmitted several times, so retransmissions may outnumber the segments that arrived.
     least, most = share_interval(min(int(count), int(total)), int(total))
     low, high = max(min(low, least), 0.0), min(max(high, most), 1.0)
     note = f"{int(count)} {_BOUND}"

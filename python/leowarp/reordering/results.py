@@ -186,7 +186,8 @@ class Gaps:
     Attributes
     ----------
     sequence_discontinuities : int
-        Number of arrivals at which sequence numbers are skipped, including the numbers of lost packets.
+        Number of arrivals at which the sequence number jumps ahead and skips numbers; lost packets also cause such
+        jumps.
     reordering_discontinuities : int
         Number of arrivals that were the first to overtake some reordered packet.
     gaps : int
@@ -257,7 +258,7 @@ class Reordering:
     arrived_pkts : int
         Number of all arrivals: the sum of `received_pkts`, `duplicate_pkts`, `too_late_pkts` and `outside_pkts`.
     received_pkts : int
-        Number of packets received; of each packet only the first copy, which RFC 4737 analyses.
+        Number of packets received. Only the first copy of each packet is counted, as in RFC 4737.
     duplicate_pkts : int
         Number of second and further copies of packets.
     too_late_pkts : int

@@ -16,10 +16,10 @@ THRESHOLD_MAX_PKTS = 2**31 - 1
 """Largest threshold: displacements are signed 32-bit numbers."""
 LOSS_WINDOW_MAX_PKTS = 2**24
 """Largest loss window, which limits the meter's memory to 80 to 160 MB. A larger window is rejected, because the meter
-would silently use this one."""
+would silently use the maximum."""
 N_MAX = 2**16
-"""Largest n that the meter (`crates/reorder`) counts. A larger n is rejected, because the meter would silently use this
-one."""
+"""Largest n that the meter (`crates/reorder`) counts. A larger n is rejected, because the meter would silently use the
+maximum."""
 SEQ_MAX = 2**63 - 1
 """Largest sequence number. Larger numbers do not fit into signed 64-bit integers, which are the usual type in Parquet
 files."""

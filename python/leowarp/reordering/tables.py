@@ -154,7 +154,7 @@ def _instants(column: pa.Array | None, unit: str | None, place: tuple[str, int])
         try:
             exact = pc.utf8_trim_whitespace(column).cast(_DECIMAL) if is_text else column.cast(_DECIMAL)
         except pa.ArrowInvalid:
-            pass  # A text with too many digits for a decimal comes from a float.
+            pass  # A number with too many digits for a decimal was printed from a float, so the float values are used.
         else:
             whole = pc.floor(exact)
             rest = pc.subtract(exact, whole).cast(pa.float64()).to_numpy(zero_copy_only=False)
@@ -246,7 +246,7 @@ def _csv_errors(this: Reading, step, names: list[str]):
         text = str(error)
         if text.startswith("Empty CSV file"):
             return None
-        # Arrow reports a row that is longer than a block; the reader has two blocks in memory.
+        # Arrow reports "straddling" if a row is longer than a block, because the reader has only two blocks in memory.
         if "straddling" in text:
             raise TraceError(
                 f"cannot read {this.name} as csv: a row is longer than {_BLOCK_BYTES >> 10} KiB, which no arrival is",

@@ -60,7 +60,7 @@ def coverage_ratio(count: int, j: int) -> float:
     (0.9375, 0.9586)
     """
     below = sum(math.comb(count, successes) for successes in range(j))
-    # The integers are divided once, because 2 to the power of some thousands does not fit into a float.
+    # The only division comes last, because 2 to the power of some thousands does not fit into a float.
     return max(0.0, 1.0 - (2 * below) / (1 << count))
 
 

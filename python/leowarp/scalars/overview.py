@@ -120,7 +120,7 @@ def _by_place(summaries: Sequence[dict[str, Any]]) -> list[dict[tuple[int, str],
 
 
 MOST_COMPARED = 4
-"""Maximum number of flows of a kind for which a comparison of runs has a separate table per flow. With more tables, a
+"""If runs have more flows of a kind than this number, a comparison has no separate table per flow. With more tables, a
 reader would hardly find the right one."""
 
 

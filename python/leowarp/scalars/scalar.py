@@ -160,7 +160,7 @@ def ordered(values: Mapping[str, Any], declared: Section) -> dict[str, Any]:
     declared_names = names(declared)
     # A nested object has one entry in the result, at the position of its first scalar.
     tops = tuple(dict.fromkeys(name.partition(".")[0] for name in declared_names))
-    # An unknown object is one null under the object's name.
+    # If an object is unknown, the result has a single null under the object's name.
     unknown = {name for name in tops if values.get(name, "") is None}
     computed = flat(values).keys()
     undeclared = computed - set(declared_names) - unknown

@@ -19,8 +19,8 @@ Verdict = Literal["holds", "partly", "does not hold", "cannot be told"]
 are missing, which does not count against the published study."""
 
 Sample = Mapping[str, Any]
-"""Data on which all claims are checked once: names of runs with their `Run`. In a study with many runs, the mapping has
-data sets instead of single runs."""
+"""Data for one check of all claims: a mapping from the name of a run to its `Run`. In a study with many runs, the
+mapping has data sets instead of single runs."""
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,8 @@ def make_runs(
     """Make the runs that have no result yet. Return the directories of complete runs, and the errors of failed runs,
     both by name of the run.
 
-    A complete run of exactly the same plan is not repeated, unless `force` is set. A run of any other plan is replaced.
+    A complete run of exactly the same plan is not repeated, unless `force` is set. If a run directory contains another
+    plan, its run is replaced.
 
     folder: Directory of the study. Runs are in `runs/<slug>`.
     settings: Dotted keys for the scenario of every run. A run's own `set` overrides them.

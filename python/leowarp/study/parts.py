@@ -33,9 +33,9 @@ class Part:
     name: Name of the group and of its directory.
     content: Content of its study file.
     runs: Number of runs in the group.
-    in_quick: Function `in_quick(values, seed)`. The function returns whether a quick reproduction includes the run with
-        these values (scenario keys, and values as they are written). A later full reproduction keeps the runs of the
-        quick one.
+    in_quick: Function `in_quick(values, seed)`, which returns whether a quick reproduction includes the run. `values`
+        maps scenario keys to values as they are written in the study file. A later full reproduction keeps the runs of
+        the quick one.
     """
 
     name: str
@@ -65,8 +65,8 @@ def made(
 
 
 def first_failure(failures: Mapping[str, LeowarpError], groups: Collection[str]) -> LeowarpError:
-    """The error that explains why a data set is missing: the first failed run in the groups from which the data set is
-    built.
+    """The error that explains why a data set is missing: that of the first failed run in the groups from which the data
+    set is built.
 
     failures: Errors with keys `<group>/<run id>`, from `made`.
     Returns: The error, which is not raised here. If none of the runs failed, the error says that their results are not
@@ -102,8 +102,8 @@ def _made(
     if making.force and folder.exists():
         shutil.rmtree(folder)
     content = dict(part.content)
-    # The kernel becomes a key of the plans, so that rows of different kernels remain separate. A group that sets a
-    # kernel tests that kernel, so its own setting applies.
+    # The kernel becomes a key of the plans, so that rows of different kernels remain separate. If a group sets a kernel
+    # itself, the group tests that kernel, so the group's setting applies.
     if making.kernel is not None:
         content["set"] = {"guest.kernel": str(making.kernel), **content.get("set", {})}
     # The clock is monotonic, so that a change of the system clock does not affect the cost.

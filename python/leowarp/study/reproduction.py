@@ -39,8 +39,8 @@ class Reproduction:
     cost : str
         Text with the measured cost of the runs. "" if the cost is only in the manifest of each run.
     left_out : list of str
-        Tools that this machine lacks. The study omits what needs them; each entry is a sentence with the command that
-        installs the tool.
+        Tools that this machine lacks. The study omits the parts that need these tools. Each entry is a sentence with
+        the command that installs the tool.
     """
 
     path: Path
@@ -73,13 +73,13 @@ def reproduce(
         For `frederiksen2024`: length of every run, instead of the study's own; for example "60 s". With another length,
             the result is only a trial and not a reproduction.
     quick : bool, optional
-        True to make a smaller version of the study: `frederiksen2024`: three conditions, and runs of 200 s.
+        True to make a smaller version of the study. `frederiksen2024`: three conditions, and runs of 200 s.
             `torres2020`: every eighth jitter,
-        and 3 seeds (the full study has 62 jitters and 30 seeds). `huston2024`: 3 of 20 seeds, and one of 24 capacity
-        tests. `tauran2018`: 2 of 5 seeds, at 3 of 7 SNRs. `cures`: 4 of 40 changes, and 2 of 4 TCPs. `programs`: 28 of
+        and 3 seeds (the full study has 62 jitters and 30 seeds). `huston2024`: 3 of 20 seeds, and every 24th capacity
+        test. `tauran2018`: 2 of 5 seeds, at 3 of 7 SNRs. `cures`: 4 of 40 changes, and 2 of 4 TCPs. `programs`: 28 of
         132 runs. A later full reproduction keeps the runs of the quick one, except for `frederiksen2024`.
     fetch : bool, optional
-        For `programs`: build missing QUIC stacks, whose sources come from their registries.
+        For `programs`: True to build missing QUIC stacks, whose sources are downloaded from package registries.
     path, capacity : path, optional
         For `huston2024`: a recording of a dish (irtt, ping, LeoReplayer, a table). `capacity` is a file with the dish's
         capacity, if the recording has none. The sessions then run over a replay of the recording.

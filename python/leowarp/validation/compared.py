@@ -214,7 +214,8 @@ def _compared(
         else:
             schedule = Schedule(schedule.period_ns, (schedule.phase_ns - zero_ns) % schedule.period_ns)
         recorded = of_probes(held.round_trip, schedule)
-        # The replay ends with the recording, and a run has no replies to the pings of its last second.
+        # The run ends with the last probe, because the replay ends there. The pings of the run's last second are not
+        # evaluated.
         span_ns = int(held.round_trip.t_ns[-1])
     folder.mkdir(parents=True, exist_ok=True)
     fitted: Fit | None = None

@@ -42,8 +42,8 @@ class Stage:
     compare: Function `compare(pair, names)` that returns the verdict on each file. None if the files are compared only
         with the manifest.
     why: Reason why the stage is not compared, or is only reported.
-    is_of_version: True if a difference does not count as a failure when another version of leowarp made the file; it is
-        only reported.
+    is_of_version: True if a difference is only reported, and is not a failure, when another version of leowarp made the
+        file.
     is_repeatable: True if every run of the plan must give the same files.
     is_drawn: True if the files are drawn from the trace. They are not compared if the traces differ.
     """

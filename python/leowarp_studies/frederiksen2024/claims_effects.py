@@ -41,7 +41,7 @@ STEPS_MBPS = tuple(sorted((*CAPACITIES_MBPS, 100)))
 
 # Implements claim 1.25 of frederiksen2024 (sections III, IV).
 def order_is_what_is_missed(sample: Sample) -> Outcome:
-    """Share of the damage by route changes that remains if the network keeps the order at the same changes.
+    """Share of the damage that remains if the network keeps the order at the same route changes.
 
     The damage is measured in two ways: as goodput that is missing relative to the run without route changes, and as
     falls of the sending rate after changes. A small value counts as no damage: a shortfall under 1 % is within the

@@ -18,7 +18,7 @@ from leowarp_studies.frederiksen2024.words import changes_text, dips_text, each,
 READINGS = {"in_order": "in order at the receiver", "acked": "acknowledged at the sender"}
 """The two ends at which goodput is measured, with their texts (`metrics.GOODPUT_SERIES`)."""
 UNAFFECTED_RATIO = 0.98
-"""Share of the mean goodput without route changes that must remain for the words "almost unaffected"."""
+"""Smallest ratio of the mean goodput to that without route changes at which it counts as "almost unaffected"."""
 
 
 # Implements claim 1.12 of frederiksen2024 (figure 9a).

@@ -56,8 +56,8 @@ def drops_after_changes(sample: Sample) -> Outcome:
         without_loss[slug] = int((rows["depth_ratio"].fillna(0) > 0.5).sum())
         control = sample[control_slug(slug)]
         instants_ns = np.arange(ev.SKIP_NS, control.end_ns - 2000 * MS, 5000 * MS)
-        # Even in a trial, the control run is much longer than 15 s. Without such instants, there would be nothing with
-        # which the changes can be compared.
+        # Even in a trial, the control run is much longer than 15 s. It therefore has instants with which the changes
+        # can be compared.
         still[slug] = ev.falls_after(control, "in_order", instants_ns) / max(len(instants_ns), 1)
     parts = {}
     for slug in ALGORITHMS:

@@ -213,8 +213,8 @@ def shortfall_ratio(run: Run, window_ns: int = 5_000_000_000) -> float:
     t_ns, rate = frame["t_ns"].to_numpy(), frame["goodput_bps"].to_numpy()
     flow = run.observed_plan.flows[run.main_flow]
     for change in path_changes(run.tables, (flow.source, flow.destination)):
-        # Goodput is compared with that in the second before instead of with the capacity, because the change does not
-        # cause losses of a flow that was already slow.
+        # The reference is the goodput in the second before the change, not the capacity: if a flow was already slow,
+        # the change is not the cause.
         before = rate[(t_ns >= change.t_ns - 1_000_000_000) & (t_ns < change.t_ns)]
         after = rate[(t_ns >= change.t_ns) & (t_ns < change.t_ns + window_ns)]
         if len(before) and len(after):

@@ -218,7 +218,7 @@ timeout?"""
 CAPACITY_SENDERS = ("cubic", "bbr")
 CAPACITIES_MBPS = (25, 400)
 """Link capacities in addition to the study's 100 Mbit/s: a quarter of it, and four times as much."""
-# This length has ten route updates. 400 Mbit/s for 300 s gives as many packets as 100 Mbit/s for 1200 s.
+# In this time, a run has ten route updates.
 CAPACITY_DURATION = "300 s"
 
 

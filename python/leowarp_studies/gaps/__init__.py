@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A study of this project: how much a gap at a route change adds to the harm of the change, apart from reordering and
-the queue left behind; and the harm of lasers that must be pointed, and of dishes."""
+"""A study of this project: the harm that a gap adds to a route change, beyond reordering and the queue left behind. The
+study also measures the harm of lasers that must be pointed, and of reconfigurations of a dish."""

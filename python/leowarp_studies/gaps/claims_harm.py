@@ -40,8 +40,7 @@ from leowarp_studies.gaps.results import extra, values
 FRAME = "runs"
 """Name of the data set that claims use."""
 NOTHING_MS = 20
-"""Largest harm, in ms, that counts as no harm, because a single loss more or less changes the harm by about this
-much."""
+"""Largest harm, in ms, that counts as no harm, because one additional loss changes the harm by about this much."""
 
 Extras = dict[str, Middle]
 
@@ -121,8 +120,8 @@ def queue_left_behind(sample: Sample) -> Outcome:
 
 # Implements claim 7.5 of gaps (a loss in a gap is real).
 def gap_outweighs(sample: Sample) -> Outcome:
-    """The extra harm of a change with a gap, relative to the change without a gap, is compared with the extra harm of
-    this change relative to no change."""
+    """Extra harm of the gap (a change with a gap, relative to a change without one), compared with the extra harm of
+    the change (without a gap, relative to no change)."""
     gap = _extras(sample, LOST, (RENO, CUBIC))
     rest = _extras(sample, PLAIN, (RENO, CUBIC), control=FROZEN)
     return _outcome(dict(_less(rest, gap)), [("gap", gap), ("all else", rest)])

@@ -17,13 +17,13 @@ PAYLOAD_BPS = RATE_BPS * 1448 / 1514
 payload."""
 MEASURES = {"missing_ms": "ms", "slowest_ms": "ms", "lost_frames": "frames", "frozen_ms": "ms", "load_ms": "ms"}
 """Measures of the loads, with their units; larger is worse. For a transfer, the measure is the time that its missing
-data would take at the link's rate. Missing data are the difference between a transfer at this rate from the start on
-and the data delivered, according to the goodput that the sender's socket reports (SACK-aware).
+data would take at the link's rate. Missing data are the data that a transfer at this rate would have delivered since
+its start, minus the data that were delivered (the SACK-aware goodput of the sender's socket).
 In-order goodput is not used: if a packet were missing at the end of a run, all later data would count as missing. For a
-call there are three: the delay of the slowest frame, frames that never arrived completely, and freezes. For a page
-load, the measure is the load time."""
+call there are three measures: the delay of the slowest frame, frames that never arrived completely, and freezes. For a
+page load, the measure is the load time."""
 MAIN = {CALL: "slowest_ms", PAGE: "load_ms"}
-"""The measure of a load that the table shows; for a transfer, it is `missing_ms`."""
+"""The measure that the table shows for each load; for a transfer, it is `missing_ms`."""
 COUNTS = {
     "late_pkts": "late_pkts", "lost_in_gap_pkts": "lost_loss_pkts", "spurious_pkts": "spurious_retransmissions_pkts",
     "timeouts": "sender_timeouts",

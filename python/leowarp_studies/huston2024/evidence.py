@@ -165,7 +165,7 @@ def estimate_ratio(trace: Trace) -> np.ndarray:
     if not known.any():
         return np.zeros(0)
     width_s = float(np.diff(trace.t_s).min()) if len(trace.t_s) > 1 else 0.0
-    # The estimate that the sender uses at the middle of the bin is that of the last sample before.
+    # At the middle of a bin, the sender uses the estimate of the last sample.
     place = np.searchsorted(trace.cwnd_t_s[known], trace.t_s + width_s / 2, side="right") - 1
     inside = (place >= 0) & (trace.capacity_bps > 0)
     return trace.bbr_bps[known][place[inside]] / trace.capacity_bps[inside]

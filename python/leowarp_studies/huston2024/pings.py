@@ -64,7 +64,7 @@ class Handover:
 
     before_ms: Median round-trip time in the second before the reconfiguration.
     highest_ms: Largest round-trip time in the window after the reconfiguration.
-    lost_pkts: Number of probes sent in the windows before and after the reconfiguration that were never answered.
+    lost_pkts: Number of unanswered probes that were sent in the windows before and after the reconfiguration.
     gap_ms: Longest time between two successive replies to probes sent around the reconfiguration. It is nan if one of
         these probes was lost.
     """

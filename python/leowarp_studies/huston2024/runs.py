@@ -47,8 +47,8 @@ NEW_SEEDS = 10
 confidence interval of the median reaches from the 2nd to the 9th value."""
 
 FLOOD_S, PACED_S = 380, 1800
-"""Length in s of a flood ping, which is the study's, and of a ping that sends one probe per second. The second one
-sends 1,800 pings. If the loss is 1 to 2 %, 18 to 36 of them are lost."""
+"""Length in s of a flood ping, which is the study's, and of a ping that sends one probe per second. The ping with one
+probe per second sends 1,800 probes. If the loss is 1 to 2 %, 18 to 36 of them are lost."""
 FLOOD_SEEDS, PACED_SEEDS = 3, 5
 
 REGULAR, ANSWERED = "10 ms", "none"

@@ -257,7 +257,7 @@ def capacity_in_bins(tables: Tables, a: str, b: str, edges_ns: np.ndarray) -> np
     t_ns, rate_bps = tables.channels.capacity_bps[a, b]
     # Between the instants of the rows, the integral of the rate is linear, so its differences over the bins are exact.
     carried = np.concatenate([[0.0], np.cumsum(rate_bps[:-1] * np.diff(t_ns))])
-    # A row is valid from its instant on. This is the row that is valid at each edge.
+    # A row is valid from its instant on. `row` is the row that is valid at each edge.
     row = np.searchsorted(t_ns, edges_ns, side="right") - 1
     return np.diff(carried[row] + rate_bps[row] * (edges_ns - t_ns[row])) / np.diff(edges_ns)
 

@@ -112,8 +112,8 @@ def http3_is_as_fast_as_http2(frames: Frames) -> Outcome:
 
 # Implements claim 6.16 of programs (RFC 9000, 2.2: a lost packet only delays its own streams).
 def a_loss_holds_up_its_own_stream(frames: Frames) -> Outcome:
-    """Mean time until an object has arrived, with a reconfiguration divided by without. This ratio for HTTP/3 is
-    compared with that for HTTP/2 with CUBIC.
+    """Mean time until an object has arrived: the time with a reconfiguration, divided by the time without one. This
+    ratio for HTTP/3 is compared with that for HTTP/2 with CUBIC.
 
     Returns: Numbers: `longer_ratio` by protocol and stack.
     """

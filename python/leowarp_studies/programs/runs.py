@@ -160,7 +160,7 @@ def _lasting(group: str) -> dict[str, str]:
 
 
 def links() -> dict[str, Any]:
-    """Scenario keys for the study's rate and queues, which are slower and shorter than in the example scenario."""
+    """Scenario keys for the study's links, which have a lower rate and shorter queues than in the example scenario."""
     return {f"{section}.{key}": value for section in ("isl", "ground")
             for key, value in (("rate", f"{RATE_BPS} bit/s"), ("queue", f"{QUEUE_PKTS} pkts"))}  # fmt: skip
 

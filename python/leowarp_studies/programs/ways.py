@@ -68,7 +68,8 @@ class Player:
 
 
 PLAYERS = (
-    # Playback begins three segments behind the live edge; two of these segments then exist.
+    # Playback begins three segments behind the live edge, so that the two segments needed for its beginning are
+    # available.
     Player(LIVE, "live, 2 s of buffer", PLAYED, "--live --segment 1", "--latency 3 --begin 2 --target 2"),
     Player(FILM, "film, 6 s of buffer", PLAYED[:2], "--media 60 --segment 2", "--target 6"),
 )

@@ -26,8 +26,8 @@ OURS = tuple(itertools.product(("reno", "cubic"), (ON, OFF)))
 def residual_loss(frames: Frames) -> Outcome:
     """Share of packets that are lost on the link after all HARQ retransmissions, by SNR.
 
-    The share is one of TCP's packets. The share of all codewords is different, because TCP sends few packets while the
-    channel is bad. It is also listed.
+    The share is computed over TCP's packets. The share of all codewords is different, because TCP sends few packets
+    while the channel is bad. It is also listed.
 
     Returns: Numbers: `lost_<snr>_db_ratio` (median with interval), `codewords_ratio` by SNR.
     """

@@ -92,7 +92,7 @@ def cubic_grows_more_often(frames: Frames) -> Outcome:
 
 # Implements claim 4.15 of tauran2018 (figures 4, 5).
 def fewer_duplicate_acks(frames: Frames) -> Outcome:
-    """Duplicate ACKs per packet sent with resequencing, minus this number without resequencing, paired by SNR and seed.
+    """Duplicate ACKs per packet sent: the number with resequencing minus the number without, paired by SNR and seed.
 
     Returns: Numbers: `<name>_<on or off>_difference`; 0.1 means 10 more duplicate ACKs per 100 packets.
     """

@@ -23,7 +23,7 @@ KEY = ["snr_db", "seed"]
 """Columns by which runs are paired: two runs with equal values have the same fading."""
 
 TIMER_MS = 35.0
-"""Minimum waiting time in ms of an ACK for one segment that the 40 ms timer sent."""
+"""If an ACK for one segment waited at least this time, in ms, the 40 ms timer is assumed to have sent it."""
 
 EFFECT_TEXT = (
     "Change by delayed ACKs: at each SNR and seed, the difference between on and off over the mean without them at "

@@ -34,8 +34,8 @@ def reaches_text(frames: Frames, name: str) -> str:
 
 
 def by_acks_growth_text(frames: Frames) -> str:
-    """Text with the times at which windows reached these sizes with Linux's algorithms modified to grow per ACK; empty
-    without such runs."""
+    """Text with the times at which windows reached the sizes in `GROWN_PKTS`, with Linux's algorithms modified to grow
+    per ACK; empty without such runs."""
     there = [name for name in BY_ACKS.values() if all((name, delayed) in frames["growth"] for delayed in (ON, OFF))]
     if not there:
         return ""

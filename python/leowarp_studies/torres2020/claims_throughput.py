@@ -119,7 +119,7 @@ def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
     parts = {
         "collapses in all": len(half) == len(lines),
         # "Quite different" is taken to mean a factor of at least 1.5. At equal jitter, the MDs of the distributions
-        # differ by much less (0.87 to 0.74).
+        # differ by much less: the largest and the smallest have the ratio 0.87 to 0.74.
         "at MD 1.5 times apart": len(half) == len(lines) and max(half.values()) >= 1.5 * min(half.values()),
         # "A small range of jitter" is taken to mean at most a fifth of the study's 10 ms.
         "within 2 ms": len(span) == len(lines) and max(span.values()) <= 2.0,

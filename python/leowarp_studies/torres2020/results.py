@@ -22,8 +22,8 @@ TRANSFER_COLUMNS = (
 complete at the end of its run (`finished` is false), the duration is that of the run."""
 
 WHOLE_RUN, DENSITY = 0, 0
-"""Numbers of the scope and of the kind of those rows of the table `densities` that are used (design/interfaces.md,
-section 10)."""
+"""Numbers (of the scope and of the kind) that select the rows of the table `densities` (design/interfaces.md, section
+10)."""
 
 PROBE_COLUMNS = {
     "mean_displacement_pkts": "flow0_mean_displacement_pkts",

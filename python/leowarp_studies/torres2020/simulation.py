@@ -6,9 +6,9 @@ metrics are computed slowly, in exactly the steps that RFC 5236 describes. The s
 at which mean displacement has no closed form. These are jitters below about 0.6 ms, at which packets are displaced by
 few whole places, and above about 4 ms, at which tails exceed the threshold.
 
-The closed form follows from this: if the delay of a packet is x above the mean, the packets that overtake it outnumber
-those that it overtakes by R x. Hence MD = R E|x|, where R is the packet rate. E|x| is sqrt(3)/2 times sigma for the
-uniform distribution, sqrt(2/pi) times sigma for the normal, and 2/e times sigma for the exponential.
+The closed form follows from this: if the delay of a packet is x above the mean, R x more packets overtake it than are
+overtaken by it. Hence MD = R E|x|, where R is the packet rate. E|x| is sqrt(3)/2 times sigma for the uniform
+distribution, sqrt(2/pi) times sigma for the normal, and 2/e times sigma for the exponential.
 """
 
 from __future__ import annotations

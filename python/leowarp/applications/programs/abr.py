@@ -71,8 +71,8 @@ class Bola:
     """A rule that chooses the bit rate with the largest (V (u + g) - buffer) / bit rate, where u is 1 + ln(bit rate /
     lowest).
 
-    V and g are chosen so that the lowest bit rate is used for up to 10 s of buffer. The highest bit rate is used from a
-    buffer of `target_s` on, or of 10 s plus 2 s per bit rate if this is more (dash.js, BolaRule.js).
+    V and g are chosen so that the lowest bit rate is used for up to 10 s of buffer. The highest bit rate is used when
+    the buffer has at least `target_s`, or at least 10 s plus 2 s per bit rate if this is longer (dash.js, BolaRule.js).
     """
 
     def __init__(self, ladder_bps: tuple[int, ...], target_s: float) -> None:
@@ -94,8 +94,8 @@ class Bola:
 
 class Dynamic:
     """A rule that begins with choosing by throughput. It changes to BOLA (choosing by buffer) when the buffer has at
-    least 10 s and BOLA's bit rate is at least as high as the other. It changes back when the buffer has less than 10 s
-    and BOLA's bit rate is lower."""
+    least 10 s, and BOLA's bit rate is not below the one chosen by throughput. It changes back when the buffer has less
+    than 10 s, and BOLA's bit rate is below the one chosen by throughput."""
 
     def __init__(self, ladder_bps: tuple[int, ...], target_s: float) -> None:
         self._by_throughput, self._bola, self._is_bola = ByThroughput(ladder_bps), Bola(ladder_bps, target_s), False

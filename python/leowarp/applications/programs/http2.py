@@ -3,9 +3,9 @@
 connection.
 
 Streams, flow control and settings are complete. HPACK (RFC 7541) is limited to the features that this client and server
-use, and to the first field in the answers of other servers (the status as an index of the static table). Header fields
-are neither compressed nor stored in the dynamic table. There is no push and no priority: the server sends one frame of
-each stream in turn.
+use. In the answers of other servers, only the first field is read: the status, as an index of the static table. Header
+fields are neither compressed nor stored in the dynamic table. There is no push and no priority: the server sends one
+frame of each stream in turn.
 """
 
 from __future__ import annotations

@@ -129,7 +129,8 @@ class AppendedFile:
         """
         try:
             if os.fstat(self._descriptor).st_size > self._end:
-                # The interrupted piece may be longer than the new piece, so that its end would follow the new piece.
+                # If the interrupted piece is longer than the new piece, the end of the interrupted piece would remain
+                # after the new piece.
                 os.ftruncate(self._descriptor, self._end)
             os.lseek(self._descriptor, self._end, os.SEEK_SET)
             _write_all(self._descriptor, content)
@@ -144,8 +145,8 @@ class AppendedFile:
 
     def empty(self) -> None:
         """Remove all content."""
-        # The truncation is not synced. If removed rows reappear after a power cut, they are also in Parquet files;
-        # readers count such rows only once.
+        # The truncation is not synced. If removed rows reappear after a power cut, they do no harm: they are also in
+        # Parquet files, and readers count such rows only once.
         os.ftruncate(self._descriptor, 0)
         self._end = 0
 

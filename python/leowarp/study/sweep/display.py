@@ -16,7 +16,8 @@ from leowarp.base.printable import one_line
 from leowarp.base.progress import PLAIN_INTERVAL_S, Showing, clock
 
 WINDOW_S = 300.0
-"""Length in seconds of the sliding window over which the rate is computed: older runs may have been cheaper."""
+"""Length in seconds of the sliding window over which the rate is computed. Older runs are left out, because they may
+have been cheaper."""
 
 
 @dataclass(frozen=True)

@@ -185,7 +185,7 @@ def run_plans(name: str, label: str, plans: Mapping[str, Plan], out: Path, optio
 
     label: Column of the results with the names of the runs.
     plans: Plans by name; no two of them may be equal.
-    out: Directory of the study. The directory also contains all run directories.
+    out: Directory of the study. The results and all run directories are written into this directory.
     """
     planned = [
         PlannedRun(number, Combination({label: key}, {label: key}, plan), plan.run.seed)
@@ -198,8 +198,8 @@ def run_plans(name: str, label: str, plans: Mapping[str, Plan], out: Path, optio
 def layout_of(file: StudyFile) -> Layout:
     """Columns of a study's parameters, and the column that partitions its results.
 
-    The partition column is the first parameter with few values that are words or counts. If there is no such parameter,
-    the column `status` is the partition column.
+    The partition column is the first parameter that has few values, all of them words or counts. If there is no such
+    parameter, the column `status` is the partition column.
 
     Raises ScenarioError if a label equals the name of another column.
     """
@@ -258,8 +258,8 @@ def _held(
     # The origin is computed once per kernel instead of once per run: its computation hashes the image and builds
     # missing parts, which may take minutes.
     origins = {kernel: _origin(kernel, options) for kernel in dict.fromkeys(run.kernel for run in runs)}
-    # Runs that are read from the directory get a new id as well. With another kernel or version of leowarp, they count
-    # as different runs.
+    # The ids of runs that are read from the directory are computed again. With another kernel or version of leowarp,
+    # these runs count as different runs.
     known = [identified(run, origins[run.kernel]) for run in runs]
     with disk.writing(folder):
         remove_manifest(folder)

@@ -154,7 +154,8 @@ def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metri
     caption = f"{what}{f', by {others}' if others else ''}: {HOW}. n: runs with a value."
     body = [[row, *(_cell(middles.get((row, head), nothing)) for head in heads)] for row in rows]
     meaning = f"<p>{html.text(scalar.definition)}.</p>" if scalar is not None else ""
-    # Each value is listed once, as in `rows`. A key with a quoted part, such as a sysctl, is not a key of the plan.
+    # Each value is listed once, as in `rows`. For a key with a quoted part, such as a sysctl, `plan_key` returns None,
+    # so the points are not joined.
     given = [] if down is None else list({str(one[down]): one[down] for one in values_of_runs}.values())
     joined = down is not None and is_in_order(given, plan_key(down.split(".")))
     of_heads = {head: [middles.get((row, head), nothing) for row in rows] for head in heads}

@@ -118,7 +118,8 @@ class DaskWorkers:
             # Dask raises KilledWorker when the number of lost workers exceeds `allowed-failures` by one.
             return [BatchEnded(self._under_way.pop(future), lost=error.allowed_failures + 1)]
         except Exception as error:
-            # Other exceptions come from before `_results` runs: the worker lacks leowarp, or has another version of it.
+            # Other exceptions are raised before `_results` runs, for example if the worker lacks leowarp or has another
+            # version.
             message = f"a worker of {self._address} could not begin: {error!r}"
             hint = "install the same leowarp on every machine; the worker's log says more"
             fault = encode_error(HostError(message, hint))

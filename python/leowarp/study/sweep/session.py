@@ -136,7 +136,7 @@ class Session:
                 self._give()
                 self._write(self._rows(self._workers.wait(WAIT_S)))
                 self._show_progress()
-            # Whether this machine can make any run at all is certain only after all other runs have ended.
+            # Until all other runs have ended, another run may still show that the machine can make runs.
             self._write(self._aside_at_the_end())
             self._show_progress()
         except KeyboardInterrupt:
@@ -186,7 +186,7 @@ class Session:
         return Batch(number, orders, inputs, first.kernel, image, origin.leowarp_version, self._task.maker)
 
     def _fresh_directory(self, run: StudyRun) -> Path:
-        """Path for the directory of a run. Files from a start of the study that was killed are removed first."""
+        """Path for the directory of a run. Files that a killed start of the study has left are removed first."""
         path = (self._task.folder / RUNS / run.run_id).resolve()
         # An earlier start may have been killed after it wrote files here, but before it wrote the row of this run.
         with disk.writing(self._task.folder):
@@ -260,7 +260,7 @@ class Session:
 
     def _good(self, run: StudyRun, result: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Rows of a completed run and of the runs that were set aside. The completed run shows that the machine can
-        make runs, so each run set aside failed for a reason of its own.
+        make runs, so the runs that were set aside failed for reasons of their own.
         """
         self._any_good, self._host_errors_in_a_row = True, 0
         # Rows are written in the order in which runs are completed. The store sorts them by number when it reads them.

@@ -17,7 +17,7 @@ from leowarp.study.sweep.rows import FAILED
 from leowarp.study.sweep.store import read_results
 
 _TOLD = ("run_id", "number", "status", "error", "error_kind", "error_hint", "cpu_s", "wall_s")
-"""Columns that this module reads, because the data set may have hundreds of columns."""
+"""The only columns that this module reads, because the data set may have hundreds of columns."""
 
 
 @dataclass(frozen=True)

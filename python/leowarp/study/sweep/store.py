@@ -216,7 +216,7 @@ class Store:
         """All rows, sorted by `number`, followed by the rows of runs that are no longer in the study.
 
         Returns: Columns in the order of `rows.schema_of`: identity, parameters, scalars, costs, origin of the run. If
-            there are no rows, the table has the columns that are defined without rows.
+            there are no rows, the table has only the columns that do not depend on rows.
         """
         self.flush()
         table, _, _ = _read(self._results)

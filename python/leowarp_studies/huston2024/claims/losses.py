@@ -164,7 +164,7 @@ def _slopes_bps_per_s(trace: Trace) -> list[float]:
 
 def _drops_ratio(trace: Trace) -> list[float]:
     """Goodput after each cut that follows a single lost packet, divided by goodput before the cut. The second before
-    the cut is compared with the second that begins half a second after it.
+    the cut is compared with the second that begins half a second after the cut.
 
     The bin that contains the cut is in neither second.
     """

@@ -94,8 +94,8 @@ def loss_gathers(frames: Frames) -> Outcome:
             sent = pings.probes.sent_ns
             for width_ns, is_near in lost.items():
                 is_near.append(near(sent[pings.probes.is_lost], pings.changes_ns, width_ns))
-            # The share is one of probes instead of time, because a flood ping sends more probes while replies are
-            # quick.
+            # The share is computed over probes instead of over time, because a flood ping sends more probes while
+            # replies are quick.
             time_share.append(near(sent, pings.changes_ns))
         shares = {width_ns: share(pg.pooled(is_near)) for width_ns, is_near in lost.items()}
         count = len(pg.pooled(lost[1_000_000_000]))
@@ -234,8 +234,8 @@ def single_losses(frames: Frames) -> Outcome:
     """Number of pings that are lost at a reconfiguration, and length of the time without replies.
 
     The number of lost pings depends on the sending rate. The claim is therefore tested with pings that wait for each
-    reply, as in the study. The time without replies is measured with the frequent pings, with an accuracy of the time
-    between two of them.
+    reply, as in the study. The time without replies is measured with the frequent pings; its accuracy is the time
+    between two pings.
 
     Returns: Numbers: `single_ratio` by sending pattern, `took_ms`.
     """

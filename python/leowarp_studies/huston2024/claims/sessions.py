@@ -216,8 +216,8 @@ def sack_matters(frames: Frames) -> Outcome:
     Returns: Numbers: `ratio` (CUBIC at peak), and each other combination under "<congestion control>, <preset>".
     """
     ratio = ev.gain(frames, "cubic-nosack", "cubic")
-    # "Makes viable" is taken to mean that a session has less than half of its goodput without SACK. The text also gives
-    # the result for a threshold of 75 %.
+    # "Makes viable" is taken to mean that, without SACK, a session has less than half of its goodput. The text also
+    # gives the result for a threshold of 75 %.
     verdict: Verdict = "holds" if ratio.median < 0.5 else "partly" if ratio.below(1.0) else "does not hold"
     text = (
         f"CUBIC without SACK gets {ratio.text(1, 2)} of what it gets with it (under 75 %: "

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about causes (3.18 to 3.20, 3.22 and 3.26). They are questions and conjectures of the study, which runs answer
-in which one property of the path is changed."""
+"""Claims about causes (3.18 to 3.20, 3.22 and 3.26). These claims are questions and conjectures of the study. They are
+answered by runs in which one property of the path is changed."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def latency_moves_the_estimate(frames: Frames) -> Outcome:
     floor, every = (max(float(np.median(moves.across)), float(np.median(moves.within))) for moves in (still, jitter))
     stepped = float(np.median(base.across))
     # The change must exceed 5 %, and must also exceed the change in the condition in which nothing varies. In that
-    # condition, the estimate also changes, for example by probing, but this is no confusion by latency.
+    # condition, the estimate also changes, for example by probing, but latency is not the cause.
     parts = {
         "jitter alone moves it": every >= MOVES_RATIO and every > floor,
         "steps of the base delay alone move it": stepped >= MOVES_RATIO and stepped > float(np.median(base.within)),
@@ -219,7 +219,7 @@ def jitter_lowers_the_rate(frames: Frames) -> Outcome:
             found[control, preset] = paired_ratio(every, "goodput_bps", "cubic", control)
     least, mean = found[NO_JITTER, PEAK], found[MEAN_KEPT, PEAK]
     # The claim is about the RTT estimate. A longer mean RTT alone would lower the rate of a sender that is limited by
-    # its window, so the mean RTT is also kept.
+    # its window, so the second comparison keeps the mean RTT.
     parts = {"less than without jitter": least.below(1.0), "at the same mean, too": mean.below(1.0)}
     clean = {control: found[control, CLEAN_PEAK].text(1, 2) for control in (NO_JITTER, MEAN_KEPT)}
     text = (

@@ -23,8 +23,8 @@ def tables(document: Node, name: str, problems: Problems) -> list[Node]:
     node = document.get(name)
     if node is None:
         return []
-    # In TOML, `[together]` with single brackets is a plain table instead of an array. A user who makes a mistake most
-    # likely wrote single brackets, so the hint shows both forms.
+    # In TOML, `[together]` with single brackets is a plain table instead of an array. The most likely mistake is single
+    # brackets, so the error's hint shows both forms.
     if not isinstance(node.value, list) or not all(isinstance(child.value, dict) for child in node.value):
         problems.add(node.origin, name, "is not a list of tables", f"write [[{name}]] above each")
         return []

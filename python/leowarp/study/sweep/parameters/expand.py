@@ -144,7 +144,7 @@ def expand(study: StudyFile) -> list[PlannedRun]:
                 # A mistake in the scenario occurs in every combination, but is reported only once, for the first
                 # combination.
                 wrong.setdefault(problem, _named(values))
-            # At most as many different mistakes are collected as fit on a screen.
+            # The checks stop after `MOST_PROBLEMS` different mistakes, because more do not fit on a screen.
             if len(wrong) >= MOST_PROBLEMS:
                 break
         except ScenarioError as error:
@@ -201,8 +201,8 @@ def values_of(study: StudyFile) -> Iterator[dict[str, tuple[Parameter, Node]]]:
          for step in zip(*(parameter.values for parameter in joined), strict=True)]
         for joined in study.dimensions
     ]  # fmt: skip
-    # Combinations are generated one at a time. Their number before `exclude` and `only` may be far larger than that of
-    # the study.
+    # Combinations are generated one at a time. Before `exclude` and `only` are applied, there may be far more
+    # combinations than the study has.
     for chosen in itertools.product(*steps):
         combined = {key: value for step in chosen for key, value in step.items()}
         plain = {key: plain_value(node) for key, (_, node) in combined.items()}
@@ -246,8 +246,8 @@ def _combination(study: StudyFile, varied: Mapping[str, tuple[Parameter, Node]])
 def _refuse_twins(runs: list[PlannedRun]) -> None:
     """Raise an error if two runs have the same plan. Results are stored by the hash of the plan, so the two runs would
     share one row."""
-    # Instead of joined texts, the two texts around the seed and the seed are compared. There may be a million plans, so
-    # none of them is joined or hashed for this check.
+    # The text before the seed, the text after the seed, and the seed are compared separately. There may be a million
+    # plans, so none of them is joined or hashed for this check.
     seen: dict[tuple[str, str, int], PlannedRun] = {}
     for run in runs:
         twin = seen.setdefault((*run.combination.around_seed, run.seed), run)

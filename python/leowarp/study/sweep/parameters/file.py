@@ -155,8 +155,8 @@ class StudyFile:
         >>> study.seeds, study.dimensions, study.keep
         ((1, 2), (), 'none')
         """
-        # A study from a Python call has no file, but error messages and relative file names refer to one, so this name
-        # is used.
+        # A study from a Python call has no file. Error messages and relative file names refer to a file, so a file name
+        # is invented here.
         origin = Origin(Path(folder) / f"study {content.get('name', '')}", 1, "the study", in_call=True)
         return cls._decoded(plant(content, origin, (), {}), toml_text(content))
 
@@ -352,8 +352,8 @@ def _settings(document: Node, problems: Problems) -> dict[str, Node]:
 def _conditions(
     document: Node, name: str, varied: Mapping[str, list[Any]], problems: Problems
 ) -> tuple[Condition, ...]:
-    """Conditions of `exclude` or `only`. If no parameter has a value of the condition, this is an error, because the
-    condition would never match."""
+    """Conditions of `exclude` or `only`. A value that no parameter has is an error, because the condition would never
+    match."""
     conditions = []
     for number, table in enumerate(tables(document, name, problems)):
         values: dict[str, tuple[Any, ...]] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dotted keys of a scenario: the key of the plan that each sets, and the result columns with its values."""
+"""For each dotted key of a scenario: the key of the plan that it sets, and the result columns with its values."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def _steps(first: Fraction, last: Fraction, step: Fraction) -> list[Fraction]:
     count = int((last - first) / step) + 1
     if count > MOST_VALUES:
         raise ScenarioError(f"the range has {count} values, and more than {MOST_VALUES} are refused", "a larger step")
-    # Each value is computed by a product instead of a running sum, as in `_evenly`.
+    # As in `_evenly`, each value is computed as a product instead of a running sum.
     return [first + step * place for place in range(count)]
 
 
