@@ -8,7 +8,7 @@ from leowarp.results.run import Run
 
 
 def lost(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
-    """Share of the data packets sent within an interval that were lost. The text names the worst 50 ms."""
+    """Share of the data packets sent within an interval that were lost."""
     rows = data_bins(run, flow)
     mine = rows[(rows["t_ns"] >= from_ns) & (rows["t_ns"] < until_ns)]
     sent, gone = int(mine["sent_pkts"].sum()), int(mine["lost_pkts"].sum())
