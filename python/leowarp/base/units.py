@@ -59,7 +59,8 @@ class Quantity:
         size = self.units.get(unit)
         if size is None:
             raise ScenarioError(f'"{text}": "{unit}" is not a unit of {self.name}', self._unit_hint(unit))
-        # Up to here, the value is an exact fraction: 0.1 ms is 100,000 ns, which a product of floats might not be.
+        # The product of `number` and `size` is an exact fraction: 0.1 ms is exactly 100,000 ns, which a product of
+        # floats might not be.
         value = number * size
         if self.whole:
             if value.denominator != 1:

@@ -130,8 +130,8 @@ def test_recovery_reads_window_and_retransmissions(result):
     assert row["last_retransmission_after_ns"] == 89_250_000
     assert row["spurious_ratio"] == 1.0
     longer = result.recoveries.iloc[1]
-    # The delay is 15 ms longer, so 15 packets fewer arrive in the first 50 ms. After these 50 ms, packets arrive at the
-    # old rate.
+    # The delay is 15 ms longer, so 15 packets fewer arrive in the first 50 ms. After the first 50 ms, packets arrive at
+    # the old rate.
     assert longer["goodput_min_bps"] == pytest.approx(35 * 1448 * 8 / 0.05)
     assert longer["depth_ratio"] == pytest.approx(0.3)
     assert longer["duration_ns"] == 50 * MS

@@ -163,7 +163,7 @@ class Sightings:
             try:
                 satellites_m = self._ephemeris.positions_ecef_m(now_ns)
             except ScenarioError:
-                # A satellite decays within that day, but after the end of the run.
+                # A satellite may decay within the searched day, but after the end of the run.
                 return None
             seen = in_view(self._plan.ground, self._ephemeris.stations, station, satellites_m).any(axis=-1)
             if seen.any():

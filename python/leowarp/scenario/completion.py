@@ -42,7 +42,7 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
     medium = _check_medium(draft, document, problems)
     given = [each for name, each in MEDIA.items() if name in draft.sections]
     # The constellation is completed before the stations, and the other media after the stations. Messages about the
-    # same line are reported in this order.
+    # same line are reported in this order of completion.
     for each in given:
         if each is Constellation:
             each.complete(draft.sections[each.NAME], problems)
@@ -90,8 +90,8 @@ def _check_medium(draft: Draft, document: Node, problems: Problems) -> type[Medi
     if not media:
         rule = f"none of {all_of_them} is given"
         problems.add(document.origin, "", rule, 'write [constellation] and below it preset = "oneweb-study"')
-        # A text with stations was probably meant to have a constellation. If we returned a chain, each station and each
-        # flow's ends would be reported as mistakes.
+        # A text with stations was probably meant to have a constellation. If this function returned a chain, each
+        # station and each flow's ends would be reported as mistakes.
         return Constellation if draft.stations else Chain
     medium = medium_of(media)
     may_follow = issubclass(medium, FollowsConstellation)

@@ -133,8 +133,8 @@ def counters(run: Run) -> dict[str, int]:
     known = {str(name).removeprefix("TcpExt").lstrip("."): int(value) for name, value in last.items()}
     absent = [name for name in COUNTERS if name not in known]
     if absent:
-        # The agent records all counters from the start of a run. A missing counter therefore has another name in this
-        # kernel.
+        # The agent records all counters from the start of a run. If a run lacks a counter, the counter has another name
+        # in this kernel.
         raise TraceError(f"{run.path.name} has no TCP counter {', '.join(absent)}", hint="is its kernel your own?")
     return {name: known[name] for name in COUNTERS}
 

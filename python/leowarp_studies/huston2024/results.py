@@ -84,7 +84,7 @@ def jitter(rows: pd.DataFrame) -> pd.DataFrame:
     rows = rows[rows["status"] == "ok"]
     frame = _picked(rows, {"goodput_bps": SESSION_COLUMNS["goodput_bps"]})
     frame.insert(0, "variant", rows["name"])
-    # Without isolated loss, the path is that of the group `clean`.
+    # The path of runs without isolated loss is the path of the group `clean`.
     clean = rows["residual_loss_ratio"].astype("float64") == 0
     frame.insert(1, "preset", clean.map({True: groups.CLEAN_PEAK, False: groups.PEAK}))
     return frame.reset_index(drop=True)

@@ -172,8 +172,7 @@ def _counts(rows: pd.DataFrame) -> str:
     def mean(column: str) -> float:
         return float(rows[column].mean()) if len(rows) else math.nan
 
-    # The ratio of spurious retransmissions is converted into a count, because the other numbers of the sentence are
-    # counts.
+    # The ratio of spurious retransmissions is converted into a count, because the sentence below also gives counts.
     spurious = float((rows["spurious_ratio"] * rows["sent_pkts"]).mean()) if len(rows) else math.nan
     return (
         f"{mean('sent_pkts'):,.0f} packets sent, {100 * mean('late_ratio'):.1f} % of them overtaken, "

@@ -47,7 +47,8 @@ def outages_ns(
     low, high = np.log(access.outage_min_ns), np.log(access.outage_max_ns)
     length_ns = np.exp(rng.uniform(low, high, len(around_ns)))
     triangle = rng.random(len(around_ns)) + rng.random(len(around_ns)) - 1.0
-    # The outage must lie within the reach: the longer it is, the closer its middle is to the reconfiguration.
+    # The whole outage must lie within `outage_reach`: the longer the outage is, the closer its middle is to the
+    # reconfiguration.
     middle_ns = around_ns + triangle * (access.outage_reach_ns - length_ns / 2.0)
     begin_ns = np.rint(middle_ns - length_ns / 2.0).astype(np.int64)
     end_ns = np.rint(middle_ns + length_ns / 2.0).astype(np.int64)

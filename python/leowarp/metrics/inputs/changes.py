@@ -91,7 +91,7 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None
     for index, row in enumerate(routes.itertuples(index=False)):
         until_ns = starts[index + 1]
         if row.path is None:
-            # The value is nan, not the last delay, because packets have no delay while there is no path.
+            # The path's delay is nan, not the last delay, because packets have no delay while there is no path.
             pieces.append((np.array([row.t_ns], dtype="int64"), np.array([np.nan]), 0, None))
             continue
         taken = tables.links_of(row.path)
@@ -337,7 +337,8 @@ class _Consequences:
         self._tables, self._flows = tables, flows
         packets, drops = tables.packets, tables.drops
         mine = (packets["flow"].isin(flows) & (packets["direction"] == DATA)).to_numpy(dtype=bool)
-        # Columns are selected before rows. Otherwise the unused columns of millions of packets would be copied.
+        # Columns are selected before rows. If rows were selected first, the unused columns of millions of packets would
+        # be copied.
         late = packets[["sent_ns", "received_ns"]][mine & truths(packets["is_late"])]
         late = late.sort_values("received_ns", kind="stable")
         self._received, self._sent = floats(late["received_ns"]), late["sent_ns"].to_numpy(dtype="int64")

@@ -109,8 +109,8 @@ class _Stored(Tables):
         names: dict[str, Any] = {}
         first: dict[str, tuple[str, bytes]] = {}
         for name in (name for name in NEEDED if name in schemas):
-            # Columns and types are checked before any table is read. A file from another program then gives a clear
-            # error instead of a traceback.
+            # Columns and types are checked before any table is read. A file with other columns or types, written by
+            # another program, gives a clear error instead of a traceback.
             _check_columns(schemas[name].empty_table(), NEEDED[name], f"{where}, table {name}", TABLES[name].arrow())
             for key, text in _names_in(schemas[name]).items():
                 if first.setdefault(key, (name, text))[1] != text:

@@ -128,7 +128,7 @@ def test_each_scope_of_the_synthetic_run(result):
     assert frame.loc["change", "reordered_pkts"].tolist() == [syn.LATE_PKTS, 0]
     assert frame.loc["change", "change_ns"].tolist() == list(syn.CHANGES_NS)
     assert frame.loc["change", "t_ns"].tolist() == [19 * S, 39 * S]
-    # Without reordering the value is null. A 0 would look like a measured extent.
+    # Without reordering, the mean extent is null. A 0 would look like a measured extent.
     assert pd.isna(frame.loc["change", 1]["extent_mean_pkts"])
 
 

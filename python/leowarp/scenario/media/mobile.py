@@ -136,8 +136,8 @@ class Mobile(QueueKeys, FollowsConstellation):
         ("constant", "by-rate"),
         "constant",
     )
-    # The value is from a Monte Carlo simulation of that turbo code at low rates. Half of the codewords decode at 1.13
-    # to 1.14 bits of mutual information per data bit, and 90 % at 1.16 to 1.17.
+    # The threshold comes from a Monte Carlo simulation of the study's turbo code at low rates. Half of the codewords
+    # decode at 1.13 to 1.14 bits of mutual information per data bit, and 90 % at 1.16 to 1.17.
     threshold_ratio: float = quantity(
         units.RATIO,
         "Mutual information that decoding needs, divided by the data bits.",
@@ -165,7 +165,8 @@ class Mobile(QueueKeys, FollowsConstellation):
         "predicted and statistics.", "50 %", low="0.1 %",
         high="99.9 %",
     )  # fmt: skip
-    # A packet that cannot be decoded after the last transmission is lost, so that transmission need not save bits.
+    # A packet that cannot be decoded after the last transmission is lost. Saving bits in the last transmission would
+    # therefore have no benefit.
     last_sends_rest: bool = flag("Whether the last transmission sends all remaining bits of the codeword.", True)
     first_bits: int | None = count(
         "Bits of the first transmission; rule: by `first_target`, or an equal part.", "rule", 8, 10_000_000, none="rule"

@@ -49,8 +49,8 @@ def dry_run(path: Path | str, out: Path | str | None = None) -> dict[str, Any]:
     runs = expand(file)
     folder = Path(out) if out is not None else Path("studies") / file.name
     costs_s = _costs_s(folder, {run.plan_sha256 for run in runs})
-    # Stored runs are recognised by the hash of their plan. Their run id cannot be used, because it depends on kernel
-    # and agent, which a dry run does not build.
+    # Stored runs are recognised by the hash of their plan. The run id of a stored run cannot be used, because it
+    # depends on kernel and agent, which a dry run does not build.
     made = sum(run.plan_sha256 in costs_s for run in runs)
     left = len(runs) - made
     cpu_s, measured = _cpu_s(costs_s, runs)

@@ -131,8 +131,8 @@ class Store:
         self._waiting += rows
         self.status |= {row["run_id"]: row["status"] for row in rows}
         is_due = len(self._waiting) >= FLUSH_ROWS or time.monotonic() - self._flushed_at > FLUSH_S
-        # If Ctrl-C interrupted `flush`, some rows may already be in files. The next start of the study detects these
-        # rows.
+        # If Ctrl-C interrupted `flush`, some rows may already be in files. The next start of the study detects rows
+        # that are in a file and in the journal.
         if is_due and not self._is_flushing:
             self.flush()
 
@@ -357,8 +357,8 @@ def _read_journal(path: Path) -> list[dict[str, Any]]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
-            # A power cut or a full disk interrupted the writing of this last line. `add` had not returned, so the run
-            # of this line is repeated.
+            # A power cut or a full disk interrupted the writing of the journal's last line. `add` had not returned, so
+            # the run of this line is repeated.
             continue
         # An incomplete line may be valid JSON without being a row: for instance, the first digits of a number.
         if isinstance(row, dict) and isinstance(row.get("run_id"), str) and isinstance(row.get("status"), str):

@@ -72,8 +72,8 @@ def aligned(
             # The weight and the height of a curve are both limited, so that a single very strong event cannot determine
             # the schedule.
             curves += min(weight, 30.0) * np.clip(curve / scale, -10, 10)
-    # The fit turns the schedule around its middle instant; the first and the last instant move by up to half of the
-    # search range.
+    # The fit may stretch or compress the schedule around its middle instant. The first and the last instant move by up
+    # to half of the search range.
     middle = (numbers[0] + numbers[-1]) / 2
     far = max((numbers[-1] - numbers[0]) / 2, 1)
     kept = np.flatnonzero(np.abs(offsets_ns) <= reach_ns)
