@@ -25,7 +25,7 @@ def step_marked(tmp_path, control, threshold):
     changes = {
         "flows": flows, "run.duration": "20 s", "tcp.ecn": "on", "chain.queue": "200 pkts", "chain.ecn": True,
         "chain.queue_discipline": "codel", "observe.queues": "1 ms", "observe.sockets": "10 ms",
-        # codel's own rule marks only after packets have waited longer than this target for 10 s
+        # codel's own rule marks only after packets have waited longer than the target of 10 s
         "chain.queue_parameters": {"ce_threshold": threshold, "target": "10 s", "interval": "100 s"},
     }  # fmt: skip
     run = lw.run(CHAIN, changes, tmp_path / control, report=False, progress=False)

@@ -82,7 +82,7 @@ fn acked(k: u32, to: u32) -> One {
 
 #[test]
 fn segments_that_were_acknowledged_and_not_captured_are_missed_and_not_lost() {
-    // The capture does not contain segments 3 and 4, which are acknowledged. It does not contain segment 7, which is
+    // The capture does not contain segments 3 and 4, which are acknowledged. The capture also lacks segment 7, which is
     // not acknowledged.
     let mut all: Vec<_> = [0, 1, 2, 5, 6, 8].map(data).into();
     let (_, lost) = read(&of(&all), 1000, Settings::default());

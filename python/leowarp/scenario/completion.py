@@ -202,7 +202,7 @@ def _imply_stations(draft: Draft, medium: type[MediumSection], problems: Problem
             if key != "name":
                 rule = f"has no effect: what carries the packets is [{medium.NAME}]"
                 problems.add(section.where(key), f"{section.name}.{key}", rule, "take it out")
-    # No text contains these stations, so they have no line. Messages name the line of [run], a section that always
+    # Implied stations occur in no text, so they have no line. Messages name the line of [run], a section that always
     # exists.
     origin = draft.sections["run"].origin
     draft.stations[:] = [

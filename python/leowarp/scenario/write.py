@@ -56,7 +56,7 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
     if medium.STATIONS is None:
         for station in plan.stations:
             # Plans had no such keys before obstruction maps existed. For a station whose view is not limited, a plan is
-            # therefore still written without these keys.
+            # still written without keys of obstruction maps.
             free = [key for key in SKY_KEYS if getattr(station, keys(sections.Station)[key][0]) is None]
             yield from _table("stations", station, free, double=True)
             if station.name in plan.dishes:

@@ -68,7 +68,7 @@ class Forwarding:
         if path is None:
             first: _Entry = (source, host, self._path_ids.get(pair) if self._by_path else None)
             if first in self._next:
-                # All other nodes keep their entries, so that packets in flight still arrive.
+                # All nodes except the source keep their entries, so that packets in flight still arrive.
                 self._remove(t_ns, first)
         else:
             for place, (node, after) in enumerate(pairwise(path)):

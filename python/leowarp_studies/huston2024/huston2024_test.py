@@ -191,8 +191,8 @@ def test_a_cut_without_a_loss_is_a_mark_and_one_that_the_next_follows_never_grew
 
 
 def test_a_threshold_that_is_put_back_while_the_window_stays_is_no_cut():
-    # This is how cubic_handover repairs a loss: during recovery, the threshold equals the window; afterwards, the old
-    # threshold is set again.
+    # When cubic_handover repairs a loss, the threshold equals the window during recovery, and the old threshold is set
+    # again afterwards.
     t_ns = np.arange(0, 2 * S, 20 * MS)
     cwnd = np.linspace(740.0, 760.0, len(t_ns))
     ssthresh = np.where(np.abs(t_ns - 1 * S) < 30 * MS, cwnd, 600.0)

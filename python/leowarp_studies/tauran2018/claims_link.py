@@ -54,8 +54,8 @@ def residual_loss(frames: Frames) -> Outcome:
     )
     cause = ""
     if not all(parts.values()):
-        # The shares of codewords decoded after each transmission are means over the seeds. Together with the share of
-        # lost codewords, they add up to 100 %, as in the study's figure.
+        # The shares of codewords decoded after each transmission are means over the seeds. The shares of all
+        # transmissions and the share of lost codewords add up to 100 %, as in the study's figure.
         shares = channel[channel["snr_db"] == min(lost)].mean(numeric_only=True)
         decoded = ", ".join(f"{100 * shares[f'decoded{again}_ratio']:.1f}" for again in range(4))
         cause = (

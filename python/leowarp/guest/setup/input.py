@@ -478,8 +478,8 @@ def windows(plan: "Plan", timeline: pa.Table) -> list[list[int]]:
     """
     if plan.observe.packets == "none":
         return []
-    # Late, lost and repeated packets are always stored. The periods determine which other packets are stored
-    # (design/interfaces.md, section 5).
+    # Late, lost and repeated packets are always stored. For all other packets, the periods determine which of them are
+    # stored (design/interfaces.md, section 5).
     if plan.observe.packets == "all":
         return [[0, plan.run.duration_ns]]
     changes = timeline.filter(pc.is_valid(timeline["change_id"]))

@@ -149,7 +149,7 @@ def _draw_bars(axes: Axes, densities: Sequence[Shares], y_scale: str) -> None:
         edges = np.arange(index[0], index[-1] + 2) - 0.5
         style = {**line_style(number), **shares.style}
         if len(densities) == 1:
-            # Each bar has a narrow edge in its own colour. Without the edge, a bar could be thinner than a pixel in a
+            # Each bar has a narrow edge in its own colour. Without its edge, a bar could be thinner than a pixel in a
             # wide figure.
             axes.stairs(heights, edges, baseline=floor, fill=True, facecolor=style["color"], linewidth=0)
             # All edges are drawn as one path. `vlines` would write one SVG element per edge, and a run may have a

@@ -145,8 +145,8 @@ class Mobile(QueueKeys, FollowsConstellation):
         low="100 %",
         high="1000 %",
     )
-    # The rule `received` follows the authors' abstracts (arXiv 1411.3625, 1501.01471). At 13 dB, the number of losses
-    # differs between the rules by a factor of ten (design/lms-harq.md).
+    # The rule `received` follows the authors' abstracts (arXiv 1411.3625, 1501.01471). At 13 dB, the values of `rule`
+    # give numbers of losses that differ by a factor of ten (design/lms-harq.md).
     rule: str = word(
         "Number of bits of a retransmission: the bits that are missing at the power just received; at the power that "
         "follows such a power with probability `target` (predicted); or at the power at any time (statistics); or "
@@ -282,7 +282,7 @@ class Mobile(QueueKeys, FollowsConstellation):
                 rule = f'has no effect with delays = "{"constellation" if driven else "constant"}"'
                 problems.add(section.where(key), f"mobile.{key}", rule, "take it out")
         # If packets may overtake, leolink can hold at most LEOLINK_WAITING_MAX = 65,536 waiting packets
-        # (guest/links/leolink.h). A larger queue, an unlimited one, or one in bytes is therefore rejected.
+        # (guest/links/leolink.h). A queue that is larger, unlimited or in bytes is therefore rejected.
         in_packets = section.values.get("queue_pkts", Mobile.queue_pkts)
         if not value_of(section, Mobile, "resequencing") and (
             in_packets is None or in_packets > _OVERTAKING_QUEUE_PKTS

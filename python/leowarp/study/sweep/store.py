@@ -206,8 +206,8 @@ class Store:
             table, _, _ = _read(self._results)
             if table is None or not run_ids:
                 return
-            # Rows are removed before their runs are repeated. If the process is killed in between, the next start finds
-            # these runs without rows and makes them.
+            # Rows are removed before their runs are repeated. If the process is killed between removal and repetition,
+            # the next start finds the runs without rows and makes them.
             self._write_anew(table.filter(pc.invert(pc.is_in(table["run_id"], pa.array(run_ids, pa.string())))))
             for run_id in run_ids:
                 del self.status[run_id]
@@ -357,8 +357,8 @@ def _read_journal(path: Path) -> list[dict[str, Any]]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
-            # A power cut or a full disk interrupted the writing of the journal's last line. `add` had not returned, so
-            # the run of this line is repeated.
+            # A power cut or a full disk interrupted the writing of the journal's last line. `add` had not returned when
+            # the journal's last line was interrupted, so the run of this line is repeated.
             continue
         # An incomplete line may be valid JSON without being a row: for instance, the first digits of a number.
         if isinstance(row, dict) and isinstance(row.get("run_id"), str) and isinstance(row.get("status"), str):
