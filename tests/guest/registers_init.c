@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An init whose processes and threads have different values in all vector registers. System calls switch between them,
- * and the values must stay the same. The tests compile this file: gcc -O1 -static.
+ * An init whose processes and threads have different values in all vector registers. System calls switch between the
+ * processes and threads, and the values in their registers must stay the same. The tests compile this file: gcc -O1
+ * -static.
  *
  * A token passes through a ring of pipes between four processes, the last of which has three further threads. Each
  * member of the ring fills its registers, reads the token, passes it on, and checks its registers. While it waits for

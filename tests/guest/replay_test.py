@@ -57,7 +57,7 @@ def test_probes_meet_the_delays_and_losses_of_a_table(tmp_path):
     sent_ns, received_ns = delays_as_met(run)
     row = np.searchsorted(t_ms * MS, sent_ns, side="right") - 1
     assert len(sent_ns) > 1300
-    settled = sent_ns < 4_900 * MS  # the packets after this time may be in flight at the run's end
+    settled = sent_ns < 4_900 * MS  # later packets may be in flight at the run's end
     assert np.array_equal(np.isnan(received_ns)[settled], lossy[row][settled])
     check_fifo(sent_ns[settled], received_ns[settled], delay_us[row][settled] * 1_000)
 

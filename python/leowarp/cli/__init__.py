@@ -35,8 +35,8 @@ def main() -> None:
     try:
         _run()
     except BrokenPipeError:
-        # The program that reads leowarp's output (head, less) has exited. This is no error, and nobody would read a
-        # message.
+        # The program that reads leowarp's output (head, less) has exited. An exit of the reading program is no error,
+        # and nobody would read a message about it.
         _give_up_stdout()
         sys.exit(0)
     except Exception as raised:

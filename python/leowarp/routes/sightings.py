@@ -145,7 +145,7 @@ class Sightings:
             reach_deg = np.degrees(ground.max_ground_range_m / self._ephemeris.stations.sphere_radius_m)
         else:
             # Let e be the minimum elevation, and r the satellite's distance from the Earth's centre. The angle at the
-            # centre between station and satellite then follows from cos(e + angle) = (R / r) cos e.
+            # Earth's centre between station and satellite then follows from cos(e + angle) = (R / r) cos e.
             elevation_rad = np.radians(ground.min_elevation_deg)
             radius_m = np.maximum(np.linalg.norm(first_m, axis=-1), here_m)
             reach_deg = np.degrees(np.arccos(here_m / radius_m * np.cos(elevation_rad)) - elevation_rad)

@@ -61,8 +61,8 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
         if each is not Constellation:
             each.complete(draft.sections[each.NAME], problems)
         _fill_in(draft, each.defaults(draft.sections))
-    # Ends of flows are names of stations, and a medium may set the MTU, which limits a payload. Flows are therefore
-    # completed after the stations and after the defaults of every medium.
+    # Ends of flows are names of stations, and a medium may set the MTU, which limits a payload. Flows are completed
+    # after the stations and after the defaults of every medium, because flows depend on both.
     complete_family(draft, problems)
     complete_flows(draft, document, problems)
     complete_modules(draft, problems)
@@ -260,8 +260,8 @@ def _check_update(routing: Section, problems: Problems) -> None:
             rule = 'has no effect without update = "staggered"'
             problems.add(routing.where(key), f"routing.{key}", rule, 'write update = "staggered", too')
         return
-    # With `source`, a packet keeps its path although some nodes have already switched to the next path. A link of the
-    # old path must therefore not go down during the switch.
+    # With `source`, a packet keeps its path although some nodes have already switched to the next path. With `source`,
+    # a link of the old path must therefore not go down during the switch.
     for key, only in (("in_flight", "drain"), ("leaving_links", "keep")):
         value = value_of(routing, sections.Routing, key)
         if value != only:

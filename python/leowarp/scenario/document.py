@@ -343,8 +343,8 @@ def _override_node(base: Node | None, parts: list[str], value: Node, origin: Ori
     # would create a table named "0".
     if part in _LISTS and not so_far and rest and part not in below:
         below = {part: Node([], origin)}
-    # A sysctl's name contains dots. The rest of the override's key is therefore one name; `_flat` does the same for a
-    # file.
+    # A sysctl's name contains dots. After "sysctl.", the rest of the override's key is therefore one name; `_flat` does
+    # the same for a file.
     if part == "sysctl" and rest:
         rest = [".".join(rest)]
     child = below.get(part)

@@ -95,7 +95,7 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
     yield from _table("guest", plan.guest)
     for module, parameters in sorted(plan.modules.items()):
         if module in (DELACK_MODULE, LOSS_DETECTION_MODULE):
-            continue  # In a plan, these parameters are keys of [tcp].
+            continue  # In a plan, the parameters of both modules are in [tcp].
         yield from _module(module, parameters)
     yield from _sysctls("sysctl", plan.sysctl, "Of the guest as a whole: its own, and what follows from the rest.")
     for host in plan.hosts:

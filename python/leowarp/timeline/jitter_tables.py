@@ -76,7 +76,7 @@ def named_table(name: str) -> JitterTable:
         case "normal":
             quantiles = np.array([NormalDist().inv_cdf(share) for share in middles.tolist()])
         case "exponential":
-            # This is the inverse of 1 - exp(-x); log1p is precise for small shares.
+            # The expression is the inverse of 1 - exp(-x); log1p is precise for small shares.
             quantiles = -np.log1p(-middles)
         case _:
             raise ValueError(f"{name!r} has no table of its own")

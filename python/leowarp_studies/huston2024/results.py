@@ -43,7 +43,7 @@ def sessions(rows: pd.DataFrame, preset: str = groups.PEAK) -> pd.DataFrame:
         recovery time; infinite if most windows never recovered.
     """
     rows = rows[rows["status"] == "ok"]
-    # Failed runs have no scalars. With them, every median would have missing values.
+    # Failed runs have no scalars. With failed runs, every median would have missing values.
     frame = _picked(rows, SESSION_COLUMNS)
     presets = rows["preset"] if "preset" in rows else pd.Series(preset, index=rows.index)
     frame.insert(0, "variant", rows["name"])

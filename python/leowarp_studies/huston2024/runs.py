@@ -236,7 +236,7 @@ def capacity_instants() -> list[datetime]:
     hours = int((LAST_DAY - FIRST_DAY) / timedelta(hours=1)) + 24
     starts = [FIRST_DAY + timedelta(hours=hour) for hour in range(0, hours, TEST_EVERY_H)]
     # 7 and 60 have no common divisor, so every second of the minute occurs. Some tests therefore start near
-    # reconfigurations (at seconds 12, 27, 42, 57), and some do not.
+    # reconfigurations, which are at seconds 12, 27, 42 and 57, and some do not.
     return [start + timedelta(seconds=7 * place % 60) for place, start in enumerate(starts)]
 
 

@@ -167,8 +167,8 @@ def resequencing_helps(frames: Frames) -> Outcome:
             ev.sessions(frames, control, resequencing=order, delayed_ack=delayed).set_index(ev.KEY)["goodput_bps"]
             for order in (True, False)
         )
-        # Both sessions of a pair have the same SNR and seed. A deep fade then affects both sessions; without pairing,
-        # it would have more effect than the order of packets.
+        # Both sessions of a pair have the same SNR and seed. A deep fade therefore affects both sessions; without
+        # pairing, it would have more effect than the order of packets.
         both = pd.DataFrame({"ordered": ordered, "shuffled": shuffled}).dropna()
         ratio = middle(both["ordered"] / both["shuffled"])
         if delayed == ON:

@@ -37,8 +37,8 @@ come from different installations."""
 NONE = 0xFFFFFFFF
 """Value that means no direction, no path or no change: the largest u32, as in the guest's records
 (design/interfaces.md, section 4)."""
-# Length of an Ethernet header. The kernel's qdiscs count this header, whereas a plan's overhead is added to the IP
-# length.
+# Length of an Ethernet header. The kernel's qdiscs count the Ethernet header, whereas a plan's overhead is added to the
+# IP length.
 ETHERNET_BYTES = 14
 MODULES = "modules"
 """Directory of the user's modules in the guest's `in/`."""

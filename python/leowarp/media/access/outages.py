@@ -38,8 +38,8 @@ def outages_ns(
     around_ns = np.arange(first_ns, duration_ns + access.outage_reach_ns, access.period_ns, dtype=np.int64)
     some = rng.random(len(around_ns)) < access.outage_share_ratio
     # The number of outages n at a reconfiguration that has any: P(n) = (1 - again) again^(n - 1). Random numbers are
-    # generated for every reconfiguration, even for one without outages. A change of `outage_share` therefore leaves the
-    # other random numbers as they are.
+    # generated for every reconfiguration, even for one without outages. A change of `outage_share` therefore does not
+    # change the other random numbers.
     count = np.where(some, rng.geometric(1.0 - access.outage_again_ratio, len(around_ns)), 0)
     around_ns = np.repeat(around_ns, count)
     # The logarithm of the length is uniform. With 5 to 800 ms, half of the outages are shorter than 63 ms, and a tenth

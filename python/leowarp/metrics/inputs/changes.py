@@ -216,8 +216,8 @@ def route_changes(
             # Windows never overlap, so no retransmission is attributed to two changes.
             until_ns = min(next_ns, t_ns + attribution_ns)
             row = {"t_ns": t_ns, "source": pair[0], "destination": pair[1], "until_ns": until_ns}
-            # The old and the new path may consist of the same links, as with a mobile channel. Their delays already
-            # have their new values at the change, so the delay before the change is read 1 ns earlier.
+            # The old and the new path may consist of the same links, as with a mobile channel. At the change, the links
+            # already have the delays of the new path, so the delay before the change is read 1 ns earlier.
             old, new = tables.links_of(before), tables.links_of(after)
             held_ns = t_ns - (old == new)
             # An access link on both paths stays in use, so a step of its delay is not a part of the change.

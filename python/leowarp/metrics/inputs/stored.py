@@ -194,8 +194,8 @@ class _Stored(Tables):
         if name in self.missing:
             return pd.DataFrame({column: pd.Series(dtype=object) for column in columns}), channels
         table = self._read(name)
-        # Runs of older versions do not contain the numbers of route changes, so these numbers are computed here. All
-        # other runs contain the numbers, and the guest uses the same numbers.
+        # Runs of older versions do not contain the numbers of route changes, so these numbers are computed here. In all
+        # other runs, the tables contain the numbers of route changes, and the guest uses the same numbers.
         if name == "routes":
             table = with_change_ids(table)
         _check_columns(table, columns, f"{self._where}, table {name}", PLANNED[name])

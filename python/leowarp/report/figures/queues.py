@@ -173,8 +173,8 @@ def queues_at_change(
             series = queue_series(run.tables, direction, run.end_ns)
             t_s = np.arange(-before_s, after_s, 0.05)
             value = step_at(series["t_ns"], series["queue_pkts"], t_ns + (t_s * 1e9).astype("int64"), 0.0)
-            # A single packet may wait on any link, because another packet is being sent. Links on which never more than
-            # one packet waited are therefore left out.
+            # A single packet may wait on any link, because another packet is being sent. The figure therefore leaves
+            # out links on which never more than one packet waited.
             if value.max() < 2:
                 continue
             kept = link in before and link in after

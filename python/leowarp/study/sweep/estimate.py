@@ -55,7 +55,7 @@ def dry_run(path: Path | str, out: Path | str | None = None) -> dict[str, Any]:
     left = len(runs) - made
     cpu_s, measured = _cpu_s(costs_s, runs)
     # Each guest keeps one core busy, because its virtual time needs one processor. The number of runs at the same time
-    # therefore equals the number of cores.
+    # therefore equals the number of the machine's cores.
     cores = usable_cores()
     how = "as measured so far" if measured else "a rough guess"
     return {
@@ -171,8 +171,8 @@ def _size(count_bytes: float) -> str:
     return f"{count_bytes:.3g} TB"
 
 
-# These estimates apply until the first run has been made. docs/performance.md has measurements of the cost of packets
-# and hops. A run without traffic costs a boot, the setup of the network, and the metrics.
+# These estimates of CPU time apply until the first run has been made. A run without traffic costs a boot, the setup of
+# the network, and the metrics.
 RUN_CPU_S = 0.1
 """CPU time in s of a run that sends nothing."""
 PACKET_CPU_S = 1.2e-6

@@ -53,7 +53,7 @@ def study_status(folder: Path | str) -> StudyStatus:
     # reader forever.
     refuse_strange(folder)
     runs = {run.run_id: run for run in read_plans(folder)}
-    # A running study may be writing these files. They are read without locks and not changed.
+    # A running study may be writing these files. The study's files are read without locks and not changed.
     table, journal = read_results(folder)
     stored = [] if table is None else table.select([c for c in _TOLD if c in table.column_names]).to_pylist()
     # `read_results` returns each run once, either from the files or from the journal.

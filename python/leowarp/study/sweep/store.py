@@ -120,7 +120,7 @@ class Store:
         if not rows:
             return
         twice = [row["run_id"] for row in rows if row["run_id"] in self.status]
-        # Every reader would count the run twice. A second row for a run is a bug in leowarp.
+        # If a run had two rows, every reader would count the run twice. A second row for a run is a bug in leowarp.
         assert not twice, f"a second row of {twice[0]}"
         # The journal has one line per row, so that an interrupted write damages only the last line (`_read_journal`).
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -341,7 +341,7 @@ def _whole(path: Path) -> pa.Table:
     try:
         return parquetfiles.read_table(path, hint=_HINT)
     except TraceError as error:
-        # `read_results` catches this error and tries again.
+        # `read_results` catches the error of a missing file and tries again.
         if isinstance(error.__cause__, FileNotFoundError):
             raise error.__cause__ from None
         raise

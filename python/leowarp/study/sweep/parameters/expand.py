@@ -227,8 +227,8 @@ def _combination(study: StudyFile, varied: Mapping[str, tuple[Parameter, Node]])
     Raises ScenarioProblems if the scenario is not valid, or if two of its parameters would fill the same column.
     """
     overrides: dict[str, Any] = dict(study.set)
-    # Parameters are applied after `[set]`. A key that is in both `[set]` and `[parameters]` therefore gets the
-    # parameter's values.
+    # Parameters are applied after `[set]`. If a key is in both `[set]` and `[parameters]`, the parameter's values
+    # therefore apply.
     overrides |= {key: node for key, (_, node) in varied.items()}
     plan = scenario.resolve(scenario.load(study.scenario, overrides))
     values: dict[str, Any] = {}
