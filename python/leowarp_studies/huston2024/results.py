@@ -52,7 +52,7 @@ def sessions(rows: pd.DataFrame, preset: str = groups.PEAK) -> pd.DataFrame:
     # the share of recoveries is missing as well, no reconfiguration was examined.
     never = frame["recovery_p50_ns"].isna() & frame["recovered_ratio"].notna()
     frame["recovery_p50_ns"] = frame["recovery_p50_ns"].mask(never, np.inf)
-    # The divisor counts all packets sent, including retransmissions, so the ratio cannot exceed 1.
+    # The divisor `sent_pkts` counts all packets sent, including retransmissions, so the ratio cannot exceed 1.
     frame["retransmitted_ratio"] = frame["retransmissions_pkts"] / frame["sent_pkts"]
     return frame.reset_index(drop=True)
 

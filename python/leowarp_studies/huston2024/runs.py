@@ -142,8 +142,8 @@ def _sessions(
     made["together"] = [in_step(variants)]
     if keep:
         made["keep"] = {"runs": "all"}
-    # Off-peak, claims compare only the study's own variants and its cures; the other variants only have a value in the
-    # table.
+    # Off-peak, claims compare only the study's own variants and its cures. Other variants only have a value in the
+    # table of results.
     off_peak = QUICK_SEEDS if variants in (MAIN, CURES) else OFF_PEAK_QUICK_SEEDS
     few = {PEAK: QUICK_SEEDS, OFF_PEAK: off_peak}
     return Part(name, why, made, len(variants) * len(presets) * seeds,

@@ -100,7 +100,7 @@ def densities(frames: Mapping[str, Any], rules: Rules) -> Figure:
         Shares(frames["shapes"][name].displacement_pkts, frames["shapes"][name].share, name) for name in DISTRIBUTIONS
     ]
     draw_density(axes, shares, y_scale="linear")
-    # The range of the axis is that of the study's figure. A few packets of the exponential tail are outside this range;
+    # The axis has the same range as the study's figure. A few packets of the exponential tail are outside this range;
     # the data contain them.
     axes.set_xlim(-45, 65)
     axes.legend(title=f"sigma = {SHAPE_US / 1e3:g} ms", title_fontsize=6.5)

@@ -269,7 +269,8 @@ class Watched:
             # The kernel makes a directory ~/.uml/ for its own files, and aborts if it cannot. HOME is therefore a
             # directory of the run, so that no files remain elsewhere.
             "HOME": ".",
-            # The kernel makes its memory file here. The file is sparse, so only memory in use takes space.
+            # The kernel makes its memory file here. The kernel's memory file is sparse, so only memory in use takes
+            # space.
             "TMPDIR": str(directory),
             "LEOWARP_SEED": str(seed),
             # GLIBC_TUNABLES is for kernels without guest/host/rseq.c. In these kernels glibc would register a

@@ -61,7 +61,7 @@ def median_bps(access: Access, way: str, seed: int) -> int:
     from scipy.special import ndtri
 
     clock = datetime.fromisoformat(access.clock)
-    # The seconds since 1970 are the number of a random stream, which must not be negative.
+    # The number of a random stream must not be negative, and the seconds since 1970 serve as this number.
     if clock.timestamp() < 0:
         raise ScenarioError(
             f'cannot draw a capacity by the hour of access.clock = "{access.clock}": draws are told apart by the '

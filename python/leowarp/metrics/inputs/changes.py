@@ -364,8 +364,8 @@ class _Consequences:
             again = slice(*np.searchsorted(self._again, [t_ns, until_ns]))
             row |= {
                 "late_pkts": len(self._sent[late]),
-                # Only packets sent before the change can be overtaken because of this change. Other late packets in the
-                # window have another cause, for instance the previous change.
+                # Only packets sent before the change can be overtaken because of this change. Late packets that were
+                # sent after the change have another cause, for instance the previous change.
                 "overtaken_pkts": int((self._sent[late] < t_ns).sum()),
                 "retransmissions_pkts": len(self._again[again]),
                 "spurious_retransmissions_pkts": int(self._spurious[again].sum()),
@@ -381,7 +381,7 @@ def _growth(tables: Tables, flow: int, column: str, from_ns: int, until_ns: int)
     """Increase of a cumulative column of `sockets` between two instants. Each value is taken from the last sample at or
     before the instant."""
     mine = tables.of_flow("sockets", flow)
-    # Cumulative counters of a socket start at 0. A sample without the counter therefore counts as 0. Before the first
+    # A socket's cumulative counters start at 0. A sample without the counter therefore counts as 0. Before the first
     # sample, the value is also 0.
     values = step_at(mine["t_ns"].to_numpy(), np.nan_to_num(floats(mine[column])), np.array([from_ns, until_ns]), 0.0)
     return int(values[1] - values[0])

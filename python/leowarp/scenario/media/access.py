@@ -178,7 +178,7 @@ class Access(QueueKeys, FollowsConstellation):
     handover_max_ns: int = quantity(
         units.TIME, "Longest duration of that effect (uniform between the two).", "50 ms", low="0 s", high="1 s"
     )
-    # The study says "an additional 30 ms to 50 ms".
+    # The profile's study says "an additional 30 ms to 50 ms".
     spike_min_ns: int = quantity(
         units.TIME, 'handover = "spike": smallest additional delay at the start of the reconfiguration.',
         "30 ms", low="0 s",
@@ -490,8 +490,7 @@ def _check_base(section: Section, problems: Problems) -> None:
     low, high, step = (
         value_of(section, Access, name) for name in ("base_rtt_min_ns", "base_rtt_max_ns", "base_step_min_ns")
     )
-    # A range whose maximum is below its minimum is reported by the check of `_ORDERED`; a second message would only
-    # confuse.
+    # `_ORDERED` already reports a range whose maximum is below its minimum; a second message would only confuse.
     if low <= high < low + 2 * step:
         rule = "leaves no room between base_rtt_min and base_rtt_max for a step up or down from every value"
         hint = f"at most {units.TIME.format((high - low) // 2)}"
