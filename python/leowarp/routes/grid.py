@@ -74,8 +74,8 @@ class Grid:
         between = np.concatenate([self._between_planes, *across])
         # Links across seams are links between planes, so the polar cut-off applies to them as well.
         links = np.concatenate([self._in_planes, between[self.below_cutoff(satellites_m, between)]])
-        # The link's number serves to remove duplicates. A delta of two planes, or a plane of two slots, gives the same
-        # link from both of its ends.
+        # Each link is encoded as one number, so that duplicates can be removed. A delta of two planes, or a plane of
+        # two slots, gives the same link from both of its ends.
         once = np.unique(links.min(axis=1) * len(satellites_m) + links.max(axis=1))
         return np.column_stack(np.divmod(once, len(satellites_m)))
 

@@ -130,7 +130,7 @@ BASE = "base"
 def parts() -> tuple[Part, ...]:
     """All groups of runs; the study's own groups come first."""
     return (
-        # Only the run directories of seed 1 are stored, so seed 1 is a separate group: the directories of all five
+        # Only the run directories of seed 1 are stored, so seed 1 is a separate group. The directories of all five
         # seeds would need five times the space.
         _sessions("first", "figures 3 to 5 and 7, table 1: seed 1, whole run directories", 1, 1, keep=True),
         _sessions("main", "the same, further seeds", 2, SEEDS - 1, keep=False),

@@ -34,8 +34,8 @@ class GuestMemory:
 
     def clock_ns(self) -> int | None:
         """Virtual time since boot in ns; None if it cannot be read (no symbol, or the guest has ended)."""
-        # The variable is the virtual clock itself, so it can be read even if the guest reports nothing. The variable
-        # `time_travel_time` is static in arch/um/kernel/time.c.
+        # The variable `time_travel_time` is static in arch/um/kernel/time.c. The variable is the virtual clock itself,
+        # so it can be read even if the guest reports nothing.
         return self._word("time_travel_time")
 
     def running_program(self) -> str | None:

@@ -198,7 +198,8 @@ class _Life:
         # CUBIC reduces its window by 30 % (RFC 9438, 4.6), so a threshold of 10 % detects this.
         cut = np.flatnonzero(after < 0.9 * before) if before else np.zeros(0, dtype=int)
         row["cwnd_fell_after_ns"] = int(when[cut[0]]) - t_ns if len(cut) else None
-        # The last sample before the change is not counted. The last sample before the change is not included.
+        # The state of a sample is assumed to last until the next sample. The last sample before the change is not
+        # counted.
         row["recovery_state_ns"] = int(np.diff(np.append(when, until_ns))[self._in_recovery[inside]].sum())
         return row
 

@@ -111,8 +111,8 @@ def _reason(error: TraceError) -> str:
 
 
 def _save(picture: Figure, stem: Path, formats: Sequence[str]) -> None:
-    # If the folder already has the figure in a further format, the file in this format is drawn as well. Otherwise it
-    # would show older data than the new figure.
+    # If the folder already has the figure in a further format, the file in this format is drawn as well. Otherwise the
+    # file would show older data than the new figure.
     for_papers = [
         kind
         for kind in FORMATS

@@ -69,8 +69,7 @@ class Access(QueueKeys, FollowsConstellation):
     )
     clock: str = instant("Wall-clock time at which the run's clock is 0.", "2024-05-17T12:00:00Z")
     # The profile's study gives a period of 15 s between reconfigurations. The seconds 12, 27, 42 and 57 of the minute
-    # are from J. The seconds 12, 27, 42 and 57 of the minute are from J. Pan and others' public documentation of the
-    # schedule, and LENS confirms them.
+    # are from J. Pan and others' public documentation of the schedule, and LENS confirms them.
     period_ns: int = quantity(units.TIME, "Time between two reconfigurations.", "15 s", low="1 s", high="1 h")
     phase_ns: int = quantity(
         units.TIME, "Time of a reconfiguration, counted from 0:00 of the wall clock; the others lie whole `period`s "
@@ -263,8 +262,8 @@ class Access(QueueKeys, FollowsConstellation):
         "standard deviations.",
         "20 %", low="0 %", high="100 %",
     )  # fmt: skip
-    # LeoCC: means over 100 ms of a slot's capacity vary by 15 %. After 100 ms about half of this variance of the
-    # capacity has decayed (scheduling, which is jitter in this profile); after 500 ms a tenth remains. How the
+    # LeoCC: means over 100 ms of a slot's capacity vary by 15 %. After 100 ms about half of this variance has decayed,
+    # because of scheduling, which is jitter in this profile. After 500 ms a tenth of the variance remains. How the
     # remaining variance is divided between wander and modulation is an assumption.
     wander_ratio: float = quantity(
         units.RATIO, "Variation of capacity within a slot: standard deviation of its logarithm.", "8 %", low="0 %",

@@ -171,8 +171,8 @@ def _size(count_bytes: float) -> str:
     return f"{count_bytes:.3g} TB"
 
 
-# These estimates of CPU time apply until the first run has been made. A run without traffic costs a boot, the setup of
-# the network, and the metrics.
+# These estimates of CPU time apply until the first run has been made. docs/performance.md has measurements of the cost
+# of packets and hops. A run without traffic costs a boot, the setup of the network, and the metrics.
 RUN_CPU_S = 0.1
 """CPU time in s of a run that sends nothing."""
 PACKET_CPU_S = 1.2e-6

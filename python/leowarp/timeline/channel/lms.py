@@ -274,8 +274,8 @@ def _blocks(
         Blend(np.array([getattr(states[s], name) for s in way.states]), way.starts_m, model.transition_m)
         for name in ("mean_db", "deviation_db", "multipath_db")
     )
-    # At rest, all samples are at one place and are therefore equal. With a spacing of 0, all samples are equal; only
-    # the filters of the two signals need a spacing above 0.
+    # At rest, all samples are at one place and are therefore equal. Only the filters of the two signals need a spacing
+    # above 0.
     moving = parameters.speed_m_per_s > 0
     shadowing = Shadowing(step_m if moving else 1.0, model.correlation_m, stream(seed, "lms.direct"))
     multipath = Multipath(
