@@ -33,7 +33,7 @@ html_static_path = ["_static"]
 html_css_files = ["style.css"]
 html_extra_path = ["_extra"]
 html_copy_source = False
-# The summaries would be fetched, which a browser does not do for a file: search must work from a directory, too.
+# A browser cannot fetch the summaries from a local file, and search must work from a directory, too.
 html_show_search_summary = False
 html_show_sphinx = False
 html_show_copyright = False

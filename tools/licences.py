@@ -57,7 +57,7 @@ _EXCEPTION = re.compile(r"\s+WITH\s+[\w.-]+")
 # Licences that pip-licenses cannot read from a package's metadata. They were looked up by hand in the packages.
 LOOKED_UP = {
     "contourpy": "BSD-3-Clause",
-    "matplotlib": "Python-2.0",  # its own licence, derived from Python's
+    "matplotlib": "Python-2.0",  # matplotlib's own licence, derived from Python's
 }
 
 

@@ -58,7 +58,7 @@ def main() -> None:
     pinned: dict[str, set[str]] = defaultdict(set)
     for python in PYTHONS:
         for entry in _resolved(wanted, bounds, python):
-            # Package names are compared in this spelling (PEP 503).
+            # Package names are compared in the normalised spelling of PEP 503.
             name = entry["metadata"]["name"].lower().replace("_", "-").replace(".", "-")
             sha256 = entry["download_info"]["archive_info"]["hashes"]["sha256"]
             pinned[f"{name}=={entry['metadata']['version']}"].add(sha256)

@@ -16,8 +16,8 @@ LIBRARY = ROOT / "python" / "leowarp" / "_native.abi3.so"
 
 def main() -> None:
     """Builds the library and puts it into the package; the exit status is cargo's."""
-    # Panic messages contain the paths of source files. The prefixes below replace these paths, so the same sources give
-    # the same bytes everywhere.
+    # Panic messages contain the paths of source files. The prefixes below replace the paths of source files, so the
+    # same sources give the same bytes everywhere.
     cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
     flags = [f"--remap-path-prefix={ROOT}=leowarp", f"--remap-path-prefix={cargo_home}=cargo"]
     # CARGO_ENCODED_RUSTFLAGS separates flags by the character 0x1f, so a path may contain a blank.

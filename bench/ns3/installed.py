@@ -77,7 +77,7 @@ def _definitions(libraries: Path) -> tuple[str, ...]:
     if not targets.is_file():
         raise HostError(f"{targets} is missing: with which macros ns-3 was built is not known", _hint())
     found = re.search(r'INTERFACE_COMPILE_DEFINITIONS "([^\n]*)"\n', targets.read_text(encoding="utf-8"))
-    # All other macros are names of libraries that ns-3 found, with values in quotes.
+    # All macros that do not match the pattern below are names of libraries that ns-3 found, with values in quotes.
     return tuple(each for each in (found[1] if found else "").split(";") if re.fullmatch(r"NS3_\w+", each))
 
 

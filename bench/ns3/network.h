@@ -63,7 +63,8 @@ class ChangingChannel : public PointToPointChannel {
     }
 };
 
-// The number of a transmission. It travels with the packet, so that each arrival can be matched with its transmission.
+// The number of a transmission. The number travels with the packet, so that each arrival can be matched with its
+// transmission.
 class TransmissionTag : public Tag {
   public:
     uint32_t number = 0;

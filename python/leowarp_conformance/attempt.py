@@ -25,7 +25,7 @@ LIMIT_S = 180
 """Maximum virtual time of a script in s, which is the limit in packetdrill's run_all.py."""
 SEED = 1
 
-# This is the PATH that init.c sets in the guest, by which scripts and packetdrill find programs.
+# The PATH that init.c sets in the guest, by which scripts and packetdrill find programs.
 _PATH = os.pathsep.join(f"{top}{name}" for top in ("/usr/local/", "/usr/", "/") for name in ("sbin", "bin"))
 _STARTED = (
     ("bash", "bash"), ("ip", "iproute2"), ("tc", "iproute2"), ("sysctl", "procps"), ("python3", "python3"),

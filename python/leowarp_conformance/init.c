@@ -5,9 +5,9 @@
  * `attempt.py` compiles this program and boots it.
  *
  * Lines of /host/in/command: virtual seconds after which all processes are killed; working directory; then each word of
- * the command. /host/in has links to three directories of the host: root, packetdrill and scripts. In the guest, they
- * become / and two directories below /run. The command's output goes to /host/out/printed. The command's wait status
- * (wait(2)) goes into end.json.
+ * the command. /host/in has links to three directories of the host: root, packetdrill and scripts. In the guest, the
+ * three linked directories become / and two directories below /run. The command's output goes to /host/out/printed. The
+ * command's wait status (wait(2)) goes into end.json.
  */
 #define _GNU_SOURCE
 #include <errno.h>

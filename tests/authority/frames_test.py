@@ -54,8 +54,8 @@ def test_earth_fixed_positions_are_skyfields(tmp_path: Path) -> None:
         # Skyfield uses UT1 - UTC (0.2 s at that date), and leowarp takes it as 0. In the time UT1 - UTC, which is up to
         # 0.9 s, the Earth rotates by omega (UT1 - UTC).
         turned_m = EARTH_ROTATION_RAD_PER_S * abs(t.dut1) * radius_m
-        # No table of polar motion is loaded, so Skyfield does not apply it either. Skyfield's chain TEME > ICRF > ITRS
-        # uses another model of sidereal time and nutation, which leaves about 1e-7 rad.
+        # No table of polar motion is loaded, so Skyfield, like leowarp, does not apply polar motion. Skyfield's chain
+        # TEME > ICRF > ITRS uses another model of sidereal time and nutation, which leaves about 1e-7 rad.
         assert np.linalg.norm(ours_m - theirs_m) < turned_m + 3.0
         angle = EARTH_ROTATION_RAD_PER_S * t.dut1
         cos, sin = math.cos(angle), math.sin(angle)

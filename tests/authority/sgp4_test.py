@@ -47,8 +47,8 @@ DAMAGED = {33333, 33334, 33335}
 )
 def test_positions_are_the_verification_vectors(number: int, first: str, second: str, tmp_path: Path) -> None:
     path = tmp_path / "one.tle"
-    # Some lines of the file have checksums of an older convention. The test replaces these checksums, and keeps the
-    # elements.
+    # Some lines of the file have checksums of an older convention. The test replaces the checksums of the old
+    # convention, and does not change the orbital elements.
     path.write_text("\n".join(body[:68] + str(_checksum(body)) for body in (first, second)))
     names, elements = elements_of(path)
     satrec = elements[0].satrec

@@ -261,7 +261,7 @@ def must_be_refused(verb, is_forged, origin, compared):
     """
     if not is_forged:
         mine = origin[layout.MANIFEST]
-        # The hashes of all other files are in the manifest of this run.
+        # The manifest has the hashes of all other files of its run.
         return any(origin[name] != mine for name in compared[mine][" ".join(verb)])
     # Plan, summary and tables name their flows, routes and timeline their stations.
     mine = origin[layout.PLAN]

@@ -65,7 +65,7 @@ def test_metrics_are_all_scalars_in_groups_one_column_a_flow(leowarp, access):
 
 def test_every_scalar_has_a_group(leowarp, access):
     said = lines(leowarp("show", access.path, "--metrics", "--all").out)
-    # A run without programs has no scalars of this group.
+    # A run without programs has no scalars of the group `MEASURED`.
     assert set(scalars.Group) - {scalars.Group.MEASURED} <= set(said)
     assert "other" not in said
 

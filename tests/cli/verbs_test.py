@@ -91,7 +91,8 @@ def test_no_verb_and_no_option_is_hidden_from_help():
         assert not [parameter.name for parameter in command.params if getattr(parameter, "hidden", False)], name
         left += [(f"{name} {each}", below) for each, below in getattr(command, "commands", {}).items()]
         seen += 1
-    # Every verb except `run` is a group of verbs. If the loop did not enter groups, it would see only the program.
+    # Every verb except `run` is a group of verbs. If the loop did not enter groups, it would see only the help of the
+    # program itself.
     assert seen > 20
 
 

@@ -21,7 +21,7 @@ def test_asking_for_a_time_takes_time_and_so_a_program_that_asks_sees_it_move(en
     assert free == {"getpid", "clock_getres"}
     reads = {"realtime", "monotonic", "raw", "boottime", "gettimeofday", "sysinfo"}
     assert {calls.pop(name) for name in reads} == {256}
-    # These calls read the clock three times each.
+    # `adjtimex` and `clock_adjtime` read the clock three times each.
     assert {calls.pop(name) for name in ("adjtimex", "clock_adjtime")} == {3 * 256}
     asked = {"of the process", "of the thread", "realtime coarse", "monotonic coarse", "time", "times", "getrusage"}
     left = {"getitimer", "timer_gettime", "timerfd_gettime"}

@@ -219,7 +219,7 @@ def test_a_queue_discipline_marks_or_drops_and_every_packet_is_accounted_for(run
     assert set(drops["cause"]) <= {1}
     if ecn == "on":
         assert last.delivered_ce_pkts > 0
-        assert len(drops) == 0 or kind in ("pie", "fq_pie")  # above a probability of 10 %, these two do not mark
+        assert len(drops) == 0 or kind in ("pie", "fq_pie")  # above 10 %, pie and fq_pie drop instead of marking
     else:
         assert last.delivered_ce_pkts == 0
         assert len(drops) > 0

@@ -25,7 +25,7 @@ def step_marked(tmp_path, control, threshold):
     changes = {
         "flows": flows, "run.duration": "20 s", "tcp.ecn": "on", "chain.queue": "200 pkts", "chain.ecn": True,
         "chain.queue_discipline": "codel", "observe.queues": "1 ms", "observe.sockets": "10 ms",
-        # codel's own rule marks only after packets have waited longer than this target for 10 s
+        # codel's own rule marks only after packets have waited longer than the target of 10 s
         "chain.queue_parameters": {"ce_threshold": threshold, "target": "10 s", "interval": "100 s"},
     }  # fmt: skip
     run = lw.run(CHAIN, changes, tmp_path / control, report=False, progress=False)
@@ -52,7 +52,8 @@ def test_dctcp_fills_the_link_above_a_threshold_of_a_seventh_of_the_path(tmp_pat
     window = RTT_PKTS + threshold_pkts
     assert sockets.cwnd_pkts.max() - sockets.cwnd_pkts.min() <= np.sqrt(window / 2) + 2
     assert flow["lost_pkts"] == flow["sender_retransmissions_pkts"] == 0
-    # The receiver reports for each packet whether it was marked (RFC 8257, 3.2), so both counts agree
+    # The receiver reports for each packet whether it was marked (RFC 8257, 3.2), so the sender's count of marks equals
+    # the receiver's
     assert flow["delivered_ce_pkts"] == flow["received_ce_pkts"] > 1000
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A module that stands for any change to the kernel: it draws random numbers when it is loaded, and its timer causes
- * interrupts at irregular times. It must not change any packet of a run.
+ * interrupts at irregular times. This module must not change any packet of a run.
  */
 #include <linux/hrtimer.h>
 #include <linux/module.h>

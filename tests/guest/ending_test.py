@@ -64,8 +64,8 @@ def test_a_run_is_over_a_while_after_its_last_transfer(tmp_path):
     # counters are first read at the run's end.
     run = run_of(tmp_path, TRANSFER, changes={"observe.counters": "10 s"})
     flow = run.flows().iloc[0]
-    # The receiver reads the end of the stream together with the last payload, or after it. It reads the clock after
-    # that.
+    # The receiver reads the end of the stream together with the last payload, or after it. The receiver reads the clock
+    # after it has read the end of the stream.
     after_ns = end_ns(run) - 700_000_000 - flow.last_byte_ns
     assert 0 <= after_ns < 2000
     assert flow.completion_ns == flow.last_byte_ns

@@ -305,7 +305,7 @@ def version_3():
 
 @pytest.mark.parametrize("name", ["bbr_handover", "bbr"])
 def test_version_3_of_bbr_probes_after_the_window(tmp_path, version_3, name):
-    # This window is longer than the 2 to 3 s for which BBR waits between two probes
+    # The window of 6 s is longer than the 2 to 3 s for which BBR waits between two probes
     window = {"before_ns": "0 s", "after_ns": "6 s"}
     path = [(0, 20, 50, 0)]
     _, sockets = transfer(

@@ -78,7 +78,7 @@ def test_a_table_of_ones_own_is_drawn_sample_by_sample(tmp_path):
     samples = np.array([1.0, 1.0, 2.0, 4.0])
     expected_ns = np.unique((samples - samples.mean()) / samples.std() * 2e6)
     nearest = np.abs(off_ns[:, None] - expected_ns).argmin(axis=1)
-    # The table has 16 bits, and a step of it is 1/8192 of the deviation: 244 ns.
+    # The table of quantiles has 16 bits, and one step of the table is 1/8192 of the deviation: 244 ns.
     assert np.abs(off_ns - expected_ns[nearest]).max() < TOLERANCE_NS + 244
     shares = np.bincount(nearest) / PROBES
     assert shares == pytest.approx([0.5, 0.25, 0.25], abs=4 * 0.5 / math.sqrt(PROBES))

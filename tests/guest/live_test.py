@@ -249,7 +249,7 @@ def test_idle_clients_do_not_end_it_and_others_get_in_when_their_time_is_over(sp
         for _ in range(200):
             idle.enter_context(socket.create_connection(("127.0.0.1", session.port)))
         session.until("file descriptors have run out")
-        # The new client has to wait until the first idle one is cut off, after 10 virtual seconds.
+        # The new client has to wait until the first of the idle clients is cut off, after 10 virtual seconds.
         session.connected(door.getsockname()[1]).close()
         session.process.send_signal(signal.SIGINT)
         told = session.until(r"^over: .*; (\d+) clients cut off without a request.*; (\d+) clients? accepted late")

@@ -219,7 +219,7 @@ def spurious(sent: pd.DataFrame) -> int:
     return int(sent.is_spurious.fillna(False).sum())
 
 
-# Two packets overtake a packet with this delay; the second of them leaves two intervals after it.
+# Two packets overtake a packet with this extra delay; the second of the two leaves two intervals after it.
 LATE_NS = 1400_000
 SHORT_NS, LONG_NS = 490_000, 510_000
 

@@ -123,7 +123,8 @@ def test_an_object_is_asked_for_once_the_one_that_names_it_is_there(tmp_path):
     assert began.drop(["/", "/last"]).between(30 * MS, 32 * MS).all()
     assert 0 <= rows["start_ns"]["/last"] - rows["end_ns"]["/7"] < MS
     # One of the eight requests uses the open connection, and three wait for a handshake. One object waits for an answer
-    # on the open connection, which takes as long as a handshake. The last three objects wait for one answer more.
+    # on the open connection, which takes as long as a handshake. The last three objects wait for two answers instead of
+    # one.
     waited_rtts = sorted(((rows["request_ns"] - rows["start_ns"]).drop(["/", "/last"]) / (2 * DELAY_NS)).tolist())
     assert waited_rtts == pytest.approx([0, 1, 1, 1, 1, 2, 2, 2], abs=0.15)
     assert rows["connection"].nunique() == 4

@@ -184,6 +184,6 @@ def test_false_notices_say_that_the_way_in_force_changes_to_itself(tmp_path):
     assert notices.is_false.all()
     assert (notices.t_ns == notices.sent_ns).all()
     assert (notices.old_delay_ns == notices.new_delay_ns).all()
-    # the path back consists of the same links
+    # the path back consists of the same links as the path forward
     assert (notices.wait_ns == 2 * notices.new_delay_ns).all()
     assert set(notices.number) == {notice.number for end in ("source", "destination") for notice in heard(run, end)}

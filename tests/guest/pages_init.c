@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An init that writes to one page of its memory, and reports which pages exist afterwards. The tests compile it: gcc
- * -O1 -static.
+ * An init that writes to one page of its memory, and reports which pages exist afterwards. The tests compile this file:
+ * gcc -O1 -static.
  *
  * The results are written to `end.json`. `there`, `at_edge`, `beside` and `read` have one digit per page of a region: 1
  * if the page exists (mincore).

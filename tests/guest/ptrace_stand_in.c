@@ -5,7 +5,7 @@
  *
  * It answers requests for NT_X86_XSTATE as Linux does with an XSAVE area of BYTES bytes (ptrace_regset() in
  * kernel/ptrace.c, xstateregs_set() in arch/x86/kernel/fpu/regset.c), and counts these requests. Exit status 0 means
- * that the case passes. Otherwise, the last line of the output names the condition that failed.
+ * that the case passes. If the case fails, the last line of the output names the condition that failed.
  */
 #include <elf.h>
 #include <errno.h>

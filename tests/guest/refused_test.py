@@ -104,7 +104,7 @@ def test_the_reason_for_which_a_cure_does_nothing_is_in_its_table(tmp_path, chan
 
 
 def test_ways_that_meet_behind_a_link_without_time_have_no_marker_and_packets_are_late(tmp_path):
-    # towards Madrid, the old and the new path meet at Madrid's station, behind ground links that take no time
+    # towards Madrid, the old and the new path meet only at Madrid's station, behind ground links that take no time
     run = made(tmp_path, AT_THE_STATION, {"end_marker": True}, **{"ground.rate": "unshaped", "ground.delay": "zero"})
     merges = run.merges()
     [row] = merges[merges.host == "host:Madrid"].itertuples(index=False)

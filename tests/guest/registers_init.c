@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An init whose processes and threads have different values in all vector registers. System calls switch between them,
- * and the values must stay the same. The tests compile it: gcc -O1 -static.
+ * An init whose processes and threads have different values in all vector registers. System calls switch between the
+ * processes and threads, and the values in their registers must stay the same. The tests compile this file: gcc -O1
+ * -static.
  *
  * A token passes through a ring of pipes between four processes, the last of which has three further threads. Each
  * member of the ring fills its registers, reads the token, passes it on, and checks its registers. While it waits for
@@ -116,7 +117,7 @@ static int ring(int member)
 		result = width == AVX512 ? pass_avx512(&in, &out, from, to, &token) :
 			 width == AVX	 ? pass_avx(&in, &out, from, to, &token) :
 					   pass_sse(&in, &out, from, to, &token);
-		/* in the last turn of all, the member to which the token is passed no longer reads */
+		/* after the token's last pass, the member that gets the token no longer reads it */
 		if (result != 1)
 			return 0;
 		for (int n = 0; n < registers; n++)

@@ -99,8 +99,8 @@ def test_a_probe_over_a_known_swap_gives_the_closed_form_exactly(tmp_path):
     # 50 arrivals fill the buffer; the first late packet finds it full, and it is empty only after the last late packet
     assert bars(densities, RBD) == {0: 21, **dict.fromkeys(range(1, new), 1), new: old}
     assert (whole.discontinuities, whole.runs, whole.byte_offset_max_bytes) == (1, old, 56 * new)
-    # the first packet was sent 30 ms before the block, over a path that is 90 ms longer, so it is 60 ms late; each next
-    # packet is 1 ms later
+    # the first packet was sent 30 ms before the block, over a path that is 90 ms longer, so it is 60 ms late. Each next
+    # packet is 1 ms later than the packet before it
     assert whole.late_time_max_ns == pytest.approx((60 + old - 1) * MS, abs=2000)
     assert tables["echoes"].to_pandas()["received_ns"].notna().all()
 

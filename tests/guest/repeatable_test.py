@@ -18,7 +18,7 @@ from leowarp.guest.building.agent import agent
 pytestmark = pytest.mark.guest
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "two-changes.toml"
-# In this time, the route change at 30 s causes late packets, retransmissions and DSACKs
+# In a run of 40 s, the route change at 30 s causes late packets, retransmissions and DSACKs
 DURATION = "40 s"
 
 

@@ -57,7 +57,7 @@ def test_probes_meet_the_delays_and_losses_of_a_table(tmp_path):
     sent_ns, received_ns = delays_as_met(run)
     row = np.searchsorted(t_ms * MS, sent_ns, side="right") - 1
     assert len(sent_ns) > 1300
-    settled = sent_ns < 4_900 * MS  # the packets after this time may be in flight at the run's end
+    settled = sent_ns < 4_900 * MS  # later packets may be in flight at the run's end
     assert np.array_equal(np.isnan(received_ns)[settled], lossy[row][settled])
     check_fifo(sent_ns[settled], received_ns[settled], delay_us[row][settled] * 1_000)
 
@@ -85,8 +85,8 @@ def test_probes_meet_the_delays_of_leoreplayer_and_packets_the_capacity_of_mahim
 
     arrived_ns = np.sort(run.echoes(1)["received_ns"].dropna().to_numpy())
     opportunities_ns = np.add.outer(np.arange(4) * len(per_ms), times_ms).ravel() * MS
-    # If the 1500 bytes of a packet are sent by millisecond k, it arrives 5 ms later. From `begun` on, the queue is
-    # never empty.
+    # If the link has sent all 1500 bytes of a packet by millisecond k, the packet arrives 5 ms later. From `begun` on,
+    # the queue is never empty.
     for begin_ms in range(600, 4_900, 37):
         window_ns = np.array([begin_ms, begin_ms + 1_000]) * MS
         delivered = np.diff(np.searchsorted(arrived_ns, window_ns + 5 * MS, side="right"))

@@ -17,7 +17,7 @@ def timeout(folder, floor_ms, section):
     """The RTO before the outage, the RTO minus the smoothed RTT, and the time from the last ACK to the timeout, all in
     ms."""
     (folder / "path.csv").write_text(TABLE)
-    sysctls = '"net.ipv4.tcp_early_retrans" = "0"\n'  # otherwise, a tail loss probe would precede the timeout
+    sysctls = '"net.ipv4.tcp_early_retrans" = "0"\n'  # no tail loss probes, which would precede the timeout
     if floor_ms is not None:
         sysctls += f'"net.ipv4.tcp_rto_min_us" = "{1000 * floor_ms}"\n'
     (folder / "floor.toml").write_text(

@@ -150,7 +150,7 @@ def test_the_terminal_has_its_size_job_control_and_signals(scenario, spawn):
     screen.until(f"{ROWS} {COLUMNS}\r\n/dev/tty1".encode())
     screen.prompt_s()
     screen.resize(40, 170)
-    # The test sends this signal itself, because its terminal is not the controlling terminal of any process.
+    # The test itself sends SIGWINCH, because its terminal is not the controlling terminal of any process.
     screen.process.send_signal(signal.SIGWINCH)
     screen.type(b"sh -c 'echo ready; read x; echo got $x; kill -TSTP $$; echo back; read y; echo got $y'\r")
     # If input arrives while bash is still reading its line, the command that bash starts does not get this input.

@@ -28,7 +28,7 @@
 /* The number of bytes that follow, as stated by a read that has slept */
 #define LENGTH_BYTES 8
 
-/* The range that is named is in the middle of the memory, and the bytes beside it are copied */
+/* The test names a range in the middle of the memory; the bytes beside this range are copied */
 static unsigned char memory[3][BYTES], got[2 * BYTES];
 static int pair[2];
 

@@ -34,7 +34,7 @@ def test_each_socket_is_told_of_as_getsockopt_does(found):
 def test_a_read_that_sleeps_ends_when_it_should_and_tells_the_same(found):
     # The clock is read one more time, which takes 256 ns.
     assert 0 <= found["late_ns"] <= 2 * 256
-    # This guest has no links.
+    # The guest of this test has no links.
     assert (found["told_asleep"], found["links_bytes"], found["short_asleep"]) == (2, 0, errno.EINVAL)
 
 

@@ -65,6 +65,7 @@ def test_a_summary_alone_and_a_run_directory_have_the_same_numbers(tmp_path):
 
 def test_a_run_finds_nothing_of_the_run_before_it(tmp_path):
     # The first plan has rows of capacity (tables.bin), the second has a module's parameter, and the third has neither
+    # of them
     path = EXAMPLES / "starlink-new-york-london.toml"
     tables = scenario.resolve(scenario.load(path, {"run.duration": "2 s"}))
     other = plan_of(

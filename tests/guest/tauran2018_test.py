@@ -87,8 +87,8 @@ def test_without_a_floor_the_timeout_follows_the_variation(made):
         (srtt_us, rttvar_us, rto_us), (with_srtt_us, _, with_rto_us) = floorless[delayed, True], floored[delayed, True]
         # Linux's minimum RTO is SRTT plus 200 ms; 10 ms are subtracted because of the rounding to ticks
         assert (with_rto_us >= with_srtt_us + 190e3).all()
-        # By RFC 6298, 2.3, equality would hold, but the kernel uses the largest variation within a round trip, and a
-        # timeout doubles the RTO.
+        # By RFC 6298, 2.3, the RTO would equal SRTT + 4 RTTVAR. The kernel's RTO may be larger, because it uses the
+        # largest variation within a round trip, and a timeout doubles the RTO.
         assert (rto_us >= srtt_us + 4 * rttvar_us - TICK_US).all()
     # The sessions with and without resequencing do not lose the same packets. Without the minimum, an RTO can still be
     # large, because timeouts have doubled it.
@@ -99,7 +99,7 @@ def test_retransmissions_that_take_capacity_change_nothing_of_what_the_channel_l
     sessions = results.sessions(made["capacity"][0])
     assert len(sessions) == 4
     assert (sessions["lost_ratio"] < 0.2).all()
-    # The goodput is far below the capacity that remains (at least a fifth of 40 Mbit/s)
+    # The goodput is far below the capacity that losses leave, which is at least a fifth of 40 Mbit/s
     assert (sessions["goodput_bps"] < 8e6).all()
 
 

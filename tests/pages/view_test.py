@@ -185,8 +185,8 @@ def test_a_link_tells_its_queue_drops_and_flows(opened):
 def test_an_address_shows_the_same_again(opened):
     tab = opened("t=20.01")
     tab.run("leowarp.look(100, -20, 2.5), leowarp.chooseSatellite('s-04-10'), leowarp.setSpan(10)")
-    # Drawing makes the page's span begin at the instant. On a busy machine, the browser may not have drawn a frame by
-    # itself at this point.
+    # Drawing makes the page's span begin at the instant that the page shows. On a busy machine, the browser may not
+    # have drawn a frame by itself when the script continues.
     tab.run("leowarp.drawNow(), leowarp.writeHash(true)")
     fragment = tab.run("location.hash").removeprefix("#")
     again = opened(fragment)

@@ -174,7 +174,7 @@ def _dish(dice: np.random.Generator, interval_ns: int) -> tuple[NDArray[np.int64
         signs[dice.integers(1, 3)] = True
 
     if trap in ("half spikes", "thirds") and not (signs[0] or signs[2]):
-        trap = "none"  # with equal spikes only, a fraction of the period would be the true period
+        trap = "none"  # if all spikes are equal, the true period is a fraction of it
 
     base_ns = np.full(slots, (dice.uniform(60, 180) if laser else dice.uniform(20, 45)) * MS)
     if signs[0]:

@@ -17,7 +17,7 @@ from leowarp.guest.machine.own_time import OwnTime, everything, trees
 
 LOOK_S = 1.0
 ASLEEP_S = 300.0
-# The longest test needs a hundred seconds. Machines differ by a factor of three, or perhaps ten.
+# The longest test needs a hundred seconds. The speeds of machines differ by a factor of three, or perhaps ten.
 CPU_S = 3600.0
 
 

@@ -60,7 +60,7 @@ def test_what_fits_or_says_nothing_is_left_alone(units, text):
 
 
 def test_most_conversions_of_the_package_are_told_by_their_names(units):
-    # `make check` checks all files. An eighth of them is enough to show that the script finds factors to compare.
+    # `make check` checks all files. An eighth of all files is enough to show that the script finds factors to compare.
     found = [units.faults_of(path.read_text()) for path in sorted(units.sources())[::8]]
     assert sum(conversions for _, conversions, _ in found) > 40
     assert sum(compared for _, _, compared in found) > 125

@@ -123,8 +123,8 @@ impl Capture {
             ended => ended?,
         }
         match self.too_large {
-            // If no flow was selected although there are several, there is no measured flow, and the caller reports
-            // this.
+            // If no flow was selected although there are several, there is no measured flow, and the caller reports the
+            // missing selection.
             Some((packet, at)) if self.flows.measured().is_some() => {
                 let why = format!(
                     "its sequence number is larger than the largest, {SEQ_MAX}: offset, size or order is wrong"

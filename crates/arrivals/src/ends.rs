@@ -38,7 +38,7 @@ impl Ends {
         if way == next {
             self.ways.extend([OneWay::default(); 2]);
             let reversed = key.reversed();
-            // If a packet has the same address and port at both ends, both directions have the same number.
+            // If a packet has the same address and port at both ends, both directions of its flow have the same number.
             self.keys.entry(reversed).or_insert(next + 1);
         }
         way

@@ -82,7 +82,7 @@ fn acked(k: u32, to: u32) -> One {
 
 #[test]
 fn segments_that_were_acknowledged_and_not_captured_are_missed_and_not_lost() {
-    // The capture does not contain segments 3 and 4, which are acknowledged. It does not contain segment 7, which is
+    // The capture does not contain segments 3 and 4, which are acknowledged. The capture also lacks segment 7, which is
     // not acknowledged.
     let mut all: Vec<_> = [0, 1, 2, 5, 6, 8].map(data).into();
     let (_, lost) = read(&of(&all), 1000, Settings::default());
@@ -198,7 +198,7 @@ fn sender_middle_and_receiver_are_told_by_handshake_timestamps_or_times_to_live(
         }
     }
     // The only evidence is the delay of the answers. In the first case, this delay excludes the receiver as the place.
-    // In the second case, it shows that the place is the receiver.
+    // In the second case, the delay of the answers shows that the place is the receiver.
     assert_eq!(places(&transfer(20_000, 100, false, false, (64, 64)), Settings::default()), [Sender, Middle]);
     assert_eq!(places(&transfer(100, 20_000, false, false, (64, 64)), Settings::default()), [Receiver]);
     // Both ends are on one machine.

@@ -172,7 +172,7 @@ impl Flows {
                 self.ends.way_mut(reverse(way)).acknowledged = None;
             }
         } else if begin.len_bytes > 0 {
-            // This is a retransmission of the SYN, which may contain data like the first one.
+            // The segment is a retransmission of the SYN, which may contain data like the first SYN.
             self.entries[entry].begin = Some(begin);
         }
         let one = self.ends.way_mut(way);

@@ -47,7 +47,7 @@ impl Measured {
     /// Begins the flow with its first packet. `syn` contains the first byte and the length of the data in the SYN.
     pub fn new(packet: &Numbered, syn: Option<(u32, u32)>, way: usize, ends: &Ends) -> Self {
         let sequence = match packet.number {
-            // The field has 16, 32 or 64 bits, all of which can be unwrapped.
+            // The sequence number has 16, 32 or 64 bits, and can be unwrapped with any of these widths.
             Number::Field { bits, .. } => Sequence::Field(Unwrap::new(bits)),
             Number::Segment(segment) => {
                 let mut numbering = Numbering::default();

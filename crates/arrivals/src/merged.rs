@@ -60,8 +60,8 @@ impl Lengths {
     /// multiples.
     fn unit(&self) -> Option<u32> {
         let seen = self.counts.range(FULL_LEAST_BYTES..).map(|(&length, _)| length);
-        // If no segment was captured alone, it is the greatest common divisor of the segments that are too long for a
-        // frame.
+        // If no segment was captured alone, the segment size is the greatest common divisor of the lengths that are too
+        // long for a frame.
         let common = self.longer_than(USUAL_BYTES).map(|(length, _)| length).reduce(gcd);
         let common = common.filter(|&unit| (FULL_LEAST_BYTES..=USUAL_BYTES).contains(&unit));
         seen.chain(common).find(|&unit| {

@@ -102,7 +102,7 @@ fn ipv6(ip: Slice, via: Via) -> Found<Datagram> {
     let (mut protocol, hops, mut at) = (ip.byte(6)?, ip.byte(7)?, 40);
     let said = u32::from(ip.half(4)?);
     // If the length does not fit into the field, the field is 0, and a jumbo option contains the length. Since 6.18,
-    // Linux omits this option (BIG TCP).
+    // Linux omits the jumbo option (BIG TCP).
     let mut total = if said == 0 { ip.wire_bytes } else { 40 + said };
     for _ in 0..EXTENSIONS_MAX {
         let length = match protocol {

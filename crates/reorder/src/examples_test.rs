@@ -410,7 +410,7 @@ fn a_sequence_in_order_has_an_entropy_of_plain_zero() {
 // Tests RFC 5236, 7.1 (algorithm for RD).
 #[test]
 fn a_late_packet_beyond_the_threshold_shifts_none_of_those_after_it() {
-    // 2 is lost; when 1 arrives after 3 and 4, the receive index is 4, so 1 is late by 3
+    // Packet 2 is lost; when packet 1 arrives after 3 and 4, the receive index is 4, so packet 1 is late by 3
     let numbers: Vec<u64> = [3, 4, 1].into_iter().chain(5..=50).collect();
     let got = density(&numbers, 2);
     assert_eq!(got.counts, [(-2, 1), (-1, 1), (0, 46)]);

@@ -178,8 +178,8 @@ def decode_error(encoded: Mapping[str, Any]) -> LeowarpError:
 
     encoded: Keys `kind`, `message` and, if there is one, `hint`.
     """
-    # The name comes from another process. This name is only looked up, and used only if it is one of the classes in
-    # this module.
+    # The name of the error's class comes from another process. The name of the error's class is only looked up, and
+    # used only if it is one of the classes in this module.
     kind = globals().get(str(encoded["kind"]))
     if not (isinstance(kind, type) and issubclass(kind, LeowarpError)):
         kind = LeowarpError

@@ -91,7 +91,7 @@ def _values(footer: bytes) -> Iterator[None]:
                 in_list = True
             yield None
             if kind in (_TRUE, _FALSE):
-                at += in_list  # the type of a field contains the value; in a list, the value takes a byte
+                at += in_list  # a field's type contains the boolean value; in a list, the value takes a byte
             elif kind == _BYTE:
                 at += 1
             elif kind in (_I16, _I32, _I64):

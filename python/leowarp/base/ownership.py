@@ -86,7 +86,8 @@ def open_lock(path: Path) -> int:
 
     Raises OSError, with the reason in `strerror`, if the file cannot be opened or is not a regular file.
     """
-    # O_NOFOLLOW: behind a link, another file would be locked. O_NONBLOCK: opening a pipe would wait for its other end.
+    # O_NOFOLLOW is set because the path may be a symbolic link, and the file behind it would be locked instead.
+    # O_NONBLOCK: opening a pipe would wait for its other end.
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         descriptor = os.open(path, flags, 0o644)

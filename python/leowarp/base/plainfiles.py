@@ -138,7 +138,7 @@ def refuse_link(path: Path) -> None:
     try:
         mode = path.lstat().st_mode
     except OSError:
-        return  # the file does not exist, or writing it will report the error
+        return  # a missing file is allowed; writing reports any other error
     if not stat.S_ISREG(mode):
         raise ScenarioError(
             f"cannot write {path}: it is {kind_of(mode)}, and nothing is written through one",

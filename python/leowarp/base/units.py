@@ -59,7 +59,8 @@ class Quantity:
         size = self.units.get(unit)
         if size is None:
             raise ScenarioError(f'"{text}": "{unit}" is not a unit of {self.name}', self._unit_hint(unit))
-        # Up to here, the value is an exact fraction: 0.1 ms is 100,000 ns, which a product of floats might not be.
+        # The product of `number` and `size` is an exact fraction: 0.1 ms is exactly 100,000 ns, which a product of
+        # floats might not be.
         value = number * size
         if self.whole:
             if value.denominator != 1:
@@ -90,7 +91,7 @@ class Quantity:
             raise ValueError(f"{self.name} must be finite, not {value}")
         # repr gives the shortest decimal from which the same float is read; this decimal times a power of ten is exact.
         exact = Fraction(value) if self.whole else Fraction(Decimal(repr(float(value))))
-        # Zero could be written in any unit. It is always written in the same unit (`zero_unit`), so that equal plans
+        # Zero could be written in any unit. Zero is always written in the same unit (`zero_unit`), so that equal plans
         # have equal texts.
         if exact == 0:
             return f"0 {self.zero_unit}"

@@ -35,8 +35,8 @@ def main() -> None:
     try:
         _run()
     except BrokenPipeError:
-        # The program that reads leowarp's output (head, less) has exited. This is no error, and nobody would read a
-        # message.
+        # The program that reads leowarp's output (head, less) has exited. An exit of the reading program is no error,
+        # and nobody would read a message about it.
         _give_up_stdout()
         sys.exit(0)
     except Exception as raised:
@@ -69,11 +69,11 @@ def _run() -> None:
             # script.
             program(sys.argv[1:])(prog_name="leowarp")
     finally:
-        # At its end Python would search all objects for reference cycles, which takes 0.1 s. `gc.freeze` prevents this
-        # search; the operating system frees the memory anyway.
+        # At its end Python would search all objects for reference cycles, which takes 0.1 s. `gc.freeze` prevents the
+        # search for cycles; the operating system frees the memory anyway.
         gc.freeze()
-        # Without this flush, Python would write the remaining output at exit, where a full disk causes a traceback and
-        # status 120.
+        # Without this call of flush, Python would write the remaining output at exit, where a full disk causes a
+        # traceback and status 120.
         sys.stdout.flush()
 
 

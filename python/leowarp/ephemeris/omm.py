@@ -90,7 +90,7 @@ def satellite_of(path: Path, line: int, message: Fields) -> Element:
     identity = {
         "CLASSIFICATION_TYPE": "U", "OBJECT_ID": "", "EPHEMERIS_TYPE": "0", "ELEMENT_SET_NO": "0", "REV_AT_EPOCH": "0",
         "NORAD_CAT_ID": str(number if number <= _MOST_SGP4_NUMBER else 0),
-        # `sgp4` reads the epoch only in this format.
+        # `sgp4` reads the epoch only in the format below.
         "EPOCH": epoch.strftime("%Y-%m-%dT%H:%M:%S.%f"),
     }  # fmt: skip
     satrec = Satrec()

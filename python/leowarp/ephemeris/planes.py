@@ -113,7 +113,8 @@ def _chance(sizes: NDArray[np.intp], filled: NDArray[np.intp], counts: NDArray[n
     common: Number of slots in most planes.
     """
     # In each plane, one satellite is no evidence, because it determines where the slots are. In a plane with its own
-    # number of slots, a second satellite is no evidence either, because it determines this number.
+    # number of slots, a second satellite is no evidence either, because the second satellite determines the number of
+    # slots.
     own = counts[counts != common]
     free = len(sizes) + len(own)
     number, hits = int(sizes.sum()) - free, int(filled.sum()) - free

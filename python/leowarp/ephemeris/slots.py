@@ -75,8 +75,8 @@ def in_slots(phase_deg: NDArray[np.float64], count: int, near_slots: float = NEA
     """
     alone, turn = np.zeros(len(phase_deg), dtype=np.intp), np.exp(1j * count * np.radians(phase_deg))
     first, nearest, off = _nearest(phase_deg, alone, count, turn, near_slots)
-    # Satellites are sorted by distance from the slot, then by place in the file. If several are near the same slot, the
-    # first one gets it.
+    # Satellites are sorted by distance from the slot, then by place in the file. If several satellites are near the
+    # same slot, the first of them gets the slot.
     order = np.argsort(off, kind="stable")
     order = order[off[order] <= _near(count, near_slots)]
     slots, at = np.unique(nearest[order], return_index=True)

@@ -65,8 +65,8 @@ class Walker:
         node_rad = self.node_offset_rad + np.radians(self.ascending_nodes_over_deg) * plane / self.planes
         # Argument of latitude at clock 0: u0 = 360 s/S + 360 F p/(P S) = 360 (s P + F p) / (P S) deg.
         total = self.planes * self.satellites_per_plane
-        # This angle is reduced to one turn in integers, so that slots of equal phase in different planes have exactly
-        # equal floats.
+        # The angle `start_rad` is reduced to one turn in integers, so that slots of equal phase in different planes
+        # have exactly equal floats.
         start_rad = 2.0 * math.pi * ((slot * self.planes + self.phasing * plane) % total) / total
         latitude_argument_rad = start_rad + (2.0 * math.pi / self.period_s) * clock_s[..., None]
         # Position r = a (cos u P + sin u Q), with unit vector P towards the ascending node and Q a quarter turn ahead

@@ -138,8 +138,8 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
     measured = _by_slot(taken, taken.series.delay_ns, lags)
     slots = len(measured)
     target = _middle(measured, trimmed)
-    # Covariance of the recording's statistics, plus the covariance of their mean over several simulations of the same
-    # length.
+    # The covariance of the recording's statistics is added to the covariance of their mean over several simulations of
+    # the same length.
     covariance = (1.0 + 1.0 / _LAST_SEEDS) * _covariance(measured, trimmed)
     weights = 1.0 / (np.diag(covariance) + _NO_FINER_NS**2 / slots)
 

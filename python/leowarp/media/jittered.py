@@ -85,7 +85,7 @@ def _link(path: Jittered) -> LinkKind:
         on_down="drain",
         overhead_bytes=path.overhead_bytes,
         limit_pkts=path.queue_pkts,
-        # Rate and loss are set for one direction only: that from the router to the host.
+        # Rate and loss are set only for the direction from the router to the host.
         has_own_rate=False,
     )
 

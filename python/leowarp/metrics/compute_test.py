@@ -130,8 +130,8 @@ def test_recovery_reads_window_and_retransmissions(result):
     assert row["last_retransmission_after_ns"] == 89_250_000
     assert row["spurious_ratio"] == 1.0
     longer = result.recoveries.iloc[1]
-    # The delay is 15 ms longer, so 15 packets fewer arrive in the first 50 ms. After these 50 ms, packets arrive at the
-    # old rate.
+    # The delay is 15 ms longer, so 15 packets fewer arrive in the first 50 ms. After the first 50 ms, packets arrive at
+    # the old rate.
     assert longer["goodput_min_bps"] == pytest.approx(35 * 1448 * 8 / 0.05)
     assert longer["depth_ratio"] == pytest.approx(0.3)
     assert longer["duration_ns"] == 50 * MS
@@ -212,7 +212,7 @@ def test_link_use(result):
 def test_use_is_taken_over_the_time_on_a_path_too(result):
     rows = result.links.set_index("direction")
     row = rows.loc[2 * syn.LINKS.index(("s-00-00", "s-01-00"))]
-    # The path uses this link only in the first 20 of 60 s, but the link stays up.
+    # The path uses the link only in the first 20 of 60 s, but the link stays up.
     assert (row["up_ns"], row["on_path_ns"]) == (60 * S, 20 * S)
     assert row["use_on_path_ratio"] == pytest.approx(3 * row["utilisation_ratio"])
     assert rows.loc[2 * syn.LINKS.index(("Madrid", "s-00-00")), "on_path_ns"] == 40 * S

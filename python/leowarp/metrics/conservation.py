@@ -160,7 +160,7 @@ def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_
         return late
     index = np.searchsorted(changes, received, side="right") - 1
     # Before the first change, no packet can be late because of a change. For a packet that arrives before the first
-    # change, the time since the last change is therefore infinite.
+    # change, the time since the last change is infinite, because no change precedes the packet.
     since = np.where(index >= 0, received - changes[np.maximum(index, 0)], np.inf)
     return late[since > within_ns]
 

@@ -17,7 +17,7 @@ from leowarp.scalars.of_run import COSTS, CURES
 from leowarp.scenario.schema import Flow
 from support.synthetic.access import PLAN_TOML, write_synthetic_access
 
-# No share is missing in these runs, so `share_reason` is null too.
+# No flow of these runs lacks its share of the goodput, so `share_reason` is null too.
 NO_TRANSFERS = {"completion_ns", "share_reason"}
 # The tables lack `acks`, the kernel's counters and some columns of TCP_INFO.
 NOT_OF_TCP = {*NO_TRANSFERS, *scalars.names(ACKNOWLEDGEMENTS), "received_ce_pkts", "rto_p50_us", "rttvar_p50_us",
@@ -25,7 +25,7 @@ NOT_OF_TCP = {*NO_TRANSFERS, *scalars.names(ACKNOWLEDGEMENTS), "received_ce_pkts
               "sender_reordering_events", "sender_reordering_pkts", "sender_timeouts"} - {
     "spurious_retransmissions_ratio"
 }  # fmt: skip
-# Pings have neither a congestion control nor a completion, and the tables lack their reordering.
+# Pings have neither a congestion control nor a completion, and the tables lack the numbers for the reordering of pings.
 NOT_OF_PROBES = {"congestion_control", "connect_ns", "completion_ns", "bytes", "error", *scalars.names(REORDERING),
                  *scalars.names(DATAGRAMS)}  # fmt: skip
 

@@ -38,7 +38,7 @@ def time_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
     """
     if values is None:
         return None
-    # pandas and Arrow store times in various units (s, ms, us). All of these are converted to ns first.
+    # pandas and Arrow store times in various units (s, ms, us). Times in all these units are converted to ns first.
     array = _array(values, "instant of arrival", place)
     if array.dtype.kind in "Mm":
         if np.isnat(array).any():

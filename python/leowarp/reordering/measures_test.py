@@ -234,7 +234,7 @@ def test_a_missing_library_says_what_to_type():
 
 
 def test_a_library_that_needs_a_newer_glibc_says_so_in_one_sentence():
-    # The message comes from the dynamic linker of Debian 11.
+    # The error text below comes from the dynamic linker of Debian 11.
     said = (
         "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.34' not found "
         "(required by /usr/lib/python3/dist-packages/leowarp/_native.abi3.so)"

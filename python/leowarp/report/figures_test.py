@@ -136,7 +136,7 @@ def test_queue_map_places_the_queue_at_its_link(run_dir):
     edges_ns, waiting = queue_map(Run(run_dir, complete=False))
     assert waiting.shape[0] == 4
     place, when = np.unravel_index(np.nanargmax(waiting), waiting.shape)
-    # The largest value is at the second link of the first path, during the time in which that link has a queue.
+    # The largest value is at the second link of the first path, while that link has a queue.
     assert place == 1
     assert 19.5e9 <= edges_ns[when] < 20e9
     assert np.nanmax(waiting) == syn.QUEUE_PKTS

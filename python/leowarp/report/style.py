@@ -214,8 +214,8 @@ def legend_below(
     has_label: Whether tick labels and an axis label are between panel and legend.
     **look: Arguments of `Axes.legend`, such as ncols and fontsize.
     """
-    # The distance between panel and legend is set in inches. If it were relative to the panel's height, the legend
-    # would overlap the axis label of a low panel and be far below a high one.
+    # The distance between panel and legend is set in inches. If the distance were relative to the panel's height, the
+    # legend would overlap the axis label of a low panel. The legend of a high panel would be far below the panel.
     drop_in = LABEL_IN if has_label else 0.06
     assert axes.figure is not None
     place = axes.transAxes + ScaledTranslation(0, -drop_in, axes.figure.dpi_scale_trans)

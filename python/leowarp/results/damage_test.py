@@ -85,7 +85,7 @@ def test_mixtures_of_two_runs_are_read_or_end_in_an_error_that_a_rule_foresees(o
         for name in taken:
             shutil.copyfile(one / name, run / name)
     # Each of these directories mixes tables of two runs, or has the tables of one run and the manifest of the other.
-    # Nearly all mixtures are detected.
+    # Nearly all mixtures of two runs are detected.
     assert refused > MIXTURES * 0.9
     assert len(Run(run).tables.sockets) > 0
 

@@ -86,7 +86,7 @@ def causes(runs: Sequence[Run]) -> list[Difference]:
 def condensed(found: Sequence[Difference]) -> list[Difference]:
     """The differences in `found`, in fewer rows. If some runs lack an item of a list (a flow, a station, a hop), the
     item has one row instead of one row per key."""
-    # A flow has a dozen keys, and the rows of all these keys would only say that the flow is missing.
+    # A missing flow has only one row: a row for each of its dozen keys would only repeat that the flow is missing.
     rows: dict[tuple[Part, str], Difference] = {}
     for each in found:
         parts = each.key.split(".")

@@ -74,8 +74,8 @@ class Grid:
         between = np.concatenate([self._between_planes, *across])
         # Links across seams are links between planes, so the polar cut-off applies to them as well.
         links = np.concatenate([self._in_planes, between[self.below_cutoff(satellites_m, between)]])
-        # Each link is encoded as a number so that duplicates can be removed: a delta of two planes, or a plane of two
-        # slots, gives the same link from both sides.
+        # Each link is encoded as one number, so that duplicates can be removed. A delta of two planes, or a plane of
+        # two slots, gives the same link from both of its ends.
         once = np.unique(links.min(axis=1) * len(satellites_m) + links.max(axis=1))
         return np.column_stack(np.divmod(once, len(satellites_m)))
 
@@ -105,8 +105,8 @@ class Grid:
         links = [np.empty((0, 2), dtype=np.intp)]
         for plane, following, ahead in self.beside:
             a, b = self.slots[plane], self.slots[following]
-            # Each slot of the plane with fewer slots gets a partner. These slots are at least one slot of the other
-            # plane apart, so no satellite gets two partners.
+            # Each slot of the plane with fewer slots gets a partner. Neighbouring slots of the plane with fewer slots
+            # are at least one slot of the other plane apart, so no satellite gets two partners.
             if len(a) <= len(b):
                 s = np.arange(len(a))
                 t = np.floor(s * len(b) / len(a) - ahead + 0.5).astype(np.intp)

@@ -172,9 +172,9 @@ class FewTerminals:
         left = pairs[np.argsort(length_mm, kind="stable")]
         free = np.full(len(satellites_m), self.terminals)
         kept = [np.empty((0, 2), dtype=np.intp)]
-        # Links are considered in blocks of 8 per satellite, the shortest links first. After the first block, most
-        # terminals are in use and few links are left. For comparison: a range rule of 3000 km gives 65,000 links for
-        # 1584 satellites, or 40 per satellite (design/routes-and-timeline.md).
+        # Links are considered in blocks of 8 per satellite, the shortest links first. After the first block of links,
+        # most terminals are in use, and few candidate links remain. For comparison: a range rule of 3000 km gives
+        # 65,000 links for 1584 satellites, or 40 per satellite (design/routes-and-timeline.md).
         at_once = 8 * len(satellites_m)
         while len(left):
             kept += _given_out(left[:at_once], free)

@@ -25,7 +25,8 @@ def test_range_links_exactly_the_pairs_within_it(cloud: np.ndarray, max_range_m:
     pairs = rule.pairs(EcefMetres(cloud))
     linked = {tuple(pair) for pair in pairs.tolist()}
     near = apart_m(cloud)
-    # Pairs whose distance is within 1e-9 m of the limit are not compared, because rounding decides about them.
+    # Pairs whose distance is within 1e-9 m of the limit are not compared, because rounding decides whether they are
+    # within the limit.
     for a in range(len(cloud)):
         for b in range(a + 1, len(cloud)):
             if abs(near[a, b] - max_range_m) > 1e-6:

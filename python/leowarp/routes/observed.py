@@ -70,7 +70,7 @@ class PathDelays:
         samples: list[NDArray[np.int64]] = []
         isl_hops: list[int] = []
         clock_ns = l2_instants_ns(self._plan)
-        # The paths of a route update apply from its own instant on.
+        # The paths of a route update apply from the instant of this update on.
         in_force = np.searchsorted(t_ns, clock_ns, side="right") - 1
         for begin in range(0, len(clock_ns), _INSTANTS_AT_ONCE):
             nodes_m = node_positions_m(self._ephemeris, clock_ns[begin : begin + _INSTANTS_AT_ONCE])

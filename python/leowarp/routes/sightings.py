@@ -145,7 +145,7 @@ class Sightings:
             reach_deg = np.degrees(ground.max_ground_range_m / self._ephemeris.stations.sphere_radius_m)
         else:
             # Let e be the minimum elevation, and r the satellite's distance from the Earth's centre. The angle at the
-            # centre between station and satellite then follows from cos(e + angle) = (R / r) cos e.
+            # Earth's centre between station and satellite then follows from cos(e + angle) = (R / r) cos e.
             elevation_rad = np.radians(ground.min_elevation_deg)
             radius_m = np.maximum(np.linalg.norm(first_m, axis=-1), here_m)
             reach_deg = np.degrees(np.arccos(here_m / radius_m * np.cos(elevation_rad)) - elevation_rad)
@@ -163,7 +163,7 @@ class Sightings:
             try:
                 satellites_m = self._ephemeris.positions_ecef_m(now_ns)
             except ScenarioError:
-                # A satellite decays within that day, but after the end of the run.
+                # A satellite may decay within the searched day, but after the end of the run.
                 return None
             seen = in_view(self._plan.ground, self._ephemeris.stations, station, satellites_m).any(axis=-1)
             if seen.any():

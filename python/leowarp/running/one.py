@@ -59,8 +59,8 @@ def run(
     guest.check_programs(plan)
     guest.check_fits(plan)
     target = Path(out) if out is not None else default_directory(plan.name, plan.to_toml())
-    # `force` removes the old directory. Input files inside it (a plan's own 00-inputs/) are therefore read now. All
-    # other input files are copied later, because a measurement may have 1 GiB.
+    # `force` removes the old directory. Input files inside the old directory (a plan's own 00-inputs/) are therefore
+    # read now. All other input files are copied later, because a measurement may have 1 GiB.
     inside = target.resolve()
     inputs = {path.name: path.read_bytes() if path.resolve().is_relative_to(inside) else path for path in plan.inputs()}
     # The guest is built before the directory exists, so that a failed build leaves no incomplete run.
@@ -88,7 +88,8 @@ def run(
             stage("trace")
             trace.convert(done.out_dir, directory / TRACE, directory / GUEST / "in" / "setup.json")
             guest.keep_outputs(done.out_dir, directory)
-            # The records are now in Parquet files. Metrics and report read these, so the guest's own files are deleted.
+            # The records are now in Parquet files. Metrics and report read the Parquet files, so the guest's own files
+            # are deleted.
             done.discard()
             stage("metrics")
             costs = watch.costs(done.end["virtual_ns"] / 1e9, done.cpu_s, done.peak_memory_bytes)
@@ -99,8 +100,8 @@ def run(
             trace.write_manifest(
                 directory, plan.run.seed, image.kernel_facts, image.agent_facts, judgement.warnings, costs
             )
-        # The report is made after the run is complete. If it fails, a run of hours is not lost, and `leowarp report`
-        # can make the page later.
+        # The report is made after the run is complete. If the report fails, a run of hours is not lost, and `leowarp
+        # report` can make the page later.
         if report:
             # Imported only here, because matplotlib takes 0.4 s to load, a sixth of a run of 2 s.
             from leowarp import report as reports

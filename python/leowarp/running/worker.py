@@ -33,8 +33,8 @@ def main(parent_pid: int, scratch: Path) -> None:
     scratch: Directory in which the worker's guests work.
     Raises OSError if the host rejects prctl, so that the worker would not end with its parent.
     """
-    # The signal comes when the thread that started this worker ends, even if other threads of the parent still run
-    # (prctl(2)).
+    # The kernel sends this death signal when the thread that started the worker ends, even if other threads of the
+    # parent still run (prctl(2)).
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
     # The parent may have died before the call of prctl; no signal would then come.

@@ -54,7 +54,7 @@ def test_a_worker_that_is_killed_before_it_begins_is_replaced_and_its_task_is_do
     workers = LocalWorkers(1, tmp_path / "scratch")
     try:
         workers.give(WholeRun(7, tmp_path / "none.toml", {}, tmp_path / "run", {}))
-        # At this time the worker has not yet loaded its libraries.
+        # When the signal is sent, the worker has not yet loaded its libraries.
         workers._workers[0].child.send_signal(signal.SIGKILL)
         said = all_that_is_said(workers)
         assert [(event.batch, event.lost) for event in said] == [(7, 0)]

@@ -68,7 +68,8 @@ IDENTITY: Section = (
 )
 
 # The scalars in this section come from packets matched at both ends. They count all packets on the wire, including
-# retransmissions and packets without payload. They therefore differ from the socket's own counts in the sections below.
+# retransmissions and packets without payload. The scalars of this section therefore differ from the socket's own counts
+# in later sections.
 PACKETS: Section = (
     Scalar("sent_pkts", PKTS, _PACKETS, "data packets on the wire, retransmissions included", "data packets sent",
            "data packets sent"),
@@ -305,7 +306,8 @@ ONE_WAY: Section = (
            "largest possible error of a percentile of one-way delays"),
 )
 
-# Either a probe or its reply may be lost. The sender of a ping cannot distinguish these two losses.
+# Either a probe or its reply may be lost. The sender of a ping cannot distinguish the loss of a probe from the loss of
+# its reply.
 REPLIES: Section = (
     Scalar("replies_pkts", PKTS, _PACKETS, "replies that arrived; null: probes are not answered"),
     Scalar("replies_lost_pkts", PKTS, _PACKETS,

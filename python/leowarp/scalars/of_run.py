@@ -32,7 +32,7 @@ ROUTE_CHANGES: Section = (
            "route changes with late packets"),
 )
 
-# The path delay is propagation delay from `20-timeline.parquet`. It does not include queues or jitter.
+# The path delay is propagation delay from `20-timeline.parquet`. The path delay does not include queues or jitter.
 PATH_DELAY: Section = (
     Scalar("path_delay_min_ns", NS, _CHANGES,
            "smallest propagation delay of the current path, one way, over the paths of all flows' data",

@@ -68,8 +68,8 @@ def overview(summary: dict[str, Any]) -> list[Section]:
         flows = [flow for flow in summary["flows"] if _kind(flow) == kind]
         if not flows:
             continue
-        # If all flows have the same direction, it is shown in the title. Otherwise, the name of each column contains
-        # the flow's direction.
+        # If all flows have the same direction, it is shown in the title. If directions differ, the name of each column
+        # contains the flow's direction.
         ways = list(dict.fromkeys(_way(flow) for flow in flows))
         same = len(ways) == 1 and ways[0] is not None
         # Flows are numbered only if there are several flows; this number is the argument of `--flow`.
@@ -202,8 +202,8 @@ def _values(
 ) -> list[Quantity]:
     found = []
     for row, label, text, values in _shown(rows, columns, declared):
-        # A text that shows two scalars cannot be made from their medians, because these may come from different runs.
-        # Such a row shows only the first scalar, or is left out.
+        # A text that shows two scalars cannot be made from their medians, because the two medians may come from
+        # different runs. Such a row shows only the first scalar, or is left out.
         if text is speed_text:
             continue
         name, place = (row.also[0], 1) if text is recovery_text else (row.name, 0)

@@ -42,7 +42,7 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
     medium = _check_medium(draft, document, problems)
     given = [each for name, each in MEDIA.items() if name in draft.sections]
     # The constellation is completed before the stations, and the other media after the stations. Messages about the
-    # same line are reported in this order.
+    # same line are reported in this order of completion.
     for each in given:
         if each is Constellation:
             each.complete(draft.sections[each.NAME], problems)
@@ -61,8 +61,8 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
         if each is not Constellation:
             each.complete(draft.sections[each.NAME], problems)
         _fill_in(draft, each.defaults(draft.sections))
-    # Ends of flows are names of stations, and a medium may set the MTU, which limits a payload. Flows are therefore
-    # completed after the stations and after the defaults of every medium.
+    # Ends of flows are names of stations, and a medium may set the MTU, which limits a payload. Flows are completed
+    # after the stations and after the defaults of every medium, because flows depend on both.
     complete_family(draft, problems)
     complete_flows(draft, document, problems)
     complete_modules(draft, problems)
@@ -90,8 +90,8 @@ def _check_medium(draft: Draft, document: Node, problems: Problems) -> type[Medi
     if not media:
         rule = f"none of {all_of_them} is given"
         problems.add(document.origin, "", rule, 'write [constellation] and below it preset = "oneweb-study"')
-        # A text with stations was probably meant to have a constellation. If we returned a chain, each station and each
-        # flow's ends would be reported as mistakes.
+        # A text with stations was probably meant to have a constellation. If this function returned a chain, each
+        # station and each flow's ends would be reported as mistakes.
         return Constellation if draft.stations else Chain
     medium = medium_of(media)
     may_follow = issubclass(medium, FollowsConstellation)
@@ -202,7 +202,7 @@ def _imply_stations(draft: Draft, medium: type[MediumSection], problems: Problem
             if key != "name":
                 rule = f"has no effect: what carries the packets is [{medium.NAME}]"
                 problems.add(section.where(key), f"{section.name}.{key}", rule, "take it out")
-    # No text contains these stations, so they have no line. Messages name the line of [run], a section that always
+    # Implied stations occur in no text, so they have no line. Messages name the line of [run], a section that always
     # exists.
     origin = draft.sections["run"].origin
     draft.stations[:] = [
@@ -260,8 +260,8 @@ def _check_update(routing: Section, problems: Problems) -> None:
             rule = 'has no effect without update = "staggered"'
             problems.add(routing.where(key), f"routing.{key}", rule, 'write update = "staggered", too')
         return
-    # With `source`, a packet keeps its path although some nodes have already switched to the next path. A link of the
-    # old path must therefore not go down during the switch.
+    # With `source`, a packet keeps its path although some nodes have already switched to the next path. With `source`,
+    # a link of the old path must therefore not go down during the switch.
     for key, only in (("in_flight", "drain"), ("leaving_links", "keep")):
         value = value_of(routing, sections.Routing, key)
         if value != only:

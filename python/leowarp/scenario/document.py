@@ -89,7 +89,7 @@ def override_layers(overrides: Overrides, file: Path, base: Node) -> Iterable[No
                 raise ScenarioError(f"--set {text}: has no =", 'write --set KEY=VALUE, as in --set run.duration="60 s"')
             pairs.append((text, key, _override_value(value)))
     for text, key, value in pairs:
-        # A study passes its values as nodes, which already have their line in the study's file.
+        # A study passes its values as nodes, which already have their line number in the study's file.
         node = value if isinstance(value, Node) else plant(value, Origin(file, override=text), (), {})
         parts = override_key(key, node.origin)
         layer = _with_preset(_override_node(base, parts, node, node.origin, ""))
@@ -343,8 +343,8 @@ def _override_node(base: Node | None, parts: list[str], value: Node, origin: Ori
     # would create a table named "0".
     if part in _LISTS and not so_far and rest and part not in below:
         below = {part: Node([], origin)}
-    # A sysctl's name contains dots. The rest of the override's key is therefore one name; `_flat` does the same for a
-    # file.
+    # A sysctl's name contains dots. After "sysctl.", the rest of the override's key is therefore one name; `_flat` does
+    # the same for a file.
     if part == "sysctl" and rest:
         rest = [".".join(rest)]
     child = below.get(part)

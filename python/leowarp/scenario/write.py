@@ -56,7 +56,7 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
     if medium.STATIONS is None:
         for station in plan.stations:
             # Plans had no such keys before obstruction maps existed. For a station whose view is not limited, a plan is
-            # therefore still written without these keys.
+            # still written without keys of obstruction maps.
             free = [key for key in SKY_KEYS if getattr(station, keys(sections.Station)[key][0]) is None]
             yield from _table("stations", station, free, double=True)
             if station.name in plan.dishes:
@@ -69,7 +69,7 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
         if name == "routing" and without is not None and plan.routing.update == "atomic":
             without = (*without, *UPDATE_KEYS)
         if name == "isl" and without is not None and not (sky is not None and sky.shells):
-            without = (*without, "across_shells")  # With one shell, the key has no meaning.
+            without = (*without, "across_shells")  # With one shell, the key `across_shells` has no meaning.
         if name == "isl" and without is not None and not plan.isl.longest_acquisition_ns:
             without = (*without, *ACQUISITION_KEYS)
         if name == "isl" and without is not None and plan.isl.acquisition_between_planes_ns is None:
@@ -86,7 +86,7 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
         if flow.packet_rate_pkts_per_s is not None:
             others.add(PACE_KEYS[flow.kind])
         if not flow.is_mptcp:
-            others |= {"protocol", "subflow_of"}  # Without MPTCP, these keys have no effect.
+            others |= {"protocol", "subflow_of"}  # Without MPTCP, the keys `protocol` and `subflow_of` have no effect.
         if flow.name is None:
             others.add("name")  # A flow without a name is written without this key.
         yield from _table("flows", flow, others, double=True, replace=last)
@@ -95,7 +95,7 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
     yield from _table("guest", plan.guest)
     for module, parameters in sorted(plan.modules.items()):
         if module in (DELACK_MODULE, LOSS_DETECTION_MODULE):
-            continue  # In a plan, these parameters are keys of [tcp].
+            continue  # In a plan, the parameters of both modules are in [tcp].
         yield from _module(module, parameters)
     yield from _sysctls("sysctl", plan.sysctl, "Of the guest as a whole: its own, and what follows from the rest.")
     for host in plan.hosts:

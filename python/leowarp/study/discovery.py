@@ -57,8 +57,8 @@ def studies() -> dict[str, EntryPoint]:
     found: dict[str, EntryPoint] = {}
     for entry in metadata.entry_points(group=GROUP):
         other = found.setdefault(entry.name, entry)
-        # The same study may be found twice, from a checkout and from an installation; then both entries name the same
-        # module.
+        # The same study may be found twice, from a checkout and from an installation. In this case, both entries name
+        # the same module.
         if other.value != entry.value:
             raise HostError(
                 f"two packages have a study {entry.name!r}: {_package_of(other)} ({other.value}) and "

@@ -56,8 +56,8 @@ def draw(kinds: Sequence[Kind[Rules]], frames: Mapping[str, Any], folder: Path, 
                     # `styled` sets the fonts and sizes of leowarp's reports.
                     figure = kind.draw(frames, rules)
                 save(figure, folder / kind.stem)
-            # A trial run may be too short for a figure. The page then gives the reason, and the remaining figures are
-            # drawn.
+            # A trial run may be too short for a figure. If a figure cannot be drawn, the page gives the reason, and the
+            # remaining figures are drawn.
             except TraceError as error:
                 missing = error.message
         drawn.append(DrawnFigure(kind.stem, kind.title, kind.caption, missing))

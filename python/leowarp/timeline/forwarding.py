@@ -68,7 +68,7 @@ class Forwarding:
         if path is None:
             first: _Entry = (source, host, self._path_ids.get(pair) if self._by_path else None)
             if first in self._next:
-                # All other nodes keep their entries, so that packets in flight still arrive.
+                # All nodes except the source keep their entries, so that packets in flight still arrive.
                 self._remove(t_ns, first)
         else:
             for place, (node, after) in enumerate(pairwise(path)):
@@ -84,8 +84,8 @@ class Forwarding:
                     self._by_link.setdefault(_link(node, after), set()).add(entry)
                     at_ns = t_ns if after_ns is None else t_ns + after_ns[place]
                     self._events.route(at_ns, node, host, after, path_id)
-        # If the path is removed later, this id is needed: with one entry per path, the source's entry is stored under
-        # the id of its last path.
+        # The path id is stored because a later removal of the path needs it. With one entry per path, the source's
+        # entry is stored under the id of its last path.
         self._path_ids[pair] = path_id
 
     def link_went_down(self, t_ns: int, a: int, b: int) -> None:

@@ -65,8 +65,8 @@ def named_table(name: str) -> JitterTable:
     >>> named_table("uniform").multiplier, named_table("exponential").least
     (1.7320508075688772, -1.0)
     """
-    # Each entry is the quantile in the middle of its share of probability. At the end of a share, the last quantile of
-    # an unbounded distribution would be infinite.
+    # Each entry is the quantile in the middle of its share of probability. The quantile at the end of the last share
+    # would be infinite for an unbounded distribution.
     middles = (np.arange(ENTRIES) + 0.5) / ENTRIES
     match name:
         case "uniform":
@@ -76,7 +76,7 @@ def named_table(name: str) -> JitterTable:
         case "normal":
             quantiles = np.array([NormalDist().inv_cdf(share) for share in middles.tolist()])
         case "exponential":
-            # This is the inverse of 1 - exp(-x); log1p is precise for small shares.
+            # The expression is the inverse of 1 - exp(-x); log1p is precise for small shares.
             quantiles = -np.log1p(-middles)
         case _:
             raise ValueError(f"{name!r} has no table of its own")

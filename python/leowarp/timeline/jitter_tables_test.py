@@ -61,8 +61,8 @@ def test_quantiles_between_are_those_of_the_distribution():
     exponential = [-math.log(1 - share) - 1 for share in shares]
     for name, expected in (("normal", normal), ("exponential", exponential)):
         quantiles = np.quantile((draws_ns(named_table(name)) - MEAN_NS) / SIGMA_NS, shares)
-        # A part of the exponential distribution's variance lies in the tail beyond the last quantile. The table has
-        # this variance nevertheless, so its values are larger by 6e-4.
+        # A part of the exponential distribution's variance lies in the tail beyond the last quantile. netem's table
+        # nevertheless has the complete variance, so its values are larger by 6e-4.
         assert quantiles == pytest.approx(expected, abs=2.5e-3), name
 
 

@@ -11,8 +11,8 @@ from leowarp.base.metadata import encode_metadata
 from leowarp.trace.bbr import bbr_modes, with_bbr_mode
 from leowarp.trace.schema.hosts import BBR_MODES
 
-# In net/ipv4/tcp_bbr.c of Linux 6.12, bbr_high_gain is 739, bbr_drain_gain 88 and BBR_UNIT 256. `sockets` has the gains
-# divided by 256.
+# In net/ipv4/tcp_bbr.c of Linux 6.12, bbr_high_gain is 739, bbr_drain_gain 88 and BBR_UNIT 256. `sockets` contains the
+# kernel's gains divided by 256.
 HIGH, DRAIN = 739 / 256, 88 / 256
 GAINS = {
     (HIGH, HIGH): "STARTUP", (DRAIN, HIGH): "DRAIN", (1.25, 2.0): "PROBE_BW", (0.75, 2.0): "PROBE_BW",

@@ -225,8 +225,8 @@ def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, firs
     Raises TraceError if a required value is missing, is no boolean, does not fit, or is an index beyond
         `names`.
     """
-    # In packed records, the values of a column are not contiguous, and may be unaligned. Arrow accepts neither, so the
-    # values are copied.
+    # In packed records, the values of a column are not contiguous, and may be unaligned. Arrow accepts only contiguous
+    # and aligned values, so the values are copied.
     values = np.ascontiguousarray(chunk[column.name])
     sentinels = np.isnan(values) if values.dtype.kind == "f" else values == missing_value(values.dtype)
     missing = sentinels if sentinels.any() else None

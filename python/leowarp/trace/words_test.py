@@ -82,7 +82,7 @@ def trace(tmp_path):
 def test_a_filter_has_the_words_that_the_table_has(trace, filters):
     assert read_in_words(trace, "drops", filters=filters).column("t_ns").to_pylist() == [6]
     assert read_in_words(trace, "drops", filters=filters, columns=["flow"]).to_pydict() == {"flow": [1]}
-    # The file itself still contains the numbers.
+    # The Parquet file itself still contains the numbers of the causes.
     assert read(trace, "drops").column("cause").to_pylist() == [1, 2]
 
 

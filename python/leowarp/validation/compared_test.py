@@ -106,7 +106,7 @@ def test_verdicts_go_by_distance_floor_and_noise():
     assert "burst of loss" in far.verdict
     apart = recorded + 6.0
     assert verdict(recorded, rng.normal(loc=2.0, size=4000), apart).verdict.startswith("no further than")
-    # The true distance is 0.25. With only 20 samples, it could be as large as 0.43 by chance.
+    # The true distance is 0.25. With only 20 samples, the distance could be as large as 0.43 by chance.
     few = np.arange(20.0)
     assert verdict(few, few + 5.0).verdict.startswith("cannot tell")
     assert verdict(few, few).verdict == "holds (fitted); 20 samples may be 0.43 apart by chance"

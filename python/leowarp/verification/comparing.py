@@ -132,7 +132,7 @@ def _numbers(pair: Pair, name: str, stored: str) -> str:
         try:
             of_report = pair.drawn(REPORT_PAGE) / name
         except CannotDrawError:
-            pass  # The verdict on the page says why.
+            pass  # The verdict on the page says why the figure cannot be drawn.
         else:
             if of_report.exists() and flows == flows_of_text(text := of_report.read_text(encoding="utf-8")):
                 return text

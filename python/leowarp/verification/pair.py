@@ -88,7 +88,7 @@ class Pair:
         try:
             if page == REPORT_PAGE:
                 self._draw_report(path, made)
-            # If this page has the name of the report's page, the report has already written it.
+            # If the page to draw has the name of the report's page, the report has already written it.
             elif not (path / page).exists():
                 _draw_moving(path / page)
         except (LeowarpError, TypeError, ValueError) as error:

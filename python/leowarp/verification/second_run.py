@@ -53,7 +53,8 @@ def second_run_of(
     """
     # An incomplete run, such as one without a summary, is compared as far as its files permit.
     first = Run(path, complete=False)
-    # The second run uses only the plan and inputs in the directory. A run that needs any other file is not repeatable.
+    # The second run uses only the plan and inputs in the directory. If a run needs a file from outside its directory,
+    # it is not repeatable.
     again = run(
         first.path / PLAN, (), out or scratch / "run", kernel=kernel, report=False, progress=progress, trust=trust
     )

@@ -154,7 +154,8 @@ def test_what_another_version_computed_is_reported_and_no_failure(run, verified)
     verdicts = {name: stage.verdict for name, stage in found.items() if stage.verdict != "identical"}
     assert verdicts == {"summary": "differs, of another version", "report": "not compared"}
     assert found["summary"].why[0] == "summary.json: made by leowarp 0.0.9, package 000000000000"
-    # The trace depends on the kernel. It does not depend on leowarp's version, which only computes metrics from it.
+    # The trace depends on the kernel. The trace does not depend on leowarp's version, which only computes metrics from
+    # the trace.
     change_a_byte(run / "30-trace" / "packets.parquet")
     forge(run)
     assert first_difference(verified(run).values()).stage == "trace"

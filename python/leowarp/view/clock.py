@@ -9,7 +9,7 @@ import numpy as np
 
 from leowarp.results.run import Run
 
-# Maximum number of ticks in a run. It is below 2^31, so that every time of a run in ticks fits into an int32.
+# Maximum number of ticks in a run. The maximum is below 2^31, so that every time of a run in ticks fits into an int32.
 MOST_TICKS = 2_000_000_000
 
 

@@ -98,8 +98,8 @@ class Arrays:
     def _add(self, kind: str, values: np.ndarray) -> dict[str, int]:
         """Store an array with its bytes in the order of the container: the first bytes of all values, then all second
         bytes, and so on. Equal arrays are stored only once."""
-        # The upper three bytes of small differences are mostly 0 or 255. Stored together, they form long sequences of
-        # equal bytes, which compress well.
+        # The upper three bytes of small differences are mostly 0 or 255. If all upper bytes are stored together, they
+        # form long sequences of equal bytes, which compress well.
         planes = values.view("u1").reshape(len(values), values.itemsize).T
         content = np.ascontiguousarray(planes).tobytes()
         # Runs over the same constellation have the same positions, so this array is stored once for all of them.

@@ -112,7 +112,8 @@ def _run(run: Run, label: str, arrays: Arrays, budget_bytes: int) -> dict[str, A
         "bbr_modes": list(BBR_MODES.values()),
     }
     if sky is not None:
-        # Names are shortened only at the end. All parts above use them as keys, and two long names could become equal.
+        # Names are shortened only at the end. All parts of the page above use names as keys, and two long names could
+        # become equal.
         sky["satellites"] = [clipped(name) for name in sky["satellites"]]
         for station in sky["stations"]:
             station["name"] = clipped(station["name"])

@@ -136,8 +136,8 @@ def _columns(run: Run, packets: pd.DataFrame) -> dict[str, np.ndarray]:
     sent_ns = packets["sent_ns"].to_numpy(dtype="int64")
     sent = ticks(run, sent_ns)
     received = floats(packets["received_ns"]) // tick_ns(run)
-    # `took` is the difference of two times in ticks, and not a difference in ns that is converted to ticks. `sent` plus
-    # `took` is therefore exactly the arrival in ticks.
+    # `took` is the difference of two times in ticks, and not a difference in ns that is converted to ticks. The sum of
+    # `sent` and `took` is therefore exactly the packet's arrival in ticks.
     took = np.where(np.isfinite(received), received - sent, MISSING)
     flags = (
         LATE * truths(packets["is_late"])

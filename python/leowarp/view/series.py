@@ -16,7 +16,7 @@ from leowarp.scenario.schema import Mobile
 from leowarp.view.clock import Names, ticks
 from leowarp.view.container import Arrays
 
-# Length in ns of the trace's bins. A grid finer than this would show no more detail.
+# Length in ns of the trace's bins. A grid finer than the trace's bins would show no more detail.
 STEP_NS = 50_000_000
 MOST_VALUES = 1_500_000
 """Maximum number of values of all flows together. If there are more values, the grid is made coarser."""

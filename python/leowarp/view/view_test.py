@@ -250,7 +250,8 @@ def test_a_run_of_an_older_version_has_a_page(tmp_path):
         pq.write_table(pq.read_table(path).drop_columns(list(columns)), path)
     found = unpacked(document([Run(old, complete=False)]))["runs"][0]
     assert found["queues"]["pkts"].tolist() == [15, 0]
-    # As in an older version, the table lacks the bytes per flow. The links' utilisation is then unknown, not 0.
+    # As in an older version, the table lacks the bytes per flow. Without these bytes, the links' utilisation is
+    # unknown, not 0.
     assert (found["load"]["busy_permille"] == MISSING).all()
     assert found["load"]["queue_pkts"].max() == 15
 

@@ -54,7 +54,7 @@ def _pair(run: Run, pair: tuple[str, str], names: Names, arrays: Arrays) -> dict
             identity = (path, None if number is None or number != number else int(number))
             place = distinct.setdefault(identity, len(distinct))
             # The maximum number of times is divided among the paths. In a run with many changes, the delays of each
-            # path are therefore listed less often.
+            # path are therefore listed at fewer times.
             at_ns, of_links_ns = _delays(run, path, starts[row], starts[row + 1], MOST_REFRESHES // len(paths) + 1)
             delays_ns.append(of_links_ns)
         # `left_ns` has values only if one path replaces another: without an old path, no packets can be in flight on
@@ -114,8 +114,8 @@ def _delays(run: Run, path: tuple[str, ...], from_ns: int, until_ns: int, most: 
 def _delays_left(run: Run, before: tuple[str, ...], after: tuple[str, ...], since_ns: int, at_ns: int) -> np.ndarray:
     """Delays of the links of an old path, at the time `at_ns` at which a new path replaces it."""
     links = run.tables.links_of(before)
-    # If both paths use a link (of an access link or a mobile channel), it already has the new path's delay at this
-    # time. The delay just before is used.
+    # If both paths use a link (of an access link or a mobile channel), the link already has the new path's delay at the
+    # change. The link's delay 1 ns before the change is used.
     held_ns = at_ns - (links == run.tables.links_of(after))
     return np.array([_delay_ns(run, link, held_ns, since_ns, at_ns) for link in links])
 

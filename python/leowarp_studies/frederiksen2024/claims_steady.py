@@ -127,8 +127,8 @@ def reno_rtt_lower(sample: Sample) -> Outcome:
     value = {slug: [ev.srtt_ms(sample[slug], q) for q in deciles] for slug in ALGORITHMS}
     # `ALGORITHMS` is Reno, CUBIC, BBR.
     lower = sum(r < min(c, b) for r, c, b in zip(*(value[slug] for slug in ALGORITHMS), strict=True))
-    # "Generally" means at all deciles except one. Lower values at just over half of the deciles would not be
-    # "generally".
+    # "Generally" means at all deciles except one. If the values were lower at just over half of the deciles, they would
+    # not be "generally" lower.
     verdict: Verdict = "holds" if lower >= 8 else ("partly" if lower >= 5 else "does not hold")
     middle = {slug: value[slug][4] for slug in ALGORITHMS}
     cause = ""

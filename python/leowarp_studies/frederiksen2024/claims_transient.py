@@ -267,8 +267,8 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
     )
     # Until the first measurement the estimate is 0, so the ratio is infinite.
     gain = ev.median(pd.Series(cwnd / bdp_pkts).replace([np.inf, -np.inf], np.nan))
-    # If BBR's filter overshoots, the estimate exceeds the capacity, and the ratio is above 1. If the ratio is about 1,
-    # only the window can limit the sender.
+    # If BBR's filter overshoots, the estimate exceeds the capacity, and the ratio is above 1. If the ratio of the
+    # estimate to the capacity is about 1, only the window can limit the sender.
     bw = ev.median(samples["bbr_bw_bps"].astype("Float64") / capacity)
     parts = {
         # The tolerance is 1 %, because the estimate is computed from the rate of ACKs, which arrive in pairs.

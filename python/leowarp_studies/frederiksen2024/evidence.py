@@ -133,8 +133,8 @@ def counters(run: Run) -> dict[str, int]:
     known = {str(name).removeprefix("TcpExt").lstrip("."): int(value) for name, value in last.items()}
     absent = [name for name in COUNTERS if name not in known]
     if absent:
-        # The agent records all counters from the start of a run. A missing counter therefore has another name in this
-        # kernel.
+        # The agent records all counters from the start of a run. If a run lacks a counter, the counter has another name
+        # in this kernel.
         raise TraceError(f"{run.path.name} has no TCP counter {', '.join(absent)}", hint="is its kernel your own?")
     return {name: known[name] for name in COUNTERS}
 
@@ -328,7 +328,8 @@ def repair_delays_ns(run: Run) -> np.ndarray:
     mine = packets[(packets["flow"] == run.main_flow) & (packets["direction"] == DATA)]
     lost = mine[mine["drop_cause"].notna() & ~truths(mine["is_retransmission"])]
     again = mine[truths(mine["is_retransmission"])].sort_values("sent_ns", kind="stable")
-    # Only the first retransmission of a packet is used. If it is lost as well, it counts as a loss of its own.
+    # Only the first retransmission of a packet is used. If the first retransmission is lost as well, its loss counts as
+    # a separate loss.
     first = again.drop_duplicates("seq").set_index("seq")["sent_ns"]
     repaired = lost[lost["seq"].isin(first.index)]
     return (first.loc[repaired["seq"]].to_numpy() - repaired["sent_ns"].to_numpy()).astype("int64")

@@ -51,7 +51,8 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
     chosen = runs.all_runs(count)
     settings = {"run.duration": duration} if duration else {}
     if duration:
-        # Control runs set a length of their own. It is removed here, because it would override the argument `duration`.
+        # Control runs set their own duration. The length of control runs is removed here, because it would override the
+        # argument `duration`.
         chosen = tuple(replace(run, set={k: v for k, v in run.set.items() if k != "run.duration"}) for run in chosen)
     made, failures = make_runs(
         making.folder, chosen, settings=settings, at_once=making.at_once, kernel=making.kernel, force=making.force,

@@ -36,8 +36,8 @@ def capacity(frames: Mapping[str, Any], rules: Rules) -> Figure:
         values = rows[f"{name}_bps"].to_numpy() / 1e6
         # A quick reproduction has only 61 tests instead of 1,464, so its dots can be larger.
         size = 1.8 if len(values) > 500 else 4
-        # Times are in UTC, like `access.clock`. They are plotted without a time zone, so that the axis does not convert
-        # them.
+        # Times are in UTC, like `access.clock`. The times are plotted without a time zone, so that the axis does not
+        # convert them.
         over_time.plot(rows["at"].dt.tz_convert(None), values, ".", color=colour, markersize=size, markeredgewidth=0)
         over_time.set_ylabel(f"{name}, Mbit/s")
         # The axis includes the study's maximum, even if no test of this reproduction reaches it.

@@ -174,7 +174,8 @@ def test_a_cut_is_put_down_to_the_first_loss_before_it_and_grows_back():
     assert trace.cuts["kind"].tolist() == ["queue", "isolated", "handover", "handover"]
     assert trace.cuts["before_pkts"].tolist() == [1000, 1010, 1020, 1030]
     assert trace.cuts["after_pkts"].tolist() == [700, 707, 714, 721]
-    # A cut reduces about 1000 packets by three tenths, and the window grows again by 100 packets per second.
+    # A cut reduces the window from about 1000 packets by three tenths, and the window then grows again by 100 packets
+    # per second.
     assert trace.cuts["grown_after_s"].tolist() == pytest.approx([3.0] * 4, abs=0.11)
 
 
@@ -190,15 +191,15 @@ def test_a_cut_without_a_loss_is_a_mark_and_one_that_the_next_follows_never_grew
 
 
 def test_a_threshold_that_is_put_back_while_the_window_stays_is_no_cut():
-    # This is how cubic_handover repairs a loss: during recovery, the threshold equals the window; afterwards, the old
-    # threshold is set again.
+    # When cubic_handover repairs a loss, the threshold equals the window during recovery, and the old threshold is set
+    # again afterwards.
     t_ns = np.arange(0, 2 * S, 20 * MS)
     cwnd = np.linspace(740.0, 760.0, len(t_ns))
     ssthresh = np.where(np.abs(t_ns - 1 * S) < 30 * MS, cwnd, 600.0)
     state = np.where(np.abs(t_ns - 1 * S) < 30 * MS, CA_RECOVERY, 0)
     lost = losses(pd.DataFrame({"t_ns": [960 * MS], "cause": [2]}), np.zeros(0, "int64"))
     assert cuts(t_ns, cwnd, ssthresh, state, lost).empty
-    # If a mark then reduces the window to the new threshold, the mark is the cause and not the loss.
+    # If an ECN mark later reduces the window to a new threshold, the mark and not the loss is the cause of the cut.
     later = t_ns > 1200 * MS
     window, threshold = np.where(later, 520.0, cwnd), np.where(later, 520.0, ssthresh)
     marked = cuts(t_ns, window, threshold, np.where(later, CA_CWR, state), lost)

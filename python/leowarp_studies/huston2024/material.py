@@ -196,14 +196,15 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
             # Figures show only the session of the first seed; claims use all seeds.
             if key not in shown:
                 shown[key] = trace_of(view, SHOWN_BIN_NS, "sacked")
-    # Claims compare these traces with each other at both hours, so either all of them are included or none.
+    # Claims compare the traces of the main variants with each other at peak and off-peak, so either all traces are
+    # included or none.
     if all(traces.get((variant.name, preset)) for variant in variants.MAIN for preset in (PEAK, OFF_PEAK)):
         frames |= {"traces": traces, "shown": shown}
     frames["hystart"] = [trace_of(view) for _, view in kept.get("hystart", ())]
     frames["conditions"] = _by_condition(kept.get("conditions", []))
     frames |= _tables(rows)
-    # These data sets are for claims that need sessions at peak and off-peak, or a schedule. A recording may lack one of
-    # the hours, and the schedule.
+    # These data sets are for claims that need sessions at peak and off-peak, or a schedule. A recording may lack the
+    # sessions at one of the two hours (peak, off-peak), and the schedule.
     sessions = frames["sessions"]
     frames["off-peak"] = sessions[sessions["preset"] == OFF_PEAK]
     frames["clean"] = sessions[sessions["preset"] == CLEAN_PEAK]

@@ -207,7 +207,7 @@ def frames(recording: Recording, rows: Mapping[str, pd.DataFrame], folder: Path)
     }
     if BBR3_SESSIONS in numbered:
         found["bbr3"] = sessions[sessions["variant"].isin([variant.name for variant in BBR3])]
-    # Claims compare the three congestion controls with each other, so either all of them are included or none.
+    # Claims compare the three congestion controls with each other, so either all three are included or none.
     if all(traces.get((variant.name, PEAK)) for variant in MAIN):
         found["traces"] = traces
     return {name: frame for name, frame in found.items() if len(frame)}, next(iter(views), None)

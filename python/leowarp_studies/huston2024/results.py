@@ -43,7 +43,7 @@ def sessions(rows: pd.DataFrame, preset: str = groups.PEAK) -> pd.DataFrame:
         recovery time; infinite if most windows never recovered.
     """
     rows = rows[rows["status"] == "ok"]
-    # Failed runs have no scalars. With them, every median would have missing values.
+    # Failed runs have no scalars. With failed runs, every median would have missing values.
     frame = _picked(rows, SESSION_COLUMNS)
     presets = rows["preset"] if "preset" in rows else pd.Series(preset, index=rows.index)
     frame.insert(0, "variant", rows["name"])
@@ -52,7 +52,7 @@ def sessions(rows: pd.DataFrame, preset: str = groups.PEAK) -> pd.DataFrame:
     # the share of recoveries is missing as well, no reconfiguration was examined.
     never = frame["recovery_p50_ns"].isna() & frame["recovered_ratio"].notna()
     frame["recovery_p50_ns"] = frame["recovery_p50_ns"].mask(never, np.inf)
-    # The divisor counts all packets sent, including retransmissions, so the ratio cannot exceed 1.
+    # The divisor `sent_pkts` counts all packets sent, including retransmissions, so the ratio cannot exceed 1.
     frame["retransmitted_ratio"] = frame["retransmissions_pkts"] / frame["sent_pkts"]
     return frame.reset_index(drop=True)
 
@@ -84,7 +84,7 @@ def jitter(rows: pd.DataFrame) -> pd.DataFrame:
     rows = rows[rows["status"] == "ok"]
     frame = _picked(rows, {"goodput_bps": SESSION_COLUMNS["goodput_bps"]})
     frame.insert(0, "variant", rows["name"])
-    # Without isolated loss, the path is that of the group `clean`.
+    # The path of runs without isolated loss is the path of the group `clean`.
     clean = rows["residual_loss_ratio"].astype("float64") == 0
     frame.insert(1, "preset", clean.map({True: groups.CLEAN_PEAK, False: groups.PEAK}))
     return frame.reset_index(drop=True)

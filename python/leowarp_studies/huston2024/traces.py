@@ -270,8 +270,8 @@ def losses(drops: pd.DataFrame, changes_ns: np.ndarray) -> pd.DataFrame:
     """
     t_ns, cause = drops["t_ns"].to_numpy(dtype="int64"), drops["cause"].to_numpy(dtype="int64")
     at_handover = near(t_ns, changes_ns, HANDOVER_NS)
-    # The first matching kind is used. A packet that a full queue drops near a reconfiguration therefore has the kind
-    # "queue".
+    # The first matching kind is used. The kind of a packet that a full queue drops near a reconfiguration is "queue",
+    # not the kind for reconfigurations.
     kind = np.select([cause == QUEUE, (cause == LOSS) & at_handover, cause == LOSS], KINDS[:3], KINDS[3])
     frame = pd.DataFrame({"t_s": t_ns / 1e9, "kind": kind})
     return frame.sort_values("t_s", kind="stable").reset_index(drop=True)
@@ -297,7 +297,7 @@ def cuts(
     kinds = lost["kind"].to_numpy()
     previous_ns = -CUT_WITHIN_NS
     for place in range(1, len(t_ns)):
-        # The window may have begun to fall before the last sample, because the loss may have come earlier. The larger
+        # The window may have begun to fall before the last sample, because the loss may precede this sample. The larger
         # window of two samples is therefore taken as the window before the cut.
         before = float(np.nanmax(cwnd_pkts[max(place - 2, 0) : place]))
         now, was = ssthresh_pkts[place], ssthresh_pkts[place - 1]

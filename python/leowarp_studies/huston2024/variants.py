@@ -59,8 +59,8 @@ CURES = (
 
 _DEFER = {"modules.bbr_handover.only_defer": "1"}
 _MARKS = {"modules.cubic_handover.marks_only": "1"}
-# As DCTCP's authors propose, every packet in a queue above a small limit is marked (RFC 8257, 3.1). The limit is a
-# delay, because the rate varies.
+# As DCTCP's authors propose, every packet in a queue above a small limit is marked (RFC 8257, 3.1). The threshold for
+# marks is a delay, because the link's rate varies.
 _STEP = {"access.queue_parameters": {"ce_threshold": "5 ms"}}
 
 PROPOSALS = (
@@ -83,8 +83,8 @@ OTHERS = (
     # 8290).
     Variant("cubic-fq_codel", "CUBIC, fq_codel", "cubic", _aqm("fq_codel", ecn=False), "what ECN adds to fq_codel"),
     Variant("cubic-ecn-cake", "CUBIC, ECN, cake", "cubic", _aqm("cake"), "another AQM"),
-    # PIE is defined in RFC 8033, CoDel in RFC 8289. Each AQM marks packets at other times. Several AQMs are run, so
-    # that the claim does not depend on a single AQM.
+    # PIE is defined in RFC 8033, CoDel in RFC 8289. AQMs mark packets at different times. Several AQMs are run, so that
+    # the claim does not depend on a single AQM.
     Variant("cubic-ecn-pie", "CUBIC, ECN, pie", "cubic", _aqm("pie"), "another AQM"),
     Variant("cubic-ecn-red", "CUBIC, ECN, red", "cubic", _aqm("red"), "another AQM"),
     Variant("cubic-ecn-codel", "CUBIC, ECN, codel", "cubic", _aqm("codel"), "another AQM"),

@@ -128,7 +128,7 @@ def _share(run: Run, flow: int, from_ns: int) -> float | None:
     None if one of the two transfers ended before `from_ns`."""
     beside = run.summary["flows"][1]
     both = [_arrived(run, number, from_ns, 60) for number in (flow, beside["flow"])]
-    # The last bin in which both have data is left out, because it is incomplete.
+    # The last bin in which both transfers have data is left out, because it is incomplete.
     until = min(int(np.flatnonzero(each)[-1]) if each.any() else 0 for each in both)
     one, other = (float(each[:until].sum()) for each in both)
     return one / (one + other) if until else None

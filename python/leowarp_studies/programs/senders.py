@@ -95,7 +95,7 @@ def _commands(sender: str, size_bytes: int, programs: Path) -> tuple[str, str]:
         "exec gtlsserver -q --qlog-dir qlog -d {run_dir} {server} {port} key cert'"
     )
     # The server writes the last part of its qlog when the connection has drained, which takes three probe timeouts. The
-    # client's command ends only after this time.
+    # client's command ends only after the connection has drained.
     client = (
         "sh -c 'set -e; gtlsclient -q --exit-on-all-streams-close {server} {port} https://b:4433/page; "
         f"echo {size_bytes} bytes; sleep 3'"

@@ -113,7 +113,7 @@ def _flow(name: str, ends: tuple[str, str], start_s: float, served: str, client:
     python = str(programs / "aioquic" / "bin" / "python3") if way.http == "3" else "python3"
     server = f"{python} {{applications}} serve {{port}} {served}".rstrip() + (" --http3" if way.http == "3" else "")
     if way.sender == NGTCP2:
-        # ngtcp2's server delivers files. It makes its key and certificate when it starts.
+        # ngtcp2's server delivers files. The server makes its key and certificate when it starts.
         server = (
             "sh -c 'set -e; python3 {applications} serve {port} --files page; openssl req -x509 -newkey rsa:2048 "
             "-nodes -keyout key -out cert -days 30 -subj /CN=b 2> log; "

@@ -54,8 +54,8 @@ def residual_loss(frames: Frames) -> Outcome:
     )
     cause = ""
     if not all(parts.values()):
-        # The shares of codewords decoded after each transmission are means over the seeds. Together with the share of
-        # lost codewords, they add up to 100 %, as in the study's figure.
+        # The shares of codewords decoded after each transmission are means over the seeds. The shares of all
+        # transmissions and the share of lost codewords add up to 100 %, as in the study's figure.
         shares = channel[channel["snr_db"] == min(lost)].mean(numeric_only=True)
         decoded = ", ".join(f"{100 * shares[f'decoded{again}_ratio']:.1f}" for again in range(4))
         cause = (
@@ -167,8 +167,8 @@ def resequencing_helps(frames: Frames) -> Outcome:
             ev.sessions(frames, control, resequencing=order, delayed_ack=delayed).set_index(ev.KEY)["goodput_bps"]
             for order in (True, False)
         )
-        # Both sessions of a pair have the same SNR and seed. A deep fade then affects both sessions; without pairing,
-        # it would have more effect than the order of packets.
+        # Both sessions of a pair have the same SNR and seed. A deep fade therefore affects both sessions; without
+        # pairing, it would have more effect than the order of packets.
         both = pd.DataFrame({"ordered": ordered, "shuffled": shuffled}).dropna()
         ratio = middle(both["ordered"] / both["shuffled"])
         if delayed == ON:

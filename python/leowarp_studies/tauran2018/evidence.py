@@ -104,8 +104,8 @@ def effects(
     both = pd.DataFrame({"on": with_them, "off": without}).dropna()
     mean = both["off"].groupby(level="snr_db").transform("mean")
     difference = (both["on"] - both["off"]).to_numpy(dtype="float64")
-    # If timeouts occur only with delayed ACKs, the change is infinite. The median can be computed although some values
-    # are infinite.
+    # If timeouts occur only with delayed ACKs, the relative change of their number is infinite. The median can be
+    # computed although some values are infinite.
     with np.errstate(divide="ignore", invalid="ignore"):
         # The difference is divided by the mean at this SNR instead of the count of one session: with few timeouts, the
         # ratio of two small counts would vary widely.
@@ -172,8 +172,7 @@ def _counts(rows: pd.DataFrame) -> str:
     def mean(column: str) -> float:
         return float(rows[column].mean()) if len(rows) else math.nan
 
-    # The ratio of spurious retransmissions is converted into a count, because the other numbers of the sentence are
-    # counts.
+    # The ratio of spurious retransmissions is converted into a count, because the sentence below also gives counts.
     spurious = float((rows["spurious_ratio"] * rows["sent_pkts"]).mean()) if len(rows) else math.nan
     return (
         f"{mean('sent_pkts'):,.0f} packets sent, {100 * mean('late_ratio'):.1f} % of them overtaken, "

@@ -112,8 +112,8 @@ ASSUMPTIONS = (
     # The bandwidth-delay product is 807 packets of 1,115 bytes (40 Mbit/s x 180 ms).
     Assumption("queue", "queue before the link", "mobile.queue", "500 pkts", ("50 pkts", "5000 pkts"),
                "about half of the path's bandwidth-delay product"),
-    # The choice of the satellite determines how often the route changes. It therefore also determines how often packets
-    # overtake each other for reasons other than HARQ.
+    # The choice of the satellite determines how often the route changes. The choice of the satellite therefore also
+    # determines how often packets overtake each other for reasons other than HARQ.
     Assumption("satellite", "last satellite", "mobile.last_satellite", "kept", ("highest", "shortest"),
                "ns-2's terminals keep a satellite while they see it"),
     # The study does not give the time of its runs. Other start times show how far results depend on the 600 s that
@@ -130,7 +130,7 @@ BASE = "base"
 def parts() -> tuple[Part, ...]:
     """All groups of runs; the study's own groups come first."""
     return (
-        # Only the run directories of seed 1 are stored, so this seed is a separate group: the directories of all five
+        # Only the run directories of seed 1 are stored, so seed 1 is a separate group. The directories of all five
         # seeds would need five times the space.
         _sessions("first", "figures 3 to 5 and 7, table 1: seed 1, whole run directories", 1, 1, keep=True),
         _sessions("main", "the same, further seeds", 2, SEEDS - 1, keep=False),
@@ -229,8 +229,8 @@ def _assumptions() -> Part:
     # The keys vary together, with one row per setting. In each row, one assumption is changed, and the others have
     # their default values.
     settings = [(each, value) for each in ASSUMPTIONS for value in each.others]
-    # The scenario's name varies together with the other keys. It becomes the column `name`, by which figures identify
-    # the setting.
+    # The scenario's name varies together with the other keys. The scenario's name becomes the column `name`, by which
+    # figures identify the setting.
     together: dict[str, Any] = {"name": [setting(each, value) for each, value in settings]}
     for mine in ASSUMPTIONS:
         together[mine.key] = [value if each is mine else mine.default for each, value in settings]

@@ -231,7 +231,7 @@ def scaled(column, factor, **where):
         ("4.4", alike("goodput_bps", "timeouts_ratio", "duplicate_acks_ratio", "spurious_ratio"), "does not hold"),
         ("4.5", alike("goodput_bps", on=1.3), "partly"),
         ("4.6", alike("goodput_bps"), "does not hold"),
-        # The goodput is significantly lower, but only by a little.
+        # The goodput is significantly lower, but only by 5 %.
         ("4.6", alike("goodput_bps", on=0.95), "partly"),
         ("4.6", scaled("goodput_bps", 2, congestion_control="cubic", delayed_ack=ON), "partly"),
         ("4.7", scaled("goodput_bps", 0.5, congestion_control="hybla"), "partly"),

@@ -121,7 +121,7 @@ def spread_between(lines: Mapping[str, pd.DataFrame], column: str, points: int =
     """
     low = max(float(line[column].min()) for line in lines.values())
     high = min(float(line[column].max()) for line in lines.values())
-    # Outside their common range, some curves have no value.
+    # Outside the common range of all curves, some curves have no value.
     at = np.linspace(low, high, points)
     ratios = np.array([ratios_at(line, column, at) for line in lines.values()])
     apart = ratios.max(axis=0) - ratios.min(axis=0)

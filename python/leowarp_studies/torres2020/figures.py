@@ -71,7 +71,7 @@ def pdfs(frames: Mapping[str, Any], rules: Rules) -> Figure:
     # The axis extends further to the right, because the exponential distribution begins one sigma below its mean and
     # has a long tail above it.
     x_ms = np.linspace(100 - 4 * sigma_ms, 100 + 6 * sigma_ms, 2001)
-    # After the shaper, packets are 0.121 ms apart. A bin is twice as wide.
+    # After the shaper, packets are 0.121 ms apart. A bin is twice as wide as this distance between packets.
     edges = np.arange(x_ms[0], x_ms[-1], 2e3 / simulation.PROBE_RATE_PKTS_PER_S)
     for place, name in enumerate(DISTRIBUTIONS):
         style, shape = line_style(place), frames["shapes"][name]
@@ -100,7 +100,7 @@ def densities(frames: Mapping[str, Any], rules: Rules) -> Figure:
         Shares(frames["shapes"][name].displacement_pkts, frames["shapes"][name].share, name) for name in DISTRIBUTIONS
     ]
     draw_density(axes, shares, y_scale="linear")
-    # The range of the axis is that of the study's figure. A few packets of the exponential tail are outside this range;
+    # The axis has the same range as the study's figure. A few packets of the exponential tail are outside this range;
     # the data contain them.
     axes.set_xlim(-45, 65)
     axes.legend(title=f"sigma = {SHAPE_US / 1e3:g} ms", title_fontsize=6.5)

@@ -139,8 +139,8 @@ def _other_tcps(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     samples = []
     for profile in ev.profiles_of(mechanisms):
         mine = mechanisms[mechanisms["profile"] == profile]
-        # A curve needs a transfer without jitter. If this transfer is missing because its runs failed, there is no
-        # sample for the TCP.
+        # The curve of a TCP needs a transfer without jitter. If this transfer is missing because its runs failed, there
+        # is no sample for the TCP.
         points = mine[mine["jitter_ns"] == 0].groupby(["distribution", "congestion_control"]).ngroups
         if profile == runs.PROFILES[0] or points < len(DISTRIBUTIONS) + len(runs.ALGORITHMS):
             continue

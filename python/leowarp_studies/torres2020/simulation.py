@@ -54,7 +54,8 @@ def deviations(distribution: str, count: int, rng: np.random.Generator) -> np.nd
     if distribution == "normal":
         return rng.standard_normal(count)
     assert distribution == "exponential", distribution
-    # The generator's distribution has mean 1 and standard deviation 1. After subtraction of the mean, it begins at -1.
+    # The generator's distribution has mean 1 and standard deviation 1. After subtraction of the mean, the distribution
+    # begins at -1.
     return rng.standard_exponential(count) - 1.0
 
 
@@ -104,8 +105,8 @@ def stand_in_pkts(name: str, sigma_s: float, seed: int = 1) -> float:
     """
     rng = np.random.default_rng(seed)
     if name == "kept":
-        # The values are computed by inverting the distribution truncated at 4. This gives the same distribution as
-        # discarding larger random numbers.
+        # The values are computed by inverting the distribution truncated at 4. The inversion gives the same
+        # distribution as discarding random numbers above 4.
         draws = -np.log1p(rng.random(PROBE_PKTS) * np.expm1(-4.0))
     else:
         assert name == "pareto", name
@@ -145,7 +146,7 @@ def density(arrivals: np.ndarray, threshold_pkts: int = THRESHOLD_PKTS) -> dict[
     # In RFC 5236, displacement is the receive index minus the sequence number, which is positive for late packets. No
     # packet is lost or duplicated here, so the receive index is the position in the order of arrival.
     displaced = place - np.arange(len(arrivals))
-    # The slower computation is needed only if some displacement exceeds the threshold.
+    # The slower computation with the threshold is needed only if some displacement exceeds the threshold.
     if np.abs(displaced).max(initial=0) > threshold_pkts:
         displaced = np.array(_stay_back(arrivals.tolist(), threshold_pkts), dtype=np.int64)
     values, counts = np.unique(displaced, return_counts=True)

@@ -10,7 +10,7 @@ static u32 bursts_ssthresh(struct sock *sk)
 
 static void bursts_control(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
 {
-	/* Two packets in one second, thousands in the next */
+	/* The window is two packets in one second, and thousands of packets in the next second */
 	tcp_snd_cwnd_set(tcp_sk(sk), (tcp_jiffies32 / HZ) & 1 ? 2 : 16384);
 }
 

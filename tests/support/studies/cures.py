@@ -51,8 +51,8 @@ def _row(variant: str, tcp: str, load: str, change: route_changes.Change) -> dic
         late /= 20
     late = min(late, SHORT.get(variant, late))
     spurious = late * (0.5 if tcp == "classic" else 0.1) * SPURIOUS_LEFT.get(variant, 0.0 if ordered else 1.0)
-    # A classic TCP takes the change for a loss, and so loses a tenth of the bytes of 5 s; other TCPs lose almost
-    # nothing.
+    # A classic TCP interprets the change as a loss, which costs it a tenth of the bytes that the path can carry in 5 s.
+    # Other TCPs lose almost nothing.
     lost_bytes = ROOM_BYTES * (0.1 if tcp == "classic" else 0.001) if spurious else 0.0
     if variant in ("scheduled", "emptied"):
         lost_bytes = ROOM_BYTES * (0.05 if variant == "emptied" else 0.002)

@@ -94,8 +94,8 @@ pub fn child(batch: &mut Batch, ifindex: u32, queue: &Queue, limit: Limit, rate_
             batch.u32(CAKE_DIFFSERV_MODE, CAKE_BESTEFFORT);
             given(batch, queue, &[("flow_mode", 5), ("rtt_ns", 7), ("ack_filter", 16)]);
             if let Some(rtt_us) = parameter(queue, "rtt_ns") {
-                // tc(8) computes the target from the rtt as well. Without this attribute, the kernel would keep the
-                // target that belongs to its default rtt
+                // tc(8) computes the target from the rtt as well. Without the attribute CAKE_TARGET_US, the kernel
+                // would keep the target that belongs to its default rtt
                 batch.u32(CAKE_TARGET_US, (rtt_us / 20).max(1));
             }
             batch.u32(10, parameter(queue, "memory_limit_bytes").unwrap_or(limit.in_memory_bytes()));

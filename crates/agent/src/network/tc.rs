@@ -372,7 +372,7 @@ pub mod tests {
         assert_eq!(netem_limit(&d, QueueCounts::Waiting), 584);
         assert_eq!(netem_limit(&d, QueueCounts::WaitingAndFlying), 500);
         assert_eq!(netem_limit(&Direction { limit_pkts: None, ..d }, QueueCounts::Waiting), NETEM_UNLIMITED_PKTS);
-        // 112.1 frames of 1,115 bytes
+        // 10 ms at 100 Mbit/s are 112.1 frames of 1,115 bytes
         assert_eq!(netem_limit(&Direction { full_packet_bytes: 1115, ..d }, QueueCounts::Waiting), 613);
     }
 

@@ -136,7 +136,7 @@ fn read(body: &[u8]) -> Option<(Ends, Sample)> {
     let port = |at: usize| Some(u16::from_be_bytes([*body.get(at)?, *body.get(at + 1)?]));
     let address = |at: usize| Some(u32::from_be_bytes(body.get(at..at + 4)?.try_into().ok()?));
     // struct inet_diag_sockid begins with the two ports; source and destination follow with 16 bytes each. For IPv4,
-    // only the first 4 of these 16 bytes are used
+    // only the first 4 of the 16 bytes of an address are used
     let short = if i32::from(*body.first()?) == libc::AF_INET6 { 12 } else { 0 };
     let ends = (address(8 + short)?, port(4)?, address(24 + short)?, port(6)?);
     let (mut info, mut bbr, mut congestion_control) = (None, None, None);

@@ -189,8 +189,8 @@ impl Capture {
         };
         // The size belongs to the whole connection. How much of it a subflow will carry is not known in advance.
         let size_bytes = |f: &Flow| f.size_bytes.filter(|_| !f.is_mptcp);
-        // The links report their losses. A packet without any report was therefore lost between links: there was no
-        // route for it or, if neighbours are resolved, it may have been dropped from a neighbour's queue.
+        // The links report their losses. If no link reports the loss of a packet, the packet was lost between links. It
+        // had no route or, if neighbours are resolved, it may have been dropped from a neighbour's queue.
         let reports_all = |l: &Link| !l.is_modelled() || (l.discipline == Some(Discipline::Leolink) && !l.arp);
         let silence = if setup.links.iter().all(reports_all) { CAUSE_NO_ROUTE } else { CAUSE_UNKNOWN };
         let streams =

@@ -30,7 +30,7 @@ fn extents_are_those_of_the_examples_of_rfc_4737() {
     let late = |v: Vec<Option<u32>>| -> Vec<(u32, u32)> {
         v.into_iter().zip(1..).filter_map(|(e, n)| e.map(|e| (n, e))).collect()
     };
-    // the sequences of RFC 4737, section 7, tables 1 to 4
+    // sequences from tables 1 to 4 of RFC 4737, section 7
     assert_eq!(late(extents(&[1, 2, 3, 5, 6, 7, 8, 4, 9, 10])), [(4, 4)]);
     assert_eq!(late(extents(&[1, 2, 3, 4, 7, 5, 6, 8, 9, 10])), [(5, 1), (6, 2)]);
     assert_eq!(late(extents(&[1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11])), [(4, 4), (5, 5), (6, 6)]);

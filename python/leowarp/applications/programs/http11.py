@@ -137,8 +137,8 @@ async def serve(
         left = (content_length(head) or 0) - len(data)
         while left > 0:
             left -= len(await reader.read(min(left, PIECE_BYTES)) or bytes(left))
-        # The client sends its next request only after this answer, because leowarp's clients send one request at a
-        # time.
+        # The client sends its next request only after the answer to the last request, because leowarp's clients send
+        # one request at a time.
         data = data[content_length(head) or 0 :]
         await send(writer, content.answer(head.split(b" ", 2)[1].decode()))
 

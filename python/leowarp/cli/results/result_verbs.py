@@ -65,7 +65,8 @@ def show(
         # The trace does not contain the costs of the run, so they are copied from the manifest.
         costs = opened.manifest["costs"]
         numbers = metrics_of.metrics(opened.tables, opened.plan).with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"])
-        # The manifest has the sha256 of every file. `relisted` updates it for the files that are written here.
+        # The manifest has the sha256 of every file. `relisted` updates the manifest's hashes for the files that are
+        # written here.
         with trace.relisted(opened.path):
             numbers.write(opened.path)
     if of_links:

@@ -43,8 +43,8 @@ def measurements(
     if path.is_dir():
         return _of_run(path)
     if path.suffix == ".toml":
-        # A directory is a run, and a .toml file is a scenario. The option --format does not apply to them, because no
-        # format of measurements uses either of them.
+        # A directory is a run, and a .toml file is a scenario. The option --format applies to neither runs nor
+        # scenarios, because no format of measurements uses a directory or a .toml file.
         return [_of_plan(plan_of(path, settings), str(path))]
     # A file may contain only a capacity, for example a Mahimahi trace or a table of rates.
     kind = capacity_format_of(path) if format == "auto" and columns is None else None

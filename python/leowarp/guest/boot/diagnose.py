@@ -174,7 +174,7 @@ def failure(returncode: int, agent_error: dict | None, words: Words) -> LeowarpE
     if returncode == 0:
         return None
     # leowarp does not kill a guest that it still watches: when a guest exceeds a limit, leowarp first raises an error.
-    # So if a watched guest died of SIGKILL, another process or the host's kernel sent the signal.
+    # If a watched guest died of SIGKILL, the signal therefore came from another process or from the host's kernel.
     if returncode == -signal.SIGKILL:
         return HostError(_KILLED, hint=_LESS_MEMORY)
     if returncode == -signal.SIGSYS:

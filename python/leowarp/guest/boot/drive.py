@@ -46,8 +46,8 @@ from leowarp.guest.setup.input import MODULES
 # The guest's wall clock at boot: 2000-01-01T00:00:00Z in ns. With this constant, results do not depend on the host's
 # time.
 GUEST_EPOCH_NS = 946_684_800_000_000_000
-# Table sizes of the kernel. By default the kernel derives them from MemTotal, which varies with the host's address
-# layout. Over several boots with mem=300M, MemTotal was 278 to 293 MB.
+# Table sizes of the kernel. By default the kernel derives the sizes of its tables from MemTotal, which varies with the
+# host's address layout. Over several boots with mem=300M, MemTotal was 278 to 293 MB.
 TABLE_SIZES = (
     "thash_entries=4096 uhash_entries=1024 dhash_entries=16384 "
     "ihash_entries=8192 mhash_entries=1024 mphash_entries=1024"
@@ -269,7 +269,8 @@ class Watched:
             # The kernel makes a directory ~/.uml/ for its own files, and aborts if it cannot. HOME is therefore a
             # directory of the run, so that no files remain elsewhere.
             "HOME": ".",
-            # The kernel makes its memory file here. The file is sparse, so only memory in use takes space.
+            # The kernel makes its memory file here. The kernel's memory file is sparse, so only memory in use takes
+            # space.
             "TMPDIR": str(directory),
             "LEOWARP_SEED": str(seed),
             # GLIBC_TUNABLES is for kernels without guest/host/rseq.c. In these kernels glibc would register a

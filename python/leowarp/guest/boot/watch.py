@@ -34,14 +34,14 @@ class GuestMemory:
 
     def clock_ns(self) -> int | None:
         """Virtual time since boot in ns; None if it cannot be read (no symbol, or the guest has ended)."""
-        # The variable is static in arch/um/kernel/time.c. It is the virtual clock itself, so it can be read even if the
-        # guest reports nothing.
+        # The variable `time_travel_time` is static in arch/um/kernel/time.c. The variable is the virtual clock itself,
+        # so it can be read even if the guest reports nothing.
         return self._word("time_travel_time")
 
     def running_program(self) -> str | None:
         """Name of the task that runs on the guest's processor, at most 15 characters; None if it cannot be read."""
-        # The array has one entry, because the guest has one processor. The entry's only member is the running task
-        # (struct cpu_task, arch/um/kernel/process.c).
+        # The array has one entry, because the guest has one processor. The only member of the array's entry is the
+        # running task (struct cpu_task, arch/um/kernel/process.c).
         task = self._word("cpu_tasks")
         offset = self._offset_of_name()
         if not task or offset is None:

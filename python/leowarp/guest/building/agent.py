@@ -139,8 +139,8 @@ def _cargo_build(checkout: Path, on_wait: Callable[[], None]) -> Path:
     output.
     """
     target = cache_folder("cargo-target")
-    # Panic messages in the program contain source paths. Without remapping of these paths, the program's bytes would
-    # depend on the directories of the sources.
+    # Panic messages in the program contain source paths. Without a mapping of source paths to fixed prefixes, the
+    # program's bytes would depend on the directories of the sources.
     cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
     flags = [
         # glibc is linked statically, because the initramfs has no libraries.

@@ -128,7 +128,7 @@ def faults(entry: Path) -> list[str]:
     the entry is sound."""
     try:
         # The list of files is missing or unreadable: the build never completed, or the entry was damaged. The entry is
-        # rebuilt in both cases.
+        # rebuilt if the build never completed, and also if the entry was damaged.
         recorded = _recorded(entry / CHECKSUMS)
     except (OSError, ValueError, RecursionError) as error:
         return [f"{CHECKSUMS}: {error}"]
@@ -273,7 +273,8 @@ def _writable(home: Path) -> Iterator[None]:
         demand_own_cache(home)
         yield
     except OSError as error:
-        # Other errors are passed on, because they come from the build and not from the cache.
+        # Errors other than a full disk or a missing permission are passed on, because they come from the build and not
+        # from the cache.
         if made and error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS):
             raise
         raise HostError(

@@ -249,7 +249,7 @@ def _remember(identity: str, path: Path, on_message: OnMessage) -> None:
         directory = memory()
         ownership.make_directory(directory, 0o700)
         demand_own(directory)
-        # With these flags, open fails if a file or a link exists, and does not overwrite it.
+        # With O_EXCL and O_NOFOLLOW, open fails if a file or a link exists, and does not overwrite it.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         with open(os.open(directory / identity, flags, 0o600), "wb") as file:
             file.write(os.fsencode(path.resolve()) + b"\n")

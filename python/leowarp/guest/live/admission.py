@@ -82,7 +82,7 @@ def free_descriptors() -> int:
     try:
         return most - len(os.listdir("/proc/self/fd"))
     except OSError:
-        # Reading the directory needs a descriptor, so an error means that none is free.
+        # Reading the directory needs a file descriptor, so an error means that no descriptor is free.
         return 0
 
 

@@ -22,6 +22,6 @@ def test_frames_are_the_same_however_the_bytes_are_cut(
 
 
 def test_a_frame_is_what_the_agent_writes() -> None:
-    # A test of crates/agent/src/live/frame.rs uses the same bytes.
+    # A test of crates/agent/src/live/frame.rs uses the same bytes as this test.
     text = bytes([2, 0, 0, 0, 2, 1, 0, 0, 111, 0, 0, 0, 0, 0, 0, 0])
     assert list(Frames().of(text)) == [Frame(Told.FAILED, 258, 111)]

@@ -318,7 +318,8 @@ class Relay:
         if connection.far is None:
             self._drop(connection)
         else:
-            # The connection was reset before its far end was established, but the guest may still report that far end.
+            # The connection was reset before its far end in the guest was established, but the guest may still report
+            # that far end.
             asyncio.get_running_loop().call_later(_UNACCEPTED_S, self._drop, connection)
 
     def _drop(self, connection: Connection) -> None:

@@ -20,8 +20,8 @@ MIB = 1 << 20
 # The margin is for the kernel program, its page tables and the gap that execve may leave before its heap (measured: up
 # to 1 GiB).
 ADDRESS_SPACE_MARGIN_BYTES = 2 << 30
-# Space for the console, capture buffers and the records of a short run. A long run writes more records, and reports a
-# full disk itself.
+# Space for the console, capture buffers and the records of a short run. A long run writes more records than a short
+# one, and itself reports when they fill the disk.
 DISK_NEEDED_BYTES = 64 * MIB
 
 

@@ -83,9 +83,9 @@ def test_states_are_those_of_the_host(spawn):
 
 
 def test_a_thread_that_works_keeps_its_process_awake(spawn):
-    # sum() never releases the interpreter's lock. While it runs, the main thread only waits for the lock, and the other
-    # thread always wants a processor. Before sum() runs, the two threads pass the lock back and forth, so both may be
-    # asleep when a sample is taken.
+    # sum() never releases the interpreter's lock. While sum() runs, the main thread only waits for the lock, and the
+    # other thread always wants a processor. Before sum() runs, the two threads pass the lock back and forth, so both
+    # may be asleep when a sample is taken.
     text = "import threading; threading.Thread(target=lambda: sum(range(10**18))).start()"
     process = spawn([sys.executable, "-S", "-c", text])
     wait_until(lambda: ticks_of_others(process.pid) >= 5, process)

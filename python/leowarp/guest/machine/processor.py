@@ -51,8 +51,8 @@ class Processor:
             except OSError:
                 name.close()
                 continue
-            # The old name is released only after a new name is bound. A guest that finds no free name thus keeps its
-            # old processor.
+            # The name of the old processor is released only after the name of a new processor is bound. A guest that
+            # finds no free name thus keeps its old processor.
             self.close()
             self._held, self._number = name, number
             return True

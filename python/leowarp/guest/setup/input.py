@@ -37,8 +37,8 @@ come from different installations."""
 NONE = 0xFFFFFFFF
 """Value that means no direction, no path or no change: the largest u32, as in the guest's records
 (design/interfaces.md, section 4)."""
-# Length of an Ethernet header. The kernel's qdiscs count this header, whereas a plan's overhead is added to the IP
-# length.
+# Length of an Ethernet header. The kernel's qdiscs count the Ethernet header, whereas a plan's overhead is added to the
+# IP length.
 ETHERNET_BYTES = 14
 MODULES = "modules"
 """Directory of the user's modules in the guest's `in/`."""
@@ -478,8 +478,8 @@ def windows(plan: "Plan", timeline: pa.Table) -> list[list[int]]:
     """
     if plan.observe.packets == "none":
         return []
-    # Late, lost and repeated packets are always stored. The periods determine which other packets are stored
-    # (design/interfaces.md, section 5).
+    # Late, lost and repeated packets are always stored. For all other packets, the periods determine which of them are
+    # stored (design/interfaces.md, section 5).
     if plan.observe.packets == "all":
         return [[0, plan.run.duration_ns]]
     changes = timeline.filter(pc.is_valid(timeline["change_id"]))

@@ -86,7 +86,7 @@ def _takes(kind: str | None, value: str) -> bool:
     """Whether the kernel can read `value` as a parameter of type `kind`. The rules are those of `param_set_...` in
     kernel/params.c."""
     if kind in _BOOLEANS:
-        # kstrtobool ignores all characters after the ones matched here.
+        # kstrtobool ignores all characters after the one or two that this pattern matches.
         return re.match(r"[yYtT1nNfF0]|[oO][nNfF]", value) is not None
     if kind not in _INTEGERS:
         return True

@@ -98,7 +98,7 @@ def test_whole_numbers_are_taken_if_they_fit(number, write):
 @pytest.mark.parametrize(
     ("kind", "taken", "refused"),
     [
-        # The kernel reads this type with kstrtouint, radix 0.
+        # The kernel reads values of type uint with kstrtouint, radix 0.
         (
             "uint",
             ["0", "+7", "0x1F", "017", "4294967295"],

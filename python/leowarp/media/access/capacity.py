@@ -61,7 +61,7 @@ def median_bps(access: Access, way: str, seed: int) -> int:
     from scipy.special import ndtri
 
     clock = datetime.fromisoformat(access.clock)
-    # The seconds since 1970 are the number of a random stream, which must not be negative.
+    # The number of a random stream must not be negative, and the seconds since 1970 serve as this number.
     if clock.timestamp() < 0:
         raise ScenarioError(
             f'cannot draw a capacity by the hour of access.clock = "{access.clock}": draws are told apart by the '
@@ -88,8 +88,8 @@ def slot_levels_bps(access: Access, way: str, slots: int, seed: int) -> NDArray[
     because the means of slots in LeoCC's trace have a standard deviation of 19 %.
     """
     deviations = cut_normal(stream(seed, f"access.capacity.{way}").random(slots))
-    # With the default, each level is between 67 % and 149 % of the run's median: exp(+-2 x 0.2). Without truncation, a
-    # level would sometimes lie outside these bounds.
+    # With the default, each level is between 67 % and 149 % of the run's median: exp(+-2 x 0.2). Without truncation of
+    # the normal distribution, a level would sometimes lie outside 67 % to 149 %.
     levels = median_bps(access, way, seed) * np.exp(access.capacity_spread_ratio * deviations)
     return np.rint(levels).astype(np.int64)
 

@@ -143,7 +143,7 @@ def _waiting(access: Access, duration_ns: int) -> tuple[NDArray[np.int64], NDArr
     begin_ns, end_ns = frame_border_ns(access, frames), frame_border_ns(access, frames + 1)
     step = np.arange(steps, dtype=np.int64)
     t_ns = begin_ns[:, None] + (end_ns - begin_ns)[:, None] * step // steps
-    # A packet in the middle of a step waits for the rest of the frame; this wait is the value of the step.
+    # A packet in the middle of a step waits for the rest of the frame, and the step's value is this wait.
     middle_ns = begin_ns[:, None] + (end_ns - begin_ns)[:, None] * (2 * step + 1) // (2 * steps)
     return t_ns.ravel(), (end_ns[:, None] - middle_ns).ravel()
 

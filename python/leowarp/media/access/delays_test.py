@@ -32,7 +32,7 @@ def test_a_handover_can_be_a_spike_and_hold_nothing():
     assert 30_000_000 <= spike_ns <= 50_000_000
     base_ns = 2 * (profile.slots.base_ns[1] + 666_666)
     top_ns = pings(profile, np.array([begin_ns]))[0]
-    # The reply passes the link some time after the request, when the spike has already fallen.
+    # The reply of a ping passes the link some time after the request, when the spike is already lower.
     assert base_ns + spike_ns <= top_ns < base_ns + 1.7 * spike_ns
     assert pings(profile, np.array([begin_ns + profile.drawn.handover_ns[1]]))[0] == base_ns
 

@@ -38,8 +38,8 @@ def outages_ns(
     around_ns = np.arange(first_ns, duration_ns + access.outage_reach_ns, access.period_ns, dtype=np.int64)
     some = rng.random(len(around_ns)) < access.outage_share_ratio
     # The number of outages n at a reconfiguration that has any: P(n) = (1 - again) again^(n - 1). Random numbers are
-    # generated for every reconfiguration, even for one without outages. A change of `outage_share` therefore leaves the
-    # other random numbers as they are.
+    # generated for every reconfiguration, even for one without outages. A change of `outage_share` therefore does not
+    # change the other random numbers.
     count = np.where(some, rng.geometric(1.0 - access.outage_again_ratio, len(around_ns)), 0)
     around_ns = np.repeat(around_ns, count)
     # The logarithm of the length is uniform. With 5 to 800 ms, half of the outages are shorter than 63 ms, and a tenth
@@ -47,7 +47,8 @@ def outages_ns(
     low, high = np.log(access.outage_min_ns), np.log(access.outage_max_ns)
     length_ns = np.exp(rng.uniform(low, high, len(around_ns)))
     triangle = rng.random(len(around_ns)) + rng.random(len(around_ns)) - 1.0
-    # The outage must lie within the reach: the longer it is, the closer its middle is to the reconfiguration.
+    # The whole outage must lie within `outage_reach`: the longer the outage is, the closer its middle is to the
+    # reconfiguration.
     middle_ns = around_ns + triangle * (access.outage_reach_ns - length_ns / 2.0)
     begin_ns = np.rint(middle_ns - length_ns / 2.0).astype(np.int64)
     end_ns = np.rint(middle_ns + length_ns / 2.0).astype(np.int64)

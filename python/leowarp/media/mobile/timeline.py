@@ -53,8 +53,8 @@ def mobile_timeline(plan: Plan, mobile: Mobile, ephemeris: Ephemeris | None, rou
         events.node(node, kind)
     events.link_up(0, _MOBILE, _TERMINAL, LinkKind.ideal(plan, "wire"))
     events.link_up(0, _TERMINAL, _SATELLITE, last_hop)
-    # One link represents the whole constellation, as in the study's simulation with three nodes. Its delay follows the
-    # routes, and route changes do not reorder packets (docs/concepts/mobile-channel.md).
+    # One link represents the whole constellation, as in the study's simulation with three nodes. The link's delay
+    # follows the routes, and route changes do not reorder packets (docs/concepts/mobile-channel.md).
     events.link_up(0, _SATELLITE, _GATEWAY, LinkKind.ideal(plan, "isl"))
     events.link_up(0, _SERVER, _GATEWAY, LinkKind.ideal(plan, "wire"))
     if mobile.retransmissions_take_capacity:

@@ -91,7 +91,7 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None
     for index, row in enumerate(routes.itertuples(index=False)):
         until_ns = starts[index + 1]
         if row.path is None:
-            # The value is nan, not the last delay, because packets have no delay while there is no path.
+            # The path's delay is nan, not the last delay, because packets have no delay while there is no path.
             pieces.append((np.array([row.t_ns], dtype="int64"), np.array([np.nan]), 0, None))
             continue
         taken = tables.links_of(row.path)
@@ -216,8 +216,8 @@ def route_changes(
             # Windows never overlap, so no retransmission is attributed to two changes.
             until_ns = min(next_ns, t_ns + attribution_ns)
             row = {"t_ns": t_ns, "source": pair[0], "destination": pair[1], "until_ns": until_ns}
-            # The old and the new path may consist of the same links, as with a mobile channel. Their delays already
-            # have their new values at the change, so the delay before the change is read 1 ns earlier.
+            # The old and the new path may consist of the same links, as with a mobile channel. At the change, the links
+            # already have the delays of the new path, so the delay before the change is read 1 ns earlier.
             old, new = tables.links_of(before), tables.links_of(after)
             held_ns = t_ns - (old == new)
             # An access link on both paths stays in use, so a step of its delay is not a part of the change.
@@ -337,7 +337,8 @@ class _Consequences:
         self._tables, self._flows = tables, flows
         packets, drops = tables.packets, tables.drops
         mine = (packets["flow"].isin(flows) & (packets["direction"] == DATA)).to_numpy(dtype=bool)
-        # Columns are selected before rows. Otherwise the unused columns of millions of packets would be copied.
+        # Columns are selected before rows. If rows were selected first, the unused columns of millions of packets would
+        # be copied.
         late = packets[["sent_ns", "received_ns"]][mine & truths(packets["is_late"])]
         late = late.sort_values("received_ns", kind="stable")
         self._received, self._sent = floats(late["received_ns"]), late["sent_ns"].to_numpy(dtype="int64")
@@ -363,8 +364,8 @@ class _Consequences:
             again = slice(*np.searchsorted(self._again, [t_ns, until_ns]))
             row |= {
                 "late_pkts": len(self._sent[late]),
-                # Only packets sent before the change can be overtaken because of this change. Other late packets in the
-                # window have another cause, for instance the previous change.
+                # Only packets sent before the change can be overtaken because of this change. Late packets that were
+                # sent after the change have another cause, for instance the previous change.
                 "overtaken_pkts": int((self._sent[late] < t_ns).sum()),
                 "retransmissions_pkts": len(self._again[again]),
                 "spurious_retransmissions_pkts": int(self._spurious[again].sum()),
@@ -380,7 +381,7 @@ def _growth(tables: Tables, flow: int, column: str, from_ns: int, until_ns: int)
     """Increase of a cumulative column of `sockets` between two instants. Each value is taken from the last sample at or
     before the instant."""
     mine = tables.of_flow("sockets", flow)
-    # Cumulative counters of a socket start at 0. A sample without the counter therefore counts as 0. Before the first
+    # A socket's cumulative counters start at 0. A sample without the counter therefore counts as 0. Before the first
     # sample, the value is also 0.
     values = step_at(mine["t_ns"].to_numpy(), np.nan_to_num(floats(mine[column])), np.array([from_ns, until_ns]), 0.0)
     return int(values[1] - values[0])

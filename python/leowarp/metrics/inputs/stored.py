@@ -109,8 +109,8 @@ class _Stored(Tables):
         names: dict[str, Any] = {}
         first: dict[str, tuple[str, bytes]] = {}
         for name in (name for name in NEEDED if name in schemas):
-            # Columns and types are checked before any table is read. A file from another program then gives a clear
-            # error instead of a traceback.
+            # Columns and types are checked before any table is read. A file with other columns or types, written by
+            # another program, gives a clear error instead of a traceback.
             _check_columns(schemas[name].empty_table(), NEEDED[name], f"{where}, table {name}", TABLES[name].arrow())
             for key, text in _names_in(schemas[name]).items():
                 if first.setdefault(key, (name, text))[1] != text:
@@ -194,8 +194,8 @@ class _Stored(Tables):
         if name in self.missing:
             return pd.DataFrame({column: pd.Series(dtype=object) for column in columns}), channels
         table = self._read(name)
-        # Runs of older versions do not contain the numbers of route changes, so these numbers are computed here. All
-        # other runs contain the numbers, and the guest uses the same numbers.
+        # Runs of older versions do not contain the numbers of route changes, so these numbers are computed here. In all
+        # other runs, the tables contain the numbers of route changes, and the guest uses the same numbers.
         if name == "routes":
             table = with_change_ids(table)
         _check_columns(table, columns, f"{self._where}, table {name}", PLANNED[name])

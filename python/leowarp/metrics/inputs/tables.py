@@ -346,7 +346,7 @@ def rows_by(keys: np.ndarray) -> dict[Any, np.ndarray]:
     else:
         order = np.argsort(keys, kind="stable")
     ordered = keys[order]
-    # `np.unique` would sort a second time, and would take three times the memory.
+    # `np.unique` would sort the keys a second time, and would take three times the memory.
     starts = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
     values = ordered[np.append(0, starts)[: len(ordered)]]
     return dict(zip(values.tolist(), np.split(order, starts), strict=False))

@@ -25,8 +25,8 @@ from leowarp.metrics.inputs.link_values import LinkValues
 from leowarp.metrics.inputs.series import step_at
 from leowarp.metrics.inputs.tables import DATA, Tables, floats
 
-# Header bytes in addition to IP: Ethernet has 14, TCP with timestamps 32, UDP and ICMP echo 8. The load needs these
-# bytes, because `sent_bytes` counts only payload.
+# Header bytes in addition to IP: Ethernet has 14, TCP with timestamps 32, UDP and ICMP echo 8. The link's load needs
+# the header bytes, because `sent_bytes` counts only payload.
 _HEADERS_BYTES = {"tcp": 46}
 _OTHER_HEADERS_BYTES = 22
 

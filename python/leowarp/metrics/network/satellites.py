@@ -50,7 +50,7 @@ def _longest(links: pd.DataFrame, unit: str) -> dict[str, Any]:
     at = np.flatnonzero(~np.isnan(longest))
     if len(at) == 0:
         return {}
-    # The order is by length and then by instant; an unknown length (nan) is last.
+    # Links are sorted by length and then by instant; a link of unknown length (nan) is last.
     order = np.lexsort((floats(links[f"{stem}_at_ns"])[at], -longest[at]))
     row = links.iloc[at[order[0]]]
     return {stem: row[stem], f"{stem}_at_ns": row[f"{stem}_at_ns"], f"{stem}_to": row["b"] if row[stem] else None}

@@ -111,9 +111,9 @@ def _data_sent(tables: Tables, number: int) -> tuple[int | None, int | None]:
     bins = tables.of_flow("bins", number)
     is_data = bins["direction"].to_numpy() == DATA
     again, spurious = (int(floats(bins[name])[is_data].sum()) for name in ("retrans_pkts", "spurious_pkts"))
-    # As in tauran2018, ratios are per data packet sent, so handshakes and bare ACKs do not count. The table counts
-    # first transmissions with payload. The bins of the data direction cannot be used, because they also contain SYN,
-    # FIN and bare ACKs.
+    # As in tauran2018, ratios are per data packet sent, so handshakes and bare ACKs do not count. The table
+    # `reordering` counts first transmissions with payload. The bins of the data direction cannot be used, because they
+    # also contain SYN, FIN and bare ACKs.
     scopes = tables.of_flow("reordering", number)
     first = floats(scopes["sent_pkts"])[scopes["scope"].to_numpy() == SCOPES.index("run")]
     return int(np.nansum(first)) + again, spurious

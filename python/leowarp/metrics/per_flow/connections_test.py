@@ -26,8 +26,8 @@ def test_the_goodput_of_a_connection_is_the_payload_that_arrived_over_its_life(t
     # twice, and the three that were dropped are retransmitted.
     arrived = 60_000 - 45 + 10 + DROPPED_PKTS - DROPPED_PKTS
     assert found["payload_mean_bps"] == pytest.approx(arrived * PAYLOAD_BYTES * 8 / (END_NS / S))
-    # The connection is still open when the run ends. In this case, packets sent in the last 50 ms do not count, because
-    # they may arrive after the end.
+    # The connection is still open when the run ends. In an open connection, packets sent in the last 50 ms do not
+    # count, because they may arrive after the end.
     cut = datagram_scalars(mine, 0, Life(0, END_NS))["payload_mean_bps"]
     assert cut == pytest.approx((arrived - 5) * PAYLOAD_BYTES * 8 / (END_NS / S))
     assert found["payload_back_mean_bps"] == 0

@@ -75,7 +75,8 @@ def test_a_video_that_never_stalled_says_so():
 
 
 def test_frames_have_delays_losses_and_freezes():
-    # There are 30 frames per second, each taking 20 ms to arrive. Frames 40 to 49 are lost, and 60 arrives after 61.
+    # There are 30 frames per second, each taking 20 ms to arrive. Frames 40 to 49 are lost, and frame 60 arrives after
+    # frame 61.
     rows = [{"kind": "frame", "number": i, "start_ns": i * 33 * MS} for i in range(100)]
     for row in rows:
         if not 40 <= row["number"] < 50:

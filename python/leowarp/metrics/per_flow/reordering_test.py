@@ -33,7 +33,7 @@ def example(*arrivals):
 # Tests RFC 4737, 7.4 (table 4).
 # Tests RFC 5236, 8 (example a).
 def test_the_obvious_implementation_knows_the_worked_examples():
-    # This is the example of Torres and others, tables 1 and 2.
+    # The sequence is an example of Torres and others, tables 1 and 2.
     row, histograms = example(1, 6, 7, 2, 3, 4, 5, 8)
     assert histograms[0] == {-4: 2, 0: 2, 2: 4}
     assert row["mean_displacement_pkts"] == 2
@@ -43,7 +43,7 @@ def test_the_obvious_implementation_knows_the_worked_examples():
     assert histograms[0] == {-2: 1, -1: 1, 0: 4, 1: 1, 2: 1}
     assert histograms[1] == {0: 5, 1: 2, 2: 1}
     # In RFC 4737, table 3, the extents are 4, 5 and 6. Only packet 4 is n-reordered, with n = 4. All three reordered
-    # packets are 400 bytes late.
+    # packets of the table are 400 bytes late.
     row, histograms = example(1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11)
     assert histograms[3] == {4: 1, 5: 1, 6: 1}
     assert histograms[2] == {1: 1, 2: 1, 3: 1, 4: 1}
@@ -128,7 +128,7 @@ def test_each_scope_of_the_synthetic_run(result):
     assert frame.loc["change", "reordered_pkts"].tolist() == [syn.LATE_PKTS, 0]
     assert frame.loc["change", "change_ns"].tolist() == list(syn.CHANGES_NS)
     assert frame.loc["change", "t_ns"].tolist() == [19 * S, 39 * S]
-    # Without reordering the value is null. A 0 would look like a measured extent.
+    # Without reordering, the mean extent is null. A 0 would look like a measured extent.
     assert pd.isna(frame.loc["change", 1]["extent_mean_pkts"])
 
 

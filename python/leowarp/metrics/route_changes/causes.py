@@ -278,7 +278,7 @@ def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by
     some = high > low
     origin = by[order]
     # `turns` counts how often the change differs from one candidate to the next. A retransmission has one cause only if
-    # this count is the same at `low` and at its last candidate.
+    # `turns` is the same at `low` and at its last candidate.
     turns = np.append(0, np.cumsum(np.diff(origin) != 0))
     alike = turns[high[some] - 1] == turns[low[some]]
     change_numbers[some] = np.where(alike, origin[low[some]], NONE)

@@ -37,7 +37,7 @@ def losses_near_changes(tables: Tables, flow: int, changes_ns: np.ndarray) -> di
         return dict.fromkeys(["lost_near_changes_pkts", *names])
     t_ns, cause = _losses(tables, flow)
     # A packet counts if it was dropped near the change, whenever it was sent. The packet may have been sent up to 60 ms
-    # before the drop, because it waited in a queue (500 packets at 100 Mbit/s).
+    # before the drop: at 100 Mbit/s, sending a queue of 500 packets takes 60 ms.
     close = cause[near(t_ns, changes_ns)]
     counted: dict[str, int | None] = {"lost_near_changes_pkts": len(close)}
     return counted | {name: int((close == number).sum()) for name, number in zip(names, CAUSES, strict=True)}

@@ -168,8 +168,8 @@ class _Life:
         if before_bps <= 0 or len(rate) == 0:
             return nothing | {"goodput_before_bps": before_bps}
         fell, back = dip(rate, before_bps, rule.share_ratio, rule.bins)
-        # Depth and beginning of a fall are searched only within `within_ns` after the change. The recovery is searched
-        # in the whole window.
+        # Depth and beginning of a fall are searched only within `within_ns` after the change. The recovery from a fall
+        # is searched in the whole window after the change.
         soon = rate[: max(rule.within_ns // rule.bin_ns, 1)]
         if fell is not None and fell >= len(soon):
             fell = back = None
@@ -199,7 +199,7 @@ class _Life:
         cut = np.flatnonzero(after < 0.9 * before) if before else np.zeros(0, dtype=int)
         row["cwnd_fell_after_ns"] = int(when[cut[0]]) - t_ns if len(cut) else None
         # The state of a sample is assumed to last until the next sample. The last sample before the change is not
-        # included.
+        # counted.
         row["recovery_state_ns"] = int(np.diff(np.append(when, until_ns))[self._in_recovery[inside]].sum())
         return row
 

@@ -157,7 +157,7 @@ def capacity_scalars(
     """
     mean_bps = mean_path_capacity(tables, pair, lived.start_ns, lived.stop_ns, links)
     # Goodput counts payload, while the rate of a link counts whole packets. Without the factor `share`, a flow that
-    # fills the link with full segments would have a ratio of 0.956, not 1.
+    # fills the link with full segments would have a ratio of goodput to rate of 0.956, not 1.
     share = payload_ratio(tables, number, overhead_bytes(tables, pair), ip_bytes, ip_header_bytes)
     carries = mean_bps * share if mean_bps is not None else None
     used = goodput_bps / carries if carries and goodput_bps is not None else None

@@ -166,7 +166,8 @@ class _Paths:
 
     def _found(self, one: Pair, other: Pair) -> Spans:
         (mine_ns, mine), (theirs_ns, theirs) = self._of(one), self._of(other)
-        # In a large network, the paths of most pairs never have a link in common, so this case is checked first.
+        # In a large network, the paths of most pairs never have a link in common, so pairs without a common link are
+        # excluded first.
         if frozenset().union(*mine).isdisjoint(frozenset().union(*theirs)):
             return ALWAYS[:0]
         edges_ns = np.union1d(mine_ns, theirs_ns)

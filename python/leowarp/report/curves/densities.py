@@ -149,7 +149,7 @@ def _draw_bars(axes: Axes, densities: Sequence[Shares], y_scale: str) -> None:
         edges = np.arange(index[0], index[-1] + 2) - 0.5
         style = {**line_style(number), **shares.style}
         if len(densities) == 1:
-            # Each bar has a narrow edge in its own colour. Without the edge, a bar could be thinner than a pixel in a
+            # Each bar has a narrow edge in its own colour. Without its edge, a bar could be thinner than a pixel in a
             # wide figure.
             axes.stairs(heights, edges, baseline=floor, fill=True, facecolor=style["color"], linewidth=0)
             # All edges are drawn as one path. `vlines` would write one SVG element per edge, and a run may have a
@@ -177,9 +177,9 @@ def _share_axis(axes: Axes, smallest: float, largest: float, y_scale: str) -> bo
     log = largest > 0 and (y_scale == "log" or (y_scale == "auto" and largest > WIDE_ENOUGH_FOR_LOG * smallest))
     if log:
         axes.set_yscale("log")
-        # The axis starts at half the smallest share or below (10^-0.3). If the axis started at the smallest share, its
-        # bar would have no height. At the upper end, the axis extends beyond the largest share by a twentieth of its
-        # decades.
+        # The axis starts at 10^-0.3 of the smallest share, about half of it, or lower. If the axis started at the
+        # smallest share, its bar would have no height. At the upper end, the axis extends beyond the largest share by a
+        # twentieth of its decades.
         axes.set_ylim(
             10.0 ** np.floor(np.log10(smallest) - 0.3), 10.0 ** (0.05 * np.log10(largest / smallest)) * largest
         )

@@ -74,7 +74,8 @@ def fading_figure(
     shown = min(len(power.level_db), max(2, math.ceil(seconds * 1e9 / power.spacing_ns) + 1))
     times_s = np.arange(shown) * power.spacing_ns * 1e-9
     # Above 20,000 points the line is drawn as pixels, which makes the file smaller. For noise of 5,000 points an SVG
-    # with a line has 88 kB, and one with pixels 108 kB. For 20,000 points, the sizes are 124 kB and 87 kB.
+    # with a line has 88 kB, and one with pixels 108 kB. For noise of 20,000 points, an SVG with a line has 124 kB, and
+    # one with pixels has 87 kB.
     panels["power"].plot(times_s, power.level_db[:shown], color=BEFORE, linewidth=0.5, rasterized=shown > 20_000)
     until_s = min(seconds, float(times_s[-1]))
     panels["power"].set(xlabel="time, s", ylabel="power, dB", xlim=(0, until_s))

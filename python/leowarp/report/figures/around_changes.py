@@ -24,8 +24,8 @@ from leowarp.report.labels import MOST_LINES, by_run, footer_of, identity, label
 from leowarp.report.style import AFTER, BAD, PAGE_IN, highest_of, legend_below, line_style, mark_changes, new_figure
 from leowarp.results.run import Run
 
-# Score (late, lost packets) of a flow whose path did not change. It is below (0, 0), the score of a flow whose path
-# changed without late or lost packets, so that the flow with a change is shown first.
+# Score (late, lost packets) of a flow whose path did not change. A flow whose path changed without late or lost packets
+# has the score (0, 0), which is higher, so this flow is shown first.
 _NOT_CHANGED = (-1, -1)
 PACKET_WORDS, EMPTY_WORDS = "each packet (every fifth)", "empty path, there and back"
 

@@ -78,8 +78,8 @@ def draw_power(strip: Axes, axes: Axes, power: PowerSeries, snr_db: float) -> No
     size = -(-len(power.level_db) // PIXELS)
     columns = -(-len(power.level_db) // size)
     padding = (0, columns * size - len(power.level_db))
-    # The last column is padded with copies of the last sample. Zeros would be wrong: 0 dB is the level with a line of
-    # sight.
+    # The last column is padded with copies of the last sample. Padding with zeros would be wrong, because 0 dB is the
+    # level with a line of sight.
     level_db = np.pad(power.level_db, padding, mode="edge").reshape(columns, size) + snr_db
     states = np.pad(power.states, padding, mode="edge").reshape(columns, size)
     edges_s = np.arange(columns + 1) * size * power.spacing_ns * 1e-9

@@ -111,16 +111,16 @@ def _reason(error: TraceError) -> str:
 
 
 def _save(picture: Figure, stem: Path, formats: Sequence[str]) -> None:
-    # If the folder already has the figure in a further format, this file is drawn as well. Otherwise it would show
-    # older data than the new figure.
+    # If the folder already has the figure in a further format, the file in this format is drawn as well. Otherwise the
+    # file would show older data than the new figure.
     for_papers = [
         kind
         for kind in FORMATS
         if kind not in PAGE_FORMATS and (kind in formats or _is_for_papers(stem.with_name(f"{stem.name}.{kind}")))
     ]
-    # Files for papers have the rules below the figure. The page has the rules only once, and an SVG has them in its
-    # metadata. The files of the page come first, because a layout depends a little on the layout before it: they would
-    # otherwise not be the same with other formats as without.
+    # Files for papers have the rules below the figure. In the page, the rules are printed only once, and an SVG has the
+    # rules in its metadata. The files of the page come first, because a layout depends a little on the layout before
+    # it: they would otherwise not be the same with other formats as without.
     with without_rules(picture) as rules:
         save(picture, stem, PAGE_FORMATS, rules)
         png = stem.with_name(f"{stem.name}.png")

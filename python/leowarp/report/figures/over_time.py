@@ -163,8 +163,8 @@ def _draw(axes: Axes, series: Series, lines: Sequence[_Line], from_s: float, unt
     words = name.removesuffix("_bytes").removesuffix("_ratio").replace("_", " ")
     axes.set_ylabel(f"{words},\n{shown}" if shown else words)
     if series.words:
-        # A state has a name, and its number has no magnitude. The axis therefore has one tick for each state that
-        # occurs.
+        # The number of a state has no magnitude, and each state has a name. The axis of states therefore has one tick
+        # for each state that occurs.
         axes.set_yticks(sorted(met), [series.word(number) for number in sorted(met)])
         axes.set_ylim(min(met, default=0) - 0.5, max(met, default=0) + 0.5)
         return

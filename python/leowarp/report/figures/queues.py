@@ -173,8 +173,8 @@ def queues_at_change(
             series = queue_series(run.tables, direction, run.end_ns)
             t_s = np.arange(-before_s, after_s, 0.05)
             value = step_at(series["t_ns"], series["queue_pkts"], t_ns + (t_s * 1e9).astype("int64"), 0.0)
-            # A single packet may wait on any link, because another packet is being sent. Links on which never more than
-            # one packet waited are therefore left out.
+            # A single packet may wait on any link, because another packet is being sent. The figure therefore leaves
+            # out links on which never more than one packet waited.
             if value.max() < 2:
                 continue
             kept = link in before and link in after
@@ -210,7 +210,7 @@ def _largest_in_bins(series: pd.DataFrame, edges_ns: np.ndarray) -> np.ndarray:
     start = step_at(series["t_ns"], series["queue_pkts"], edges_ns[:-1], 0.0)
     place = np.searchsorted(edges_ns, series["t_ns"].to_numpy(), side="right") - 1
     inside = (place >= 0) & (place < len(start))
-    # `maximum.at` is used because a bin may contain several samples. An assignment would store the last of them, not
-    # the largest.
+    # `maximum.at` is used because a bin may contain several samples. An assignment would store the last sample of a
+    # bin, not the largest.
     np.maximum.at(start, place[inside], series["queue_pkts"].to_numpy(dtype="float64")[inside])
     return start

@@ -129,7 +129,7 @@ def _series(
     t_s = samples["t_ns"].to_numpy() / 1e9
     key = (identity(run), run.observed_plan.flows[flow].source, run.observed_plan.flows[flow].destination)
     # Flows of the same pair of stations have the same path and therefore the same queue. The queue is computed once for
-    # all of them, for example for 90 flows between two stations.
+    # all flows of a pair, for example for 90 flows between two stations.
     if key not in queues:
         queues[key] = _path_queue(run, most)
     return [

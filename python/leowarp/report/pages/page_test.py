@@ -277,7 +277,7 @@ def test_a_figure_drawn_again_is_the_same_whatever_other_files_it_has(run_dir, t
     for formats in (["pdf", "png"], []):
         draw_all([Run(run_dir, complete=False)], asked, Drawing(names=["goodput"], formats=formats))
         assert (asked / "goodput.svg").read_bytes() == (first / "goodput.svg").read_bytes()
-        # The PNG that was asked for keeps its rules.
+        # The PNG that the user requested for a paper still has the rules below the figure.
         assert (asked / "goodput.png").read_bytes() != (first / "goodput.png").read_bytes()
 
 

@@ -68,8 +68,8 @@ class Access(QueueKeys, FollowsConstellation):
         "profile",
     )
     clock: str = instant("Wall-clock time at which the run's clock is 0.", "2024-05-17T12:00:00Z")
-    # The study gives 15 s. The seconds 12, 27, 42 and 57 of the minute are from J. Pan and others' public documentation
-    # of the schedule, confirmed in LENS.
+    # The profile's study gives a period of 15 s between reconfigurations. The seconds 12, 27, 42 and 57 of the minute
+    # are from J. Pan and others' public documentation of the schedule, and LENS confirms them.
     period_ns: int = quantity(units.TIME, "Time between two reconfigurations.", "15 s", low="1 s", high="1 h")
     phase_ns: int = quantity(
         units.TIME, "Time of a reconfiguration, counted from 0:00 of the wall clock; the others lie whole `period`s "
@@ -114,8 +114,8 @@ class Access(QueueKeys, FollowsConstellation):
     frames_per_s: int = count(
         "Frames of the radio link per second; jitter changes only at frame boundaries.", 750, 1, 10_000
     )
-    # If the delay had a sawtooth within each frame, the mean difference of RTTs would change by only 0.4 %. The table
-    # would have 15 to 118 times as many rows (design/starlink-profile.md, the model of a frame).
+    # If the delay had a sawtooth within each frame, the mean difference of RTTs would change by only 0.4 %. A sawtooth
+    # would give the delay table 15 to 118 times as many rows (design/starlink-profile.md, the model of a frame).
     frame_steps: int = count(
         "Number of steps in which the waiting time for the next frame falls within a frame; 0: always half a frame.",
         0,
@@ -164,7 +164,8 @@ class Access(QueueKeys, FollowsConstellation):
     )  # fmt: skip
 
     # The default is "hold": a probe sent at the beginning of a hold waits until its end, which already explains the
-    # published rise of RTTs. If RTTs also had a spike of 30 to 50 ms, they would rise by 70 to 90 ms.
+    # published rise of RTTs. If RTTs had a spike of 30 to 50 ms in addition to the hold, they would rise by 70 to 90
+    # ms.
     handover: str = word(
         "Effect of a reconfiguration: hold: packets wait and none is sent; spike: packets are sent with an additional "
         "delay that decreases to 0.",
@@ -176,7 +177,7 @@ class Access(QueueKeys, FollowsConstellation):
     handover_max_ns: int = quantity(
         units.TIME, "Longest duration of that effect (uniform between the two).", "50 ms", low="0 s", high="1 s"
     )
-    # The study says "an additional 30 ms to 50 ms".
+    # The profile's study says "an additional 30 ms to 50 ms".
     spike_min_ns: int = quantity(
         units.TIME, 'handover = "spike": smallest additional delay at the start of the reconfiguration.',
         "30 ms", low="0 s",
@@ -261,9 +262,9 @@ class Access(QueueKeys, FollowsConstellation):
         "standard deviations.",
         "20 %", low="0 %", high="100 %",
     )  # fmt: skip
-    # LeoCC: means over 100 ms of a slot's capacity vary by 15 %. After 100 ms about half of that variance has decayed
-    # (scheduling, which is jitter in this profile); after 500 ms a tenth remains. How the remaining variance is divided
-    # between wander and modulation is an assumption.
+    # LeoCC: means over 100 ms of a slot's capacity vary by 15 %. After 100 ms about half of this variance has decayed,
+    # because of scheduling, which is jitter in this profile. After 500 ms a tenth of the variance remains. How the
+    # remaining variance is divided between wander and modulation is an assumption.
     wander_ratio: float = quantity(
         units.RATIO, "Variation of capacity within a slot: standard deviation of its logarithm.", "8 %", low="0 %",
         high="100 %",
@@ -317,7 +318,7 @@ class Access(QueueKeys, FollowsConstellation):
     # queue up. LeoReplayer's authors recommend 50,000, so that nothing is dropped.
     queue_pkts: int | None = queue("Largest number of packets that wait at the gateway for the terminal.", "5000 pkts")
     queue_bytes: int | None = None
-    # LeoReplayer's authors recommend this value: 0.4 s at 15 Mbit/s.
+    # LeoReplayer's authors recommend a limit of 500 packets for the uplink: 0.4 s at 15 Mbit/s.
     queue_up_pkts: int | None = quantity(
         units.PACKETS, 'Largest number of packets that wait at the terminal, as a number of packets or "unlimited".',
         "500 pkts",
@@ -488,8 +489,7 @@ def _check_base(section: Section, problems: Problems) -> None:
     low, high, step = (
         value_of(section, Access, name) for name in ("base_rtt_min_ns", "base_rtt_max_ns", "base_step_min_ns")
     )
-    # A range whose maximum is below its minimum is reported by the check of `_ORDERED`; a second message would only
-    # confuse.
+    # `_ORDERED` already reports a range whose maximum is below its minimum; a second message would only confuse.
     if low <= high < low + 2 * step:
         rule = "leaves no room between base_rtt_min and base_rtt_max for a step up or down from every value"
         hint = f"at most {units.TIME.format((high - low) // 2)}"

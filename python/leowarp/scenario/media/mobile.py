@@ -136,8 +136,8 @@ class Mobile(QueueKeys, FollowsConstellation):
         ("constant", "by-rate"),
         "constant",
     )
-    # The value is from a Monte Carlo simulation of that turbo code at low rates. Half of the codewords decode at 1.13
-    # to 1.14 bits of mutual information per data bit, and 90 % at 1.16 to 1.17.
+    # The threshold comes from a Monte Carlo simulation of the study's turbo code at low rates. Half of the codewords
+    # decode at 1.13 to 1.14 bits of mutual information per data bit, and 90 % at 1.16 to 1.17.
     threshold_ratio: float = quantity(
         units.RATIO,
         "Mutual information that decoding needs, divided by the data bits.",
@@ -145,8 +145,8 @@ class Mobile(QueueKeys, FollowsConstellation):
         low="100 %",
         high="1000 %",
     )
-    # The rule `received` follows the authors' abstracts (arXiv 1411.3625, 1501.01471). At 13 dB, the number of losses
-    # differs between the rules by a factor of ten (design/lms-harq.md).
+    # The rule `received` follows the authors' abstracts (arXiv 1411.3625, 1501.01471). At 13 dB, the values of `rule`
+    # give numbers of losses that differ by a factor of ten (design/lms-harq.md).
     rule: str = word(
         "Number of bits of a retransmission: the bits that are missing at the power just received; at the power that "
         "follows such a power with probability `target` (predicted); or at the power at any time (statistics); or "
@@ -165,7 +165,8 @@ class Mobile(QueueKeys, FollowsConstellation):
         "predicted and statistics.", "50 %", low="0.1 %",
         high="99.9 %",
     )  # fmt: skip
-    # A packet that cannot be decoded after the last transmission is lost, so that transmission need not save bits.
+    # A packet that cannot be decoded after the last transmission is lost. Saving bits in the last transmission would
+    # therefore have no benefit.
     last_sends_rest: bool = flag("Whether the last transmission sends all remaining bits of the codeword.", True)
     first_bits: int | None = count(
         "Bits of the first transmission; rule: by `first_target`, or an equal part.", "rule", 8, 10_000_000, none="rule"
@@ -281,7 +282,7 @@ class Mobile(QueueKeys, FollowsConstellation):
                 rule = f'has no effect with delays = "{"constellation" if driven else "constant"}"'
                 problems.add(section.where(key), f"mobile.{key}", rule, "take it out")
         # If packets may overtake, leolink can hold at most LEOLINK_WAITING_MAX = 65,536 waiting packets
-        # (guest/links/leolink.h). A larger queue, an unlimited one, or one in bytes is therefore rejected.
+        # (guest/links/leolink.h). A queue that is larger, unlimited or in bytes is therefore rejected.
         in_packets = section.values.get("queue_pkts", Mobile.queue_pkts)
         if not value_of(section, Mobile, "resequencing") and (
             in_packets is None or in_packets > _OVERTAKING_QUEUE_PKTS

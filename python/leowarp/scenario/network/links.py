@@ -248,8 +248,9 @@ class Routing:
 class Network:
     """Settings of the network in the guest kernel."""
 
-    # With the rule `range`, "all" is costly. For example, 18 planes of 36 satellites with links up to 3000 km have
-    # 22,334 different links in 1000 s, which cause 1.6 million events (design/routes-and-timeline.md).
+    # With the rule `range`, the value "all" is costly, because many links exist at the same time. For example, 18
+    # planes of 36 satellites with links up to 3000 km have 22,334 different links in 1000 s, which cause 1.6 million
+    # events (design/routes-and-timeline.md).
     instantiate: str = word("Satellites that become routers: those on some path, or all.", ("used", "all"), "used")
     endpoints: str = word(
         "First and last node of a connection's network: the stations, or the first and last satellite (ground links "

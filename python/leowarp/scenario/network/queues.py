@@ -132,7 +132,7 @@ def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, probl
         problems.add(section.where("queue_discipline"), f"{section.name}.queue_discipline", rule, hint)
     _complete_ecn(section, kind, problems)
     node = section.nodes.get("queue_parameters")
-    # If the parameters are not a table, this has been reported already.
+    # Parameters that are not a table have been reported already.
     if node is None or "queue_parameters" not in section.values:
         return
     parameters = {}

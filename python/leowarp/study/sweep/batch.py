@@ -116,7 +116,7 @@ def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any
     scratch.mkdir(parents=True, exist_ok=True)
     try:
         # All plans are loaded before the first run. If a file cannot be written or a plan is wrong, the complete batch
-        # then fails before any run is made.
+        # fails before any run is made.
         plans = [_plan(batch, order, scratch / "plans" / f"{place:04d}") for place, order in enumerate(batch.orders)]
         out = [None if order.out is None else Path(order.out) for order in batch.orders]
         for made in batch.maker.make(plans, scratch / "work", out=out):

@@ -145,8 +145,8 @@ class AppendedFile:
 
     def empty(self) -> None:
         """Remove all content."""
-        # The truncation is not synced. If removed rows reappear after a power cut, they do no harm: they are also in
-        # Parquet files, and readers count such rows only once.
+        # The truncation of the journal is not synced to disk. If removed rows reappear after a power cut, they do no
+        # harm: they are also in Parquet files, and readers count such rows only once.
         os.ftruncate(self._descriptor, 0)
         self._end = 0
 

@@ -222,7 +222,7 @@ def layout_of(file: StudyFile) -> Layout:
 
 def _gone_on(folder: Path, options: Options) -> StudyResult:
     """Continue the study of a directory as it was last started, even if the study file was changed or deleted."""
-    # This check comes before the lock, so that a directory without a study gets no lock file.
+    # The study's facts are read before the lock is opened, so that a directory without a study gets no lock file.
     read_facts(folder)
     with Holding(folder):
         # The settings are read under the lock, because the process that held the lock before may have changed them.

@@ -49,13 +49,13 @@ def dry_run(path: Path | str, out: Path | str | None = None) -> dict[str, Any]:
     runs = expand(file)
     folder = Path(out) if out is not None else Path("studies") / file.name
     costs_s = _costs_s(folder, {run.plan_sha256 for run in runs})
-    # Stored runs are recognised by the hash of their plan. Their run id cannot be used, because it depends on kernel
-    # and agent, which a dry run does not build.
+    # Stored runs are recognised by the hash of their plan. The run id of a stored run cannot be used, because it
+    # depends on kernel and agent, which a dry run does not build.
     made = sum(run.plan_sha256 in costs_s for run in runs)
     left = len(runs) - made
     cpu_s, measured = _cpu_s(costs_s, runs)
     # Each guest keeps one core busy, because its virtual time needs one processor. The number of runs at the same time
-    # therefore equals the number of cores.
+    # therefore equals the number of the machine's cores.
     cores = usable_cores()
     how = "as measured so far" if measured else "a rough guess"
     return {
@@ -171,8 +171,8 @@ def _size(count_bytes: float) -> str:
     return f"{count_bytes:.3g} TB"
 
 
-# These estimates apply until the first run has been made. docs/performance.md has measurements of the cost of packets
-# and hops. A run without traffic costs a boot, the setup of the network, and the metrics.
+# These estimates of CPU time apply until the first run has been made. docs/performance.md has measurements of the cost
+# of packets and hops. A run without traffic costs a boot, the setup of the network, and the metrics.
 RUN_CPU_S = 0.1
 """CPU time in s of a run that sends nothing."""
 PACKET_CPU_S = 1.2e-6

@@ -69,8 +69,8 @@ class DaskWorkers:
 
         self._count()
         if not self._under_way:
-            # There is nothing to wait for. The pause prevents the session from looping without delay while there is no
-            # worker.
+            # No batch is under way, so there is nothing to wait for. The pause prevents the session from looping
+            # without delay while there is no worker.
             time.sleep(timeout_s)
             return []
         try:

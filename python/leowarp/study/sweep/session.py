@@ -111,7 +111,8 @@ class Session:
 
     def __init__(self, task: Task, store: Store, workers: Workers, show: OnStudyProgress) -> None:
         self._task, self._store, self._workers, self._show = task, store, workers, show
-        # Failed runs have a row, so they are not repeated. With `retry_failed`, the caller has dropped these rows.
+        # Failed runs have a row, so they are not repeated. With `retry_failed`, the caller has dropped the rows of
+        # failed runs.
         self._outstanding = Outstanding(run for run in task.runs if run.run_id not in store.status)
         self._under_way: dict[int, _UnderWay] = {}
         self._given = 0
@@ -131,7 +132,7 @@ class Session:
         """
         self._show_progress()
         try:
-            # Both conditions are needed, because a run in a batch under way may return to `_outstanding`.
+            # The loop needs both conditions, because a run in a batch under way may return to `_outstanding`.
             while self._outstanding or self._under_way:
                 self._give()
                 self._write(self._rows(self._workers.wait(WAIT_S)))
@@ -281,9 +282,10 @@ class Session:
             # This run failed for another reason than the machine, so the series of host errors ends.
             self._host_errors_in_a_row = 0
             return [self._row(run, result)]
-        # Either the machine cannot make any run, or only this run needs more than the machine has. The next runs show
-        # which of the two is true. Until then, no row is written. If the run had a row, it would count as failed, and a
-        # later start with more memory or disk space would skip it.
+        # A failed run has one of two causes: the machine cannot make any run, or the run needs more than the machine
+        # has. The next runs show which of the two is true. Until the next runs have shown the cause, no row is written
+        # for the failed run. If the run had a row, it would count as failed, and a later start with more memory or disk
+        # space would skip it.
         self._put_aside.append((run, result))
         self._host_errors_in_a_row += 1
         if self._host_errors_in_a_row >= MOST_HOST_ERRORS:

@@ -53,13 +53,13 @@ def study_status(folder: Path | str) -> StudyStatus:
     # reader forever.
     refuse_strange(folder)
     runs = {run.run_id: run for run in read_plans(folder)}
-    # A running study may be writing these files. They are read without locks and not changed.
+    # A running study may be writing these files. The study's files are read without locks and not changed.
     table, journal = read_results(folder)
     stored = [] if table is None else table.select([c for c in _TOLD if c in table.column_names]).to_pylist()
     # `read_results` returns each run once, either from the files or from the journal.
     rows = [*stored, *journal]
-    # The store has not yet matched the journal's rows with the study's runs. A row therefore belongs to the study if
-    # the study has a run with its run id, whatever the row's `in_study` says.
+    # The store has not yet matched the journal's rows with the study's runs. A stored row belongs to the study if the
+    # study has a run with its run id, whatever the row's `in_study` says.
     mine = sorted((row for row in rows if row["run_id"] in runs), key=lambda row: row["number"])
     failed = [row for row in mine if row["status"] == FAILED]
     return StudyStatus(

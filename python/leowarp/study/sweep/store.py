@@ -120,7 +120,7 @@ class Store:
         if not rows:
             return
         twice = [row["run_id"] for row in rows if row["run_id"] in self.status]
-        # Every reader would count the run twice. A second row for a run is a bug in leowarp.
+        # If a run had two rows, every reader would count the run twice. A second row for a run is a bug in leowarp.
         assert not twice, f"a second row of {twice[0]}"
         # The journal has one line per row, so that an interrupted write damages only the last line (`_read_journal`).
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -131,8 +131,8 @@ class Store:
         self._waiting += rows
         self.status |= {row["run_id"]: row["status"] for row in rows}
         is_due = len(self._waiting) >= FLUSH_ROWS or time.monotonic() - self._flushed_at > FLUSH_S
-        # If Ctrl-C interrupted `flush`, some rows may already be in files. The next start of the study detects these
-        # rows.
+        # If Ctrl-C interrupted `flush`, some rows may already be in files. The next start of the study detects rows
+        # that are in a file and in the journal.
         if is_due and not self._is_flushing:
             self.flush()
 
@@ -206,8 +206,8 @@ class Store:
             table, _, _ = _read(self._results)
             if table is None or not run_ids:
                 return
-            # Rows are removed before their runs are repeated. If the process is killed in between, the next start finds
-            # these runs without rows and makes them.
+            # Rows are removed before their runs are repeated. If the process is killed between removal and repetition,
+            # the next start finds the runs without rows and makes them.
             self._write_anew(table.filter(pc.invert(pc.is_in(table["run_id"], pa.array(run_ids, pa.string())))))
             for run_id in run_ids:
                 del self.status[run_id]
@@ -341,7 +341,7 @@ def _whole(path: Path) -> pa.Table:
     try:
         return parquetfiles.read_table(path, hint=_HINT)
     except TraceError as error:
-        # `read_results` catches this error and tries again.
+        # `read_results` catches the error of a missing file and tries again.
         if isinstance(error.__cause__, FileNotFoundError):
             raise error.__cause__ from None
         raise
@@ -357,8 +357,8 @@ def _read_journal(path: Path) -> list[dict[str, Any]]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
-            # A power cut or a full disk interrupted the writing of this last line. `add` had not returned, so the run
-            # of this line is repeated.
+            # A power cut or a full disk interrupted the writing of the journal's last line. `add` had not returned when
+            # the journal's last line was interrupted, so the run of this line is repeated.
             continue
         # An incomplete line may be valid JSON without being a row: for instance, the first digits of a number.
         if isinstance(row, dict) and isinstance(row.get("run_id"), str) and isinstance(row.get("status"), str):

@@ -83,8 +83,8 @@ class LandMobile:
             raise ScenarioError(
                 f"a terminal's speed of {self.speed_m_per_s} m/s", "0 m/s (a frozen channel) or more, as in 60 km/h"
             )
-        # The wavelength determines the spacing of the samples. A carrier frequency outside this range is a typing
-        # error.
+        # The wavelength determines the spacing of the samples. A carrier frequency outside the accepted range is a
+        # typing error.
         if not 1e8 <= self.carrier_hz <= 1e12:
             raise ScenarioError(f"a carrier of {self.carrier_hz} Hz", "from 100 MHz to 1 THz, as in 2.2 GHz")
         for name in ("correlation_m", "frame_m"):
@@ -274,8 +274,8 @@ def _blocks(
         Blend(np.array([getattr(states[s], name) for s in way.states]), way.starts_m, model.transition_m)
         for name in ("mean_db", "deviation_db", "multipath_db")
     )
-    # At rest, all samples are at one place and are therefore equal. A spacing of 0 gives equal samples, and only the
-    # filters of the two signals need a spacing above 0.
+    # At rest, all samples are at one place and are therefore equal. Only the filters of the two signals need a spacing
+    # above 0.
     moving = parameters.speed_m_per_s > 0
     shadowing = Shadowing(step_m if moving else 1.0, model.correlation_m, stream(seed, "lms.direct"))
     multipath = Multipath(

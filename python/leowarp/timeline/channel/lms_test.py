@@ -125,7 +125,7 @@ def test_seeds_and_components_have_streams_of_their_own():
     first, again, other = (power_series(LandMobile(), 30 * SECOND, seed) for seed in (1, 1, 2))
     assert np.array_equal(first.level_db, again.level_db)
     assert not np.array_equal(first.states, other.states)
-    # Another carrier has the same states at the same places.
+    # With another carrier frequency, the channel has the same states at the same places.
     high = power_series(LandMobile(carrier_hz=4.4e9), 30 * SECOND, 1)
     at_ns = np.arange(0, 30 * SECOND, SECOND // 7)
     same = high.states[at_ns // high.spacing_ns] == first.states[at_ns // first.spacing_ns]

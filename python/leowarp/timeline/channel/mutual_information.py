@@ -43,8 +43,8 @@ def snr_for(modulation: str, bits: float) -> float:
     table = _table(modulation)
     if not 0 < bits < BITS_PER_SYMBOL[modulation]:
         raise ValueError(f"{bits} bits in a symbol of {modulation}")
-    # Only the rising part of the table is used. In the flat part at the maximum, several ratios have the same number of
-    # bits, so np.interp would have no unique answer.
+    # Only the rising part of the table of mutual information is used. In the flat part at the maximum, several ratios
+    # have the same number of bits, so np.interp would have no unique answer.
     rising = int(np.argmax(table >= table[-1]))
     return float(power_ratio(np.interp(bits, table[: rising + 1], _LEVELS_DB[: rising + 1])))
 

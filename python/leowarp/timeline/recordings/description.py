@@ -243,8 +243,8 @@ def _slots(series: Series, schedule: Schedule) -> tuple[Slot, ...]:
             Slot(
                 int(instant),
                 base_ns,
-                # After a slot without samples, no step is computed, because the path has changed at least twice since
-                # the last base.
+                # After a slot without samples, no step is computed: since the last slot with a base delay, the path has
+                # changed at least twice.
                 base_ns - slots[-1].base_ns if follows else None,
                 int(delay_ns[near].max()) - base_ns if known else None,
             )

@@ -28,7 +28,7 @@ def test_a_dish_is_described_by_what_it_was_made_of() -> None:
     assert description.spikes_at_reconfigurations is not None
     assert 20 <= description.spikes_at_reconfigurations < len(description.spikes)
     heights_ms = [slot.spike_ns / MS for slot in description.slots if slot.spike_ns is not None]
-    assert 20 < np.median(heights_ms) < 40  # The spike begins at 40 ms and decreases; its highest probes were lost.
+    assert 20 < np.median(heights_ms) < 40  # the spike's highest probes were lost
 
 
 def test_mean_difference_is_over_replies_one_after_the_other() -> None:

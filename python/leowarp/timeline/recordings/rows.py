@@ -156,8 +156,8 @@ def _way(name: str, measurement: Measurement, series: Series) -> _Way:
     if measurement.end_ns is not None:
         period_ns = measurement.end_ns
     else:
-        # The last probe holds as long as the interval between probes. Otherwise a repeated trace would start again at
-        # the time of its last sample.
+        # The value of the last probe is valid for the interval between probes. Otherwise a repeated trace would start
+        # again at the time of its last sample.
         period_ns = int(series.t_ns[-1]) + (series.interval_ns or 1)
     return _Way(
         name=name,
@@ -299,8 +299,8 @@ def _resampled(way: _Way, width_ns: int, rule: str, end_ns: int) -> _Way:
         weight = np.diff(np.append(t_ns, last_ns)).astype(np.float64)
     bins, begins = np.unique(t_ns // width_ns, return_index=True)
     delay_ns, loss, cut = way.delay_ns[place], way.loss_ratio[place], way.cut[place]
-    # A lost probe has no delay. It therefore only contributes to the loss ratio of its row, unless the row has no other
-    # probe.
+    # A lost probe has no delay. A lost probe therefore only contributes to the loss ratio of its row, unless the row
+    # has no other probe.
     of_delay = np.where(loss < 1, weight, 0.0)
     sums = np.add.reduceat(of_delay, begins)
     mean_ns = np.add.reduceat(of_delay * delay_ns, begins) / np.where(sums > 0, sums, 1)

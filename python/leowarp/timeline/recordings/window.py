@@ -90,7 +90,7 @@ def part_of(path: Path, stretch: Stretch, column: str = "t_s") -> Part | None:
         with plainfiles.opened(path, links=True) as file:
             return _Table(path, file, column).part(stretch)
     except (OSError, _Unexpected):
-        # The caller then reads the whole table, which reports the mistake.
+        # The caller then reads the whole table, and reports the mistake in it.
         return None
 
 

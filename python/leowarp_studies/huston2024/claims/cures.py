@@ -98,8 +98,8 @@ def ecn_approaches_bbr(frames: Frames) -> Outcome:
         "approaches BBR": of_bbr.median >= 0.8,
     }
     dctcp, classic = ev.gain(frames, "dctcp-ecn-fq_codel", "bbr"), ev.gain(frames, "cubic-ecn-fq_codel", "bbr")
-    # Both sessions of this ratio use the same kind of queue. With different queues, the gain by fq_codel itself would
-    # be attributed to ECN.
+    # The ratio with and without ECN compares sessions with the same kind of queue. With different queues, the gain by
+    # fq_codel itself would be attributed to ECN.
     without = ev.gain(frames, "cubic-ecn-fq_codel", "cubic-fq_codel")
     others = ", ".join(
         f"{aqm} {ev.gain(frames, f'cubic-ecn-{aqm}', 'bbr').text(1, 2)}" for aqm in AQMS if aqm != "fq_codel"

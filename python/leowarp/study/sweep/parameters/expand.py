@@ -72,8 +72,8 @@ class Combination:
         match = re.search(r"^\[run\]\n(?:.+\n)*?seed = (\d+)$", text, re.M)
         assert match is not None, "a plan has a seed in [run]"
         around = text[: match.start(1)], text[match.end(1) :]
-        # A second text, written with another seed, proves that only this place in the text depends on the seed. The
-        # plan of any seed is then the text before the seed, the seed, and the text after it.
+        # A second text, written with another seed, proves that only one place in the text depends on the seed. The plan
+        # of any seed is then the text before the seed, the seed, and the text after it.
         other = dataclasses.replace(self.plan, run=dataclasses.replace(self.plan.run, seed=_OTHER_SEED))
         assert other.to_toml() == str(_OTHER_SEED).join(around), "a seed stands in one place of a plan"
         return around
@@ -227,8 +227,8 @@ def _combination(study: StudyFile, varied: Mapping[str, tuple[Parameter, Node]])
     Raises ScenarioProblems if the scenario is not valid, or if two of its parameters would fill the same column.
     """
     overrides: dict[str, Any] = dict(study.set)
-    # Parameters are applied after `[set]`. A key that is in both `[set]` and `[parameters]` therefore gets the
-    # parameter's values.
+    # Parameters are applied after `[set]`. If a key is in both `[set]` and `[parameters]`, the parameter's values
+    # therefore apply.
     overrides |= {key: node for key, (_, node) in varied.items()}
     plan = scenario.resolve(scenario.load(study.scenario, overrides))
     values: dict[str, Any] = {}

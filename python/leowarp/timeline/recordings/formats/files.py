@@ -98,7 +98,7 @@ def capacity_format_of(path: Path) -> str | None:
     if lines and looks_like_csv(lines[0][1]):
         names = {name.strip() for name in lines[0][1].split(",")}
         return None if names & {"delay_ms", "rtt_ms"} else "csv"
-    # Times of opportunities never decrease, while delays do.
+    # Mahimahi's times of delivery opportunities never decrease, while delays do.
     numbers = [int(line) for _, line in lines if line.isascii() and line.isdigit() and len(line) < 18]
     rising = len(numbers) == len(lines) > 1 and all(a <= b for a, b in pairwise(numbers))
     return "mahimahi" if rising and numbers[-1] > numbers[0] else None

@@ -60,7 +60,7 @@ def read_csv(path: Path, stretch: Stretch | None = None) -> Measurement:
         raise ScenarioError(f"{path}:{table.header_line}: delay_up_ms beside rtt_ms", "one-way delays or round trips")
     delay = "delay_ms" if "delay_ms" in table.columns else "rtt_ms"
     cut = table.words(delay, "down")
-    # This check comes before any number is read: cells that must be empty would otherwise cause an error about a
+    # `check_cut` is called before any number is read: cells that must be empty would otherwise cause an error about a
     # missing number.
     table.check_cut(delay, cut)
     t_ns, wall_ns = table.times_ns()
@@ -181,7 +181,8 @@ class _Table:
         if not len(known):
             return None
         rate_bps = np.array([UNSHAPED if rate.is_nan() else int(rate) for rate in rates], dtype=np.int64)
-        # While there is no connection, the rate has no effect, so these rows get the previous row's rate.
+        # While there is no connection, the rate has no effect, so rows without a connection get the previous row's
+        # rate.
         rate_bps = rate_bps[known[np.maximum(np.searchsorted(known, np.arange(len(t_ns)), side="right") - 1, 0)]]
         # `prepend=-2` makes the first row always begin a new entry: -2 is neither a rate nor UNSHAPED (-1).
         begins = np.flatnonzero(np.diff(rate_bps, prepend=-2))

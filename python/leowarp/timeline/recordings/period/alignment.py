@@ -27,7 +27,7 @@ loss ratio."""
 _REACH_NS = 1_000_000_000
 _EDGE_NS = 300_000_000
 # Length of the time before and after an instant over which the level is averaged; for a period of 15 s, it is about a
-# quarter of the period. A longer time would include the previous or the next step in the mean.
+# quarter of the period. A mean over a longer time would include the previous or the next step.
 _LEVEL_NS = 4_000_000_000
 _CALM_NS = 3_000_000_000
 # Events are fitted in three rounds: first all events near the instants, then only nearer ones, so that fewer unrelated
@@ -72,8 +72,8 @@ def aligned(
             # The weight and the height of a curve are both limited, so that a single very strong event cannot determine
             # the schedule.
             curves += min(weight, 30.0) * np.clip(curve / scale, -10, 10)
-    # The fit turns the schedule around its middle instant; the first and the last instant move by up to half of the
-    # search range.
+    # The fit may stretch or compress the schedule around its middle instant. The first and the last instant move by up
+    # to half of the search range.
     middle = (numbers[0] + numbers[-1]) / 2
     far = max((numbers[-1] - numbers[0]) / 2, 1)
     kept = np.flatnonzero(np.abs(offsets_ns) <= reach_ns)
@@ -147,8 +147,8 @@ class _Samples:
         self.apart_ns = float(_SAMPLE_NS)
         self.t_ns = series.t_ns[0] + place[begins] * _SAMPLE_NS
         self.lost = np.add.reduceat(lost, begins) / np.diff(np.append(begins, len(place)))
-        # Infinity marks probes without a reply, because the minimum of a number and nan would be nan. Infinity becomes
-        # nan again below.
+        # Infinity marks probes without a reply, because the minimum of a number and nan would be nan. After the minima
+        # are computed, infinity becomes nan again.
         least_ns = np.minimum.reduceat(np.where(np.isnan(series.delay_ns), np.inf, series.delay_ns), begins)
         most_ns = np.maximum.reduceat(np.where(np.isnan(series.delay_ns), -np.inf, series.delay_ns), begins)
         self.least_ns = np.where(np.isinf(least_ns), np.nan, least_ns)

@@ -53,8 +53,8 @@ def find(series: Series) -> Finding:
     refined = _refined(series, found)
     late_ns = _late_ns(series, found.signs)
     rest = [(_schedule(series, one, late_ns), one.log_odds) for one in others[:_MOST_RUNNERS_UP]]
-    # If the best candidate is not believed, the answer is "none". In this case, the candidate is the first of the
-    # runners-up.
+    # If the best candidate is not believed, the answer is "none". If the answer is "none", the candidate is the first
+    # of the runners-up.
     answer = refined if believed(found) else None
     first: tuple[Schedule | None, float] = (None, BELIEVED) if answer is not None else (refined, best.log_odds)
     return Finding(

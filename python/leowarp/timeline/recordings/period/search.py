@@ -144,8 +144,8 @@ def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, int]]:
 
     Returns: list of (float, int). The list has at most 20 periods, the strongest first.
     """
-    # The series is padded with zeros to four times its length. The distance of the spectrum's frequencies is then less
-    # than the width of a line, so no line is missed.
+    # The series is padded with zeros to four times its length. After the padding, neighbouring frequencies of the
+    # spectrum are less than the width of a line apart, so no spectral line is missed.
     length = 1 << int(np.ceil(np.log2(4 * ratios.bins)))
     step_hz = 1 / (length * ratios.signs.bin_s)
     found: list[tuple[float, float, int]] = []
