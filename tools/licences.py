@@ -20,8 +20,8 @@ from pathlib import Path
 
 CRATES_IO = "https://github.com/rust-lang/crates.io-index"
 NPM = "https://registry.npmjs.org/"
-# Licences that let an Apache-2.0 program use, link or ship the work. MPL-2.0 applies per file, and its files are used
-# unchanged, as a library.
+# Licences that let an Apache-2.0 program use, link or ship the work. MPL-2.0 covers single files, and leowarp uses the
+# files under MPL-2.0 unchanged, as a library.
 COMPATIBLE = {
     "0BSD",
     "Apache-2.0",

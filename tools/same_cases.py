@@ -80,7 +80,7 @@ def _spread_over(content: dict[str, Any]) -> Iterator[tuple[int, Plan]]:
     from leowarp.study.sweep.parameters.expand import values_of
 
     study = StudyFile.of(content)
-    # Only these plans are expanded, because expanding all plans of a study takes minutes.
+    # Only a few plans of a study are expanded, because expanding all of them takes minutes.
     varied = list(values_of(study))
     for place in sorted({(len(varied) - 1) * each // (OF_A_PART - 1) for each in range(OF_A_PART)}):
         values = {key: node for key, (_, node) in varied[place].items()}

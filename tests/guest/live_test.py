@@ -308,8 +308,8 @@ def test_a_program_of_a_flow_finds_the_way_out_and_is_cut_off(spawn, tmp_path, d
 
     wait_until(lambda: said().endswith("all\n"), session.process)
     cut = "Connection reset by peer"
-    # Two sockets listen on this port: leowarp's, for connections that lead to the host, and that of the scenario's
-    # transfer.
+    # Two sockets listen on this port: leowarp's socket for connections that lead to the host, and the socket of the
+    # scenario's transfer.
     assert sorted(said().splitlines()) == sorted([
         "2 listen",
         *(f"from its own host: {outcome}" for outcome in (cut, "silence")),

@@ -91,8 +91,8 @@ fn mpls(mut here: Slice) -> Found<(Layer, Slice)> {
             continue;
         }
         // MPLS does not record the type of its payload. The payload is taken for Ethernet if the bytes look like an
-        // Ethernet header whose type agrees with the version of IP after it. The Ethernet header follows either at
-        // once, or after a control word whose first four bits are 0.
+        // Ethernet header whose type agrees with the version of IP after it. Below MPLS, the Ethernet header follows
+        // either directly, or after a control word whose first four bits are 0.
         for at in [4, 0] {
             if at == 0 || here.byte(0)? >> 4 == 0 {
                 let inside = here.from(at)?;

@@ -16,7 +16,7 @@ CELL_INTERVAL_S = 0.5
 def is_terminal() -> bool:
     """Whether stderr is a terminal on which bars can be drawn."""
     # With `!leowarp run` in a notebook's cell, stderr is a terminal, but the notebook would show its control characters
-    # as text. Jupyter sets this variable for every process that is started from a notebook.
+    # as text. Jupyter sets JPY_PARENT_PID for every process that is started from a notebook.
     return sys.stderr.isatty() and "JPY_PARENT_PID" not in os.environ
 
 

@@ -23,7 +23,7 @@ from leowarp.trace.program_logs import program_logs
 from leowarp.version import VERSION, sources
 
 MANIFEST_VERSION = 1
-# Libraries that compute numbers and figures: with another version of these, the last digits may differ.
+# Libraries that compute numbers and figures. With another version of a library, the last digits may differ.
 _LIBRARIES = ("numpy", "scipy", "sgp4", "pyarrow", "pandas", "matplotlib")
 
 

@@ -279,8 +279,8 @@ def writer_options(columns: tuple[Column, ...]) -> dict[str, Any]:
         # of the files would change.
         "version": "2.6",
         "data_page_version": "1.0",
-        # Times and byte positions differ in nearly every row. A dictionary of such values would take time and would not
-        # make the file smaller.
+        # Times and byte positions differ in nearly every row. A dictionary of times or byte positions would take time
+        # and would not make the file smaller.
         "use_dictionary": [column.name for column in columns if not _is_position(column)],
         "write_statistics": True,
         "store_schema": True,

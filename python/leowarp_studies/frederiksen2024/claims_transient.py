@@ -173,7 +173,7 @@ def cubic_recovers_first(sample: Sample) -> Outcome:
     span, length = {}, {}
     for slug in ALGORITHMS:
         changes = ev.disturbed(sample[slug])
-        # Without retransmissions there is no duration to measure.
+        # A change without retransmissions has no duration of retransmitting.
         changes = changes[changes["retransmissions_pkts"].fillna(0) > 0]
         # A longer time is clipped instead of left out, because the claim's slow case is a sender that still retransmits
         # after 5 s.
@@ -265,7 +265,7 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
         / 8e6
         / ev.floats(samples["snd_mss_bytes"])
     )
-    # Until the first measurement the estimate is 0, so the ratio is infinite.
+    # Until BBR has measured the bandwidth, its estimate is 0, so the ratio of window to estimate is infinite.
     gain = ev.median(pd.Series(cwnd / bdp_pkts).replace([np.inf, -np.inf], np.nan))
     # If BBR's filter overshoots, the estimate exceeds the capacity, and the ratio is above 1. If the ratio is about 1,
     # only the window can limit the sender.

@@ -147,8 +147,8 @@ def trace_of(
     flow, plan = run.main_flow, run.plan
     samples = run.tables.of_flow("sockets", flow)
     frame = goodput(run.tables, flow, series, bin_ns)
-    # The last bin has the full width even if the run ends before the bin's end. Its goodput is a mean over the full
-    # width.
+    # The last bin has the full width even if the run ends before the bin's end. The goodput of the last bin is a mean
+    # over this full width.
     edges = np.append(frame["t_ns"].to_numpy(dtype="int64"), int(frame["t_ns"].iloc[-1]) + bin_ns)
     if changes_ns is None:
         changes_ns = run.changes["t_ns"].to_numpy(dtype="int64")
@@ -180,7 +180,8 @@ def trace_of(
 def _hystart(tables: Tables, source: str) -> pd.DataFrame:
     """`t_ns`, `by`: Time of the first counters of a host in which HyStart has ended slow start, and the cause according
     to the counter."""
-    # All counters are read each time, so only values above 0 are used: the first counter above 0 shows the cause.
+    # The guest reads all counters each time, so only values above 0 are used. The first counter above 0 shows the
+    # cause.
     mine = tables.counters[(tables.counters["host"] == tables.host_number(source)) & (tables.counters["value"] > 0)]
     rows = []
     for by, counter in (("delay", "TcpExt.TCPHystartDelayDetect"), ("ACK train", "TcpExt.TCPHystartTrainDetect")):

@@ -46,9 +46,9 @@ fn a_data_packet_is_answered_by_the_first_packet_back_that_left_once_it_had_arri
     let data = [packet(0, Some(1_000)), packet(10, None), packet(20, Some(1_010)), packet(30, Some(5_000))];
     data.iter().for_each(|p| delays.arrived(p));
     data.iter().for_each(|p| delays.enter(0, p));
-    // The first return packet leaves before any data packet arrives, and the second is lost. The third leaves exactly
-    // when the first data packet arrives, and the fourth overtakes it. The fifth leaves 1 ns before the last data
-    // packet arrives.
+    // The first return packet leaves before any data packet arrives, and the second is lost. The third return packet
+    // leaves exactly when the first data packet arrives, and the fourth return packet overtakes the third. The fifth
+    // leaves 1 ns before the last data packet arrives.
     delays.enter(1, &packet(999, Some(1_100)));
     delays.enter(1, &packet(1_000, None));
     delays.enter(1, &packet(1_000, Some(9_000)));

@@ -218,7 +218,8 @@ def convert(
     # `describe` also accepts runs and scenarios, but `convert` only files.
     if file.is_dir() or file.suffix == ".toml":
         raise ScenarioError(f"{file}: not a file of measurements", "leowarp export writes the tables of a run")
-    # A file contains exactly one measurement. Only a run can have several, one per flow, and runs are rejected above.
+    # A file contains exactly one measurement. Only a run can contain several measurements, one per flow, and runs are
+    # rejected above.
     (measurement,) = measurements(file, format_, interval_ns, None, None, names_of_columns)
     for text in measurement.notes:
         note(f"{measurement.source}: {text}")

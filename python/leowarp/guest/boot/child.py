@@ -118,8 +118,8 @@ class Child:
         if self._ended is not None:
             os.close(self._ended)
             self._ended = None
-        # The host kills the processes of a guest when it handles the death of their tracer (PTRACE_O_EXITKILL). So
-        # usually no process of the session remains, and `killpg` reports this.
+        # The host kills the processes of a guest when it handles the death of their tracer (PTRACE_O_EXITKILL).
+        # Usually, no process of the session remains, and `killpg` raises an error.
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
             while members_of_session(self.pid):

@@ -155,7 +155,7 @@ def _of_round_trips(tables: Tables) -> dict[int, tuple[int, int, int]]:
 def _of_one_way(tables: Tables) -> dict[tuple[int, int], tuple[int, int, int]]:
     """(minimum, maximum, sum) of the one-way delays in ns, by flow and direction, for the whole run."""
     bins = tables.bins
-    # Only these columns are selected, because a copy of millions of whole rows takes 300 MB.
+    # Only the needed columns are selected, because a copy of millions of whole rows takes 300 MB.
     some = floats(bins["delivered_pkts"]) > 0
     flows, directions, least, most, total = (
         bins[name].to_numpy()[some].astype("int64", copy=False)

@@ -204,8 +204,9 @@ def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[
         row[f"srtt_{name}_us"] = weighted_quantile(rtt["srtt_us"].to_numpy(), rtt["held_ns"].to_numpy(), q)
     for name, column in _SENDER_COUNTS.items():
         counts = floats(samples[column]) if column in samples else np.zeros(0)
-        # The largest value of a counter is used, not the last one. The two differ only for `reordering_pkts`, which the
-        # sender resets after a timeout (tcp_enter_loss, net/ipv4/tcp_input.c). The other counts never decrease.
+        # The largest value of a counter is used, not the last one. The largest and the last value differ only for
+        # `reordering_pkts`, which the sender resets after a timeout (tcp_enter_loss, net/ipv4/tcp_input.c). Counts
+        # other than `reordering_pkts` never decrease.
         row[name] = int(np.nanmax(counts)) if np.isfinite(counts).any() else None
     cwnd = floats(samples["cwnd_pkts"])
     # Samples are weighted by time, because their intervals are shorter where a flow starts or ends.

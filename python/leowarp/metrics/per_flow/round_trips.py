@@ -95,7 +95,8 @@ class _Way:
         # A bin is stored completely if it has as many stored packets as sent packets; no column of the tables says this
         # directly.
         kept = np.bincount(np.searchsorted(starts, stored, side="right"), minlength=len(starts) + 1)[1:]
-        # A bin from which no packet arrived has no delay. All packets of such a bin were lost or are in flight.
+        # A bin from which no packet arrived has no delay. All packets of a bin without arrivals were lost or are in
+        # flight.
         some = delivered > 0
         self.bin_ns, self.delivered = starts[some], delivered[some]
         self.mean_ns = floats(bins["owd_sum_ns"])[some] / delivered[some]

@@ -58,8 +58,8 @@ def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
     pairs: mapping of (source, destination) to flow numbers. The result of `flow_pairs(plan.flows)`.
     Returns: DataFrame, sorted by flow, and within a flow by change. The row of "no change" is last.
     """
-    # The table `bins` is required as well: without the hosts' capture, `packets` does not show which packets were late
-    # or lost.
+    # The table `bins` is needed in addition to `packets`: without the hosts' capture, `packets` does not show which
+    # packets were late or lost.
     if not (tables.has("packets") and tables.has("bins")):
         return typed_frame([], CAUSE_COLUMNS)
     rows = []

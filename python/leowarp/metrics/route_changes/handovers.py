@@ -95,8 +95,8 @@ def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
     """
     spikes = []
     for t_ns in changes_ns.tolist():
-        # Before the change, the median is used, because a single probe may have met jitter. Near the change, the
-        # maximum is used, because the rise is much shorter than a second.
+        # Before the change, the median is used, because a single probe may have met jitter. Around the change, the
+        # maximum is used, because the rise in delay is much shorter than a second.
         before = probes.between(t_ns - NEAR_NS, t_ns).delay_ns
         close = probes.between(t_ns - NEAR_NS, t_ns + NEAR_NS).delay_ns
         if min(len(before), len(close) - len(before)) < LEAST_PROBES:

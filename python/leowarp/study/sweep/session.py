@@ -278,12 +278,12 @@ class Session:
         Raises HostError after `MOST_HOST_ERRORS` runs with such an error in succession.
         """
         if result["error"]["kind"] != HostError.__name__:
-            # This run failed for another reason than the machine, so the series of host errors ends.
+            # The machine did not cause this run's failure, so the series of host errors ends.
             self._host_errors_in_a_row = 0
             return [self._row(run, result)]
         # Either the machine cannot make any run, or only this run needs more than the machine has. The next runs show
-        # which of the two is true. Until then, no row is written. If the run had a row, it would count as failed, and a
-        # later start with more memory or disk space would skip it.
+        # whether the machine or only this run has the problem. Until then, no row is written. If the run had a row, it
+        # would count as failed, and a later start with more memory or disk space would skip it.
         self._put_aside.append((run, result))
         self._host_errors_in_a_row += 1
         if self._host_errors_in_a_row >= MOST_HOST_ERRORS:

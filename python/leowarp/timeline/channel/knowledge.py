@@ -66,8 +66,7 @@ def levels_of_model(channel: LandMobile, first_target_ratio: float, target_ratio
     )
     # A terminal at rest has a constant power series, from which nothing can be learned.
     if channel.speed_m_per_s == 0:
-        # The receiver expects that the level stays as it is, so the expected level equals the received level, whatever
-        # that is.
+        # The receiver expects an unchanged level, so the expected level always equals the received level.
         same = np.array([-100.0, 100.0])
         return Levels(first_db, again_db, same, same)
     # The observed distance is limited, not the observed time, so that the number of states and fades does not depend on

@@ -98,8 +98,8 @@ class Ratios:
         row: Row of `Signs.shares`, which is one evaluation of a sign.
         periods_s: Candidate periods; if several are equally strong, the first one is returned.
         """
-        # Hundreds of similar periods have the same few widths, and creating a view of windows takes longer than summing
-        # one, so views are reused.
+        # Hundreds of similar periods have the same few widths. Views of windows are reused, because creating a view
+        # takes longer than summing it.
         windows: dict[int, NDArray[np.float64]] = {}
 
         def most(period_s: float) -> float:

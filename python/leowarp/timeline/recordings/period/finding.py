@@ -129,8 +129,8 @@ def _refined(series: Series, found: Search) -> Schedule:
     # beside the phase's bin are therefore tried as well.
     phase_s, bin_s = (phase_ns + late_ns - zero_ns) / 1e9, found.signs.bin_s
     weights = [weight(found, period_ns / 1e9, phase_s + bins * bin_s) for bins in (-1, 0, 1)]
-    # The refinement fails if one sign has more peaks than the search found. In this case, the candidate of the search
-    # is used, which is correct to a bin.
+    # The refinement fails if one sign has more peaks than the search found. If the refinement fails, the candidate of
+    # the search is used, which is correct to one bin.
     if max(weights) < best.log_factor - _ALLOWED:
         return _schedule(series, best, late_ns)
     return Schedule(round(period_ns), round(phase_ns) % round(period_ns))
