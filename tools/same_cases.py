@@ -19,7 +19,8 @@ EXAMPLES = ROOT / "examples"
 WHOLE = {"starlink-capacity", "iperf3", "nginx", "quic", "one-change", "transactions", "page", "video", "frames"}
 # Examples with programs that examples/programs/build.sh must have built.
 BUILT = {"quic-aioquic", "quic-quic-go", "quic-quinn"}
-# With this duration, a run has a route change; without one, all in-flight rules would give the same result.
+# With a duration of 40 s, a run has a route change. Without a route change, all in-flight rules would give the same
+# result.
 LONGER = {"run.duration": "40 s"}
 MORE = {
     "two-changes bbr": ("two-changes", {**LONGER, "flows.0.congestion_control": "bbr"}),

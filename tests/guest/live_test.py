@@ -38,7 +38,7 @@ congestion_control = "bbr"
 start = "2000 s"
 """
 SYN_BYTES = 14 + 20 + 40
-# Time in ms that a segment of the handshake and the answer to it take, over all hops.
+# Time in ms over all hops, both for a segment of the handshake and for the answer to the segment.
 TRIP_MS = 2 * HOPS * (DELAY_MS + SYN_BYTES * 8 / RATE_BPS * 1e3)
 
 

@@ -96,7 +96,7 @@ static void overwrite(int number)
 	interrupted = 1;
 }
 
-/* Whether a member of the ring found its own values after each of its turns */
+/* Returns whether a member of the ring found its own values after each of its turns */
 static int ring(int member)
 {
 	int from = pipes[member][0], to = pipes[(member + 1) % MEMBERS][1];

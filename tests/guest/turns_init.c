@@ -25,7 +25,7 @@
 #define THREADS 4
 #define MIB (1 << 20)
 
-/* With this priority, or with a shorter time slice, the init gets the processor as soon as it is woken. */
+/* With the real-time policy, or with a shorter time slice, the init gets the processor as soon as it is woken. */
 static const struct {
 	uint32_t size, policy;
 	uint64_t flags;

@@ -348,7 +348,7 @@ fn accounts(capture: &Capture) -> std::result::Result<(), TestCaseError> {
     let (counts, skips) = (capture.counts(), capture.skips());
     let read = counts.numbered_pkts + counts.answer_pkts;
     let passed_over = counts.udp_pkts + counts.without_field_pkts + counts.foreign_pkts + skips.packets();
-    // If a packet causes an error, it is the last one, and is in no count.
+    // A packet that causes an error is the last packet, and no count includes it.
     prop_assert!(counts.packets - read - passed_over <= 1, "{counts:?} {skips:?}");
     prop_assert_eq!(capture.flows().iter().map(|flow| flow.packets).sum::<u64>(), counts.numbered_pkts);
     Ok(())

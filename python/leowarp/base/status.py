@@ -22,8 +22,8 @@ def is_terminal() -> bool:
 
 def is_notebook() -> bool:
     """Whether this process is the kernel of a notebook."""
-    # Only the kernel of a notebook has imported this module. We do not import it here, because then every process would
-    # look like such a kernel.
+    # Only the kernel of a notebook has imported this module. This function does not import the module, because the
+    # import would make every process look like the kernel of a notebook.
     if "ipykernel.zmqshell" not in sys.modules:
         return False
     from ipykernel.zmqshell import ZMQInteractiveShell

@@ -61,8 +61,8 @@ def _pieces(result: Numbers) -> Iterator[_Piece]:
     yield from _columns("recovery", result.recoveries, RECOVERY_COLUMNS, "t_ns")
     is_caused = result.causes["change"].notna()
     yield from _columns("cause", result.causes[is_caused], CAUSE_COLUMNS, "t_ns")
-    # Packets without a cause have the prefix `no_cause`. Their rows have no instant: an instant that is missing would
-    # look like a change at an unknown time.
+    # Packets without a cause have the prefix `no_cause`. Rows of packets without a cause have no instant: a missing
+    # instant would look like a change at an unknown time.
     yield from _columns("no_cause", result.causes[~is_caused], CAUSE_COLUMNS, None)
     for scope, (prefix, when) in REORDERING_METRICS.items():
         yield from _columns(prefix, result.reordering[result.reordering["scope"] == scope], REORDERING_COLUMNS, when)

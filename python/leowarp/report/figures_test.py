@@ -140,7 +140,7 @@ def test_queue_map_places_the_queue_at_its_link(run_dir):
     assert place == 1
     assert 19.5e9 <= edges_ns[when] < 20e9
     assert np.nanmax(waiting) == syn.QUEUE_PKTS
-    # The last path has only three links.
+    # The last path has only three links, so the fourth link has no values.
     assert np.isnan(waiting[3, edges_ns[:-1] >= 40e9]).all()
 
 

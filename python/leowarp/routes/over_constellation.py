@@ -296,8 +296,8 @@ class _Network:
         # different links.
         if self.plan.routing.in_flight == "source" or len(paths) == 2:
             return paths
-        # Paths that must not change come first. If a later path meets an earlier path to the same destination at a
-        # node, the later path follows the earlier path from this node on.
+        # Paths that must not change come first. If a later path to the same destination meets an earlier path at a
+        # node, the later path follows the earlier path from there.
         order = sorted(range(len(paths)), key=lambda i: i not in kept)
         forwarded = dict(zip(order, as_forwarded([paths[i] for i in order]), strict=True))
         return [forwarded[i] for i in range(len(paths))]

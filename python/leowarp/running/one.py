@@ -88,7 +88,8 @@ def run(
             stage("trace")
             trace.convert(done.out_dir, directory / TRACE, directory / GUEST / "in" / "setup.json")
             guest.keep_outputs(done.out_dir, directory)
-            # The records are now in Parquet files. Metrics and report read these, so the guest's own files are deleted.
+            # At this stage, the guest's records are in Parquet files. Metrics and report read these, so the guest's own
+            # files are deleted.
             done.discard()
             stage("metrics")
             costs = watch.costs(done.end["virtual_ns"] / 1e9, done.cpu_s, done.peak_memory_bytes)

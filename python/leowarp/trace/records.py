@@ -256,8 +256,8 @@ def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, firs
                     path, f"column {column.name} goes up to {kept.max()}, which does not fit {column.type}"
                 )
         if missing is not None:
-            # The value that means "missing" may not fit into the narrower type of the table. It is therefore replaced
-            # by 0, and the mask makes the value null.
+            # The value that means "missing" may not fit into the narrower type of the table. The value for "missing" is
+            # therefore replaced by 0, and the mask makes the value null.
             values = np.where(missing, values.dtype.type(0), values)
         values = values.astype(target)
     return pa.array(values, type=column.type, mask=missing)

@@ -114,8 +114,8 @@ def _delays(run: Run, path: tuple[str, ...], from_ns: int, until_ns: int, most: 
 def _delays_left(run: Run, before: tuple[str, ...], after: tuple[str, ...], since_ns: int, at_ns: int) -> np.ndarray:
     """Delays of the links of an old path, at the time `at_ns` at which a new path replaces it."""
     links = run.tables.links_of(before)
-    # If both paths use a link (of an access link or a mobile channel), it already has the new path's delay at this
-    # time. The delay just before is used.
+    # If both paths use the same link (of an access link or a mobile channel), this link already has the new path's
+    # delay at `at_ns`. The delay just before is used.
     held_ns = at_ns - (links == run.tables.links_of(after))
     return np.array([_delay_ns(run, link, held_ns, since_ns, at_ns) for link in links])
 

@@ -325,7 +325,7 @@ def test_the_sending_rate_falls_where_a_bin_sends_less_than_half(monkeypatch):
     )
     assert effects.sending_falls_after(run, [4000 * MS]) == 1
     assert effects.sending_falls_after(run, [2000 * MS, 7000 * MS]) == 0
-    # Each of these instants lacks bins on one side
+    # At 500 ms and at 9000 ms, bins are missing on one side of the instant
     assert effects.sending_falls_after(run, [500 * MS, 9000 * MS]) == 0
 
 

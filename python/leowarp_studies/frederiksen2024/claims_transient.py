@@ -48,8 +48,8 @@ def drops_after_changes(sample: Sample) -> Outcome:
         count["50 %"][slug] = int((depth > 0.5).sum())
         count["90 %"][slug] = int((depth > 0.9).sum())
         series_count[slug] = ev.falls_after(run, "sacked", run.changes["t_ns"])
-        # In-order goodput stops both for lost and for late packets. At the changes selected here nothing was lost, so
-        # any fall is caused by reordering.
+        # In-order goodput stops both for lost and for late packets. At changes without lost packets, any fall is caused
+        # by reordering.
         lossless = run.changes.loc[run.changes["lost_pkts"] == 0, "t_ns"]
         # `changes` and `recoveries` both contain the instant of each change, by which the two tables are joined.
         rows = run.numbers.recoveries[run.numbers.recoveries["t_ns"].isin(lossless)]

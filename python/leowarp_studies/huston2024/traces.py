@@ -226,7 +226,7 @@ def after_timeouts(
     for place in ends.tolist():
         later = cut_s[cut_s > t_ns[place] / 1e9]
         until = int(np.searchsorted(t_ns, round(float(later[0]) * 1e9))) if len(later) else len(t_ns)
-        # The growth also ends at a new timeout.
+        # The growth of a window also ends at a new timeout.
         again = np.flatnonzero(in_loss[place:until])
         last = (place + int(again[0]) if len(again) else until) - 1
         # The number of round trips is computed with the mean RTT over this time, because windows grow per round trip

@@ -165,7 +165,7 @@ def _sessions(name: str, why: str, first: int, seeds: int, *, keep: bool) -> Par
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
     if keep:
         content["keep"] = {"runs": "all"}
-    # The two factors of 2 are for resequencing and for delayed ACKs, each on and off.
+    # The number of runs contains two factors of 2: resequencing and delayed ACKs are each on or off.
     count = len(SNRS_DB) * len(ALGORITHMS) * 2 * 2 * seeds
     return Part(name, why, content, count, _few(QUICK_SEEDS, FEW_SNRS_DB))
 

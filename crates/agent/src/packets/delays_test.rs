@@ -105,7 +105,7 @@ fn told(data: &[Packet], back: &[Packet], instants_ns: &[i64]) -> Delays {
             arrived += 1;
         }
         for (way, packets) in [data, back].into_iter().enumerate() {
-            // a lost packet is settled as soon as it has left
+            // the fate of a lost packet is known as soon as the packet has left
             let is_known = |p: &Packet| p.received_ns.unwrap_or(p.sent_ns) < until_ns;
             while packets.get(settled[way]).is_some_and(is_known) {
                 delays.enter(way as u8, &packets[settled[way]]);

@@ -183,7 +183,7 @@ def _scalars(document: dict[str, Any]) -> list[tuple[str, Any]]:
     """
     lines = []
     for key, value in document.items():
-        # Values of these keys are long lists, or are printed as separate tables.
+        # The values of the keys below are long lists, or are printed as separate tables.
         if key in ("density", "buffer_density", "n_reordering", "overtaken_ratio"):
             continue
         if isinstance(value, dict):

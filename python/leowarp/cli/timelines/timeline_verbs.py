@@ -189,7 +189,8 @@ def describe(
             note(f"{measurement.source}: {text}")
     titles = [f"{Path(description.source).name}: {_SERIES[description.series]}" for _, description in described_series]
     cells = [lines(description) for _, description in described_series]
-    # One table has all files. Lines of the first file come first in their order, then lines that only other files have.
+    # One table shows the descriptions of all files. Lines of the first file come first in their order, then lines that
+    # only other files have.
     rows = [(name, *(cell.get(name) for cell in cells)) for name in dict.fromkeys(k for c in cells for k in c)]
     print_table(None, ("", *titles), rows)
     if slots:

@@ -132,8 +132,8 @@ class _Launcher:
 
     def __init__(self) -> None:
         own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        # The options -I and -S start Python without site-packages and without the user's settings. These options also
-        # keep the launcher small, because a guest's peak memory is at least the launcher's size.
+        # The options -I and -S start Python without site-packages and without the user's settings. The options -I and
+        # -S also keep the launcher small, because a guest's peak memory is at least the launcher's size.
         words = [sys.executable, "-I", "-S", str(Path(__file__).with_name("launch.py")), str(os.getpid())]
         with theirs:
             process = subprocess.Popen(

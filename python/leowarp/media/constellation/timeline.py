@@ -131,7 +131,7 @@ class _Builder:
             # Links go down after the routes have changed, when no entry uses them any more.
             self._abandon(t_ns, needed, before)
             self._between_updates(clock_ns[(clock_ns > t_ns) & (clock_ns < end_ns)], t_ns, end_ns, live)
-        # Removals that are due before the end of the run are added; later ones are not.
+        # Links whose removal is due before the end of the run are removed; later removals are omitted.
         self._tear_down(plan.run.duration_ns, np.empty(0, dtype=np.int64))
         self._interruptions.tell(self._events, self._kind)
         self._make_room_for_flying()

@@ -183,7 +183,8 @@ class Tables:
         events = self.timeline["event"]
         if bool((events == "jitter").any()):
             return True
-        # A null means that the event sets no such value. A null is not False, so `not` would be wrong in the next line.
+        # A null means that the event does not set the value `in_order`. A null is not False, so `not` would be wrong in
+        # the next line.
         return "in_order" in self.timeline and bool((self.timeline["in_order"] == False).any())  # noqa: E712
 
     def links_of(self, path: tuple[str, ...] | None) -> list[tuple[str, str]]:

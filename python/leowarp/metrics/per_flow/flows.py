@@ -68,8 +68,8 @@ def packet_rtt(tables: Tables, flow: int, *, from_ns: float = 0, until_ns: float
     is_answered = (first > 0) & (first < len(arrived))
     index = np.clip(first, 1, len(arrived) - 1)
     sent = data["sent_ns"].to_numpy(dtype="int64")
-    # A packet gets an RTT only if the ACK before its own ACK is stored in the same window. Otherwise an unstored ACK
-    # may have covered the packet earlier.
+    # A packet gets an RTT only if the ACK before its own ACK is stored in the same window. If the previous ACK is not
+    # stored, an unstored ACK may have covered the packet earlier.
     is_answered &= (arrived[index] - arrived[index - 1] <= _ACK_GAP_NS) & (arrived[index] > sent)
     sent, arrived = sent[is_answered], arrived[index][is_answered]
     return pd.DataFrame({"sent_ns": sent, "rtt_ns": (arrived - sent).astype("int64")})
@@ -252,8 +252,7 @@ def _echo_scalars(tables: Tables, number: int) -> dict[str, Any]:
         "probes_pkts": len(echoes) if known else None,
         "probes_lost_pkts": int(np.isnan(there).sum()) if known else None,
     }
-    # A probe that is in flight at the end is counted as lost by this function, as documented. `probes.probes` excludes
-    # such probes.
+    # This function counts a probe that is in flight at the end as lost. `probes.probes` excludes such probes.
     given = there[~np.isnan(there)]
     row["owd_min_ns"] = int(given.min()) if len(given) else None
     for name, q in (("owd_p50_ns", 0.5), ("owd_p99_ns", 0.99)):

@@ -118,8 +118,8 @@ def recovery_scalars(recoveries: pd.DataFrame, flow: int) -> dict[str, Any]:
     judged = mine[mine["recovered"].notna()]
     row: dict[str, Any] = dict.fromkeys(names(RECOVERY))
     if len(judged):
-        # A flow that did not recover within the window took longer than any measured duration. Without such changes,
-        # recovery would seem faster than it was.
+        # A flow that did not recover within the window took longer than any measured duration. If changes without
+        # recovery were left out, recovery would seem faster than it was.
         duration = np.nan_to_num(floats(judged["duration_ns"]), nan=np.inf)
         row |= {f"recovery_{name}_ns": _whole(quantile(duration, q)) for name, q in _QUANTILES}
         row["recovered_ratio"] = float(np.isfinite(duration).mean())

@@ -249,7 +249,7 @@ class Access(QueueKeys, FollowsConstellation):
         "250 Mbit/s",
         low="100 kbit/s", high="100 Gbit/s", none="schedule",
     )  # fmt: skip
-    # The value is read off the study's figure 2.
+    # The uplink's median capacity is read off figure 2 of the study.
     capacity_up_bps: int | None = quantity(
         units.RATE, "Median capacity of the uplink; schedule: sampled as for the downlink.",
         "15 Mbit/s", low="100 kbit/s", high="100 Gbit/s",

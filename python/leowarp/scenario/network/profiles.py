@@ -77,7 +77,7 @@ def guest_sysctls(buffer_max_bytes: int, memory_bytes: int, own: Mapping[str, st
         "net.core.netdev_max_backlog": "100000",
         "net.core.rmem_max": str(buffer_max_bytes),
         "net.core.wmem_max": str(buffer_max_bytes),
-        # The kernel would derive this value from the size of its hash table.
+        # Without this setting, the kernel would derive tcp_max_orphans from the size of its hash table.
         "net.ipv4.tcp_max_orphans": "4096",
         "net.ipv4.tcp_mem": thresholds,
         "net.ipv4.udp_mem": thresholds,

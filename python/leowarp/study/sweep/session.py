@@ -266,8 +266,8 @@ class Session:
         # Rows are written in the order in which runs are completed. The store sorts them by number when it reads them.
         rows = [self._row(run, result), *(self._row(*one) for one in self._put_aside)]
         self._put_aside = []
-        # With `keep = "failed"`, a run that was made alone has written its directory. This run succeeded, so its
-        # directory is deleted.
+        # With `keep = "failed"`, a run that was made alone has written its directory. With this setting, a run that
+        # succeeded is not stored, so its directory is deleted.
         if self._task.keep == "failed":
             plainfiles.remove(self._task.folder / RUNS / run.run_id)
         return rows

@@ -126,8 +126,8 @@ class Store:
         # The journal has one line per row, so that an interrupted write damages only the last line (`_read_journal`).
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         with disk.writing(self._folder):
-            # Rows are written to disk before `status` records them. If the write fails, the run is only repeated; in
-            # the other order, the run's row would be missing without notice.
+            # Rows are written to disk before `status` records them. If the write fails, the run is only repeated. If
+            # `status` were changed first, the run's row would be missing without notice.
             self._journal.append(lines.encode())
         self._waiting += rows
         self.status |= {row["run_id"]: row["status"] for row in rows}

@@ -94,7 +94,7 @@ def _followers(
     groups = np.array_split(np.argsort(now, kind="stable"), GROUPS)
     seen_db = np.array([now[group].mean() for group in groups])
     # In each group, the expected level is the level that the target share of the later samples exceeds. Transmissions
-    # sized for this level succeed with the target probability.
+    # that are sized for the expected level succeed with the target probability.
     next_db = np.array([np.quantile(then[group], 1 - target_ratio) for group in groups])
     # Neighbouring groups with equal levels are merged.
     kept = np.concatenate(([True], np.diff(seen_db) > 0))

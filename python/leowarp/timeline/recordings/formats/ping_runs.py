@@ -177,7 +177,7 @@ def _by_clock(last: int, before: Reply, reply: Reply, step_ns: float) -> int | N
     wraps = number // SEQUENCE_NUMBERS > last // SEQUENCE_NUMBERS
     drift_pkts = max(_DRIFT_PKTS, _DRIFT_RATIO * abs(expected - last))
     # The number continues although the times do not agree; this seldom happens by chance, so the clock was set, or the
-    # machine slept. After a very long time, however, any 16-bit number could be the next one.
+    # machine slept. After a very long pause, any 16-bit number could be the next one by chance.
     says_nothing = ahead <= (_LONG_PKTS if drift_pkts > SEQUENCE_NUMBERS // 4 else _NEAR)
     if number - last <= _LONG_PKTS or (
         off <= drift_pkts and not (wraps and reply.seq in _FIRST_NUMBERS) and not says_nothing

@@ -129,8 +129,8 @@ def search(series: Series) -> Search | None:
     if multiple > 1:
         best = [whole, *(one for one in best if abs(one.period_s / whole.period_s - 1) > _SAME)]
     whole = _polished(ratios, whole)
-    # Another phase of the same period is an alternative as well, for instance if spikes and losses happen at different
-    # instants.
+    # A candidate with the same period and another phase is also an alternative, for instance if spikes and losses
+    # happen at different instants.
     other = _other_phase(ratios, whole)
     best = sorted([*best[1:], *([other] if other else [])], key=lambda one: -one.log_odds)
     return Search(found, (whole, *best), {sign: _by_itself(ratios, weighed, sign) for sign in SIGNS}, multiple, split)
