@@ -180,7 +180,7 @@ fn of_udp(here: Slice) -> Option<(Layer, Slice, Via)> {
 }
 
 fn vxlan(here: Slice) -> Option<(Layer, Slice, Via)> {
-    // In VXLAN, the flag 0x08 in the first byte means that the header contains a network identifier. The header's last byte
+    // VXLAN's flag 0x08 in the first byte means that the header contains a network identifier. The header's last byte
     // is reserved, and is 0.
     let is_one = here.byte(0).ok()? & 8 != 0 && here.byte(7).ok()? == 0;
     is_one.then_some((Layer::Ethernet, here.from(8).ok()?, VXLAN)).filter(|(_, rest, _)| is_plausible(rest))
