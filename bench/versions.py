@@ -26,8 +26,8 @@ from machine import machine, spread
 
 PAIRS = 5
 # The time is counted by the host's kernel, because the two checkouts may count differently. Orphaned processes become
-# children of the measuring process (PR_SET_CHILD_SUBREAPER). RUSAGE_CHILDREN then includes all processes for which the
-# measuring process has waited.
+# children of the measuring process (PR_SET_CHILD_SUBREAPER). With this setting, RUSAGE_CHILDREN includes all processes
+# for which the measuring process has waited.
 COUNTED = """
 import ctypes, importlib, os, resource
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)

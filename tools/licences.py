@@ -20,8 +20,8 @@ from pathlib import Path
 
 CRATES_IO = "https://github.com/rust-lang/crates.io-index"
 NPM = "https://registry.npmjs.org/"
-# Licences that let an Apache-2.0 program use, link or ship the work. MPL-2.0 applies per file, and its files are used
-# unchanged, as a library.
+# Licences that let an Apache-2.0 program use, link or ship the work. MPL-2.0 covers single files, and leowarp uses the
+# files under MPL-2.0 unchanged, as a library.
 COMPATIBLE = {
     "0BSD",
     "Apache-2.0",
@@ -54,7 +54,8 @@ COMPATIBLE = {
 }
 # SPDX exceptions only add permissions.
 _EXCEPTION = re.compile(r"\s+WITH\s+[\w.-]+")
-# Licences that pip-licenses cannot read from a package's metadata. They were looked up by hand in the packages.
+# Licences that pip-licenses cannot read from a package's metadata. These licences were looked up by hand in the
+# packages.
 LOOKED_UP = {
     "contourpy": "BSD-3-Clause",
     "matplotlib": "Python-2.0",  # matplotlib's own licence, derived from Python's
@@ -152,7 +153,7 @@ def of_npm_lock(packages: dict[str, dict]) -> list[str]:
     """
     bad = []
     for place, package in packages.items():
-        # this entry with the empty path is the page itself
+        # the entry with the empty path is the page itself
         if place == "":
             continue
         name, licence = place.rpartition("node_modules/")[2], package.get("license", "none")

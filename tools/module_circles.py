@@ -28,7 +28,7 @@ CRATE_ROOTS = ("lib", "main")
 PATH = re.compile(r"(?<!::)\b(crate|super|self)::(?=[\w{])")
 NAME = re.compile(r"\w+")
 C_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-# A definition that other files can use: a function, or a value of a structure, that is not static
+# A function, or a value of a structure, that is not static: other files can use it
 C_DEFINITION = re.compile(r"^(?!static\b)[a-z][\w \t*]*?\b(\w+)(?:\([^;{}]*\)\s*\{| = \{)", re.MULTILINE)
 
 # A weak definition. The file with a weak definition does not depend on the file that replaces this definition.

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# The target is named for two reasons: RUSTFLAGS then do not apply to build scripts, and the output has a folder of its
-# own.
+# Cargo gets the target explicitly for two reasons: build scripts are then compiled without RUSTFLAGS, and the output
+# has its own folder.
 TARGET = "x86_64-unknown-linux-gnu"
 PROFILE = "native"
 LIBRARY = ROOT / "python" / "leowarp" / "_native.abi3.so"

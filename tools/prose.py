@@ -30,7 +30,7 @@ MOST_WORDS = 34
 LONG_WORDS = 30
 MOST_RATIO = {"documentation": 0.04, "everything": 0.06}
 DOCUMENTATION = ("docs", "README.md", "ARCHITECTURE.md", "design", "site")
-# A sentence with such a beginning hides its subject.
+# A sentence that begins with one of these words hides its subject.
 BEGINNINGS = re.compile(
     r"(What|Of|By (what|which|how|it|them)|That|Who|Whoever|Whose|Whatever|Which|As of|So that|In vain"
     r"|Not (of|by|to)|How (many|long|far|any)|(Without|With) it|Where (it|they))\b"

@@ -19,7 +19,8 @@ EXAMPLES = ROOT / "examples"
 WHOLE = {"starlink-capacity", "iperf3", "nginx", "quic", "one-change", "transactions", "page", "video", "frames"}
 # Examples with programs that examples/programs/build.sh must have built.
 BUILT = {"quic-aioquic", "quic-quic-go", "quic-quinn"}
-# With this duration, a run has a route change; without one, all in-flight rules would give the same result.
+# With a duration of 40 s, a run has a route change. Without a route change, all in-flight rules would give the same
+# result.
 LONGER = {"run.duration": "40 s"}
 MORE = {
     "two-changes bbr": ("two-changes", {**LONGER, "flows.0.congestion_control": "bbr"}),
@@ -80,7 +81,7 @@ def _spread_over(content: dict[str, Any]) -> Iterator[tuple[int, Plan]]:
     from leowarp.study.sweep.parameters.expand import values_of
 
     study = StudyFile.of(content)
-    # Only these plans are expanded, because expanding all plans of a study takes minutes.
+    # Only a few plans of a study are expanded, because expanding all of them takes minutes.
     varied = list(values_of(study))
     for place in sorted({(len(varied) - 1) * each // (OF_A_PART - 1) for each in range(OF_A_PART)}):
         values = {key: node for key, (_, node) in varied[place].items()}

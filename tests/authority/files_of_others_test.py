@@ -204,8 +204,8 @@ def test_flows_are_those_of_tshark(file, tmp_path):
     names = ["ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "tcp.srcport", "tcp.dstport", "tcp.len"]
     names += ["icmp.type", "icmpv6.type"]
     fields = [word for name in names for word in ("-e", name)]
-    # With these options, tshark reports a packet's own payload, and not a payload that was reassembled from several
-    # packets.
+    # With the three options below, tshark reports a packet's own payload, and not a payload that was reassembled from
+    # several packets.
     options = ("ip.defragment:FALSE", "ipv6.defragment:FALSE", "tcp.desegment_tcp_streams:FALSE")
     said = output_of(
         "tshark", "-n", "-r", path, *(word for option in options for word in ("-o", option)),

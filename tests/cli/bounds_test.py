@@ -172,7 +172,7 @@ MORE_BOMBS = {
     "a text of a plan": plan_of("\nx = '" + "y" * (7 << 20) + "'\n"),
     "lists of a plan": plan_of("\nx = [" + "[]," * 2_000_000 + "]\n"),
 }
-# For these files the test does not forge hashes, because the manifest itself is oversized.
+# If the oversized file is the manifest itself, the test forges no hashes.
 OF_MANIFESTS = {
     "objects in a manifest": json_of(layout.MANIFEST, "[" + '{"a":0},' * 3_500_000 + "{}]"),
     "a text in a manifest": json_of(layout.MANIFEST, '"' + "\U0001f6f0" + "x" * (30 << 20) + '"'),

@@ -104,7 +104,7 @@ def written(page: Path, directory: Path) -> list[Path]:
     """Writes the files that a page contains, and returns those that are TOML."""
     for name, text in files(page).items():
         (directory / name).write_text(text, encoding="utf-8")
-    # These snippets write files to which scenarios refer.
+    # Snippets with `.write_text(` write files to which scenarios refer.
     for _, text in blocks(page, "python"):
         if ".write_text(" in text:
             with contextlib.chdir(directory):

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * An init whose child makes each system call that returns a time, or the state of a process. The tests compile this
- * file. In end.json, it writes the virtual time of one call, and the time that a loop needs until the call's answer
- * changes.
+ * file. The init writes two times into end.json: the virtual time of one call, and the time that a loop needs until the
+ * call's answer changes.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -227,7 +227,7 @@ def test_three_duplicates_make_newreno_send_again(newreno):
     entered, until = 0, 0.0
     for again in data[data["is_retransmission"]].itertuples():
         if again.seq <= until:
-            continue  # in this recovery, each partial ACK causes one retransmission
+            continue  # the packet belongs to the present recovery, in which each partial ACK causes one retransmission
         until = data.loc[data["sent_ns"] < again.sent_ns, "seq"].max()
         before = number[arrived_ns <= again.sent_ns]
         assert (before == again.seq).sum() == 1 + 3

@@ -118,8 +118,8 @@ def test_packets_to_the_dish_wait_behind_the_satellites(tmp_path):
     run = made(tmp_path, "Tokyo", "Madrid")
     sent_ns, received_ns = of(run.echoes())
     at_station_ns = arrivals_ns(timeline_of(run), sent_ns, "Tokyo", "host:Madrid").astype(np.int64)
-    # Over a shorter path, a later packet can reach the access link earlier. The access link sends packets in the order
-    # in which they reach it.
+    # A packet that takes a shorter path can reach the access link before a packet that was sent earlier. The access
+    # link sends packets in the order in which they reach it.
     order = np.argsort(at_station_ns, kind="stable")
     expected_ns = np.empty_like(at_station_ns)
     expected_ns[order] = through_dish_ns(at_station_ns[order])

@@ -27,7 +27,7 @@ def test_what_else_draws_or_interrupts_moves_no_packet_of_bbr(tmp_path):
     alone = trace_of(tmp_path / "alone")
     module = {"guest.cc_modules": [str(MODULE)]}
     assert trace_of(tmp_path / "disturbed", **module) == alone
-    # With this module, interrupts occur at other instants, and the kernel draws many more random numbers.
+    # With the test's kernel module, interrupts occur at other instants, and the kernel draws many more random numbers.
     other = {"modules.draws_module.draws": "1000", "modules.draws_module.period_ns": "777777 ns"}
     assert trace_of(tmp_path / "other", **module, **other) == alone
 

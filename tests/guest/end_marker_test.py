@@ -45,7 +45,7 @@ def data_drops(run):
         # waiting packets are moved, and the new path is longer, so no packet waits
         (AT_THE_STATION, {"move_queue": "kept"}, False),
         (AT_A_SATELLITE, {"move_queue": "kept"}, True),
-        # the hold already takes the queue into account, so no packet waits for the marker
+        # a hold takes the queue into account, so no packet has to wait for the marker as well
         (AT_THE_STATION, {"hold": True}, False),
     ],
 )

@@ -41,7 +41,7 @@ def test_a_good_guest_gives_its_end_its_cost_and_its_progress(drive_fault, guest
     assert result.end["virtual_ns"] == 3_000_000_000
     assert result.out_dir == guest_directory / "out"
     assert result.cpu_s > 0
-    # The kernel's program needs more than 7 MiB, so a smaller number would be the memory of the launching process.
+    # The kernel's program needs more than 7 MiB, so a smaller peak would be the memory of the launching process.
     assert 10 * MIB < result.peak_memory_bytes < 128 * MIB
     assert guests_in(guest_directory) == []
     result.discard()

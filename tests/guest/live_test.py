@@ -38,7 +38,7 @@ congestion_control = "bbr"
 start = "2000 s"
 """
 SYN_BYTES = 14 + 20 + 40
-# Time in ms that a segment of the handshake and the answer to it take, over all hops.
+# Time in ms over all hops, both for a segment of the handshake and for the answer to the segment.
 TRIP_MS = 2 * HOPS * (DELAY_MS + SYN_BYTES * 8 / RATE_BPS * 1e3)
 
 
@@ -308,8 +308,8 @@ def test_a_program_of_a_flow_finds_the_way_out_and_is_cut_off(spawn, tmp_path, d
 
     wait_until(lambda: said().endswith("all\n"), session.process)
     cut = "Connection reset by peer"
-    # Two sockets listen on this port: leowarp's, for connections that lead to the host, and that of the scenario's
-    # transfer.
+    # Two sockets listen on this port: leowarp's socket for connections that lead to the host, and the socket of the
+    # scenario's transfer.
     assert sorted(said().splitlines()) == sorted([
         "2 listen",
         *(f"from its own host: {outcome}" for outcome in (cut, "silence")),

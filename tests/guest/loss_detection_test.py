@@ -142,7 +142,8 @@ def test_ncr_sends_again_after_a_window_of_duplicate_acks(tmp_path, detection, s
     assert sacked >= 6
     assert again.sent_ns == pytest.approx(heard_ns, abs=2 * MS)
     new_pkts = (between.sent_ns > lost.sent_ns + RTT_NS + PACE_NS).sum()
-    # the sender sends a new packet for each SACKed packet, or for every second one
+    # the sender sends a new packet for each SACKed packet if `share` is 1/2, and otherwise for every second SACKed
+    # packet
     assert new_pkts == pytest.approx(sacked * (1 if share == 1 / 2 else 1 / 2), abs=2)
 
 

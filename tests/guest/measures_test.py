@@ -139,8 +139,8 @@ def test_by_http_2_all_objects_are_asked_for_at_once_over_one_connection(tmp_pat
     rows = run.measures(flow=0, kind="object").set_index("name")
     assert (len(rows), run.summary["flows"][0]["connections"]) == (21, 1)
     others = rows.drop("/")
-    # All requests together take one round trip, plus the transmission of twenty answers: 600 bytes each, and 34 bytes
-    # of two frames and the status.
+    # All requests together take one round trip, plus the transmission of twenty answers. Each answer has 600 bytes, and
+    # 34 bytes of two frames and the status.
     assert (others["request_ns"] - rows["end_ns"]["/"]).max() < MS
     took_ns = others["end_ns"].max() - others["request_ns"].min()
     assert took_ns == pytest.approx(2 * DELAY_NS + sending_ns(20 * 634 * 1514 // 1448), abs=2 * PACKET_NS)

@@ -88,7 +88,8 @@ def test_a_subflow_keeps_its_order_and_every_packet_is_of_a_flow(both):
     packets, totals = both.table("packets").to_pandas(), both.table("linktotals").to_pandas()
     sent = packets[packets.direction == "data"].groupby("flow").size()
     assert packets[packets.direction == "data"].groupby("flow").path_id.nunique().max() == 1
-    # Each subflow, and the pings, leave over the ground link of their own station, and no other packet does
+    # Each subflow and each ping leaves over the ground link of its own station, and no other packet enters a station's
+    # ground link
     for station, flows in (("Madrid", [0]), ("Lisbon", [1, 2])):
         links = [number for number, (a, _, kind) in enumerate(both.tables.directions) if (a, kind) == (station, "gsl")]
         entered = int(totals[totals.direction.isin(links)].offered_pkts.sum())

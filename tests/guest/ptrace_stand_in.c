@@ -290,7 +290,7 @@ static void owed(void)
 		check(!task.buffer[i], "the memory of a task that has ended was written");
 }
 
-/* If the area is larger than any known one, a message says so */
+/* If the register area is larger than any that the code knows, a message says so */
 static void too_large(void)
 {
 	unsigned char buffer[GUEST_BYTES] = { 0 };

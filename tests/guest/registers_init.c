@@ -7,7 +7,7 @@
  * A token passes through a ring of pipes between four processes, the last of which has three further threads. Each
  * member of the ring fills its registers, reads the token, passes it on, and checks its registers. While it waits for
  * the token, all other members run, with other values. In each round, the first member sends a signal to the others
- * while they wait for the token. The handler of this signal overwrites the registers.
+ * while they wait for the token. The signal's handler overwrites the registers.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -97,7 +97,7 @@ static void overwrite(int number)
 	interrupted = 1;
 }
 
-/* Whether a member of the ring found its own values after each of its turns */
+/* Returns whether a member of the ring found its own values after each of its turns */
 static int ring(int member)
 {
 	int from = pipes[member][0], to = pipes[(member + 1) % MEMBERS][1];

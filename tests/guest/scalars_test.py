@@ -14,9 +14,9 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 RUNS = {
     # This run has a route change that reorders the packets of a flow.
     "two-changes": {"run.duration": "40 s", "flows.0.congestion_control": "reno"},
-    # This run has reconfigurations, and lost replies
+    # The run "starlink-ping" has reconfigurations and lost replies
     "starlink-ping": {"run.duration": "50 s", "flows.0.name": "ping"},
-    # In this run, probes overtake each other
+    # In the run "jittered-probe", probes overtake each other
     "jittered-probe": {"run.duration": "5 s"},
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * An init that checks which bytes guest/tcp/payload.c leaves uncopied, and what guest/tcp/sockets.c reports about
- * sockets. The tests compile it: gcc -O1 -static. end.json contains one number for each answer.
+ * sockets. The tests compile this file with gcc -O1 -static. end.json contains one number for each answer.
  */
 #include <arpa/inet.h>
 #include <errno.h>

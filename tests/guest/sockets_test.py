@@ -20,7 +20,8 @@ def found(end_of, tmp_path_factory):
 
 
 def test_the_range_that_nobody_looks_at_is_not_copied_and_all_else_is(found):
-    # A byte that is not copied has an earlier value of the kernel's memory, so it may be equal by chance.
+    # A byte that is not copied contains an earlier value of the kernel's memory, which may equal the right value by
+    # chance.
     assert found["cut"] < BYTES
     # One of the two pieces is not from the range that was named, so both are copied.
     assert found["mixed"] == found["beside"] == found["after"] == 2 * BYTES
@@ -32,7 +33,7 @@ def test_each_socket_is_told_of_as_getsockopt_does(found):
 
 
 def test_a_read_that_sleeps_ends_when_it_should_and_tells_the_same(found):
-    # The clock is read one more time, which takes 256 ns.
+    # A read that sleeps reads the clock once more, which takes 256 ns.
     assert 0 <= found["late_ns"] <= 2 * 256
     # The guest of this test has no links.
     assert (found["told_asleep"], found["links_bytes"], found["short_asleep"]) == (2, 0, errno.EINVAL)

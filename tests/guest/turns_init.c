@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * An init with child processes whose threads read each other's entries in /proc. The last thread of a child wakes the
- * init, and frees these entries. The init frees the same entries, and so has to wait for the thread (release_task,
- * shrink_dcache_parent). Then the init makes two long writes. The tests compile it; end.json contains the times that
- * the writes take.
+ * init and frees the entries of the child's threads in /proc. The init frees the same entries in /proc, so it has to
+ * wait for the thread (release_task, shrink_dcache_parent). Then the init makes two long writes. The tests compile it;
+ * end.json contains the times that the writes take.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -25,7 +25,7 @@
 #define THREADS 4
 #define MIB (1 << 20)
 
-/* With this priority, or with a shorter time slice, the init gets the processor as soon as it is woken. */
+/* With the real-time policy, or with a shorter time slice, the init gets the processor as soon as it is woken. */
 static const struct {
 	uint32_t size, policy;
 	uint64_t flags;

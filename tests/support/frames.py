@@ -49,7 +49,7 @@ def pcapng_file(path: Path, frames: Sequence[Frame]) -> Path:
 
     kinds = list(dict.fromkeys(frame.link_type for frame in frames))
     parts = [block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))]
-    # Option 9 is the resolution of times, here 10^-9 s
+    # Option 9 of a pcapng interface is the resolution of times, here 10^-9 s
     parts += [block(1, struct.pack("<HHIHHB3xI", kind, 0, 0, 9, 1, 9, 0)) for kind in kinds]
     for frame in frames:
         high, low = divmod(frame.t_ns, 2**32)

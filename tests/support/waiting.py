@@ -26,8 +26,8 @@ def wait_until(condition, *by):
     own = OwnTime([each.pid if isinstance(each, subprocess.Popen) else each for each in by])
     polls = 0
     while not (value := condition()):
-        # The check is rare, because it reads all of /proc. A process may have caused the event just before it ended, so
-        # the condition is evaluated once more.
+        # The processes are checked only at every tenth poll, because the check reads all of /proc. A process may have
+        # caused the event just before it ended, so the condition is evaluated once more.
         if by and polls % 10 == 0 and not own.look():
             if value := condition():
                 return value

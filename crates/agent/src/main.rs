@@ -39,8 +39,8 @@ fn keep_memory() {
         (libc::M_TRIM_THRESHOLD, NEVER_BYTES),
         (libc::M_TOP_PAD, 1 << 20),
     ] {
-        // SAFETY: this is a plain call before there are other threads. If the allocator refuses a value, its default
-        // stays in force.
+        // SAFETY: this is a plain call before there are other threads. If the allocator refuses a value, the option's
+        // default stays in force.
         unsafe { libc::mallopt(option, value) };
     }
 }

@@ -115,7 +115,8 @@ impl Capture {
     pub fn finish(&mut self, into: &mut Arrivals) -> Result<()> {
         self.flows.finish(|seq, t_ns, len_bytes| into.push(seq, t_ns, len_bytes));
         match self.frames.finish() {
-            // If a capture program is killed, its file ends inside a packet. Everything before this packet can be read.
+            // If a capture program is killed, its file ends inside a packet. Everything before the incomplete packet
+            // can be read.
             Err(Error::CutShort { .. }) if self.counts.packets > 0 => {
                 self.counts.packets += 1;
                 self.skips.count(Reason::End);

@@ -348,7 +348,7 @@ fn accounts(capture: &Capture) -> std::result::Result<(), TestCaseError> {
     let (counts, skips) = (capture.counts(), capture.skips());
     let read = counts.numbered_pkts + counts.answer_pkts;
     let passed_over = counts.udp_pkts + counts.without_field_pkts + counts.foreign_pkts + skips.packets();
-    // If a packet causes an error, it is the last one, and is in no count.
+    // A packet that causes an error is the last packet, and no count includes it.
     prop_assert!(counts.packets - read - passed_over <= 1, "{counts:?} {skips:?}");
     prop_assert_eq!(capture.flows().iter().map(|flow| flow.packets).sum::<u64>(), counts.numbered_pkts);
     Ok(())
@@ -400,7 +400,7 @@ proptest! {
     #[test]
     fn any_bytes_end_with_one_error(bytes in prop::collection::vec(any::<u8>(), 0..300), cut in 1usize..100, settings in any_settings()) {
         agrees(&bytes, cut, settings)?;
-        // Second, the same bytes follow a correct beginning of a file.
+        // In the second check, a correct beginning of a file precedes the same bytes.
         agrees(&[&pcap(ETHERNET, &[])[..], &bytes].concat(), cut, settings)?;
         agrees(&[&pcapng(ETHERNET, &[])[..], &bytes].concat(), cut, settings)?;
     }

@@ -225,7 +225,7 @@ impl Flows {
             let syn = begin.map(|begin| (begin.seq, begin.len_bytes));
             self.measured = Some(Measured::new(packet, syn, way, &self.ends));
         } else if self.wanted.is_none() {
-            // There are several flows, so the user must select one. Arrivals that were kept for the first flow are
+            // If a capture has several flows, the user must select one. Arrivals that were kept for the first flow are
             // discarded.
             self.passed = self.passed();
             self.measured = None;

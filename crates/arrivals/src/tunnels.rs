@@ -51,7 +51,7 @@ fn ethernet(here: Slice) -> Found<(Layer, Slice)> {
 fn of_type<'a>(kind: u16, here: Slice<'a>, via: &mut Via) -> Found<(Layer, Slice<'a>)> {
     match kind {
         IPV4 | IPV6 => Ok((Layer::Ip, here)),
-        // VLAN tags. Older switches use the last two ethertypes.
+        // VLAN tags. Older switches use the ethertypes 0x9100 and 0x9200.
         0x8100 | 0x88a8 | 0x9100 | 0x9200 => Ok((Layer::Type(here.half(2)?), here.from(4)?)),
         PPPOE_SESSION => {
             *via = via.and(PPPOE);
@@ -91,8 +91,8 @@ fn mpls(mut here: Slice) -> Found<(Layer, Slice)> {
             continue;
         }
         // MPLS does not record the type of its payload. The payload is taken for Ethernet if the bytes look like an
-        // Ethernet header whose type agrees with the version of IP after it. The Ethernet header follows either at
-        // once, or after a control word whose first four bits are 0.
+        // Ethernet header whose type agrees with the version of IP after it. Below MPLS, the Ethernet header follows
+        // either directly, or after a control word whose first four bits are 0.
         for at in [4, 0] {
             if at == 0 || here.byte(0)? >> 4 == 0 {
                 let inside = here.from(at)?;
@@ -180,7 +180,8 @@ fn of_udp(here: Slice) -> Option<(Layer, Slice, Via)> {
 }
 
 fn vxlan(here: Slice) -> Option<(Layer, Slice, Via)> {
-    // This flag means that the header contains a network identifier. The header's last byte is reserved, and is 0.
+    // VXLAN's flag 0x08 in the first byte means that the header contains a network identifier. The header's last byte
+    // is reserved, and is 0.
     let is_one = here.byte(0).ok()? & 8 != 0 && here.byte(7).ok()? == 0;
     is_one.then_some((Layer::Ethernet, here.from(8).ok()?, VXLAN)).filter(|(_, rest, _)| is_plausible(rest))
 }

@@ -64,7 +64,8 @@ class TraceError(LeowarpError):
 class UnexpectedError(LeowarpError):
     """An error that leowarp does not handle: a fault of leowarp, or an invalid file that no check found."""
 
-    # The exit codes 1 to 5 say who can resolve an error. For this kind of error nobody knows, so the exit code is 70.
+    # The exit codes 1 to 5 say who can resolve an error. Nobody knows who can resolve an unexpected error, so the exit
+    # code is 70.
     exit_code = 70  # EX_SOFTWARE of sysexits.h
 
 

@@ -81,7 +81,7 @@ def _values(footer: bytes) -> Iterator[None]:
                 if kind == _STOP:
                     continue
                 if head < 16:
-                    varint()  # number of the field, which does not fit into its header
+                    varint()  # the field's number, which does not fit into the field's header
                 waiting.append((None, 0))
                 in_list = False
             elif left == 0:

@@ -162,7 +162,7 @@ def memory_limit_bytes(disk_bytes: int) -> int:
     """
     most_bytes = min(MOST_TIMES_FILE * disk_bytes, MOST_BYTES)
     if most_bytes > MOST_SMALL_BYTES:
-        # This check is skipped for small tables, because it reads files of the kernel.
+        # The check of the usable memory is skipped for small tables, because it reads files of the kernel.
         most_bytes = min(most_bytes, usable_memory_bytes())
     return max(MOST_SMALL_BYTES, most_bytes, raised_limit_bytes())
 
@@ -202,7 +202,8 @@ class _Size:
             for place, column in enumerate(map(group.column, range(group.num_columns))):
                 if columns is not None and column.path_in_schema.split(".")[0] not in columns:
                     continue
-                # A damaged footer may state one of these two counts too small, so the larger one is used.
+                # In a damaged footer, the number of values or the number of rows may be too small, so the larger number
+                # is used.
                 count = max(column.num_values, group.num_rows)
                 fixed_bytes += count * _WIDTHS_BYTES.get(column.physical_type, _NUMBER_BYTES)
                 fixed_bytes += group.num_rows * _LIST_BYTES * is_list[place]

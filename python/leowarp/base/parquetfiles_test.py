@@ -54,7 +54,7 @@ def test_texts_that_repeat_are_counted_and_short_ones_are_read(tmp_path, monkeyp
     path = tmp_path / "a.parquet"
     table = pa.table({"a": pa.array(["abc", None, "de"] * 1000), "b": pa.array([["x", "yz"], [], None] * 1000)})
     pq.write_table(table, path)
-    # Per 3 rows, one column has texts of 5 bytes, and the other has texts of 3 bytes.
+    # In each group of 3 rows, one column has texts of 5 bytes, and the other column has texts of 3 bytes.
     assert parquetfiles._text_bytes(path, ["a", "b.list.element"], 8000) == 8000
     # Each text has an offset of 16 bytes, and each list takes 128 bytes.
     fixed_bytes = (3000 + 4000) * 16 + 3000 * 128

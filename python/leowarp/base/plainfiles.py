@@ -74,7 +74,7 @@ def why_not_plain(path: Path, *, itself: bool = False) -> str | None:
     while waiting:
         directory, depth = waiting.pop()
         try:
-            # Entries are sorted, so that the same one is reported each time if several are wrong.
+            # Entries are sorted, so that the same entry is reported each time if several entries are wrong.
             entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
         except OSError as error:
             return f"{_below(directory, path)} cannot be looked at ({error.strerror})"

@@ -185,7 +185,7 @@ class Display(Showing):
         # The time of the last line is stored per run, so that each of several simultaneous runs gets its lines.
         stage, said_at = self._said.get(progress.run, ("", 0.0))
         now = time.monotonic()
-        # Short stages get no line: only the guest and the end of the run do.
+        # No line is printed for short stages; lines are printed for the guest and for the end of the run.
         if progress.stage == stage:
             if now - said_at < PLAIN_INTERVAL_S:
                 return

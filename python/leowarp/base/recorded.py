@@ -143,8 +143,8 @@ def read_json(path: Path) -> dict[str, Any]:
         raise ValueError(f"{word} is no number of JSON")
 
     try:
-        # The bytes are decoded here, because json would also accept UTF-16 and surrogates, which other programs cannot
-        # read.
+        # The bytes are decoded before json reads them, because json would also accept UTF-16 and surrogates, which
+        # other programs cannot read.
         text = plainfiles.read(path, plainfiles.MOST_JSON_BYTES).decode()
         plainfiles.refuse_many_values(text)
         value = json.loads(text, parse_constant=refuse)

@@ -158,8 +158,8 @@ class Quantity:
         units."""
         if unit in self.mistakes:
             return f"{self.mistakes[unit]}; {self.name} is in one of: {', '.join(self.units)}"
-        # If one of a unit's two letters is wrong, the similarity is 0.5; difflib's own cutoff is 0.6, so a lower one is
-        # needed.
+        # If one of a unit's two letters is wrong, the similarity is 0.5. difflib's own cutoff is 0.6, so a lower cutoff
+        # is needed.
         return one_of(unit, self.units, f"{self.name} is in one of:", cutoff=0.4)
 
 
@@ -205,7 +205,8 @@ _NUMBER = re.compile(
     r"(?P<number>[+-]?[0-9]+(?:_[0-9]+)*(?:\.[0-9]+(?:_[0-9]+)*)?(?:[eE][+-]?[0-9]{1,3})?)"
     r"\s*(?P<unit>[^0-9\s.+-]\S*|)"
 )
-# No sensible number with a unit is longer. The limit also keeps messages short, and the time of the pattern above low.
+# No sensible number with a unit is longer than 80 characters. The limit also keeps messages short, and the time of the
+# pattern above low.
 _LONGEST_TEXT = 80
 _LONGEST_PLAIN = 24
 _SMALLEST_PLAIN = Fraction(1, 1000)

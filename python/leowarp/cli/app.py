@@ -147,7 +147,8 @@ def program(words: Sequence[str] = ()) -> typer.Typer:
         "guest failed, 5 trace or report, 70 a fault of leowarp, 130 interrupted.",
     )
     made.callback()(_options)
-    # A shell that asks for completions sets this variable and passes no words; all verbs are then needed.
+    # A shell that asks for completions sets _LEOWARP_COMPLETE and passes no words. For completions, all verbs are
+    # needed.
     known = [verb for verb in words[:1] if verb in _VERBS and "_LEOWARP_COMPLETE" not in os.environ]
     for verb in known or _VERBS:
         panel, place = _VERBS[verb]

@@ -124,7 +124,7 @@ class Judge:
             return
         until_ns = int(row.t_ns) + (self.run.plan.cures.duplicate_ns or 0)
         node, host = switch.old[0], switch.host
-        # After the node's next switch for this host, packets no longer use this link.
+        # After the node's next switch for this host, packets no longer use the link of the old path.
         others = [each for each in self.changes.switches if (each.old[0], each.host) == (node, host)]
         end_ns = min((each.t_ns for each in others if each.t_ns > switch.t_ns), default=self.run.end_ns)
         if self.stations is None or not self._is_station(node) or min(end_ns, self.run.end_ns) < until_ns:
@@ -143,7 +143,7 @@ class Judge:
             return notice.wait_ns
         if notice.switch.rests is None or notice.answer_ns is None:
             return 0
-        # If the notice is sent before the change, the packets that will be waiting at the change are unknown here.
+        # If the notice is sent before the change, it is not yet known which packets will be waiting at the change.
         if self.run.plan.cures.notify_delay_ns < 0:
             return None
         queue = self._queue(t_ns, notice.switch)

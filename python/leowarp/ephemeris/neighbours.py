@@ -111,7 +111,7 @@ def _beside(
         off = aside(ahead - phasing / whole)
         exact = np.round(ahead - phasing / whole) + phasing / whole
         ahead = np.where(even & (np.abs(off) <= FIT_SLOTS), exact, ahead)
-    # If planes are missing, this F is that of a pattern with more planes, so none is returned.
+    # If planes are missing, F would be that of a pattern with more planes, so None is returned instead of F.
     phasing = phasing if whole == len(fits) and kind != "part" else None
     return list(zip(a.tolist(), b.tolist(), ahead.tolist(), strict=True)), phasing
 

@@ -76,7 +76,7 @@ def test_another_meaning_is_refused_with_field_value_and_satellite(
     tmp_path: Path, encoding: str, key: str, value: object
 ) -> None:
     if (encoding == "xml" and key == "CCSDS_OMM_VERS") or (encoding == "kvn" and key == "CCSDS_OMM_VERS"):
-        return  # in these encodings, the version is not a field of the message
+        return  # in XML and KVN, the version is not a field of the message
     with pytest.raises(ScenarioError) as raised:
         read(tmp_path, encoding, {key: value})
     assert key in raised.value.message

@@ -194,7 +194,8 @@ class Sgp4Orbits:
             hint = f'set constellation.epoch = "{written:%Y-%m-%dT%H:%M:%SZ}", or take elements of the run\'s date'
             others = [name for name in too_old if name != self.names[oldest]]
             if len(too_old) < len(ages_d):
-                # The message names all such satellites, so that a user can leave all of them out at once.
+                # The message names all satellites with too old elements, so that a user can leave all of them out at
+                # once.
                 listed = ", ".join(f'"{name}"' for name in too_old)
                 hint = f"leave them out: constellation.leave_out = [{listed}], or {hint}"
             raise ScenarioError(

@@ -78,7 +78,8 @@ def stations_on(earth: str, sphere_radius_m: float, places: Sequence[Station]) -
     places: Stations with coordinates.
     Raises ValueError if a place lacks coordinates; ScenarioError if an obstruction map is invalid.
     """
-    # The figure matters: at a pole, WGS84 is 21 km closer to the centre than a sphere with its equatorial radius.
+    # The shape of the Earth matters: at a pole, WGS84 is 21 km closer to the centre than a sphere with its equatorial
+    # radius.
     radius_m, flattening = (WGS84_EQUATORIAL_RADIUS_M, WGS84_FLATTENING) if earth == "wgs84" else (sphere_radius_m, 0.0)
     positions_m, verticals, skies = [], [], []
     for place in places:

@@ -202,7 +202,8 @@ def _check_line(path: Path, number: int, line: str, layout: _Layout, which: int)
                 f"{line[first - 1 : last]!r}",
                 COLUMNS,
             )
-    # The columns between fields must be blank. If one has a digit, a number is too long or the line is shifted.
+    # The columns between fields must be blank. If a column between two fields has a digit, a number is too long or the
+    # line is shifted.
     for (_, last, meaning, _), (first, *_) in pairwise(layout):
         between = line[last : first - 1]
         if between.strip() and (which, last) != (1, 7):  # the classification is between catalogue number and designator

@@ -64,7 +64,7 @@ def take(
         Options(at_once=at_once, progress=progress, retry_failed=True, trust=trust, maker=maker),
     )  # fmt: skip
     made = _made(done)
-    # Cases are sorted by run, because only a few runs are cached and each should be read only once.
+    # Cases are sorted by run, because only a few runs are cached and each run should be read only once.
     by_run = sorted(chosen, key=lambda case: asked[case.key])
     judged, *repeats = (
         _in_order(chosen, {case.key: _judged(case, made, asked, number) for case in by_run}) for number in range(seeds)
@@ -98,7 +98,8 @@ def _plan(subject: Subject, case: Case, algorithm: str, seed_offset: int) -> Pla
     if subject.modules:
         overrides["guest.cc_modules"] = [str(path.resolve()) for path in subject.modules]
     if subject.kernel is not None:
-        # The kernel is set as well, because names of congestion controls are checked against the kernel of the plan.
+        # The overrides also name the kernel, because names of congestion controls are checked against the kernel of the
+        # plan.
         overrides["guest.kernel"] = str(subject.kernel)
     plan = scenario.plan_of(case.scenario, overrides, subject.kernel)
     if seed_offset:

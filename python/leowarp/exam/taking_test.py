@@ -126,8 +126,8 @@ def test_further_seed_changes_the_seed_and_nothing_else(exam):
 
 def test_seeds_repeat_every_case_and_leave_the_verdicts_alone(exam):
     once, seeded = exam().document(), exam(seeds=3)
-    # The second exam makes runs with two further seeds of two plans, and repeats the failed run: with the first exam's
-    # 2 runs, these are 2 + (2 x 2 + 1).
+    # The second exam makes runs with two further seeds of two plans, and repeats the failed run. Together with the
+    # first exam's 2 runs, 2 + (2 x 2 + 1) runs are made.
     assert exam.begun() == 7
     rows = seeded.document()["cases"]
     assert [{key: row[key] for key in row if key != "seeds"} for row in rows] == once["cases"]

@@ -43,8 +43,8 @@ def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list
         return [], [Untold(KEY, f"intervals of {interval_ns / 1e9:.3g} s do not tell one burst from the next")]
     known_ns = transfer.rtt_ns[transfer.rtt_ns > 0]
     rtt_ns = float(np.median(known_ns)) if len(known_ns) else _USUAL_RTT_NS
-    # Two bursts that are closer together than this cannot be distinguished: two round trips, plus half a reporting
-    # interval at the end of the first burst and half at the start of the second.
+    # Two bursts cannot be distinguished if they are less than `dead_ns` apart. `dead_ns` is two round trips, plus half
+    # a reporting interval at the end of the first burst and half at the start of the second.
     dead_ns = _APART_RTTS * rtt_ns + interval_ns
     again = np.flatnonzero(transfer.retransmissions > 0)
     ends_ns = transfer.t_ns[again] + transfer.length_ns[again]

@@ -61,14 +61,14 @@ def test_intervals_hold_as_often_as_they_say(name):
     truth = truths(KINDS[name])
     missed: Counter[str] = Counter()
     told: Counter[str] = Counter()
-    # The fit of seed 1 is that of the test above.
+    # The fit of seed 1 is the same as in the test above.
     for seed in range(1, 6):
         for key, (_, low, high) in estimates_of(name, seed).items():
             told[key] += 1
             missed[key] += not low <= truth[key] <= high
     del told["residual_loss_up"], missed["residual_loss_up"]
-    # If intervals contained the true value in 95 of 100 recordings only, a given key would exceed this number of misses
-    # in 1 of 10,000 cases, and some key in 1 of 1,000.
+    # Suppose that intervals contained the true value in only 95 of 100 recordings. A given key would then exceed this
+    # number of misses in 1 of 10,000 cases, and any key in 1 of 1,000.
     assert {key: count for key, count in missed.items() if count > binom.ppf(0.9999, told[key], 0.05)} == {}
     assert missed.total() <= binom.ppf(0.999, told.total(), 0.05)
 
@@ -214,5 +214,5 @@ def test_the_spread_by_chance_is_that_of_recordings_with_one_jitter():
     access = Access(residual_loss_ratio=0.005, residual_loss_up_ratio=0.005)
     probes = slotted(recording(kind, 1).round_trip, Schedule(15 * SECOND_NS, 12 * SECOND_NS))
     of_chance = np.log(_chance_widths_ns(probes, access, ("up", "down"))).var()
-    # The mean of 80 such recordings (seeds 1 to 80).
+    # The expected value is the mean over 80 recordings (seeds 1 to 80).
     assert of_chance == pytest.approx(3.68e-3, rel=0.03)

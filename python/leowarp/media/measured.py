@@ -126,8 +126,7 @@ def _in_run(t_ns: Times, begin_ns: int, end_ns: int) -> tuple[Times, slice]:
     """Times of the rows that apply in the run, on the run's clock (the first is 0), and the slice of these rows."""
     # The last row before the run's start still applies; earlier rows do not.
     first = int(np.searchsorted(t_ns, begin_ns, side="right")) - 1
-    # The slice has at least one row, because the last row of a table may be long before the run's start and still
-    # apply.
+    # The slice always has at least one row: the last row of a table may be long before the run's start and still apply.
     after = max(int(np.searchsorted(t_ns, end_ns, side="left")), first + 1)
     return np.maximum(t_ns[first:after] - begin_ns, 0), slice(first, after)
 

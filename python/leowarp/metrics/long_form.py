@@ -61,8 +61,8 @@ def _pieces(result: Numbers) -> Iterator[_Piece]:
     yield from _columns("recovery", result.recoveries, RECOVERY_COLUMNS, "t_ns")
     is_caused = result.causes["change"].notna()
     yield from _columns("cause", result.causes[is_caused], CAUSE_COLUMNS, "t_ns")
-    # Packets without a cause have the prefix `no_cause`. Their rows have no instant: an instant that is missing would
-    # look like a change at an unknown time.
+    # Packets without a cause have the prefix `no_cause`. Rows of packets without a cause have no instant: a missing
+    # instant would look like a change at an unknown time.
     yield from _columns("no_cause", result.causes[~is_caused], CAUSE_COLUMNS, None)
     for scope, (prefix, when) in REORDERING_METRICS.items():
         yield from _columns(prefix, result.reordering[result.reordering["scope"] == scope], REORDERING_COLUMNS, when)
@@ -173,8 +173,8 @@ def _seconds(delay: pd.DataFrame, end_ns: int) -> pd.DataFrame:
         second).
     """
     grid_ns = np.arange(0, end_ns, 1_000_000_000, dtype="int64")
-    # A second begins with the value that is valid at its start. fmin ignores nan (no path) if there is a path in
-    # another part of the second.
+    # Each second begins with the delay that is valid at its start. If there is a path in another part of the second,
+    # fmin ignores nan (no path).
     at_start = step_at(delay["t_ns"].to_numpy(), floats(delay["delay_ns"]), grid_ns, np.nan)
     place = np.minimum(delay["t_ns"].to_numpy() // 1_000_000_000, len(grid_ns) - 1)
     np.fmin.at(at_start, place, floats(delay["delay_ns"]))
@@ -192,7 +192,7 @@ def write_long_form(result: Numbers, path: Path) -> None:
     ]
     schema = pa.schema(columns, metadata={"leowarp.table": "metrics"})
     plainfiles.refuse_link(path)
-    # The series need neither of these tables.
+    # The series in long form need neither the table `bins` nor the table `packets`.
     result.tables.release_large("bins", "packets")
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         for rows in _row_groups(_pieces(result)):

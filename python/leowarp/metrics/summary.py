@@ -153,8 +153,8 @@ def _of_probes(run: Evidence, number: int) -> dict[str, Any]:
     lived = life(tables, number, flow, run.end_ns)
     changes_ns = _changes_in(run, flow, lived)
     replies = flow.kind == "ping" and bool(flow.replies)
-    # If the table `echoes` is missing, probes were not recorded. If the table is empty, no probe was sent. The summary
-    # must distinguish a missing table from an empty one.
+    # If the table `echoes` is missing, probes were not recorded. If the table `echoes` is empty, no probe was sent. The
+    # summary must distinguish a missing table from an empty one.
     probed = probes(tables, number, run.end_ns, one_way=not replies) if tables.has("echoes") else None
     return (
         _of_flow(run, number, lived, changes_ns)

@@ -226,7 +226,8 @@ def total_bytes(stream: BinaryIO) -> int | None:
     # A pipe has no length, so its progress is only a number of packets.
     if not stream.seekable():
         return None
-    # The position in the stream is restored afterwards, because the stream may already have been read in part.
+    # The length is found by seeking to the end; the old position is restored, because the stream may already have been
+    # read in part.
     at = stream.tell()
     total = stream.seek(0, io.SEEK_END)
     stream.seek(at)

@@ -31,7 +31,7 @@ def _unusable(error: str) -> HostError:
     """Error for a library that cannot be loaded. Its text is derived from the message of the dynamic linker or of
     Python."""
     # A message of the dynamic linker is, for example, "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.33' not found
-    # (required by .../leowarp/_native.abi3.so)". It names the first version that is missing.
+    # (required by .../leowarp/_native.abi3.so)". The message names the first glibc version that is missing.
     if missing := re.search(r"version `(GLIBC_[\d.]+)' not found", error):
         return HostError(
             "importing leowarp.reordering: its native library needs a newer glibc than this machine has "

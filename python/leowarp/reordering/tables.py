@@ -210,8 +210,8 @@ def _chosen(this: Reading, source: Source, names: list[str]) -> tuple[int, int |
 def _position(this: Reading, option: str, text: str, names: list[str]) -> int:
     """Position (from 0) of a column that the user gave by its name or by its number, which counts from 1. Raises
     ScenarioError if there is no such column."""
-    # A name takes precedence over a number, because the columns of a file may be called 1, 2, 3. The columns of a file
-    # without a header get such names.
+    # A name takes precedence over a number, because the columns of a file may be called 1, 2, 3. In a file without a
+    # header, the columns are called 1, 2, 3.
     if names.count(text) == 1:
         return names.index(text)
     if names.count(text) == 0 and text.isdecimal() and 1 <= int(text) <= len(names):

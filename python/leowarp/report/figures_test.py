@@ -140,7 +140,7 @@ def test_queue_map_places_the_queue_at_its_link(run_dir):
     assert place == 1
     assert 19.5e9 <= edges_ns[when] < 20e9
     assert np.nanmax(waiting) == syn.QUEUE_PKTS
-    # The last path has only three links.
+    # The last path has only three links, so the fourth link has no values.
     assert np.isnan(waiting[3, edges_ns[:-1] >= 40e9]).all()
 
 
@@ -236,8 +236,8 @@ def test_reordering_over_time_shows_windows_and_what_is_around_changes(run_dir):
     for axes in (share, displacement, entropy):
         windows, around = axes.lines[:2]
         assert windows.get_label() == "CUBIC, windows"
-        # The packets that are overtaken at 20 s belong to the window from 15 to 25 s. Their share in this window is
-        # smaller than in the packets around the change.
+        # The packets that are overtaken at 20 s belong to the window from 15 to 25 s. The share of overtaken packets is
+        # smaller in this window than among the packets around the change.
         assert 0 < np.nanmax(windows.get_ydata()) < around.get_ydata()[0]
         assert windows.get_xdata()[-1] == 60
         assert around.get_xdata()[:2].tolist() == [19, 23]

@@ -290,8 +290,8 @@ def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS, descripti
             plainfiles.refuse_link(path)
             if kind == "svg":
                 # `savefig` first draws the figure once without output, for layouts that change while they are drawn
-                # (matplotlib.backend_bases.print_figure). This figure's layout is fixed, so this step is skipped, which
-                # gives the same file in half the time.
+                # (matplotlib.backend_bases.print_figure). The layout of leowarp's figures is fixed, so the first
+                # drawing is skipped, which gives the same file in half the time.
                 shown_dpi = figure.dpi
                 figure.dpi = PNG_DPI
                 FigureCanvasSVG(figure).print_svg(path, metadata=metadata[kind])

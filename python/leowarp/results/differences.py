@@ -52,7 +52,8 @@ class Difference:
         numbers, or if the first is 0."""
         if len(self.values) != 2 or not all(_is_number(value) for value in self.values) or not self.values[0]:
             return None
-        # If a scalar is near 0 in the first run, the quotient may be too large for a float. The result is then None.
+        # If a scalar is near 0 in the first run, the quotient may be too large for a float. If the quotient is too
+        # large, the result is None.
         change = self.values[1] / self.values[0] - 1
         return change if math.isfinite(change) else None
 

@@ -9,7 +9,7 @@ from leowarp.base.errors import LeowarpError
 from leowarp.results.replicates import directories, is_group, open_group, seeds_of
 from support.synthetic.run import PLAN_TOML, write_synthetic_run
 
-# These tests are slow, because each computes metrics of several runs.
+# The tests in this file are slow, because each test computes metrics of several runs.
 pytestmark = pytest.mark.slow
 
 

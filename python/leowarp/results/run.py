@@ -62,8 +62,8 @@ class Run(RunTables):
     def of_flow(self, flow: int | str) -> Run:
         """The same run with a flow chosen: figures show only this flow. Tables have all flows."""
         found = object.__new__(Run)
-        # The objects of all flows share the values that one of them has read or computed. Otherwise each of 2,000 flows
-        # would have a list of 2,000 names.
+        # The objects of all flows share the values that one of them has read or computed. Without sharing, each of
+        # 2,000 flows would have its own list of 2,000 names.
         found.__dict__ = self.__dict__
         found._chosen_flow = self.flow_number(flow)
         return found

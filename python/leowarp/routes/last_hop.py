@@ -67,8 +67,8 @@ class LastSatellite:
             return seen
         visible = np.flatnonzero(seen)
         kept = self._rule == "kept" and self._now is not None and bool(seen[self._now])
-        # If the terminal sees no satellite, the current satellite is forgotten; the rule then applies to the next one
-        # that rises.
+        # If the terminal sees no satellite, the current satellite is forgotten, and the rule applies to the next
+        # satellite that rises.
         if not len(visible):
             self._now = None
         elif not kept:

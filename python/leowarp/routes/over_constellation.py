@@ -183,7 +183,8 @@ class _Network:
         Returns: int array of shape (m, 2). Rows are sorted as in `IslRule.pairs`.
         """
         plan = self.plan
-        # With a last hop, the current path may end at a satellite that is no longer allowed, so its length is no limit.
+        # With a rule for the last hop, the current path may end at a satellite that is no longer allowed. The length of
+        # the current path is then no limit for the search.
         bounded = isinstance(self.rule, RangeRule) and plan.routing.metric == "distance" and self.last_hop is None
         # To find new links (for acquisition or for instantiation), all links are needed.
         if (
@@ -295,8 +296,8 @@ class _Network:
         # different links.
         if self.plan.routing.in_flight == "source" or len(paths) == 2:
             return paths
-        # Paths that must not change come first. If another path to the same destination meets such a path at a node,
-        # the other path follows it from this node on.
+        # Paths that must not change come first. If a later path to the same destination meets an earlier path at a
+        # node, the later path follows the earlier path from there.
         order = sorted(range(len(paths)), key=lambda i: i not in kept)
         forwarded = dict(zip(order, as_forwarded([paths[i] for i in order]), strict=True))
         return [forwarded[i] for i in range(len(paths))]

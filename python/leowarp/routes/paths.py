@@ -61,7 +61,7 @@ class Graph:
             `shortest`).
         ground: sequence of (int array, float64 array). As the attribute `ground`.
         """
-        # The import is here because it takes 0.1 s, and a chain needs no graph.
+        # scipy.sparse is imported inside the function, because the import takes 0.1 s, and a chain needs no graph.
         from scipy.sparse import csr_array
 
         row, column = np.concatenate([pairs, pairs[:, ::-1]]).T
@@ -122,7 +122,7 @@ class Graph:
             the current path stays until one of its links is gone.
         Raises ValueError if the cost of a link is not above the tolerance, because equal paths could then form loops.
         """
-        # At each step of the walk below, the cost to the destination must fall by more than the tolerance.
+        # At each hop of the path below, the cost to the destination must fall by more than the tolerance.
         if self._least_cost <= tolerance:
             raise ValueError(f"a link that costs no more than the tolerance {tolerance}: paths could go in circles")
         satellites, costs = self.ground[source]
@@ -200,7 +200,7 @@ def as_forwarded(paths: Sequence[Path | None]) -> list[Path | None]:
             walked.append(None)
             continue
         hops = next_hops.setdefault(path[-1], {})
-        # Later paths do not change next hops of earlier ones, so this path is final.
+        # Later paths do not change the next hops of an earlier path, so a path that is found here is final.
         if [hops.setdefault(node, after) for node, after in pairwise(path)] == list(path[1:]):
             walked.append(path)
             continue

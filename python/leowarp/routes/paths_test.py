@@ -97,7 +97,7 @@ def test_a_path_in_force_stays_if_it_is_among_the_shortest(
 
 
 def test_a_path_in_force_stays_as_long_as_the_margin_says() -> None:
-    # The path over link 0-1 costs 3, the path over satellite 2 costs 4, which is a third more.
+    # The path over link 0-1 costs 3, and the path over satellite 2 costs 4, which is a third more than 3.
     links = {(0, 1): 1.0, (0, 2): 1.0, (1, 2): 1.0}
     graph = graph_of(3, links, [{0: 1.0}, {1: 1.0}, {}])
     costs = graph.costs_to([1], [np.inf])[0]

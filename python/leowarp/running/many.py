@@ -84,13 +84,13 @@ def run_many(
         If `failures` is "raise": the error that ended a run, with the run's label. Also if building the guest fails.
     """
     outs = [str(Path(job.out).resolve()) for job in jobs]
-    # Directories are compared before any run begins. Otherwise the second of two runs would fail only hours later, when
-    # it finds the directory locked.
+    # Directories are compared before any run begins. Without this check, the second of two runs in one directory would
+    # fail only hours later, when it finds the directory locked.
     twice = next((out for out in outs if outs.count(out) > 1), None)
     if twice is not None:
         raise ScenarioError(f"cannot make two runs in {twice}", hint="give each job a directory of its own")
-    # The guest is built here once, with a progress display. Otherwise all processes would wait for the build without a
-    # message.
+    # The guest is built here once, with a progress display. If the guest were not built first, all processes would wait
+    # for the build without a message.
     with building(progress) as built:
         guest_image(kernel or "default", on_message=built.message, on_progress=built.steps)
     options = {"kernel": kernel, "force": force, "report": report, "trust": trust}
@@ -98,8 +98,8 @@ def run_many(
     results = _made(tasks, [job.label or Path(job.out).name for job in jobs], at_once, progress)
     if failures == "raise":
         for result in results:
-            # The failure of the first job in the list is raised, not the one that occurs first, because that depends on
-            # the machine.
+            # The failure of the first failed job in the list is raised. Which failure occurs first depends on the
+            # machine.
             if isinstance(result, LeowarpError):
                 raise result
     return results

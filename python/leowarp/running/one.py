@@ -63,7 +63,7 @@ def run(
     # read now. All other input files are copied later, because a measurement may have 1 GiB.
     inside = target.resolve()
     inputs = {path.name: path.read_bytes() if path.resolve().is_relative_to(inside) else path for path in plan.inputs()}
-    # The guest is built before the directory exists, so that a failed build leaves no incomplete run.
+    # The guest is built before the run directory is created, so that a failed build leaves no incomplete run.
     with building(progress) as built:
         image = guest.guest_image(plan.guest, on_message=built.message, on_progress=built.steps)
         guest.check_fits(plan, image.kernel_facts)
@@ -88,8 +88,8 @@ def run(
             stage("trace")
             trace.convert(done.out_dir, directory / TRACE, directory / GUEST / "in" / "setup.json")
             guest.keep_outputs(done.out_dir, directory)
-            # The records are now in Parquet files. Metrics and report read the Parquet files, so the guest's own files
-            # are deleted.
+            # At this stage, the guest's records are in Parquet files. Metrics and report read these, so the guest's own
+            # files are deleted.
             done.discard()
             stage("metrics")
             costs = watch.costs(done.end["virtual_ns"] / 1e9, done.cpu_s, done.peak_memory_bytes)
@@ -106,7 +106,8 @@ def run(
             # Imported only here, because matplotlib takes 0.4 s to load, a sixth of a run of 2 s.
             from leowarp import report as reports
 
-            # Plan and numbers are passed on: reading and computing them a second time took half of the report's time.
+            # The report gets the plan and the metrics from here: reading and computing them again took half of the
+            # report's time.
             reports.write_report(known(Run(target), plan, numbers), on_figure=of_figures(show, target.name))
         stage("done")
     return Run(target)

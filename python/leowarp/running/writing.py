@@ -136,7 +136,7 @@ class Writing:
     def _failed(self, error: OSError) -> HostError:
         """The error to raise for a system error while the run was made. It names the directory only if the system error
         concerns the directory."""
-        # Errors of write(2) name no file. A full disk is that of the run directory or of temporary files.
+        # Errors of write(2) name no file. If a disk is full, it is the disk of the run directory or of temporary files.
         if error.errno in _NO_SPACE or (isinstance(error.filename, str | Path) and self._holds(Path(error.filename))):
             return _unwritable(self.path, error)
         hint = "it is an error of this machine and not of the scenario: mend what it names, then start the run again"

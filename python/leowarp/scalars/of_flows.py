@@ -67,9 +67,9 @@ IDENTITY: Section = (
            "congestion control"),
 )
 
-# The scalars in this section come from packets matched at both ends. They count all packets on the wire, including
-# retransmissions and packets without payload. The scalars of this section therefore differ from the socket's own counts
-# in later sections.
+# The scalars in this section come from packets matched at both ends. The scalars of this section count all packets on
+# the wire, including retransmissions and packets without payload. They therefore differ from the socket's own counts in
+# the sections below.
 PACKETS: Section = (
     Scalar("sent_pkts", PKTS, _PACKETS, "data packets on the wire, retransmissions included", "data packets sent",
            "data packets sent"),

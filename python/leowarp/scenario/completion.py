@@ -148,7 +148,7 @@ def _complete_stations(draft: Draft, document: Node, problems: Problems) -> None
 
     To give only one of the two coordinates is a mistake, even for a place in the gazetteer.
     """
-    # Traffic adds its own stations. If traffic adds no station, the mistakes in it have already been reported.
+    # Traffic adds its own stations. If traffic adds no station, the mistakes in [traffic] have already been reported.
     if not draft.stations and "traffic" not in draft.sections:
         node = document.get("stations")
         origin = document.origin if node is None else node.origin

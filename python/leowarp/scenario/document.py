@@ -220,7 +220,7 @@ def _with_profile(node: Node) -> Node:
     ours = dict(_read_file(path).value["access"].value)
     geometry = node.get("access", "geometry")
     if geometry is not None and geometry.value == "constellation":
-        # With this geometry, base round trips follow from slant ranges.
+        # With geometry = "constellation", base round trips follow from slant ranges.
         del ours["base_rtts"]
     digest = hashlib.sha256(plainfiles.read(path, plainfiles.MOST_TOML_BYTES, links=True)).hexdigest()
     ours["preset_file"] = Node(f"{path.name} {digest}", Origin(path, 1))
@@ -339,8 +339,8 @@ def _override_node(base: Node | None, parts: list[str], value: Node, origin: Ori
         return Node([*below[:index], merge(old, new), *below[index + 1 :]], origin)
     if not isinstance(below, dict):
         raise ScenarioProblems([Problem(origin, here, f"{so_far} is a single value and has no keys")])
-    # `--set flows.0.source=A` creates the first flow of a scenario without flows. Without this branch, the override
-    # would create a table named "0".
+    # `--set flows.0.source=A` creates the first flow of a scenario without flows. If the list were not created here,
+    # the override would create a table named "0".
     if part in _LISTS and not so_far and rest and part not in below:
         below = {part: Node([], origin)}
     # A sysctl's name contains dots. After "sysctl.", the rest of the override's key is therefore one name; `_flat` does
@@ -394,7 +394,7 @@ def _without_governed(lower: Node, upper: Node) -> Node:
             lower, [("modules", name, key) for name in HANDOVER_AWARE for key in ("phase_ns", "period_ns")]
         )
     # A plan contains every sysctl of the guest and of the hosts. Sysctls follow from [tcp] and [guest]: if the upper
-    # layer has one of these sections, they are derived again.
+    # layer has one of these sections, the sysctls are derived again.
     if any(upper.get(section) is not None for section in ("tcp", "guest")):
         lower = _without(lower, [("sysctl",)])
     hosts, changed = lower.get("hosts"), upper.get("hosts")

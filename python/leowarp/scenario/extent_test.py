@@ -61,7 +61,7 @@ def test_packets_of_a_month_are_refused_by_their_time():
         check_extent(resolve(load("chain", CHAIN_OF_UDP | {"run.duration": "30 d"})), 1 << 60)
     plan = resolve(load("chain", CHAIN_OF_UDP | {"run.duration": "1000 s"}))
     check_extent(plan, 16 * GIB)
-    # 10 million probes per second, and at most one reply per probe
+    # A flow sends 10 million probes per second and gets at most one reply per probe
     assert packets_of(plan) == pytest.approx(2e10)
     assert "hours of a processor" in str(long_run(plan))
 

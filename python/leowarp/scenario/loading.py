@@ -115,7 +115,8 @@ def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
 def _decode(document: Node, problems: Problems) -> Draft:
     """All sections of a document, each decoded separately; unknown top-level keys are reported."""
     known = ("schema", "extends", "name", *TABLES, "stations", "flows", "hosts", "modules", "sysctl")
-    # The hint about an unknown key names a section that has this key: if several have it, the last one.
+    # The hint about an unknown key names a section that has this key. If several sections have the key, the hint names
+    # the last of them.
     elsewhere = {key: name for name, section in TABLES.items() for key in keys(section)}
     for key, node in document.value.items():
         if key not in known:

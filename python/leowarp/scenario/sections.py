@@ -108,7 +108,7 @@ class Observe:
         "10 s", low="1 ms", high="30 d", none="none",
     )  # fmt: skip
     pcap: str = word("Hosts for which a pcapng file is written.", ("none", "source", "destination", "both"), "none")
-    # 128 bytes contain all headers and TCP options. To decrypt data, the frame is needed as a whole.
+    # 128 bytes contain all headers and TCP options. Decrypting data would need the complete frame.
     pcap_snap_bytes: int = quantity(
         units.BYTES, "Bytes of each frame that a pcapng file stores.", "128 B", low="64 B", high="65535 B"
     )

@@ -55,8 +55,8 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
         yield from _table(medium.NAME, medium)
     if medium.STATIONS is None:
         for station in plan.stations:
-            # Plans had no such keys before obstruction maps existed. For a station whose view is not limited, a plan is
-            # still written without keys of obstruction maps.
+            # Before obstruction maps existed, plans had no keys for a limited view of the sky. For a station whose view
+            # is not limited, a plan is therefore still written without these keys.
             free = [key for key in SKY_KEYS if getattr(station, keys(sections.Station)[key][0]) is None]
             yield from _table("stations", station, free, double=True)
             if station.name in plan.dishes:
@@ -79,8 +79,8 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
         if without is not None:
             yield from _table(name, getattr(plan, name), without)
     for flow in plan.flows:
-        # A flow that lasts to the end of the run is written without a stop time. If a user then changes the run's
-        # length in the plan, the flow still lasts to the end.
+        # A flow that lasts to the end of the run is written without a stop time. Without a stop time, a flow still
+        # lasts to the end if a user changes the run's length in the plan.
         last = {"stop_ns": None} if flow.stop_ns == plan.run.duration_ns else {}
         others = {key for only in FLOW_KEYS.values() for key in only} - set(FLOW_KEYS[flow.kind])
         if flow.packet_rate_pkts_per_s is not None:
@@ -104,8 +104,8 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
 
 def _constellation(sky: Constellation) -> Iterator[str]:
     """A constellation's keys that have an effect, followed by its shells."""
-    # A text with Walker keys beside a file of elements, or beside shells, is rejected. A plan therefore does not write
-    # these keys.
+    # A text with Walker keys beside a file of elements, or beside shells, is rejected. A plan with a file of elements
+    # or with shells therefore contains no Walker keys.
     without: tuple[str, ...] = ("shells",)
     if sky.tle is not None:
         without += WALKER_KEYS

@@ -106,7 +106,7 @@ def _made(
     # itself, the group tests that kernel, so the group's setting applies.
     if making.kernel is not None:
         content["set"] = {"guest.kernel": str(making.kernel), **content.get("set", {})}
-    # The clock is monotonic, so that a change of the system clock does not affect the cost.
+    # The cost is measured with a monotonic clock, so that a change of the system clock does not affect it.
     started = time.monotonic()
     # retry_failed is set, because a user who starts a reproduction again wants all of its runs.
     done = run_study(

@@ -350,7 +350,7 @@ class Events:
         """
         schema = table_schema("timeline", TIMELINE_DOC, TIMELINE, metadata.values())
         # Events that were added as rows come before events that were added as columns. Events with equal time and rank
-        # keep this order, because lexsort is stable.
+        # stay in the order of addition, because lexsort is stable.
         parts = [pa.Table.from_pylist([row for _, _, row in self._rows], schema=schema)]
         ranks = [np.array([rank for _, rank, _ in self._rows], dtype=np.int64)]
         for bulk in self._bulks:

@@ -34,8 +34,8 @@ def draws_ns(table: JitterTable, sigma_ns: int = SIGMA_NS, mean_ns: int = MEAN_N
 
 
 # The mean absolute deviation of a distribution with standard deviation 1, and its allowed error (because values are
-# rounded to 16 bits, and because the tail beyond the last of 16384 quantiles is missing). The next two values are the
-# distribution's quantiles at the first and the last table entry.
+# rounded to 16 bits, and because the tail beyond the last of 16384 quantiles is missing). The last two values in a row
+# are the distribution's quantiles at the first and the last table entry.
 CLOSED_FORMS = [
     ("uniform", math.sqrt(3) / 2, 1e-4, -math.sqrt(3), math.sqrt(3)),
     ("normal", math.sqrt(2 / math.pi), 1e-4, -4.0088, 4.0088),

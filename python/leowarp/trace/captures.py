@@ -151,8 +151,8 @@ def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int,
             f"{early} segments sent in {name} arrived at the other end before they were sent: the clocks disagree",
             hint="give clock_offset_ns, what to add to the destination's times",
         )
-    # Losses on a path are some percent. If more than half are missing, the two captures do not contain the same
-    # segments.
+    # A path usually loses only some percent of the segments. If more than half are missing, the two captures do not
+    # contain the same segments.
     if len(pairs) > 20 and lost > len(pairs) / 2:
         raise TraceError(
             f"{lost} of {len(pairs)} segments sent in {name} are not in the other capture",

@@ -47,8 +47,8 @@ def convert(output: Path | str, target: Path | str, setup: Path | str | None = N
     for source, promised in recorded.files:
         name = source.path.stem
         rows[name] = write_parquet(source, target / f"{name}.parquet", recorded.metadata_of(source))
-        # The number of records is checked after the table has been written. If the check fails, the run remains marked
-        # as INCOMPLETE, and contains the tables that were written so far.
+        # The number of records is checked after the table has been written. If the number of records is wrong, the run
+        # remains marked as INCOMPLETE, and contains the tables that were written so far.
         _keep_promise(source, rows[name], promised)
     if recorded.measures is not None:
         write_measures(recorded.measures, target / f"{MEASURES.name}.parquet")
@@ -295,6 +295,5 @@ def _of_programs(end: dict[str, Any], planned: Any) -> dict[str, object]:
     return {"programs": end["programs"], "connections": connections} | ({"flows": flows} if planned is not None else {})
 
 
-# Metadata entries that a record file itself may contain. The values in a record file then replace those from
-# `setup.json`.
+# Metadata entries that a record file itself may contain. A value in a record file replaces the value from `setup.json`.
 _OF_A_TABLE = ("directions", "hosts", "flows", "nodes")

@@ -31,8 +31,8 @@ def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
 def values_of(column: pa.ChunkedArray, field: pa.Field) -> Any:
     """The values of a column as `data_frame` has them."""
     if field.nullable and pa.types.is_integer(field.type):
-        # Arrow's own cast is not used: it rejects integers that float64 cannot represent exactly, and byte counters can
-        # be that large.
+        # Arrow's own cast rejects integers that float64 cannot represent exactly. It is not used, because byte counters
+        # can be that large.
         return column.to_numpy().astype("float64", copy=False)
     if pa.types.is_integer(field.type) or pa.types.is_floating(field.type):
         return column.to_numpy()
@@ -49,8 +49,8 @@ def counted_frame(table: pa.Table) -> pd.DataFrame:
     frame = data_frame(table)
     for field in table.schema:
         if field.nullable and pa.types.is_integer(field.type):
-            # All counts are int64. If some were int32, the type of a sum or of a joined table would depend on its
-            # columns.
+            # All counts are int64. If some counts were int32, the type of a sum or of a joined table would depend on
+            # its columns.
             column = table.column(field.name).cast(pa.int64())
             frame[field.name] = column.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
     frame.attrs["units"] = {f.name: (f.metadata or {}).get(b"unit", b"").decode() for f in table.schema}

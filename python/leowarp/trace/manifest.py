@@ -23,7 +23,7 @@ from leowarp.trace.program_logs import program_logs
 from leowarp.version import VERSION, sources
 
 MANIFEST_VERSION = 1
-# Libraries that compute numbers and figures: with another version of these, the last digits may differ.
+# Libraries that compute numbers and figures. With another version of a library, the last digits may differ.
 _LIBRARIES = ("numpy", "scipy", "sgp4", "pyarrow", "pandas", "matplotlib")
 
 
@@ -59,8 +59,8 @@ def write_manifest(
         "warnings": list(dict.fromkeys(warnings)),
         "costs": costs,
         "logs": program_logs(directory),
-        # The files are listed last, when all of them exist. Only the manifest itself is written later, and the mark
-        # INCOMPLETE is then removed.
+        # The manifest lists the run's files last, when all files exist. After the list is made, only the manifest
+        # itself is written, and the mark INCOMPLETE is removed.
         "files": files_of_run(directory),
     }
     plainfiles.write(directory / MANIFEST, manifest_text(content).encode())

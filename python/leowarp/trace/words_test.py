@@ -29,7 +29,7 @@ def test_every_enumeration_is_known_to_be_one():
         ("switches", "refused"), ("merges", "refused"), ("reordering", "scope"), ("densities", "scope"),
         ("densities", "kind"), ("measures", "role"),
     }  # fmt: skip
-    # Columns of small numbers contain codes, unless they are a count, a sum of bits or a protocol number of IP.
+    # A column of small numbers contains codes, unless it is a count, a sum of bits or a protocol number of IP.
     small = {
         (table.name, column.name)
         for table in TABLES.values()

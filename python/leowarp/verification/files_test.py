@@ -47,7 +47,7 @@ def test_any_byte_of_any_file_that_is_another_is_found(whole, data):
     try:
         wrong = files_of(whole).wrong
     except TraceError as error:
-        # With this change, the manifest itself is not valid.
+        # The changed byte makes the manifest itself invalid.
         wrong = {layout.MANIFEST} if layout.MANIFEST in error.message else {}
     finally:
         (whole / name).write_bytes(content)

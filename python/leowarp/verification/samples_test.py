@@ -118,7 +118,7 @@ def test_a_study_that_is_not_at_its_end_says_how_far_it_is(made, monkeypatch, tm
     assert raised.value.hint.startswith(f"leowarp study {study}")
     made()
     assert kind_of(study) == "study"
-    # Without the manifest, the directory is as an older version of leowarp left it: without lists of files.
+    # Without the manifest, the directory has no lists of files, like a directory of an older version of leowarp.
     (study / layout.MANIFEST).unlink()
     with pytest.raises(TraceError, match="made by an older leowarp"):
         kind_of(study)

@@ -58,7 +58,7 @@ def packets_of(run: Run, arrays: Arrays, budget_bytes: int = BUDGET_BYTES) -> di
     rows = np.flatnonzero(inside & (np.searchsorted(borders_ns, sent_ns, side="right") % 2 == 1))
     rows = rows[np.argsort(sent_ns[rows], kind="stable")]
     sent_ns = sent_ns[rows]
-    # Candidates are tried from the longest to the shortest. If even the packets of the shortest do not fit, the page
+    # Time spans are tried from the longest to the shortest. If even the packets of the shortest do not fit, the page
     # shows no packets, because any part of them would be arbitrary.
     for before_s, after_s in SPANS_S:
         begins, ends = _windows(centres_ns, before_s, after_s, run.end_ns)

@@ -194,7 +194,7 @@ def test_packets_take_the_room_that_there_is(run_dir):
     found = [packets_of(source, Arrays(), 4**power) for power in range(10, -1, -1)]
     spans_s = [0.0 if each is None else sum(end - begin for begin, end in each["windows"]) for each in found]
     assert spans_s == sorted(spans_s, reverse=True)
-    # The budgets give pages with all packets, with some, and with none.
+    # The different budgets give pages with all packets, with some packets, and with no packets.
     assert len(set(spans_s)) > 2
     assert found[-1] is None
 

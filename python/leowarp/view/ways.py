@@ -99,8 +99,8 @@ def _delays(run: Run, path: tuple[str, ...], from_ns: int, until_ns: int, most: 
         if not run.link_values.has_channel(a, b):
             instants.append(when[(when > from_ns) & (when < until_ns)].astype("int64"))
     at_ns = np.unique(np.concatenate(instants))
-    # Either all times are listed or only the first. If some times were missing, the delays would seem constant in
-    # between.
+    # Either all instants are listed, or only the first instant. If some times were missing, the delays would seem
+    # constant in between.
     at_ns = at_ns if len(at_ns) <= most else at_ns[:1]
     of_links = [
         np.full(len(at_ns), _delay_ns(run, link, from_ns, from_ns, until_ns))
@@ -114,8 +114,8 @@ def _delays(run: Run, path: tuple[str, ...], from_ns: int, until_ns: int, most: 
 def _delays_left(run: Run, before: tuple[str, ...], after: tuple[str, ...], since_ns: int, at_ns: int) -> np.ndarray:
     """Delays of the links of an old path, at the time `at_ns` at which a new path replaces it."""
     links = run.tables.links_of(before)
-    # If both paths use a link (of an access link or a mobile channel), the link already has the new path's delay at the
-    # change. The link's delay 1 ns before the change is used.
+    # If both paths use the same link (of an access link or a mobile channel), this link already has the new path's
+    # delay at `at_ns`. The delay just before is used.
     held_ns = at_ns - (links == run.tables.links_of(after))
     return np.array([_delay_ns(run, link, held_ns, since_ns, at_ns) for link in links])
 

@@ -107,8 +107,8 @@ def per_hour(frames: Frames, variant: str, column: str, *, tcp: str, load: str =
     for pair, here in mine.groupby("pair"):
         at_sender = often.loc[pair, "at_sender"]
         changes = {True: at_sender, False: often.loc[pair, list(DIRECTIONS)].sum() - at_sender}
-        # With a margin, a path changes only when it breaks. Some runs then contain no change, so the mean is divided by
-        # the share of runs with a change.
+        # If routing has a margin, a path changes only when the path breaks. Some runs with a margin contain no change,
+        # so the mean is divided by the share of runs with a change.
         happened = here.groupby("at_sender")["route_changes"].mean()
         hourly = 0.0
         for place, mean in here.groupby("at_sender")[column].mean().items():

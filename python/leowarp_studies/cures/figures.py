@@ -169,8 +169,8 @@ def _dots(
 def _counts(axes: Axes) -> None:
     """Make an axis for numbers from 0 to several hundred: linear up to 1, and logarithmic above 1."""
     axes.set_xscale("symlog", linthresh=1)
-    # The axis starts slightly below 0, so that marks at 0 are not cut off. It ends at 10 or more, so that at least two
-    # tick labels are visible.
+    # The axis starts slightly below 0, so that marks at 0 are not cut off. The axis ends at 10 or more, so that at
+    # least two tick labels are visible.
     axes.set_xlim(-0.2, max(axes.get_xlim()[1], 10))
     # Tick labels are plain numbers, because formulas are disabled: station names may contain dollar signs.
     axes.xaxis.set_major_formatter("{x:g}")

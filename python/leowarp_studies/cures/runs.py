@@ -134,7 +134,7 @@ def _variants_together(variants: Sequence[str], tcps: Sequence[str]) -> dict[str
     }
     return links | {
         "name": [name_of(variant.name, tcp) for variant, tcp in pairs],
-        # Complete sections are set, because single keys of a cure that is off are rejected.
+        # The overrides contain complete sections, because single keys of a cure that is off are rejected.
         "cures": [dict(variant.cures) for variant, _ in pairs],
         "routing": [dict(variant.routing) for variant, _ in pairs],
         "tcp": [{**TCPS[tcp]["tcp"], **variant.tcp} for variant, tcp in pairs],

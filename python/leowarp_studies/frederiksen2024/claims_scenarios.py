@@ -118,7 +118,7 @@ def significant_drops(sample: Sample) -> Outcome:
     Returns: Numbers by end and run: `below_50_ratio`, `below_90_ratio`, `unchanging_below_50_ratio`.
     """
     half, most = ({name: _dips(sample, share, name) for name in READINGS} for share in (0.5, 0.9))
-    # The study states these shares in its text, so they were not read from a figure.
+    # The study states the expected shares in its text, so they were not read from a figure.
     expected = {"cubic": 0.005, "nine-planes": 0.010}
     controls = {slug: sample[control_slug(slug)] for slug in expected}
     still = {name: _dips(controls, 0.5, name) for name in READINGS}

@@ -231,7 +231,8 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.24", each(ALGORITHMS[1:], reordered=change(queue_left_wait_ns=5 * MS)), "partly"),
         ("1.24", each(ALGORITHMS, reordered=change(queue_left_wait_ns=5 * MS)), "does not hold"),
         ("1.24", each(ALGORITHMS, reordered=change().iloc[:0]), "cannot be told"),
-        # Cases: the goodput is equally low if the order is kept; the sending rate falls as often if the order is kept.
+        # If the order is kept, goodput is equally low in the first case, and the sending rate falls as often in the
+        # second case.
         ("1.25", {ordered_slug("reno"): {"mean_bps": 80e6}}, "partly"),
         ("1.25", {ordered_slug("bbr"): {"sending_falls": 2}}, "partly"),
         ("1.25", each(map(ordered_slug, ALGORITHMS), mean_bps=80e6, sending_falls=3), "does not hold"),
@@ -324,7 +325,7 @@ def test_the_sending_rate_falls_where_a_bin_sends_less_than_half(monkeypatch):
     )
     assert effects.sending_falls_after(run, [4000 * MS]) == 1
     assert effects.sending_falls_after(run, [2000 * MS, 7000 * MS]) == 0
-    # Each of these instants lacks bins on one side
+    # At 500 ms and at 9000 ms, bins are missing on one side of the instant
     assert effects.sending_falls_after(run, [500 * MS, 9000 * MS]) == 0
 
 

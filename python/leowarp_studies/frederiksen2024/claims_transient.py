@@ -48,8 +48,8 @@ def drops_after_changes(sample: Sample) -> Outcome:
         count["50 %"][slug] = int((depth > 0.5).sum())
         count["90 %"][slug] = int((depth > 0.9).sum())
         series_count[slug] = ev.falls_after(run, "sacked", run.changes["t_ns"])
-        # In-order goodput stops both for lost and for late packets. At the changes selected here nothing was lost, so
-        # any fall is caused by reordering.
+        # In-order goodput stops both for lost and for late packets. At changes without lost packets, any fall is caused
+        # by reordering.
         lossless = run.changes.loc[run.changes["lost_pkts"] == 0, "t_ns"]
         # `changes` and `recoveries` both contain the instant of each change, by which the two tables are joined.
         rows = run.numbers.recoveries[run.numbers.recoveries["t_ns"].isin(lossless)]
@@ -173,7 +173,7 @@ def cubic_recovers_first(sample: Sample) -> Outcome:
     span, length = {}, {}
     for slug in ALGORITHMS:
         changes = ev.disturbed(sample[slug])
-        # Without retransmissions there is no duration to measure.
+        # A change without retransmissions has no duration of retransmitting.
         changes = changes[changes["retransmissions_pkts"].fillna(0) > 0]
         # A longer time is clipped instead of left out, because the claim's slow case is a sender that still retransmits
         # after 5 s.
@@ -265,7 +265,7 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
         / 8e6
         / ev.floats(samples["snd_mss_bytes"])
     )
-    # Until the first measurement the estimate is 0, so the ratio is infinite.
+    # Until BBR has measured the bandwidth, its estimate is 0, so the ratio of window to estimate is infinite.
     gain = ev.median(pd.Series(cwnd / bdp_pkts).replace([np.inf, -np.inf], np.nan))
     # If BBR's filter overshoots, the estimate exceeds the capacity, and the ratio is above 1. If the ratio of the
     # estimate to the capacity is about 1, only the window can limit the sender.

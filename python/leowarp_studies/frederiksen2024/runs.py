@@ -161,7 +161,7 @@ CONDITIONS = (
     STUDY,
     CLASSIC_TCP,
     EMULATOR_LINKS,
-    # A run lasts 1000 s, so this period does not overlap with the study's own.
+    # A run lasts 1000 s, so a run that starts at 1015 s does not overlap with the study's own run.
     Condition("later", "1000 s later", "from 1015 s of the constellation's clock on", set={"run.start": "1015 s"}),
     Condition(
         "other-sky", "another sky", "plane 0 ascends at 0 deg, Greenwich at 0 deg at the start",

@@ -87,7 +87,7 @@ CUTTING = synthetic.traces() | {("cubic_handover-marks", PEAK): synthetic.traces
         ("3.16", {"flood": flood(rise_ms=100.0)}, "partly"),
         ("3.8", {"sessions": synthetic.sessions({"cubic": 150e6})}, "partly"),
         ("3.9", {"sessions": synthetic.sessions({"bbr": 60e6})}, "partly"),
-        # The estimate stays constant although goodput changes.
+        # In the traces `STEADY`, the estimate stays constant although goodput changes.
         ("3.9", {"traces": STEADY}, "partly"),
         ("3.10", {"sessions": synthetic.sessions({"reno": 100e6})}, "does not hold"),
         ("3.11", {"sessions": synthetic.sessions({"cubic-nosack": 30e6})}, "partly"),
@@ -100,7 +100,7 @@ CUTTING = synthetic.traces() | {("cubic_handover-marks", PEAK): synthetic.traces
         ),
         ("3.13", {"sessions": synthetic.sessions({"cubic_handover": 45e6})}, "partly"),
         ("3.14", {"sessions": synthetic.sessions({"cubic_handover-marks": 45e6})}, "partly"),
-        # The window is cut at losses, as unmodified CUBIC does.
+        # With the traces `CUTTING`, the modified CUBIC reduces its window at losses, as unmodified CUBIC does.
         ("3.14", {"sessions": synthetic.sessions({"cubic_handover-marks": 45e6}), "traces": CUTTING}, "does not hold"),
         ("3.15", {"beside": synthetic.beside({"bbr": 0.4})}, "partly"),
         ("3.15", {"beside": synthetic.beside({"bbr": 0.5})}, "does not hold"),

@@ -97,7 +97,7 @@ def _largest(frames: Mapping[str, Any], column: Column, shown: Sequence[Variant]
     presets = (PEAK, OFF_PEAK) if column.frame == "sessions" else (PEAK,)
     cells = [cell_of(frames, column, variant.name, preset) for variant in shown for preset in presets]
     ends = np.array([end for cell in cells for end in (cell.median, cell.high)])
-    # If windows never recovered, the end is infinite, and the interval extends beyond the panel.
+    # If windows never recovered, the upper end of the interval is infinite, and the interval extends beyond the panel.
     ends = ends[np.isfinite(ends)]
     return float(ends.max()) * column.scale if len(ends) and ends.max() > 0 else 1.0
 

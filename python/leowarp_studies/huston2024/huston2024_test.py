@@ -117,7 +117,7 @@ def test_groups_that_answer_a_question_change_one_thing_of_the_profile():
             "base_step_min_ns", "jitter_ns", "jitter_up_ns")  # fmt: skip
     plans = {run.values["name"]: run.combination.plan for run in expand(StudyFile.of(parts["conditions"].content))}
     assert len(plans) == 8
-    # If all properties vary, the path is that of the profile itself.
+    # If all properties vary, the path is the same as with the unmodified profile.
     free = plans[questions.condition(())].medium
     assert [getattr(free, key) for key in keys] == [getattr(own, key) for key in keys]
     for name, still in questions.conditions().items():

@@ -49,7 +49,7 @@ def sessions(rows: pd.DataFrame, preset: str = groups.PEAK) -> pd.DataFrame:
     frame.insert(0, "variant", rows["name"])
     frame.insert(1, "preset", presets)
     # If only the median recovery time is missing, goodput recovered after fewer than half of the reconfigurations. If
-    # the share of recoveries is missing as well, no reconfiguration was examined.
+    # both the median recovery time and the share of recoveries are missing, no reconfiguration was examined.
     never = frame["recovery_p50_ns"].isna() & frame["recovered_ratio"].notna()
     frame["recovery_p50_ns"] = frame["recovery_p50_ns"].mask(never, np.inf)
     # The divisor `sent_pkts` counts all packets sent, including retransmissions, so the ratio cannot exceed 1.

@@ -147,8 +147,8 @@ def trace_of(
     flow, plan = run.main_flow, run.plan
     samples = run.tables.of_flow("sockets", flow)
     frame = goodput(run.tables, flow, series, bin_ns)
-    # The last bin has the full width even if the run ends before the bin's end. Its goodput is a mean over the full
-    # width.
+    # The last bin has the full width even if the run ends before the bin's end. The goodput of the last bin is a mean
+    # over this full width.
     edges = np.append(frame["t_ns"].to_numpy(dtype="int64"), int(frame["t_ns"].iloc[-1]) + bin_ns)
     if changes_ns is None:
         changes_ns = run.changes["t_ns"].to_numpy(dtype="int64")
@@ -180,7 +180,8 @@ def trace_of(
 def _hystart(tables: Tables, source: str) -> pd.DataFrame:
     """`t_ns`, `by`: Time of the first counters of a host in which HyStart has ended slow start, and the cause according
     to the counter."""
-    # All counters are read each time, so only values above 0 are used: the first counter above 0 shows the cause.
+    # The guest reads all counters each time, so only values above 0 are used. The first counter above 0 shows the
+    # cause.
     mine = tables.counters[(tables.counters["host"] == tables.host_number(source)) & (tables.counters["value"] > 0)]
     rows = []
     for by, counter in (("delay", "TcpExt.TCPHystartDelayDetect"), ("ACK train", "TcpExt.TCPHystartTrainDetect")):
@@ -225,7 +226,7 @@ def after_timeouts(
     for place in ends.tolist():
         later = cut_s[cut_s > t_ns[place] / 1e9]
         until = int(np.searchsorted(t_ns, round(float(later[0]) * 1e9))) if len(later) else len(t_ns)
-        # The growth also ends at a new timeout.
+        # The growth of a window also ends at a new timeout.
         again = np.flatnonzero(in_loss[place:until])
         last = (place + int(again[0]) if len(again) else until) - 1
         # The number of round trips is computed with the mean RTT over this time, because windows grow per round trip

@@ -284,7 +284,7 @@ def pairs_wait(frames: Frames) -> Outcome:
         for name in ("reno", "cubic")
     }
     parts = {name: 0.05 <= value.median <= 0.2 for name, value in shares.items()}
-    # The study has 10 % of the pairs; this stricter range allows a third more or less.
+    # The study has 10 % of the pairs; the stricter limits of 7 and 13 % allow a third more or less.
     tight = all(0.07 <= value.median <= 0.13 for value in shares.values())
     text = (
         f"ACKs of two segments whose second came {WAIT_MS:g} ms or more after the first, of all such: "

@@ -85,7 +85,8 @@ def link(frames: Mapping[str, Any], rules: Rules) -> Figure:
     left, right = drawn.subplots(1, 2)
     lost = packets_lost(frames)
     snrs_db = np.array(list(lost))
-    # Points are shifted by 0.06 dB to the left or right, so that the two intervals do not hide each other.
+    # Points are shifted by 0.06 dB to the left or right, so that the intervals of the two curves do not hide each
+    # other.
     _points(left, snrs_db - 0.06, list(lost.values()), color=BEFORE, marker="o", linestyle="-", label="packets of TCP")
     each = [middle(rows["lost_ratio"]) for _, rows in channel.groupby("snr_db")]
     _points(left, np.sort(channel["snr_db"].unique()) + 0.06, each, color=AFTER, marker="s", markerfacecolor="white",

@@ -112,8 +112,8 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
         for name in ("growth", "growth_by_acks")
         for row, view in _views(rows[name], folder / name)
     }
-    # Claim 4.8 compares four algorithms. The two whose windows grow per ACK only explain the result, so they may be
-    # missing.
+    # Claim 4.8 compares four algorithms. The two algorithms whose windows grow per ACK only explain the result, so
+    # their runs may be missing.
     if all((control, delayed) in growth for control in ("reno", "cubic") for delayed in (runs.ON, runs.OFF)):
         frames["growth"] = growth
     for name, beside in (("profiles", _same(sessions, "profiles")), ("assumptions", _same(sessions, "assumptions"))):

@@ -89,7 +89,7 @@ def codewords(snrs_db: Sequence[float], seeds: Sequence[int], duration: str = f"
     rows = []
     for snr_db in snrs_db:
         for seed in seeds:
-            # Seed and duration are those of the sessions, so the fading is exactly the same.
+            # The plan has the same seed and duration as the sessions, so the fading is exactly the same.
             overrides = {"mobile.snr": runs.snr_text(snr_db), "run.seed": seed, "run.duration": duration}
             plan = resolve(load(example_file(runs.SCENARIO), overrides))
             assert isinstance(plan.medium, Mobile), "the study's path is a mobile channel"

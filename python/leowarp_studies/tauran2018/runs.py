@@ -84,8 +84,8 @@ class Assumption:
 
 # design/lms-harq.md has the reasons for the defaults, and how results depend on them.
 ASSUMPTIONS = (
-    # The default is the speed of a car on a road between trees. At 60 km/h, the car moves by 1 m in the 60 ms of three
-    # retransmissions, so all three may meet the same fade.
+    # The default of 60 km/h is the speed of a car on a road between trees. At 60 km/h, the car moves by 1 m in the 60
+    # ms of three retransmissions, so all three may meet the same fade.
     Assumption("speed", "terminal speed", "mobile.speed", "60 km/h", ("3 km/h", "30 km/h", "120 km/h"),
                "a car; how many looks at the fading three retransmissions get hangs on it"),
     # Perez-Fontan's tables are measurements in the S band. At 2.2 GHz, the multipath fading changes over half a
@@ -165,14 +165,14 @@ def _sessions(name: str, why: str, first: int, seeds: int, *, keep: bool) -> Par
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
     if keep:
         content["keep"] = {"runs": "all"}
-    # The two factors of 2 are for resequencing and for delayed ACKs, each on and off.
+    # The number of runs contains two factors of 2: resequencing and delayed ACKs are each on or off.
     count = len(SNRS_DB) * len(ALGORITHMS) * 2 * 2 * seeds
     return Part(name, why, content, count, _few(QUICK_SEEDS, FEW_SNRS_DB))
 
 
 def _growth(name: str, why: str, algorithms: Sequence[str], delayed_acks: Sequence[str]) -> Part:
     """Window growth of one flow over a link without loss, with constant delay and without a constellation."""
-    # Without fading, the SNR has no effect. One seed is enough, because nothing is random.
+    # Without fading, the SNR has no effect. One seed is enough, because nothing in the group `growth` is random.
     content = _content(name, (13,), algorithms, 1, 1)
     content["parameters"] |= {
         "mobile.resequencing": {"label": "resequencing", "values": [True]},
@@ -278,7 +278,7 @@ def _content(
     Algorithms with windows that grow per ACK are kernel modules, which are compiled for the guest. The other algorithms
     are in the guest's kernel.
     """
-    # These modules are examples that come with leowarp. They are compiled when a run needs them.
+    # The kernel modules are examples that are shipped with leowarp. leowarp compiles a module when a run needs it.
     modules = [str(example_file(f"{control}.c")) for control in algorithms if control in BY_ACKS.values()]
     return {
         "name": name,

@@ -90,8 +90,9 @@ def percentages_mislead(frames: Frames) -> Outcome:
     parts = {
         "late: 16.6 % and 33.3 %": bool(np.allclose(late, LATE_RATIO)),
         "3, 4 and 5: 50 % in both": bool(np.allclose(involved, INVOLVED_RATIO)),
-        # By one definition the two sequences are equally bad; by the other, one sequence is twice as bad. A single
-        # percentage therefore does not describe the difference.
+        # If packets 3, 4 and 5 are counted, both sequences have equal reordering. If late packets are counted, one
+        # sequence has twice as much reordering as the other. One percentage of reordering is therefore not enough to
+        # describe a sequence.
         "readings disagree": bool(np.isclose(involved[0], involved[1])) and not np.isclose(late[0], late[1]),
     }
     return Outcome(

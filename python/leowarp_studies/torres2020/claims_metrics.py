@@ -125,12 +125,12 @@ def displacement_grows(frames: Frames) -> Outcome:
     # The deviation is computed from the line through the jitters of `STRAIGHT_MS`. Above these jitters, the threshold
     # of 200 packets reduces MD.
     bent_all = {name: _bent(jittered, name, per_ms[name]) for name in DISTRIBUTIONS}
-    # The study says "throughout", so the order must be strict at every jitter. There is one seed per probe, so equal
-    # values are a violation of the order.
+    # The study says "throughout", so the order must be strict at every jitter. Each probe has only one seed, so two
+    # equal values already violate the strict order.
     order_from_ms = ev.ordered_from_ms(jittered, MD_ORDER)
     parts = {f"{name} at 1 ms": abs(value) <= 0.03 for name, value in off.items()}
-    # Only jitters from 0.6 to 4 ms are tested. Below 0.6 ms, displacements are small whole numbers; above 4 ms, tails
-    # exceed the threshold of 200 packets.
+    # Only jitters from 0.6 to 4 ms are tested. At jitters below 0.6 ms, displacements are small whole numbers. At
+    # jitters above 4 ms, tails exceed the threshold of 200 packets.
     parts |= {f"{name} linear": value <= 0.05 for name, value in bent.items()}
     parts["order"] = order_from_ms == float(jittered.index[0])
     return Outcome(

@@ -36,7 +36,8 @@ def test_algorithms_that_collapse_near_each_other_are_not_told_apart(undisturbed
     assert row["numbers"]["apart_ratio"]["jitter_ms"] < 0.2
     assert row["numbers"]["apart_ratio"]["entropy_nats"] < 0.25
 
-    # The collapses are at 4 to 9 ms. The collapses are further apart on the axis of jitter than on the axis of E_r.
+    # In this test, throughput collapses at jitters of 4 to 9 ms. On the axis of jitter they are further apart than on
+    # the axis of E_r.
     def far_apart(distribution, algorithm, profile, jitter_ms):
         return synthetic.collapse_at(4.0 if algorithm == "westwood" else 9.0)(jitter_ms)
 
@@ -85,8 +86,8 @@ def test_entropy_follows_displacements_where_all_are_as_even(as_the_study_says):
     assert row["verdict"] == "holds", row["measured"]
     assert not row["cause"]
     assert row["numbers"]["entropy_nats"]["normal"] == pytest.approx(np.log(61))
-    # One packet in a thousand has a far larger displacement. This packet changes the largest displacement, but not the
-    # 99th percentile.
+    # One packet in a thousand has a far larger displacement. A packet with a far larger displacement changes the
+    # largest displacement, but not the 99th percentile.
     tail = np.concatenate([even["exponential"].share * 0.999, [0.001]])
     far = results.Shape(np.append(even["exponential"].displacement_pkts, 90), tail, None, None)
     row = outcome("2.14", as_the_study_says | {"shapes": even | {"exponential": far}})

@@ -146,8 +146,8 @@ def _collapse_entropy(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any
                 shares[name] = float(collapsed[column] / line[column].max())
         texts.append(f"{name}: {_fall_text(line)}, {at_same[name]:.0%} at E_r {SAME_ENTROPY:g}")
     entropy, displacement = place["entropy_nats"], place["mean_displacement_pkts"]
-    # A curve that never collapses has no such point. The claim is about all three curves, so it does not hold if one of
-    # them never collapses.
+    # A curve that never collapses has no point of collapse. The claim is about all three curves, so it does not hold in
+    # this case.
     whole = len(entropy) == len(lines)
     parts = {
         "in the middle half of the E_r axis": whole and all(0.25 <= value <= 0.75 for value in entropy.values()),

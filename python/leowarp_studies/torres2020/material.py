@@ -97,7 +97,8 @@ def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str,
     frames: dict[str, Any] = {}
     for name in ("transfers", "yeah"):
         frames[name] = results.transfers(tables[name])
-    # These groups form one data set, because two of the distributions were run with BIC only, in separate groups.
+    # The groups in `MECHANISMS` form one data set, because two of the distributions were run with BIC only, in separate
+    # groups.
     frames["mechanisms"] = results.joined({name: results.transfers(tables[name]) for name in MECHANISMS})
     if _some_ok(tables["probes"]):
         frames["probes"] = frames["path"] = results.probes(tables["probes"])
@@ -139,8 +140,8 @@ def _other_tcps(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     samples = []
     for profile in ev.profiles_of(mechanisms):
         mine = mechanisms[mechanisms["profile"] == profile]
-        # The curve of a TCP needs a transfer without jitter. If this transfer is missing because its runs failed, there
-        # is no sample for the TCP.
+        # A curve needs a transfer without jitter. If the transfer without jitter is missing because its runs failed,
+        # there is no sample for the TCP.
         points = mine[mine["jitter_ns"] == 0].groupby(["distribution", "congestion_control"]).ngroups
         if profile == runs.PROFILES[0] or points < len(DISTRIBUTIONS) + len(runs.ALGORITHMS):
             continue

@@ -79,7 +79,7 @@ def pings(
     `jitter_ms` on average.
     """
     random = np.random.default_rng(seed)
-    # The base is about 30 ms, and changes by at least 3 ms at each reconfiguration.
+    # The base RTT is about 30 ms, and changes by at least 3 ms at each reconfiguration.
     changes_ns = np.arange(12 * S, seconds * S, 15 * S)
     base_ms = np.resize([28.0, 32.0, 25.0, 30.0], len(changes_ns) + 1)
     sent_ns = np.arange(0, seconds * S, spacing_ns, dtype="int64")
@@ -92,7 +92,7 @@ def pings(
     for number, t_ns in enumerate(changes_ns.tolist()):
         if number % 7 in loses:
             lost[np.searchsorted(sent_ns, t_ns + spacing_ns * (spacing_ns < S // 2))] = True
-    # One of the reconfigurations is of the worst kind in the study.
+    # One reconfiguration has an RTT of 80 ms, the worst value in the study.
     worst = (slot == 5) & (since_ns < spacing_ns)
     rtt_ms = np.where(worst, 80.0, rtt_ms)
     return Pings(seed, Probes(sent_ns, np.where(lost, np.nan, rtt_ms * MS)), changes_ns, seconds * S)

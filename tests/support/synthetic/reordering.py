@@ -114,7 +114,7 @@ def buffer_occupancy(arrivals: Iterable[int], threshold_pkts: int) -> list[int]:
     held: set[int] = set()
     for number in arrivals:
         if number < expected:
-            # A packet that was given up before it arrived no longer counts.
+            # A packet that the buffer gave up before it arrived is ignored.
             continue
         if number > expected and len(held) == threshold_pkts:
             # The buffer is full, so packets are given up until the first packet that has arrived.

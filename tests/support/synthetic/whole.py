@@ -41,7 +41,7 @@ def stand_in_for_a_second_run(whole: Path):
     """A replacement for `leowarp.run`: it makes the second run of a plan by copying `whole`."""
 
     def run(plan, set_, out, **options):
-        # The copy has no report, and other costs.
+        # The copied run has no report, and its costs differ from those of the first run.
         shutil.copytree(whole, out, ignore=shutil.ignore_patterns(layout.REPORT))
         summary = json.loads((out / layout.SUMMARY).read_text()) | {"cpu_s": 0.5, "wall_s": 0.25}
         with trace.relisted(out):

@@ -111,7 +111,7 @@ pub fn get<T: Plain>(fd: i32, level: i32, option: i32) -> std::result::Result<(T
 pub fn plain<T: Plain>(bytes: &[u8]) -> T {
     let mut value = MaybeUninit::<T>::uninit();
     let count = bytes.len().min(size_of::<T>());
-    // SAFETY: the copy is never longer than the value; any bytes are valid.
+    // SAFETY: the copy is never longer than the value, and any bytes are valid for this type.
     unsafe {
         std::ptr::write_bytes(value.as_mut_ptr(), 0xff, 1);
         std::ptr::copy_nonoverlapping(bytes.as_ptr(), value.as_mut_ptr().cast(), count);

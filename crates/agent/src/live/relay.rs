@@ -211,7 +211,8 @@ impl Relay {
             Told::Reset { stream } => {
                 // If the connection's handshake is not complete, removing it aborts the handshake.
                 if let (0, Some(opening)) = (stream % 2, self.openings.remove(&(stream / 2))) {
-                    // Without this reset, the far end would take the next connection from the same port for this one.
+                    // If the port stayed in `by_port`, the far end would take the next connection from the same port
+                    // for this one.
                     self.by_port.remove(&port_of(&opening.fd)?);
                 }
                 self.streams.remove(&stream).map_or(Ok(()), Stream::cut)

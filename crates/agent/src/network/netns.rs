@@ -110,7 +110,8 @@ fn features(interface: &str) -> Result<Vec<String>> {
     const ETHTOOL_GSTRINGS: u32 = 0x1b;
     const ETH_SS_FEATURES: u32 = 4;
     const NAME_BYTES: usize = 32;
-    // Linux 6.12 has 64 features. A kernel with more than `MOST` reports a larger count and truncates the data.
+    // Linux 6.12 has 64 features. A kernel with more than `MOST` features reports a larger count and truncates the
+    // data.
     const MOST: usize = 256;
     let mut strings = vec![0u32; 3 + MOST * NAME_BYTES / 4];
     (strings[0], strings[1], strings[2]) = (ETHTOOL_GSTRINGS, ETH_SS_FEATURES, 0);
@@ -152,7 +153,7 @@ pub fn of_node(setup: &Setup, node: usize) -> Result<Namespace> {
     let is_bare = leolink::set_namespaces(wants_bare)? && wants_bare;
     let space = Namespace::create()?;
     if is_router && !is_bare {
-        // without this setting, the kernel would search a local socket for each forwarded packet
+        // with ip_early_demux, the kernel would search for a local socket for each forwarded packet
         set_sysctl("net.ipv4.ip_early_demux", "0")?;
     }
     Ok(space)

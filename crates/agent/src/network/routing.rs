@@ -20,8 +20,9 @@ impl Network<'_> {
             return Err(Error::Input(format!("host {host} has a route to itself in events.bin")));
         }
         if self.homes[node] != node {
-            // A host that joins another host uses the other host's namespace. There, these routes would belong to the
-            // other host, so the joining host has a routing table of its own with a default route
+            // A host that joins another host uses the other host's namespace. In the shared namespace, the joining
+            // host's routes would belong to the other host. The joining host therefore has a routing table of its own
+            // with a default route
             return Ok(());
         }
         let path = path.filter(|_| self.setup.source_routing);

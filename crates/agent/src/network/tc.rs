@@ -337,7 +337,7 @@ pub mod tests {
             jitter(&mut batch, 3, &now, Some(&d), &[1, 2], false);
             messages(&batch).into_iter().map(|m| (m.1, m.2, m.4.len())).collect::<Vec<_>>()
         };
-        // the sizes of: kind, options, latency, jitter
+        // the sizes of the parts kind, options, latency and jitter
         let without_table = 12 + 4 + 24 + 12 + 12;
         assert_eq!(said(Direction { delay_ns: 7, ..d }), [(1, 0x2_0000, without_table)]);
         assert_eq!(

@@ -157,7 +157,7 @@ fn node_totals(context: &Context) -> Result<()> {
     records(NODES, |r| {
         let direction = word(r, 0) as usize;
         let link = &setup.links[direction / 2];
-        // on the direction a to b, a sends and b receives
+        // in the direction from a to b, a sends and b receives
         let is_a = (direction % 2 == 0) != (word(r, 4) != 0);
         let held_max_bytes = long(r, 24);
         let node = if is_a { link.a } else { link.b } as u32;

@@ -237,7 +237,7 @@ mod tests {
             (outcome.warnings.len(), outcome.failures.len())
         };
         assert_eq!(vanished(3, 3), (1, 0));
-        // Answers of routers circulate in the routing loop as well, so more packets may have expired than vanished.
+        // In a routing loop, the answers of routers circulate as well, so more packets may have expired than vanished.
         assert_eq!(vanished(3, 5), (1, 0));
         assert_eq!(vanished(3, 2), (1, 1));
         assert_eq!(vanished(3, 0), (0, 1));

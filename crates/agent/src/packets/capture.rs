@@ -187,7 +187,7 @@ impl Capture {
             FlowKind::Ping => Numbers::Packets(16),
             FlowKind::Udp | FlowKind::Program => Numbers::Packets(32),
         };
-        // The size belongs to the whole connection. How much of it a subflow will carry is not known in advance.
+        // The size belongs to the whole connection. How much of this size a subflow will carry is not known in advance.
         let size_bytes = |f: &Flow| f.size_bytes.filter(|_| !f.is_mptcp);
         // The links report their losses. If no link reports the loss of a packet, the packet was lost between links. It
         // had no route or, if neighbours are resolved, it may have been dropped from a neighbour's queue.

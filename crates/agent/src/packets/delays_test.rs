@@ -46,9 +46,9 @@ fn a_data_packet_is_answered_by_the_first_packet_back_that_left_once_it_had_arri
     let data = [packet(0, Some(1_000)), packet(10, None), packet(20, Some(1_010)), packet(30, Some(5_000))];
     data.iter().for_each(|p| delays.arrived(p));
     data.iter().for_each(|p| delays.enter(0, p));
-    // The first return packet leaves before any data packet arrives, and the second is lost. The third leaves exactly
-    // when the first data packet arrives, and the fourth overtakes it. The fifth return packet leaves 1 ns before the
-    // last data packet arrives.
+    // The first return packet leaves before any data packet arrives, and the second is lost. The third return packet
+    // leaves exactly when the first data packet arrives, and the fourth return packet overtakes the third. The fifth
+    // leaves 1 ns before the last data packet arrives.
     delays.enter(1, &packet(999, Some(1_100)));
     delays.enter(1, &packet(1_000, None));
     delays.enter(1, &packet(1_000, Some(9_000)));
@@ -105,7 +105,7 @@ fn told(data: &[Packet], back: &[Packet], instants_ns: &[i64]) -> Delays {
             arrived += 1;
         }
         for (way, packets) in [data, back].into_iter().enumerate() {
-            // a lost packet is settled as soon as it has left
+            // the fate of a lost packet is known as soon as the packet has left
             let is_known = |p: &Packet| p.received_ns.unwrap_or(p.sent_ns) < until_ns;
             while packets.get(settled[way]).is_some_and(is_known) {
                 delays.enter(way as u8, &packets[settled[way]]);

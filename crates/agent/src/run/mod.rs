@@ -43,8 +43,8 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
     let shell = Shell::open(&network, setup, input_dir)?;
     let live = Live::open(&network, setup, input_dir)?;
 
-    // From here on, the clock must have the same values in every run of a plan, because each reading of the clock and
-    // each sleep changes it.
+    // From its start on, the clock must have the same values in every run of a plan. Each reading of the clock and each
+    // sleep changes its value.
     let clock = Clock::begin();
     say::line(&json!({ "start_ns": clock.start_ns }));
     network.begin(clock.start_ns)?;

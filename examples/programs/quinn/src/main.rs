@@ -49,7 +49,7 @@ async fn serve(port: u16) -> Outcome {
     let endpoint = Endpoint::server(settings, (Ipv4Addr::UNSPECIFIED, port).into())?;
     while let Some(incoming) = endpoint.accept().await {
         let connection = incoming.await?;
-        // Until the client closes the connection
+        // The loop ends when the client closes the connection
         while let Ok((mut send, mut receive)) = connection.accept_bi().await {
             let request = String::from_utf8(receive.read_to_end(32).await?)?;
             if request == STATISTICS {

@@ -51,8 +51,8 @@ class Pool:
             return self._free.popleft()
         if self._begun < self._most:
             self._begun += 1
-            # A browser would send the request on the first connection that becomes free. This client always waits for
-            # the connection that it opens for this request.
+            # A browser would send the request on the first connection that becomes free. leowarp's client always waits
+            # for the new connection that it opens for the request.
             connection = await Connection.open(self._host, self._port, self._begun - 1)
             self._all.append(connection)
             return connection

@@ -40,8 +40,8 @@ def bounded_memory(hint: str) -> Iterator[None]:
         os.environ.setdefault("ARROW_IO_THREADS", "1")
     before = resource.getrlimit(resource.RLIMIT_DATA)
     data_bytes, resident_bytes = _own_bytes()
-    # The kernel counts 110 MiB that libraries reserve and never use (stacks of threads, an arena of Arrow's). It does
-    # not count the 80 MiB of their code, which is mapped from files.
+    # The kernel counts 110 MiB that libraries reserve and never use (stacks of threads, an arena of Arrow's). The
+    # kernel does not count the 80 MiB of the libraries' code, which is mapped from files.
     most_bytes = data_bytes + max(MOST_BYTES - _SPARE_BYTES - resident_bytes, _LEAST_BYTES)
     own = [limit for limit in before if limit != resource.RLIM_INFINITY]
     resource.setrlimit(resource.RLIMIT_DATA, (min([most_bytes, *own]), before[1]))

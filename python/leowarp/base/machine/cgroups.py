@@ -56,7 +56,7 @@ def _directories(controller: str, proc: Path, root: Path) -> Iterator[Path]:
         else:
             continue
         # In a container, the group's own directory may be mounted as the root, while the path is that on the host. A
-        # directory of the path may then be missing; it gives no limit, but its parents are still checked.
+        # directory of this path may be missing in the container; it gives no limit, but its parents are still checked.
         parts = [part for part in path.split("/") if part not in ("", ".", "..")]
         for mount in mounts:
             yield from (mount.joinpath(*parts[:depth]) for depth in range(len(parts), -1, -1))

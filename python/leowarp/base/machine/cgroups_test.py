@@ -33,7 +33,7 @@ def test_version_1_has_a_hierarchy_for_each_controller(tmp_path):
     (tmp_path / "cgroup").write_text("9:cpu,cpuacct:/docker/x\n4:memory:/docker/x\n1:name=systemd:/docker/x\n0::/\n")
     root = tmp_path / "fs"
     group(root, "memory/docker", memory__limit_in_bytes=600 * MIB, memory__usage_in_bytes=100 * MIB)
-    # In version 1, this number means "no limit".
+    # In version 1 of control groups, the number 9223372036854771712 means "no limit".
     group(root, "memory/docker/x", memory__limit_in_bytes=9223372036854771712, memory__usage_in_bytes=MIB)
     group(root, "cpu,cpuacct/docker/x", cpu__cfs_quota_us=50_000, cpu__cfs_period_us=100_000)
     assert memory_left_bytes(tmp_path / "cgroup", root) == 500 * MIB

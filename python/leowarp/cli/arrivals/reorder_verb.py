@@ -165,7 +165,7 @@ def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[
         return [(str(value), count, count / total) for value, count in pairs]
     lines: dict[tuple[int, int], int] = {}
     for value, count in pairs:
-        # The ranges are 0, 1, 2-3, 4-7, 8-15, ... and the same for negative values.
+        # The ranges are 0, 1, 2-3, 4-7, 8-15, ..., and for negative values -1, -3 to -2, -7 to -4, ...
         low = 1 << (abs(value).bit_length() - 1) if value else 0
         ends = (low, 2 * low - 1) if value > 0 else (1 - 2 * low, -low) if value else (0, 0)
         lines[ends] = lines.get(ends, 0) + count
@@ -183,7 +183,7 @@ def _scalars(document: dict[str, Any]) -> list[tuple[str, Any]]:
     """
     lines = []
     for key, value in document.items():
-        # Values of these keys are long lists, or are printed as separate tables.
+        # The values of the keys below are long lists, or are printed as separate tables.
         if key in ("density", "buffer_density", "n_reordering", "overtaken_ratio"):
             continue
         if isinstance(value, dict):

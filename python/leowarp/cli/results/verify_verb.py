@@ -63,7 +63,7 @@ def verify(
     if not json_:
         _print_files(path, found)
     runs: dict[str, SecondRun] = {}
-    # If the plan was changed, repeating it would give another run, so it is not repeated.
+    # If the plan was changed, a run made from it would be another run, so the run is not repeated.
     if not files and found.why_not_rerun is None:
         shown = options.progress_of(progress)
         if kind == RUN:

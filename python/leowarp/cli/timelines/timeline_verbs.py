@@ -189,7 +189,8 @@ def describe(
             note(f"{measurement.source}: {text}")
     titles = [f"{Path(description.source).name}: {_SERIES[description.series]}" for _, description in described_series]
     cells = [lines(description) for _, description in described_series]
-    # One table has all files. Lines of the first file come first in their order, then lines that only other files have.
+    # One table shows the descriptions of all files. Lines of the first file come first in their order, then lines that
+    # only other files have.
     rows = [(name, *(cell.get(name) for cell in cells)) for name in dict.fromkeys(k for c in cells for k in c)]
     print_table(None, ("", *titles), rows)
     if slots:
@@ -218,7 +219,8 @@ def convert(
     # `describe` also accepts runs and scenarios, but `convert` only files.
     if file.is_dir() or file.suffix == ".toml":
         raise ScenarioError(f"{file}: not a file of measurements", "leowarp export writes the tables of a run")
-    # A file contains exactly one measurement. Only a run can have several, one per flow, and runs are rejected above.
+    # A file contains exactly one measurement. Only a run can contain several measurements, one per flow, and runs are
+    # rejected above.
     (measurement,) = measurements(file, format_, interval_ns, None, None, names_of_columns)
     for text in measurement.notes:
         note(f"{measurement.source}: {text}")

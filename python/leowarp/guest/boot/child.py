@@ -118,8 +118,8 @@ class Child:
         if self._ended is not None:
             os.close(self._ended)
             self._ended = None
-        # The host kills the processes of a guest when it handles the death of their tracer (PTRACE_O_EXITKILL). So
-        # usually no process of the session remains, and `killpg` reports this.
+        # The host kills the processes of a guest when it handles the death of their tracer (PTRACE_O_EXITKILL).
+        # Usually, no process of the session remains, and `killpg` raises an error.
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
             while members_of_session(self.pid):
@@ -132,8 +132,8 @@ class _Launcher:
 
     def __init__(self) -> None:
         own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        # The options -I and -S start Python without site-packages and without the user's settings. These options also
-        # keep the launcher small, because a guest's peak memory is at least the launcher's size.
+        # The options -I and -S start Python without site-packages and without the user's settings. The options -I and
+        # -S also keep the launcher small, because a guest's peak memory is at least the launcher's size.
         words = [sys.executable, "-I", "-S", str(Path(__file__).with_name("launch.py")), str(os.getpid())]
         with theirs:
             process = subprocess.Popen(

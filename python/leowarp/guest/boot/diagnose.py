@@ -61,7 +61,7 @@ _SIGNS = [
         "guest/host/registers.c; Linux 6.13 and newer need no cure",
     ),
     # ESRCH of ptrace(2), or a wait status of signal 9, means that the process is gone. When the guest's kernel ends a
-    # process itself, neither error occurs.
+    # process itself, neither ESRCH nor signal 9 is reported.
     _Sign(
         r"ptrace (set|get|continue)\b[^\n]*failed,[^\n]*errno = 3\b|"
         r"wait_stub_done : failed to wait for SIGTRAP,[^\n]*status = 0x9\b",
@@ -227,7 +227,7 @@ def with_last_words(message: str, words: Words) -> str:
 
     Returns: Several lines if the guest printed any lines meant for people.
     """
-    # Only the first complaint is named, because it may have caused the later ones.
+    # Only the kernel's first complaint is named, because it may have caused the later complaints.
     before = f"; before that, {words.complaints[0]}" if words.complaints else ""
     lines = last_words(words.console)
     if not lines:

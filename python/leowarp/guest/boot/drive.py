@@ -43,8 +43,8 @@ from leowarp.guest.machine import host
 from leowarp.guest.machine.processor import Processor
 from leowarp.guest.setup.input import MODULES
 
-# The guest's wall clock at boot: 2000-01-01T00:00:00Z in ns. With this constant, results do not depend on the host's
-# time.
+# The guest's wall clock at boot: 2000-01-01T00:00:00Z in ns. With a constant wall clock at boot, results do not depend
+# on the host's time.
 GUEST_EPOCH_NS = 946_684_800_000_000_000
 # Table sizes of the kernel. By default the kernel derives the sizes of its tables from MemTotal, which varies with the
 # host's address layout. Over several boots with mem=300M, MemTotal was 278 to 293 MB.
@@ -259,7 +259,8 @@ class Watched:
         self._consoles.check()
         assert child.returncode is not None
         # `rusage` (from wait4) counts the kernel program and all processes that it waited for, up to the last tick. For
-        # other processes, the processor time at their last sample is added (`left_s`).
+        # processes that the kernel program did not wait for, the processor time at their last sample is added
+        # (`left_s`).
         cpu_s = max(rusage.ru_utime + rusage.ru_stime, usage.main_s + usage.reaped_s) + left_s
         return Spent(child.returncode, cpu_s, time.monotonic() - began, rusage.ru_maxrss * 1024)
 
@@ -291,8 +292,8 @@ class Watched:
             # The processor is set before the kernel starts a process of the guest, because children inherit their
             # parent's allowed processors.
             processor.keep([child.pid])
-            # During its first 0.5 s a guest is sampled more often. Otherwise the processes of a short guest, which
-            # wait4 does not count, would be missed.
+            # During its first 0.5 s a guest is sampled more often. With a longer interval, processes of a short guest,
+            # which wait4 does not count, would be missed.
             while not child.has_ended(0.03 if time.monotonic() - began < 0.5 else 0.1):
                 self._hear(console)
                 self._consoles.check()

@@ -105,7 +105,7 @@ def become(libc: ctypes.CDLL, parent_pid: int, request: dict, output: int, pipe:
     # The death signal survives exec of a program without set-user-ID (prctl(2)).
     if libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
-    # If the parent died before the call of prctl, the signal will never come.
+    # If the parent died before the call of prctl, the death signal will never come.
     if os.getppid() != parent_pid:
         os._exit(1)
     os.chdir(request["directory"])
@@ -116,7 +116,7 @@ def become(libc: ctypes.CDLL, parent_pid: int, request: dict, output: int, pipe:
     standard = [os.open(os.devnull, os.O_RDONLY), output, output]
     for own, number in [*zip(standard, range(3), strict=True), *zip(others, request["numbers"], strict=True)]:
         os.dup2(own, number)
-    # All other open descriptors are closed by exec.
+    # execve closes all other open descriptors.
     os.execve(request["command"][0], request["command"], request["environment"])
 
 

@@ -12,8 +12,8 @@ from leowarp.guest.machine import system_calls
 from leowarp.guest.machine.own_time import OwnTime, look_at
 
 CONSOLE_KEPT_BYTES = 64 * 1024
-# A guest prints about 30 bytes per virtual second, and some lines at its end. A guest that prints more than this limit
-# has a fault.
+# A guest prints about 30 bytes per virtual second, and some lines at its end. A guest that prints more than
+# `CONSOLE_LIMIT_BYTES` has a fault.
 CONSOLE_LIMIT_BYTES = 16 << 20
 CONSOLE_BYTES_PER_VIRTUAL_S = 64
 # TASK_COMM_LEN of the kernel (include/linux/sched.h)

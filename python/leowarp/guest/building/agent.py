@@ -78,7 +78,7 @@ def agent(
         on_message("building the agent (cargo)")
         program = entry / "leowarp-agent"
         # All checkouts share one directory of cargo's object files. The lock keeps other processes from building into
-        # this directory until the program is copied out.
+        # cargo's directory until the program is copied out.
         with locked(cache_root() / "cargo-target.lock", "agent", on_message):
             shutil.copyfile(_cargo_build(checkout, on_wait), program)
         program.chmod(0o755)

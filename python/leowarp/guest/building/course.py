@@ -25,7 +25,7 @@ CURVE = (
 # Processor time in s of unpacking, compiling and packing; only the ratios matter. Unpacking and packing use one core,
 # compiling uses all.
 UNPACK_S, COMPILE_S, PACK_S = 22.0, 480.0, 5.0
-# A line of kbuild for one step, the making of one file.
+# Pattern of a line that kbuild prints for one step; in each step, kbuild makes one file.
 STEP = re.compile(r"^  [A-Z][A-Z0-9]*( \[M\])? +\S")
 _PACK = "leowarp: pack"
 

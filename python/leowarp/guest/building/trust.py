@@ -256,8 +256,8 @@ def _remember(identity: str, path: Path, on_message: OnMessage) -> None:
     except FileExistsError:
         pass  # The file exists, so the same content was accepted before.
     except (OSError, HostError) as error:
-        # The user requested this run, so it continues without the record. The user must consent again only if a file
-        # names the same code in a later run.
+        # The user requested this run, so it continues even if the consent cannot be recorded. The user must consent
+        # again only if a file names the same code in a later run.
         on_message(f"that {path} may run is not remembered: {error}")
 
 

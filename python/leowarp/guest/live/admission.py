@@ -166,8 +166,8 @@ class Admission:
         while True:
             await _knock(door)
             try:
-                # The client needs a descriptor now and one for its second socket later. Descriptors that earlier
-                # clients need for their second sockets are reserved as well.
+                # The client needs a descriptor now and one for its second socket later. Descriptors for the second
+                # sockets of earlier clients are also reserved.
                 if self._free() >= RESERVE + self.owed + 2:
                     client, _ = door.accept()
                     client.setblocking(False)

@@ -100,7 +100,7 @@ class Elf:
 
     def __init__(self, path: Path) -> None:
         self.data = path.read_bytes()
-        # At 0x28 is e_shoff; the three fields that are read next are e_shentsize, e_shnum and e_shstrndx.
+        # e_shoff is at 0x28; the three fields from 0x3A on are e_shentsize, e_shnum and e_shstrndx.
         (table,) = struct.unpack_from("<Q", self.data, 0x28)
         entry_bytes, count, names = struct.unpack_from("<HHH", self.data, 0x3A)
         heads = [_SECTION.unpack_from(self.data, table + number * entry_bytes) for number in range(count)]

@@ -160,7 +160,7 @@ def _queues(timeline: pa.Table, network: Network) -> dict[int, dict[str, Any]]:
 
 
 def _taken(rows: pa.Table, names: list[str]) -> list[dict[str, Any]]:
-    # An older timeline lacks these columns; it then has no such rows.
+    # If a timeline of an older version lacks the columns `names`, its `rows` are empty.
     return rows.select(names).to_pylist() if len(rows) else []
 
 
@@ -169,8 +169,8 @@ def _check_times(place: np.ndarray, t_ns: np.ndarray, network: Network) -> None:
     last row at or before that time."""
     if not len(place):
         return
-    # All tables are checked at once, because their rows are consecutive. `place` is constant within a table, so a new
-    # table begins where `place` changes.
+    # One comparison checks all tables, because the rows of a table are consecutive. `place` is constant within a table,
+    # so a new table begins where `place` changes.
     first = np.concatenate([[True], np.diff(place) != 0])
     late = np.flatnonzero(first & (t_ns != 0))
     if len(late):

@@ -56,7 +56,7 @@ PROGRAMS_ENVIRONMENT = {
     "TZ": "UTC",
     # OpenSSL would otherwise mix RDRAND (OPENSSL_ia32cap(3), bit 62) and RDSEED (bit 64 + 18) into its random numbers.
     "OPENSSL_ia32cap": "~0x4000000000000000:~0x40000",
-    # glibc selects its string functions by the processor's features. With the default, Python would draw a random
+    # glibc selects its string functions by the processor's features. Without PYTHONHASHSEED, Python would draw a random
     # number for its hashes at the start.
     "PYTHONHASHSEED": "0",
 }
@@ -161,7 +161,7 @@ def _fill_value(kind: int, column: str):
 def distributions(timeline: pa.Table) -> list[str]:
     """Distinct distributions in a timeline's jitter events, in order of first appearance."""
     if "distribution" not in timeline.column_names:
-        return []  # Timelines of older runs lack this column, because jitter did not exist then.
+        return []  # Timelines of older runs lack the column `distribution`, because jitter did not exist then.
     return [str(name) for name in timeline["distribution"].drop_null().unique().to_pylist()]
 
 

@@ -57,7 +57,8 @@ def median_bps(access: Access, way: str, seed: int) -> int:
         if way == "down"
         else (access.schedule_up_min_bps, access.schedule_up_median_bps, access.schedule_up_max_bps)
     )
-    # Imported here and below, because scipy takes 0.1 s to import, and few runs draw from a normal distribution.
+    # scipy is imported inside the functions, because the import takes 0.1 s, and few runs draw from a normal
+    # distribution.
     from scipy.special import ndtri
 
     clock = datetime.fromisoformat(access.clock)

@@ -80,8 +80,8 @@ def slots_of(plan: Plan, access: Access, ephemeris: Ephemeris | None = None) -> 
     # The study measured only RTTs. Each direction gets half of the RTT, because no public data separates the two
     # directions.
     base_ns = _drawn_rtts_ns(access, len(begin_ns), plan.run.seed) // 2 + access.server_delay_ns
-    # Without geometry there are no real satellites. Each slot has its own name, so that its path differs from the
-    # previous one.
+    # Without geometry there are no real satellites. Each slot has a satellite name of its own, so that its path differs
+    # from the path of the previous slot.
     names = tuple(f"s-{slot}" for slot in range(len(begin_ns)))
     return Slots(begin_ns=begin_ns, names=names, base_t_ns=begin_ns, base_ns=base_ns)
 

@@ -105,7 +105,7 @@ def test_loss_is_bursty_and_usually_short(profiles, floods):
     t_ns, rtt_ns = floods[3]
     description = describe(Measurement.of_round_trips(t_ns, rtt_ns), schedule=KNOWN)
     runs = np.array(description.loss.runs)
-    # If losses were independent at this rate, the mean length of a run of losses would be 1.02 packets.
+    # If losses were independent at the measured loss ratio, the mean length of a run of losses would be 1.02 packets.
     assert runs.mean() > 5
     assert np.median(runs) < runs.mean() / 1.5
     assert runs.max() > 30

@@ -131,7 +131,7 @@ class _Builder:
             # Links go down after the routes have changed, when no entry uses them any more.
             self._abandon(t_ns, needed, before)
             self._between_updates(clock_ns[(clock_ns > t_ns) & (clock_ns < end_ns)], t_ns, end_ns, live)
-        # Removals that are due before the end of the run are added; later ones are not.
+        # Links whose removal is due before the end of the run are removed; later removals are omitted.
         self._tear_down(plan.run.duration_ns, np.empty(0, dtype=np.int64))
         self._interruptions.tell(self._events, self._kind)
         self._make_room_for_flying()
@@ -172,7 +172,7 @@ class _Builder:
         # After the last update, a node may switch even after the end of the run.
         until_ns = end_ns if k + 1 < len(routes.t_ns) else sys.maxsize
         if self._torn_down_later:
-            # A link that this update no longer uses may be removed before the next update.
+            # If an update no longer uses a link, the link may be removed before the next update.
             until_ns = min(until_ns, t_ns + TEARDOWN_AFTER_NS)
         for i, (pair, path) in enumerate(zip(routes.pairs, routes.paths[k], strict=True)):
             after_ns = None
@@ -212,8 +212,8 @@ class _Builder:
             kept = needed
         elif self._torn_down_later:
             for code in sorted(self._up.difference(needed.tolist())):
-                # The 5 s begin at the first update at which no path uses the link, so an existing time is not
-                # overwritten.
+                # The 5 s until a link is removed begin at the first update at which no path uses the link. An existing
+                # time is therefore not overwritten.
                 self._teardown_ns.setdefault(code, t_ns + TEARDOWN_AFTER_NS)
             return
         elif self._routes.isl is not None:

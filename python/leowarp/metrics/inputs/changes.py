@@ -381,7 +381,7 @@ def _growth(tables: Tables, flow: int, column: str, from_ns: int, until_ns: int)
     """Increase of a cumulative column of `sockets` between two instants. Each value is taken from the last sample at or
     before the instant."""
     mine = tables.of_flow("sockets", flow)
-    # A socket's cumulative counters start at 0. A sample without the counter therefore counts as 0. Before the first
+    # Cumulative counters of a socket start at 0. A sample that lacks a counter therefore counts as 0. Before the first
     # sample, the value is also 0.
     values = step_at(mine["t_ns"].to_numpy(), np.nan_to_num(floats(mine[column])), np.array([from_ns, until_ns]), 0.0)
     return int(values[1] - values[0])

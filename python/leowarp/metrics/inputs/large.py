@@ -133,8 +133,8 @@ class LargeTable:
         return self.iloc[np.flatnonzero(is_chosen)]
 
     def __getattr__(self, name: str) -> Any:
-        # Python calls this method for attributes that do not exist. Names of Python's own protocols (copying, pickling)
-        # must not read a table.
+        # Python calls `__getattr__` for attributes that do not exist. Names of Python's own protocols (copying,
+        # pickling) must not read a table.
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self.frame(), name)

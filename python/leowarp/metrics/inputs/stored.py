@@ -141,7 +141,7 @@ class _Stored(Tables):
         return tables
 
     def __getattr__(self, name: str) -> Any:
-        # Python calls this method for attributes that do not exist yet.
+        # Python calls `__getattr__` for attributes that do not exist yet.
         if name in NEEDED:
             vars(self)[name] = self._measured(name)
         elif name in ("timeline", "channels"):

@@ -33,8 +33,8 @@ DATA, ACK = 0, 1
 """Values of `direction` of a packet or bin within its flow: data go to the destination, and acknowledgements come
 back."""
 
-# `NEEDED` lacks some columns of `leowarp.trace.TABLES`, among them the newest ones. Runs of older versions, which do
-# not have these columns, therefore remain readable.
+# `NEEDED` lacks some columns of `leowarp.trace.TABLES`, among them the newest ones. Runs of older versions, which lack
+# the newest columns, therefore remain readable.
 NEEDED: dict[str, tuple[str, ...]] = {
     "sockets": ("t_ns", "flow", "ca_state", "cwnd_pkts", "srtt_us", "bytes_acked", "bytes_received", "sacked_pkts",
                 "dsack_pkts", "snd_mss_bytes"),
@@ -183,7 +183,8 @@ class Tables:
         events = self.timeline["event"]
         if bool((events == "jitter").any()):
             return True
-        # A null means that the event sets no such value. A null is not False, so `not` would be wrong in the next line.
+        # A null means that the event does not set the value `in_order`. A null is not False, so `not` would be wrong in
+        # the next line.
         return "in_order" in self.timeline and bool((self.timeline["in_order"] == False).any())  # noqa: E712
 
     def links_of(self, path: tuple[str, ...] | None) -> list[tuple[str, str]]:

@@ -160,8 +160,8 @@ class _Ways:
         rows = gone.assign(row=self._at(gone["t_ns"].to_numpy()), step=gone["t_ns"].to_numpy() // step_ns)
         sums = rows.groupby(["row", "direction", "step"])["bits"].sum()
         for (row, direction, step), bits in sums.items():  # type: ignore[misc]
-            # `row` is the path in force at the drop. If this path lacks the link, the latest earlier path with the link
-            # is used.
+            # `row` is the path in force at the drop. If the path at the drop lacks the link, the latest earlier path
+            # with the link is used.
             for place in range(int(row), -1, -1):
                 if direction in self._links[place]:
                     for behind in self._links[place][self._links[place].index(direction) :]:

@@ -98,7 +98,7 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
     maxima = {name: f"run_{name}" for name in _MAXIMA if f"run_{name}" in tables.linktotals}
     rows = []
     for row in tables.linktotals.sort_values("direction").itertuples(index=False):
-        # netem does not report offered packets, so its links are included if they delivered a packet.
+        # netem does not report offered packets, so a netem link is included if it delivered a packet.
         if row.offered_pkts == 0 or (pd.isna(row.offered_pkts) and row.delivered_pkts == 0):
             continue
         direction = int(row.direction)
@@ -175,7 +175,7 @@ def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[in
     for t_ns, a, b, up in timeline.loc[timeline["event"] == "link", ["t_ns", "a", "b", "up"]].itertuples(index=False):
         link = frozenset((a, b))
         # A second up event without a down event in between changes nothing. If a link is up at the end of the run, its
-        # time up ends at `end_ns`.
+        # last up time ends at `end_ns`.
         if up and link not in since:
             since[link] = int(t_ns)
         elif not up and link in since:

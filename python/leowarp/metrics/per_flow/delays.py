@@ -90,7 +90,7 @@ class Delays:
         below = np.cumsum(self.pkts)
         # The factor allows for rounding, which could otherwise move the rank past the packet that reaches q.
         rank = max(int(np.ceil(q * int(below[-1]) * (1 - 1e-12))), 1)
-        # The first rank is the minimum and the last rank is the maximum, which are both exact.
+        # The first rank gives the minimum and the last rank gives the maximum; both values are exact.
         if rank in (1, int(below[-1])):
             return (self.min_ns if rank == 1 else self.max_ns), 0
         place = int(np.searchsorted(below, rank, side="left"))
@@ -155,7 +155,7 @@ def _of_round_trips(tables: Tables) -> dict[int, tuple[int, int, int]]:
 def _of_one_way(tables: Tables) -> dict[tuple[int, int], tuple[int, int, int]]:
     """(minimum, maximum, sum) of the one-way delays in ns, by flow and direction, for the whole run."""
     bins = tables.bins
-    # Only these columns are selected, because a copy of millions of whole rows takes 300 MB.
+    # Only the needed columns are selected, because a copy of millions of whole rows takes 300 MB.
     some = floats(bins["delivered_pkts"]) > 0
     flows, directions, least, most, total = (
         bins[name].to_numpy()[some].astype("int64", copy=False)

@@ -68,8 +68,8 @@ def packet_rtt(tables: Tables, flow: int, *, from_ns: float = 0, until_ns: float
     is_answered = (first > 0) & (first < len(arrived))
     index = np.clip(first, 1, len(arrived) - 1)
     sent = data["sent_ns"].to_numpy(dtype="int64")
-    # A packet gets an RTT only if the ACK before its own ACK is stored in the same window. Otherwise an unstored ACK
-    # may have covered the packet earlier.
+    # A packet gets an RTT only if the ACK before its own ACK is stored in the same window. If the previous ACK is not
+    # stored, an unstored ACK may have covered the packet earlier.
     is_answered &= (arrived[index] - arrived[index - 1] <= _ACK_GAP_NS) & (arrived[index] > sent)
     sent, arrived = sent[is_answered], arrived[index][is_answered]
     return pd.DataFrame({"sent_ns": sent, "rtt_ns": (arrived - sent).astype("int64")})
@@ -204,8 +204,9 @@ def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[
         row[f"srtt_{name}_us"] = weighted_quantile(rtt["srtt_us"].to_numpy(), rtt["held_ns"].to_numpy(), q)
     for name, column in _SENDER_COUNTS.items():
         counts = floats(samples[column]) if column in samples else np.zeros(0)
-        # The largest value of a counter is used, not the last one. The two differ only for `reordering_pkts`, which the
-        # sender resets after a timeout (tcp_enter_loss, net/ipv4/tcp_input.c). The other counts never decrease.
+        # The largest value of a counter is used, not the last one. The largest and the last value differ only for
+        # `reordering_pkts`, which the sender resets after a timeout (tcp_enter_loss, net/ipv4/tcp_input.c). Counts
+        # other than `reordering_pkts` never decrease.
         row[name] = int(np.nanmax(counts)) if np.isfinite(counts).any() else None
     cwnd = floats(samples["cwnd_pkts"])
     # Samples are weighted by time, because their intervals are shorter where a flow starts or ends.
@@ -251,8 +252,7 @@ def _echo_scalars(tables: Tables, number: int) -> dict[str, Any]:
         "probes_pkts": len(echoes) if known else None,
         "probes_lost_pkts": int(np.isnan(there).sum()) if known else None,
     }
-    # A probe that is in flight at the end is counted as lost by this function, as documented. `probes.probes` excludes
-    # such probes.
+    # This function counts a probe that is in flight at the end as lost. `probes.probes` excludes such probes.
     given = there[~np.isnan(there)]
     row["owd_min_ns"] = int(given.min()) if len(given) else None
     for name, q in (("owd_p50_ns", 0.5), ("owd_p99_ns", 0.99)):

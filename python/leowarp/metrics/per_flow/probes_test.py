@@ -58,7 +58,7 @@ def test_nothing_is_near_no_change():
 
 def test_slots_step_at_the_changes_and_leave_the_spikes_out():
     # The delay is 30 ms for 15 s, and the probe at the change has 80 ms (a spike). After the spike, the delay is 45 ms
-    # for 15 s. Every other probe has 2 ms more.
+    # for 15 s. Every second probe has a delay that is 2 ms longer.
     delays = [30 + 2 * (k % 2) for k in range(15)] + [80] + [45 + 2 * (k % 2) for k in range(14)]
     delays[14] = None
     frame = slots(made(delays), np.array([15 * S]), 30 * S)

@@ -95,7 +95,8 @@ class _Way:
         # A bin is stored completely if it has as many stored packets as sent packets; no column of the tables says this
         # directly.
         kept = np.bincount(np.searchsorted(starts, stored, side="right"), minlength=len(starts) + 1)[1:]
-        # A bin from which no packet arrived has no delay. All packets of such a bin were lost or are in flight.
+        # A bin from which no packet arrived has no delay. All packets of a bin without arrivals were lost or are in
+        # flight.
         some = delivered > 0
         self.bin_ns, self.delivered = starts[some], delivered[some]
         self.mean_ns = floats(bins["owd_sum_ns"])[some] / delivered[some]
@@ -126,8 +127,8 @@ class _Way:
         first = np.searchsorted(self.stored_sent, t_ns, side="left")
         is_stored = first < len(self.stored_sent)
         first = np.minimum(first, len(self.stored_sent) - 1)
-        # The stored packet may not be the first one sent after this instant, unless all bins up to the packet's bin are
-        # stored completely.
+        # The first stored packet after an instant is the first packet sent after it only if all bins up to this packet
+        # are stored completely.
         here = np.maximum(np.searchsorted(self._starts, t_ns, side="right") - 1, 0)
         there = np.searchsorted(self._starts, self.stored_sent[first], side="right")
         exact = is_stored & (self._gaps[np.maximum(there, here)] == self._gaps[here])

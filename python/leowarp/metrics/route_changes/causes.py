@@ -58,8 +58,8 @@ def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
     pairs: mapping of (source, destination) to flow numbers. The result of `flow_pairs(plan.flows)`.
     Returns: DataFrame, sorted by flow, and within a flow by change. The row of "no change" is last.
     """
-    # The table `bins` is required as well: without the hosts' capture, `packets` does not show which packets were late
-    # or lost.
+    # The table `bins` is needed in addition to `packets`: without the hosts' capture, `packets` does not show which
+    # packets were late or lost.
     if not (tables.has("packets") and tables.has("bins")):
         return typed_frame([], CAUSE_COLUMNS)
     rows = []
@@ -151,8 +151,9 @@ def _of_late(
     """
     sent, arrival = times["sent_ns"].to_numpy(dtype="int64"), floats(times["received_ns"])
     late_sent, late_received = late["sent_ns"].to_numpy(dtype="int64"), floats(late["received_ns"])
-    # Number of the first change that was not complete when a packet was sent. A change that was complete at the sending
-    # time has taken effect, because the events of an instant are processed before the packets sent at this instant.
+    # `before` is the number of the first change that was not complete when a packet was sent. A change that was
+    # complete at the sending time has taken effect, because the events of an instant are processed before the packets
+    # sent at this instant.
     before = np.searchsorted(settled, late_sent, side="right")
     under_way = np.searchsorted(instants, late_received, side="right") - before
     # side="right": packets sent at the same instant are not compared, because their order is unknown.
@@ -270,8 +271,8 @@ def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by
     order = np.flatnonzero(candidates)
     # First transmissions do not overlap, so sorting by the first byte also sorts by the last byte.
     order = order[np.argsort(seq[order], kind="stable")]
-    # The first overlapping candidate is the first one that ends after the retransmission's first byte. The last
-    # overlapping candidate is the last one that begins before the retransmission's last byte.
+    # The first overlapping candidate is the first candidate that ends after the retransmission's first byte. The last
+    # overlapping candidate is the last candidate that begins before the retransmission's last byte.
     low = np.searchsorted(end[order], seq[again], side="right")
     high = np.searchsorted(seq[order], end[again], side="left")
     change_numbers = np.full(int(again.sum()), NONE)

@@ -95,8 +95,8 @@ def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
     """
     spikes = []
     for t_ns in changes_ns.tolist():
-        # Before the change, the median is used, because a single probe may have met jitter. Near the change, the
-        # maximum is used, because the rise is much shorter than a second.
+        # Before the change, the median is used, because a single probe may have met jitter. Around the change, the
+        # maximum is used, because the rise in delay is much shorter than a second.
         before = probes.between(t_ns - NEAR_NS, t_ns).delay_ns
         close = probes.between(t_ns - NEAR_NS, t_ns + NEAR_NS).delay_ns
         if min(len(before), len(close) - len(before)) < LEAST_PROBES:
@@ -118,8 +118,8 @@ def recovery_scalars(recoveries: pd.DataFrame, flow: int) -> dict[str, Any]:
     judged = mine[mine["recovered"].notna()]
     row: dict[str, Any] = dict.fromkeys(names(RECOVERY))
     if len(judged):
-        # A flow that did not recover within the window took longer than any measured duration. Without such changes,
-        # recovery would seem faster than it was.
+        # A flow that did not recover within the window took longer than any measured duration. If changes without
+        # recovery were left out, recovery would seem faster than it was.
         duration = np.nan_to_num(floats(judged["duration_ns"]), nan=np.inf)
         row |= {f"recovery_{name}_ns": _whole(quantile(duration, q)) for name, q in _QUANTILES}
         row["recovered_ratio"] = float(np.isfinite(duration).mean())

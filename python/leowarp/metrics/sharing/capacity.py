@@ -123,8 +123,8 @@ def below_capacity_ratio(
     # If the only sample was taken when the socket closed, only the mean rate over the whole life is known.
     if later.sum() < 2 or len(pair_routes(tables, pair)) == 0:
         return None
-    # When a flow starts, it has received 0 bytes. Without a value at the start, the time up to the first sample would
-    # be left out.
+    # When a flow starts, it has received 0 bytes. Without this value of 0 at the start, the time up to the first sample
+    # would be left out.
     t_ns, received = np.append(start_ns, t_ns[later]), np.append(0.0, received[later])
     edges_ns = bin_edges(-(-start_ns // BELOW_BIN_NS) * BELOW_BIN_NS, min(lived.stop_ns, int(t_ns[-1])), BELOW_BIN_NS)
     if len(edges_ns) < 2:

@@ -69,8 +69,8 @@ def fading_figure(
         [["states", "states"], ["power", "power"], ["levels", "rates"], ["correlation", "lengths"]],
         height_ratios=(0.13, 1.5, 1.35, 1.35),
     )
-    # The line has one more sample than the time span contains, so that it reaches the end of the axis. At least two are
-    # drawn, because a line needs two samples.
+    # The line has one more sample than the time span contains, so that it reaches the end of the axis. At least two
+    # samples are drawn, because a line needs two samples.
     shown = min(len(power.level_db), max(2, math.ceil(seconds * 1e9 / power.spacing_ns) + 1))
     times_s = np.arange(shown) * power.spacing_ns * 1e-9
     # Above 20,000 points the line is drawn as pixels, which makes the file smaller. For noise of 5,000 points an SVG

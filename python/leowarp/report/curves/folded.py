@@ -16,7 +16,7 @@ from leowarp.report.style import BAD, BEFORE, CHANGE_COLOUR, PAGE_IN, format_of,
 from leowarp.timeline.recordings import Description, Measurement, Schedule, Series
 
 # Number of bins per period. With a period of 15 s, as for a dish's reconfigurations, a bin is 125 ms long. An outage of
-# the Starlink profile lasts about as long, 146 ms on average (design/starlink-profile.md: runs of 14.58 lost pings, 10
+# the Starlink profile lasts 146 ms on average, about one bin (design/starlink-profile.md: 14.58 lost pings in a row, 10
 # ms apart).
 _BINS = 120
 _MOST_ROWS = 400
@@ -155,12 +155,12 @@ def _draw_slots(
     column = np.clip(np.digitize(phase_s, edges_s) - 1, 0, len(edges_s) - 2)
     least_ms = np.full((int(rows[-1]) + 1, len(edges_s) - 1), np.inf)
     known = ~np.isnan(series.delay_ns)
-    # `minimum.at` is used because a bin may contain several probes. An assignment would store the last of their delays,
+    # `minimum.at` is used because a bin may contain several probes. An assignment would store the last delay of a bin,
     # not the smallest.
     np.minimum.at(least_ms, (rows[known], column[known]), series.delay_ns[known] / 1e6)
     least_ms[np.isinf(least_ms)] = np.nan
-    # The colour range excludes the smallest and the largest 2 % of the delays. Otherwise a single outage would take the
-    # whole colour range, although slots differ by only a few ms.
+    # The colour range excludes the smallest and the largest 2 % of the delays. If the range included all delays, a
+    # single outage would take the whole colour range, although slots differ by only a few ms.
     low, high = (float(np.nanquantile(least_ms, q)) for q in (0.02, 0.98)) if known.any() else (0.0, 1.0)
     period_s = schedule.period_ns / 1e9
     minutes = np.arange(len(least_ms) + 1) * every * period_s / 60

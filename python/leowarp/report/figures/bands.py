@@ -40,13 +40,13 @@ def group_figure(groups: Sequence[tuple[str, Sequence[Run]]], name: str) -> Figu
     every = [run for _, runs in groups for run in runs]
     if not flows or not all(run.tables.has("sockets") and set(flows) <= set(run.tcp_flows) for run in every):
         raise TraceError(f"cannot draw {axis} of these groups: not every run has the same TCP flows, sampled")
-    # The time axis ends when the shortest run ends. After that time, a median would include only the seeds with longer
-    # runs.
+    # The time axis ends when the shortest run ends. After the shortest run's end, a median would include only the seeds
+    # with longer runs.
     end_ns = min(run.end_ns for run in every)
     edges_ns = np.linspace(0, end_ns, STEPS + 1).astype("int64")
     middle_s = (edges_ns[:-1] + edges_ns[1:]) / 2e9
     with styled():
-        # The runs of a group differ only in their seeds, so the rules of one run hold for all runs of the group.
+        # The runs of a group differ only in their seeds, so the rules in the footer apply to all runs of the group.
         figure = new_figure(PAGE_IN, 0.75 + 1.7 * len(flows), footer_of([runs[0] for _, runs in groups]))
         panels = figure.subplots(len(flows), 1, sharex=True, squeeze=False)[:, 0]
         for axes, flow in zip(panels, flows, strict=True):
@@ -87,7 +87,7 @@ def _goodput_mbps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
     until_ns = np.append(t_ns[1:], run.end_ns)
     # Rates are computed from the cumulative number of bits. The edges are a 200th of the run apart, usually not a
     # multiple of the 50 ms bins. The cumulative number is interpolated at the edges, so every bit counts exactly once.
-    # If the rates were interpolated, this would not hold.
+    # If the rates were interpolated, some bits would not count exactly once.
     bits = np.concatenate([[0.0], np.cumsum(np.nan_to_num(rate_bps) * (until_ns - t_ns) / 1e9)])
     at = np.interp(edges_ns, np.append(t_ns, run.end_ns), bits)
     return np.diff(at) / np.diff(edges_ns) * 1e9 / 1e6

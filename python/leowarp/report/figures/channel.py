@@ -109,7 +109,7 @@ def draw_thresholds(axes: Axes, harq: Harq, first_bits: int) -> None:
         # A codeword can be decoded once the received mutual information is `needed_ratio` times its number of data bits
         # (design/lms-harq.md). Each of the codeword's symbols must carry an equal part of this information.
         symbol = harq.needed_ratio * harq.data_bits / bits * BITS_PER_SYMBOL[harq.modulation]
-        # No line is drawn if a symbol cannot carry this information even at an infinite Es/N0.
+        # No line is drawn if a symbol cannot carry its part of the information even at an infinite Es/N0.
         if symbol < BITS_PER_SYMBOL[harq.modulation]:
             # Chase combining adds the energy of equal transmissions, so each of `times` transmissions needs 1/`times`
             # of the Es/N0.
@@ -152,8 +152,8 @@ def codeword_shares(found: Realisation, most: int, end_s: float, bin_s: float) -
     bins = max(1, int(np.ceil(end_s / bin_s - 1e-9)))
     place = np.minimum(found.starts_ns // round(bin_s * 1e9), bins - 1)
     counts = np.bincount(place * (told + 2) + kinds, minlength=bins * (told + 2)).reshape(bins, told + 2)
-    # If no codeword begins in a bin, its shares are undefined. They are drawn as 0, the result of a division by 1,
-    # because matplotlib cannot draw a stack that contains nan.
+    # If no codeword begins in a bin, its shares are undefined. Undefined shares are drawn as 0, the result of a
+    # division by 1, because matplotlib cannot draw a stack that contains nan.
     shares = 100 * counts / np.maximum(1, counts.sum(axis=1, keepdims=True))
     names = [*map(str, range(told + 1)), "lost"]
     if most > TOLD_APART:

@@ -96,7 +96,8 @@ def draw_all(runs: Sequence[Run], folder: Path, drawing: Drawing | None = None) 
             plainfiles.write(folder / f"{name}.csv", figure_text(picture, mine).encode())
             _save(picture, folder / name, drawing.formats)
         except TraceError as error:
-            # The run lacks data for this figure (no constellation, no change, no packets). The page gives the reason.
+            # The run lacks data for this figure (no constellation, no change, no packets). The report's page says why
+            # the figure is missing.
             not_drawn[name] = _reason(error)
         else:
             drawn.append(name)
@@ -118,9 +119,9 @@ def _save(picture: Figure, stem: Path, formats: Sequence[str]) -> None:
         for kind in FORMATS
         if kind not in PAGE_FORMATS and (kind in formats or _is_for_papers(stem.with_name(f"{stem.name}.{kind}")))
     ]
-    # Files for papers have the rules below the figure. In the page, the rules are printed only once, and an SVG has the
-    # rules in its metadata. The files of the page come first, because a layout depends a little on the layout before
-    # it: they would otherwise not be the same with other formats as without.
+    # In files for papers, the rules by which metrics were computed are printed below the figure. The page has the rules
+    # only once, and an SVG has them in its metadata. The files of the page come first, because a layout depends a
+    # little on the layout before it: they would otherwise not be the same with other formats as without.
     with without_rules(picture) as rules:
         save(picture, stem, PAGE_FORMATS, rules)
         png = stem.with_name(f"{stem.name}.png")

@@ -97,7 +97,7 @@ def _joined(start_s: float, end_s: float, bin_ns: int) -> int:
 def _means(t_s: np.ndarray, rate: np.ndarray, joined: int) -> tuple[np.ndarray, np.ndarray]:
     """Start time and mean rate of each group of `joined` bins. A last group with fewer bins is left out."""
     whole = len(rate) // joined * joined
-    # The mean of such a group would cover a shorter time than the title says.
+    # The mean of a group with fewer bins would cover a shorter time than the title says.
     return t_s[:whole:joined], rate[:whole].reshape(-1, joined).mean(axis=1)
 
 

@@ -22,8 +22,8 @@ def hits(run: Run) -> dict[int, tuple[int, int]]:
     """Numbers of late and of lost packets at each route change of a view's flow; the keys are the times of the changes
     in ns."""
     changes = run.changes
-    # The numbers are null if the run did not observe single packets (observe.truth = false). For the comparison of
-    # changes, null becomes 0; no page shows this 0.
+    # The numbers of late and lost packets are null if the run did not observe single packets (observe.truth = false).
+    # For the comparison of changes, null becomes 0; no page shows this 0.
     late, lost = (changes[name].fillna(0).astype("int64") for name in ("late_pkts", "lost_pkts"))
     return {int(t_ns): (int(a), int(b)) for t_ns, a, b in zip(changes["t_ns"], late, lost, strict=True)}
 

@@ -40,7 +40,7 @@ def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> N
         compared.
     """
     # Times of two flows that are equal in ns may differ in the last bit when they are expressed in s. Without rounding,
-    # they would count as two different times.
+    # two equal times would count as different times.
     known = [np.round(t_s, 9) for t_s, _ in series]
     grid = np.unique(np.concatenate(known)) if known else np.zeros(0)
     if not len(grid):

@@ -112,5 +112,5 @@ def test_of_more_grey_curves_than_can_be_seen_some_are_drawn_evenly_by_their_sco
     shown = [views.index(view) for view, _, _ in named]
     assert [label for _, label, _ in named][:2] == ["5 of 17 other flows", "_"]
     assert shown == [1, 5, 10, 14, 18, 0, 9, 19]
-    # With eight views, all are drawn, because lines can distinguish eight.
+    # If there are eight views, all eight are drawn, because eight lines can still be distinguished.
     assert len(manyflows.in_colour(views[:8], list(range(8)))) == 8

@@ -169,7 +169,7 @@ def _draw(axes: Axes, series: Series, lines: Sequence[_Line], from_s: float, unt
         axes.set_ylim(min(met, default=0) - 0.5, max(met, default=0) + 0.5)
         return
     if axes.get_ylim()[0] > 0.5 * axes.get_ylim()[1]:
-        # All values are far from 0, for example the delays of a path. Changes of the values would be
-        # invisible on an axis from 0.
+        # In this case, all values are far from 0, as the delays of a path are. Changes of the values would be invisible
+        # on an axis from 0.
         return
     axes.set_ylim(0, 1.06 * highest_of(axes))

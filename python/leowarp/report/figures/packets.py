@@ -158,8 +158,8 @@ def _frame(
     last_late_ns = float(late["received_ns"].max())
     overtook = data[(data["received_ns"] <= last_late_ns) & (data["sent_ns"] >= t_ns)]
     number_late = (late["seq"] - zero) / mss
-    # Without the minimum of 10 packets, a few late packets would fill the height, and the packets around them would be
-    # outside.
+    # Without the minimum of 10 packets, a few late packets would fill the panel's height, and the packets around them
+    # would not be visible.
     spread = max(float(number_late.max()), 10.0)
     high = max(float(overtook["number"].max()) if len(overtook) else spread, spread) + 0.55 * spread
     resent = again[(again["sent_ns"] >= t_ns) & (again["seq"] >= zero) & (again["seq"] <= late["seq"].max())]

@@ -92,7 +92,7 @@ def write_report(
     view = views(run_dir)[0]
     chosen = None if flow is None else numbers_of(view, flow)
     drawing = Drawing(figures, formats, chosen, on_figure=on_figure or Drawing.on_figure)
-    # `leowarp verify` reads these entries to draw the same pages again.
+    # `leowarp verify` reads the entries of `pages` to draw the same pages again.
     pages: dict[str, dict[str, Any]] = {
         f"{layout.REPORT}/{PAGE}": {
             "directory": _directory(view), "figures": figures and list(figures), "flows": chosen, "command": command,

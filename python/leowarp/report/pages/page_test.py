@@ -25,7 +25,7 @@ from leowarp.results.run import Run, known
 from leowarp.trace.manifest import maker
 from support.policies import demand_policy
 
-# Each of these tests draws whole pages.
+# Each test in this file draws whole pages.
 pytestmark = pytest.mark.slow
 
 
@@ -115,8 +115,8 @@ def test_the_page_says_what_each_change_caused(page):
     rows = [re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", row) for row in section.split("<tr>")]
     (first,) = [row for row in rows if row[:1] == ["20"]]
     (none,) = [row for row in rows if row[:1] == ["no change"]]
-    # The third column is the number of late packets; the last three are lost packets, needed and spurious
-    # retransmissions.
+    # The table's third column is the number of late packets; its last three columns are lost packets, needed and
+    # spurious retransmissions.
     assert (first[2], first[-3:]) == ("26", ["0", "0", "10"])
     assert (none[2], none[-3:]) == ("0", ["3", "3", "0"])
 

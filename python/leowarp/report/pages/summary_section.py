@@ -182,8 +182,8 @@ def _table(
     columns: Sequence[Mapping[str, Any]],
 ) -> str:  # fmt: skip
     """HTML of a table of scalars, without rows that are 0 in every column. The caption names the omitted rows."""
-    # A dozen rows of zeros would hide the few rows with other numbers. The caption says that they are 0, and not
-    # unknown.
+    # A dozen rows of zeros would hide the few rows with other numbers. The caption says that the omitted scalars are 0,
+    # and not unknown.
     zero = all_zero(rows, declared, columns)
     shown = [row for row in rows if row not in zero]
     if zero:

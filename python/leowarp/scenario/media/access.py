@@ -68,8 +68,8 @@ class Access(QueueKeys, FollowsConstellation):
         "profile",
     )
     clock: str = instant("Wall-clock time at which the run's clock is 0.", "2024-05-17T12:00:00Z")
-    # The profile's study gives a period of 15 s between reconfigurations. The seconds 12, 27, 42 and 57 of the minute
-    # are from J. Pan and others' public documentation of the schedule, and LENS confirms them.
+    # The study gives 15 s. The seconds 12, 27, 42 and 57 of the minute are from Pan and others' public documentation of
+    # the schedule, confirmed in LENS.
     period_ns: int = quantity(units.TIME, "Time between two reconfigurations.", "15 s", low="1 s", high="1 h")
     phase_ns: int = quantity(
         units.TIME, "Time of a reconfiguration, counted from 0:00 of the wall clock; the others lie whole `period`s "
@@ -122,8 +122,8 @@ class Access(QueueKeys, FollowsConstellation):
         0,
         16,
     )
-    # LeoCC: mean 2.2 ms, standard deviation 1.2 ms above each slot's minimum delay; correlation 0.70, 0.46, 0.34 after
-    # 10, 20, 30 ms, which matches steps of 28 ms.
+    # LeoCC measured a mean of 2.2 ms and a standard deviation of 1.2 ms above each slot's minimum delay. The
+    # correlation is 0.70, 0.46 and 0.34 after 10, 20 and 30 ms, which matches steps of 28 ms.
     jitter_ns: int = quantity(
         units.TIME,
         "Mean delay above the base on the downlink (Erlang distribution of order 3).",
@@ -137,8 +137,8 @@ class Access(QueueKeys, FollowsConstellation):
         high="10 s",
     )  # fmt: skip
     # Calibrated: RTTs measured 10 ms apart then differ by 6.3 ms on average, and those measured one round trip apart by
-    # 7.2 ms. The study's value of 6.7 ms lies between 6.3 and 7.2 ms. With any step from 3 to 9 ms, both differences
-    # are within 15 % of the study's value.
+    # 7.2 ms. The study's value of 6.7 ms lies between these two differences. With any step from 3 to 9 ms, both
+    # differences are within 15 % of the study's value.
     jitter_up_ns: int = quantity(
         units.TIME, "Mean delay above the base on the uplink: waiting for a grant (uniform from 0).", "10.5 ms",
         low="0 s", high="1 s",
@@ -191,8 +191,8 @@ class Access(QueueKeys, FollowsConstellation):
         high="1 s",
     )
 
-    # Calibrated together with the other values of outages. The loss of pings sent once per second is then 1.5 % (the
-    # study: 1 to 2 %); in a flood of pings, 15 in a row are lost on average (LENS: 17).
+    # Calibrated together with the other values of outages. With the calibrated values, 1.5 % of pings sent once per
+    # second are lost (the study: 1 to 2 %). In a flood of pings, 15 in a row are lost on average (LENS: 17).
     outage_share_ratio: float = quantity(
         units.RATIO,
         "Share of the reconfigurations near which packets are lost in an outage.",
@@ -250,7 +250,7 @@ class Access(QueueKeys, FollowsConstellation):
         "250 Mbit/s",
         low="100 kbit/s", high="100 Gbit/s", none="schedule",
     )  # fmt: skip
-    # The value is read off the study's figure 2.
+    # The uplink's median capacity is read off figure 2 of the study.
     capacity_up_bps: int | None = quantity(
         units.RATE, "Median capacity of the uplink; schedule: sampled as for the downlink.",
         "15 Mbit/s", low="100 kbit/s", high="100 Gbit/s",
@@ -372,7 +372,7 @@ class Access(QueueKeys, FollowsConstellation):
         ("weighted", "highest"),
         "weighted",
     )
-    # Calibrated: round trips that follow from slant ranges then start a little above 20 ms.
+    # The default is calibrated: with it, round trips that follow from slant ranges start a little above 20 ms.
     processing_delay_ns: int = quantity(
         units.TIME,
         'geometry = "constellation": one-way delay in addition to propagation.',

@@ -270,7 +270,7 @@ def _complete_elements(section: Section, problems: Problems) -> None:
     if section.gave("shells") and section.values.get("shells") != ():
         rule = "have no effect: the orbits come from the file named by tle"
         problems.add(section.where("shells"), "constellation.shells", rule, "take out the shells or tle")
-    # The values are set to None: with their defaults, the plan would describe planes without satellites.
+    # The Walker keys are set to None: with their defaults, the plan would describe planes without satellites.
     for attribute in ("pattern", "planes", "satellites_per_plane", "altitude_m", "inclination_deg", "phasing",
                       "node_offset_deg", "greenwich_deg", "preset"):  # fmt: skip
         section.values[attribute] = None

@@ -81,7 +81,7 @@ class Jittered(MediumSection):
     def idle(cls, *, follows: bool) -> Idle:
         """Keys that have no effect: those that only a constellation uses, and all keys of `[network]` except packet
         length."""
-        # A jittered link always uses netem, and wires connect its hosts, so these keys offer no choice.
+        # A jittered link always uses netem, and wires connect its hosts, so the keys below have no effect.
         only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts", "neighbours")
         return {**super().idle(follows=follows), "network": only}
 

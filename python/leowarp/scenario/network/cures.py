@@ -129,7 +129,7 @@ _NEEDS = (
     (("resequence_kind", "resequence_delay"), ("resequence",)),
     (("notify_delay", "notify_loss", "notify_false_interval"), ("notify",)),
 )
-# Text that switches each cure on, for hints.
+# TOML text that switches each cure on; hints quote it.
 _WRITTEN = {
     "hold": "hold = true",
     "end_marker": "end_marker = true",

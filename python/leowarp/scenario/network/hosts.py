@@ -258,7 +258,7 @@ class Tcp:
         "percentile.",
         "90 %", low="1 %", high="100 %",
     )  # fmt: skip
-    # The defaults are from Bohacek et al. 2006: alpha = 0.995, beta = 3.
+    # The defaults of TCP-PR are from Bohacek et al. 2006: alpha = 0.995, beta = 3.
     pr_alpha_ratio: float = quantity(
         units.RATIO, "pr: factor by which the largest RTT decays during one RTT.", "99.5 %", low="1 %", high="100 %"
     )

@@ -49,8 +49,8 @@ def host_sysctls(tcp: Tcp) -> dict[str, str]:
     sysctls = {**PROFILE_SYSCTLS[tcp.profile], **own}
     if tcp.loss_detection != "kernel":
         recovery = 1 if tcp.loss_detection in OWN_SCOREBOARD else int(sysctls["net.ipv4.tcp_recovery"])
-        # The kernel reads bits 0 to 2, and our module the higher bits (guest/tcp/loss_detection.h). A method that
-        # replaces RACK runs where the kernel would call RACK, so bit 0, which enables RACK, must be set.
+        # Of tcp_recovery, the kernel reads bits 0 to 2, and our module the higher bits (guest/tcp/loss_detection.h). A
+        # method that replaces RACK runs where the kernel would call RACK, so bit 0, which enables RACK, must be set.
         recovery += LOSS_DETECTIONS.index(tcp.loss_detection) << _LOSS_DETECTION_SHIFT
         sysctls["net.ipv4.tcp_recovery"] = str(recovery)
     return dict(sorted({**sysctls, **tcp.sysctl}.items()))
@@ -77,7 +77,7 @@ def guest_sysctls(buffer_max_bytes: int, memory_bytes: int, own: Mapping[str, st
         "net.core.netdev_max_backlog": "100000",
         "net.core.rmem_max": str(buffer_max_bytes),
         "net.core.wmem_max": str(buffer_max_bytes),
-        # The kernel would derive this value from the size of its hash table.
+        # Without this setting, the kernel would derive tcp_max_orphans from the size of its hash table.
         "net.ipv4.tcp_max_orphans": "4096",
         "net.ipv4.tcp_mem": thresholds,
         "net.ipv4.udp_mem": thresholds,

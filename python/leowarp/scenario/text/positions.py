@@ -36,12 +36,12 @@ class _Reader:
     """
 
     def __init__(self, text: str) -> None:
-        # Lines end where tomllib lets them end; a lone CR is an error there.
+        # Lines end at the same characters as in tomllib, which rejects a lone CR.
         self.text = text.replace("\r\n", "\n")
         self.at = 0
         self.newlines = [match.start() for match in re.finditer("\n", self.text)]
         self.lines: dict[KeyPath, int] = {}
-        self.lengths: dict[KeyPath, int] = {}  # only arrays that ``[[headers]]`` make
+        self.lengths: dict[KeyPath, int] = {}  # contains only arrays that ``[[headers]]`` make
         self._document()
 
     def _document(self) -> None:

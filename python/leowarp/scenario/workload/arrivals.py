@@ -96,8 +96,8 @@ def _gravity(traffic: Traffic, stations: Sequence[Station]) -> tuple[list[tuple[
         for attribute in ("longitude_deg", "latitude_deg")
     )
     unit = np.stack([np.cos(lat_rad) * np.cos(lon_rad), np.cos(lat_rad) * np.sin(lon_rad), np.sin(lat_rad)], axis=1)
-    # The angle at the Earth's centre. The chord between two cities gives this angle, because the cosine is inexact for
-    # places close together.
+    # The angle at the Earth's centre. The angle is computed from the chord between two cities, because the cosine is
+    # inexact for places close together.
     chord = np.linalg.norm(unit[:, None, :] - unit[None, :, :], axis=-1)
     angle_rad = 2.0 * np.arcsin(np.minimum(chord / 2.0, 1.0))
     people = np.array([CITIES[name] for name in traffic.cities], dtype=np.float64)

@@ -124,8 +124,8 @@ def _check_ends(section: Section, draft: Draft, problems: Problems) -> None:
     stations = station_names(draft)
     for key in ("source", "destination"):
         name = section.values.get(key)
-        # If a station's name was wrong, and a flow's end has an unknown name, the flow probably means this station. The
-        # unknown end is then not reported as a second mistake.
+        # If a station's name was wrong, and a flow's end has an unknown name, the flow probably means this station.
+        # Because the station's name is already a mistake, the flow's unknown end is not reported as a second mistake.
         all_named = len(stations) == len(draft.stations)
         if name is not None and name not in stations and all_named:
             hint = one_of(name, stations, "stations:")

@@ -74,7 +74,7 @@ def _parameters(module: str, table: Node, problems: Problems) -> dict[str, Any]:
             except ScenarioError as error:
                 problems.add(node.origin, key, error.message, error.hint)
                 continue
-            # The kernel's parameters for times are s64 or u64. A value must fit both types.
+            # The kernel's parameters for times are s64 or u64. A value must fit both s64 and u64.
             if not 0 <= value_ns < 2**63:
                 problems.add(node.origin, key, f'"{node.value}" is out of range', "allowed: 0 s to 292 years")
             parameters[name] = str(value_ns)

@@ -24,7 +24,7 @@ def heights(svg, colour):
 def test_each_cell_is_a_dot_and_what_is_unknown_is_left_out():
     svg = drawn(cubic=[[1.0, 2.0, 3.0], []], bbr=[[5.0], [6.0, 7.0]])
     ElementTree.fromstring(svg)
-    # The legend has one dot for each line.
+    # The legend adds one dot for each line.
     assert len(heights(svg, OKABE_ITO[0])) == 1 + 1
     assert len(heights(svg, OKABE_ITO[1])) == 2 + 1
     for word in ("cubic", "bbr", "1 ms", "2 ms", "jitter &lt;max&gt;"):

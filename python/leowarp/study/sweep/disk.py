@@ -47,8 +47,8 @@ def write_file(path: Path, content: bytes) -> None:
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         try:
             _write_all(descriptor, content)
-            # The file is synced before the rename. Without this sync, a power cut could leave a file that has the new
-            # name but incomplete content.
+            # The file is synced before the rename. Without the fsync before the rename, a power cut could leave a file
+            # with the new name but incomplete content.
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
@@ -137,8 +137,8 @@ class AppendedFile:
             # fdatasync is used instead of fsync: it syncs the size, which readers need, but not the modification time.
             os.fdatasync(self._descriptor)
         except OSError:
-            # A full disk may have accepted half of the piece. The half must be removed, so that the next row starts on
-            # a new line.
+            # If the disk is full, only a part of `content` may have been written. The incomplete piece must be removed,
+            # so that the next row starts on a new line.
             os.ftruncate(self._descriptor, self._end)
             raise
         self._end += len(content)

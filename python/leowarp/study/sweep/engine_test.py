@@ -91,8 +91,8 @@ def test_a_changed_study_adds_runs_and_keeps_what_is_no_longer_asked_for(quick, 
     assert (len(frame), frame["in_study"].sum()) == (16, 8)
     status = study_status(tmp_path / "out")
     assert (status.total, status.done, status.removed) == (8, 8, 8)
-    # The study gets a further parameter, `chain.hops`, whose only value is the scenario's own value. The plans and
-    # therefore the runs remain the same, and the results get one more column.
+    # The study gets another parameter, whose only value is the scenario's own value. The plans and therefore the runs
+    # remain the same, but the table of results gets one more column.
     result = quick(study_file(("[parameters]\n", '[parameters]\n"chain.hops" = [3]\n')))
     assert made_so_far(fake) == 16
     assert set(result.table()["chain_hops"].to_pylist()) == {3}

@@ -88,7 +88,7 @@ def holder(folder: Path) -> str | None:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         # The lock is shared, so that several processes may test it at the same time. Closing the descriptor releases
-        # it.
+        # the lock.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return os.pread(descriptor, 1000, 0).decode(errors="replace").strip() or "another process"

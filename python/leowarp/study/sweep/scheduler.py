@@ -49,7 +49,7 @@ class DaskWorkers:
     def free(self) -> int:
         """Number of batches to submit now, so that each worker has one batch in its queue and never waits for the
         study."""
-        # The number is 0 without workers, because the size of a batch depends on the number of workers.
+        # Without workers, no batch is submitted, because the size of a batch depends on the number of workers.
         return max(0, 2 * self.size - len(self._under_way))
 
     def give(self, batch: Batch) -> None:

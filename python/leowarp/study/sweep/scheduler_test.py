@@ -16,7 +16,7 @@ MANY = (("count = 3", "count = 10"), ('"1.5 ms"]', '"1.5 ms", "2 ms"]'))
 """Changes to the study file that give a study of 60 runs."""
 
 
-# By default, Dask drops workers that have been silent or unreachable for some time. Without these longer timeouts, the
+# By default, Dask drops workers that have been silent or unreachable for some time. With Dask's default timeouts, the
 # tests would depend on the load of the machine.
 PATIENT = {"comm.timeouts.connect": "1 day", "comm.timeouts.tcp": "1 day", "scheduler.worker-ttl": "1 day"}
 

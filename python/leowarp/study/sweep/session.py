@@ -267,8 +267,8 @@ class Session:
         # Rows are written in the order in which runs are completed. The store sorts them by number when it reads them.
         rows = [self._row(run, result), *(self._row(*one) for one in self._put_aside)]
         self._put_aside = []
-        # With `keep = "failed"`, a run that was made alone has written its directory. This run succeeded, so its
-        # directory is deleted.
+        # With `keep = "failed"`, a run that was made alone has written its directory. With this setting, a run that
+        # succeeded is not stored, so its directory is deleted.
         if self._task.keep == "failed":
             plainfiles.remove(self._task.folder / RUNS / run.run_id)
         return rows
@@ -279,13 +279,12 @@ class Session:
         Raises HostError after `MOST_HOST_ERRORS` runs with such an error in succession.
         """
         if result["error"]["kind"] != HostError.__name__:
-            # This run failed for another reason than the machine, so the series of host errors ends.
+            # The machine did not cause this run's failure, so the series of host errors ends.
             self._host_errors_in_a_row = 0
             return [self._row(run, result)]
-        # A failed run has one of two causes: the machine cannot make any run, or the run needs more than the machine
-        # has. The next runs show which of the two is true. Until the next runs have shown the cause, no row is written
-        # for the failed run. If the run had a row, it would count as failed, and a later start with more memory or disk
-        # space would skip it.
+        # Either the machine cannot make any run, or only this run needs more than the machine has. The next runs show
+        # whether the machine or only this run has the problem. Until then, no row is written. If the run had a row, it
+        # would count as failed, and a later start with more memory or disk space would skip it.
         self._put_aside.append((run, result))
         self._host_errors_in_a_row += 1
         if self._host_errors_in_a_row >= MOST_HOST_ERRORS:

@@ -88,7 +88,8 @@ class Store:
         self._is_flushing = False
         self._flushed_at = time.monotonic()
         with disk.writing(folder):
-            # This call comes first, because an interrupted exchange may have left the study without `results/`.
+            # `disk.recover` is called first, because an interrupted exchange may have left the study without
+            # `results/`.
             disk.recover(self._results)
             plainfiles.remove(self._beside())
             self._results.mkdir(exist_ok=True)
@@ -102,8 +103,8 @@ class Store:
             journal = _read_journal(folder / JOURNAL)
             self._journal = disk.AppendedFile(folder / JOURNAL)
             for row in journal:
-                # A kill between writing a Parquet file and emptying the journal leaves a row in both places. In this
-                # case, the row in the Parquet file is used.
+                # A kill between writing a Parquet file and emptying the journal leaves a row in both places. If a row
+                # is both in the journal and in a Parquet file, the row in the Parquet file is used.
                 if row["run_id"] not in self.status:
                     self._waiting.append(row)
                     self.status[row["run_id"]] = row["status"]
@@ -125,8 +126,8 @@ class Store:
         # The journal has one line per row, so that an interrupted write damages only the last line (`_read_journal`).
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         with disk.writing(self._folder):
-            # Rows are written to disk before `status` records them. If the write fails, the run is only repeated; in
-            # the other order, the run's row would be missing without notice.
+            # Rows are written to disk before `status` records them. If the write fails, the run is only repeated. If
+            # `status` were changed first, the run's row would be missing without notice.
             self._journal.append(lines.encode())
         self._waiting += rows
         self.status |= {row["run_id"]: row["status"] for row in rows}

@@ -102,7 +102,7 @@ def test_the_rest_of_an_interrupted_row_does_not_stand_behind_the_next(tmp_path,
     file = disk.AppendedFile(path)
     file.append(b"first\n")
     with monkeypatch.context() as patch:
-        # The interruption comes at the second call that changes the file: the complete row is written, but `append` has
+        # The test interrupts the second call that changes the file. The complete row is then written, but `append` has
         # not recorded its length.
         patch.setattr(disk, "os", Disk(2, "interrupt"))
         with pytest.raises(KeyboardInterrupt):
@@ -133,7 +133,7 @@ def test_a_torn_line_of_the_journal_is_a_run_that_was_not_made(quick, study_file
     first = quick(file).table()
     out = tmp_path / "out"
     row = first.to_pylist()[0]
-    # The state of the files if a power cut comes after the journal is written, but before its fsync.
+    # The files are as after a power cut that comes after the journal is written, but before its fsync.
     for path in (out / "results").rglob("*.parquet"):
         path.unlink()
     whole = json.dumps(row | {"number": 0})

@@ -162,8 +162,8 @@ class Harq:
             return self._whole_symbols(self.first_bits)
         if self.rule == "equal" and self.kind == "incremental":
             return self._whole_symbols(self.codeword_bits / (self.retransmissions + 1))
-        # The expected power is the power that the channel exceeds with the target probability. By default, this
-        # probability is one half: nothing is known about the channel before the first transmission, and one half is a
+        # The expected power is the power that the channel exceeds with the target probability. By default, the target
+        # probability is one half. Nothing is known about the channel before the first transmission, and one half is a
         # compromise between delay and number of symbols (design/lms-harq.md).
         information = float(self.bit_information(snr_db + levels.first_db))
         return self._whole_symbols(self.needed_ratio * self.data_bits / information)

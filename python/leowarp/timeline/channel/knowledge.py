@@ -66,8 +66,7 @@ def levels_of_model(channel: LandMobile, first_target_ratio: float, target_ratio
     )
     # A terminal at rest has a constant power series, from which nothing can be learned.
     if channel.speed_m_per_s == 0:
-        # The receiver expects that the level stays as it is, so the expected level equals the received level, whatever
-        # that is.
+        # The receiver expects an unchanged level, so the expected level always equals the received level.
         same = np.array([-100.0, 100.0])
         return Levels(first_db, again_db, same, same)
     # The observed distance is limited, not the observed time, so that the number of states and fades does not depend on
@@ -95,7 +94,7 @@ def _followers(
     groups = np.array_split(np.argsort(now, kind="stable"), GROUPS)
     seen_db = np.array([now[group].mean() for group in groups])
     # In each group, the expected level is the level that the target share of the later samples exceeds. Transmissions
-    # sized for this level succeed with the target probability.
+    # that are sized for the expected level succeed with the target probability.
     next_db = np.array([np.quantile(then[group], 1 - target_ratio) for group in groups])
     # Neighbouring groups with equal levels are merged.
     kept = np.concatenate(([True], np.diff(seen_db) > 0))

@@ -51,15 +51,15 @@ class Loo:
         variance = float(power_ratio(self.multipath_db)) / 2
         direct = power_ratio(self.mean_db + self.deviation_db * _NODES) / variance
         scaled = np.asarray(power_ratio(level_db)) / variance
-        # scipy.stats takes 0.9 s of CPU time to import. The import is local, so that programs that only read a run do
-        # not need this time.
+        # scipy.stats takes 0.9 s of CPU time to import. The import is inside the function, so that programs that only
+        # read a run need no time for it.
         from scipy.special import ndtr
         from scipy.stats import ncx2
 
         share = ncx2.cdf(scaled[..., None], 2, direct)
-        # Far above the diffuse signal, scipy's series gives nan. In this case, the amplitude is approximated by z plus
-        # the in-phase part of the diffuse signal, which is a Gaussian with deviation sqrt(variance). The neglected part
-        # of r = |z + w| is 1 / (2 sqrt(direct)) deviations, 5e-5 at 80 dB.
+        # Far above the diffuse signal, scipy's series gives nan. Where the series gives nan, the amplitude is
+        # approximated by z plus the in-phase part of the diffuse signal, a Gaussian with deviation sqrt(variance). The
+        # neglected part of r = |z + w| is 1 / (2 sqrt(direct)) deviations, 5e-5 at 80 dB.
         gaussian = ndtr(np.sqrt(scaled)[..., None] - np.sqrt(direct))
         return np.where(np.isnan(share), gaussian, share) @ _WEIGHTS
 

@@ -54,8 +54,8 @@ def test_it_rises_from_nothing_to_the_bits_of_a_symbol_under_shannons_bound(modu
     assert bits[-1] == pytest.approx(BITS_PER_SYMBOL[modulation], abs=1e-9)
     # The tolerance 2e-5 is the error of the table.
     assert (bits <= np.log2(1 + ratios) + 2e-5).all()
-    # At low ratios, every zero-mean modulation with equal power in both dimensions approaches Shannon's bound. This
-    # also holds for BPSK, although it uses only one dimension.
+    # At low ratios, every zero-mean modulation with equal power in both dimensions approaches Shannon's bound. BPSK
+    # also approaches Shannon's bound, although BPSK uses only one dimension.
     assert bits[0] == pytest.approx(np.log2(1 + ratios[0]), rel=1e-3)
 
 

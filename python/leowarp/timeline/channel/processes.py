@@ -158,7 +158,7 @@ class Multipath:
         d = np.arange(-half, half) * spacing_wavelengths
         correlation = j0(2 * np.pi * d) * np.exp(-((d / self.MEMORY_WAVELENGTHS) ** 2) / 2)
         # The spectrum of a correlation is never negative, and the product of two correlations is a correlation.
-        # Negative values therefore come only from rounding.
+        # Negative values in the computed spectrum therefore come only from rounding.
         spectrum = np.maximum(np.fft.fft(np.fft.ifftshift(correlation)).real, 0)
         taps = np.fft.fftshift(np.fft.ifft(np.sqrt(spectrum)).real)[half - reach : half + reach + 1]
         self._taps = taps / math.sqrt(float(taps @ taps))

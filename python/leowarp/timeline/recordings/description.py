@@ -17,7 +17,7 @@ from leowarp.timeline.recordings.period.schedule import Schedule
 from leowarp.timeline.recordings.period.spikes import Spike, find_spikes
 from leowarp.timeline.recordings.transfer import TransferDescription, described_transfer
 
-# The interval is that of published recordings (ping -i 0.01, irtt -i 10ms), so that results can be compared with
+# Probes are 10 ms apart, as in published recordings (ping -i 0.01, irtt -i 10ms), so that results can be compared with
 # published results.
 PROBE_EVERY_NS = 10_000_000
 _MOST_PROBES = 2_000_000
@@ -199,7 +199,7 @@ def gaps_of(series: Series, *, probes: bool, after_ns: int | None = None) -> tup
 def _as_met(rows: Series, end_ns: int | None) -> Series:
     """A table as if it had been measured by probes 10 ms apart, so that long rows have more weight."""
     apart_ns = np.diff(rows.t_ns)
-    # Rows of equal length already have equal weight, so they are used as if each were a probe.
+    # If all rows have equal length, they already have equal weight, so each row is used as if it were a probe.
     if len(apart_ns) < 2 or apart_ns.min() == apart_ns.max():
         return rows
     last_ns = int(rows.t_ns[-1]) + 1 if end_ns is None else end_ns

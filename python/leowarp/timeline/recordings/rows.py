@@ -205,7 +205,7 @@ def _rows(way: _Way, forward: _Way | None = None) -> Rows:
         before = np.maximum(np.searchsorted(forward.t_ns, way.t_ns, side="right") - 1, 0)
         enters_ns = way.t_ns + np.round(forward.delay_ns[before]).astype(np.int64)
         # Rows are in the order in which probes enter this direction. If several probes enter at the same instant, only
-        # the one that was sent first is used, because the others wait for it on a FIFO link.
+        # the first probe sent is used: on a FIFO link, later probes wait for it.
         enters_ns, place = np.unique(enters_ns, return_index=True)
         delay_ns, loss_ratio = delay_ns[place], loss_ratio[place]
     begins_ns = enters_ns.copy()

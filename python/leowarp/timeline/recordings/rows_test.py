@@ -130,7 +130,7 @@ def test_a_ping_in_step_meets_each_recorded_probe_once_though_its_time_was_round
     again_ns = met(read(tmp_path / "pings.txt"), keys(), t_ns, down_first=down_first)
     # From 100 ms on, ping prints whole ms, so a printed round trip is wrong by up to half a ms. A reply may wait for
     # the previous reply, whose round trip is wrong by as much. The sending time is the printed time minus the round
-    # trip, so it is wrong by as much as well.
+    # trip, so the sending time is also wrong by up to half a ms.
     assert np.nanmax(np.abs(again_ns - rtt_ns)) <= 2 * MS
 
 

@@ -138,8 +138,8 @@ class _Table:
         from_ns = stretch.begin_ns - stretch.margin_ns + offset_ns
         until_ns = stretch.end_ns + stretch.margin_ns + offset_ns
         start = self._last_before(from_ns, begin)
-        # In a row without a connection or with a lost probe, the delay comes from an earlier row, so the part must
-        # begin earlier.
+        # In a row without a connection or with a lost probe, the delay comes from an earlier row. The part that is read
+        # must therefore begin at an earlier row.
         while start > begin and (row := self._first(start)) is not None and not self._is_known(row[1]):
             start = self._row_at(max(start - _STEP_BYTES, begin), begin)
         lines = [(self._number_at(self._header[0]), self._header[1].removeprefix(b"\xef\xbb\xbf").decode())]

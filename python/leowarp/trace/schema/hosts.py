@@ -104,7 +104,8 @@ BBR_MODE = Column(
     words=BBR_MODES,
 )
 
-# A row is stored only if a counter changed. Otherwise most rows would repeat the value of the row before.
+# A row is stored only if a counter changed. If every sample were stored, most rows would repeat the counter's previous
+# value.
 COUNTERS = TableSchema(
     "counters",
     "Counter",

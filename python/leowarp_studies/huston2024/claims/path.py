@@ -179,8 +179,8 @@ def successive_differences(frames: Frames) -> Outcome:
     """
     means: dict[str, float] = {}
     for sends, runs in frames["flood"].items():
-        # With both patterns, the result is within 15 % of the published 6.7 ms if the jitter's steps are 1.5 to 9 ms
-        # long (design/starlink-profile.md, "Steps of the jitter").
+        # With both patterns of sending pings, the result is within 15 % of the published 6.7 ms for jitter steps of 1.5
+        # to 9 ms (design/starlink-profile.md, "Steps of the jitter").
         means[sends] = float(pg.pooled([pg.steps_ms(pings) for pings in runs]).mean())
     whole = float(pg.pooled([pg.steps_ms(pings, from_ns=0) for pings in frames["flood"][REGULAR]]).mean())
     mean = means[REGULAR]

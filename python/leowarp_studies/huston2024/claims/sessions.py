@@ -155,8 +155,8 @@ def bbr_is_revised(frames: Frames) -> Outcome:
     alike = off.median / peak.median
     parts = {
         "starts near 250": 175e6 <= start.median <= 325e6,
-        # The change at a reconfiguration must be larger than the change within a slot. Otherwise, an estimate that
-        # changes all the time would seem to change at reconfigurations.
+        # The change at a reconfiguration must be larger than the change within a slot. Without this condition, an
+        # estimate that changes all the time would seem to change at reconfigurations.
         "revised": moves.known
         and moves.revised(0.1) >= 0.5
         and float(np.median(moves.across)) > float(np.median(moves.within)),
@@ -217,8 +217,8 @@ def sack_matters(frames: Frames) -> Outcome:
     Returns: Numbers: `ratio` (CUBIC at peak), and each other combination under "<congestion control>, <preset>".
     """
     ratio = ev.gain(frames, "cubic-nosack", "cubic")
-    # "Makes viable" is taken to mean that, without SACK, a session has less than half of its goodput. The text also
-    # gives the result for a threshold of 75 %.
+    # "Makes viable" is taken to mean that, without SACK, a session has less than half of its goodput. The text of the
+    # verdict also gives the result for a threshold of 75 %.
     verdict: Verdict = "holds" if ratio.median < 0.5 else "partly" if ratio.below(1.0) else "does not hold"
     text = (
         f"CUBIC without SACK gets {ratio.text(1, 2)} of what it gets with it (under 75 %: "

@@ -147,7 +147,7 @@ def others_make_the_peak(frames: Frames) -> Outcome:
         parts = {
             # The study's factor is 3 to 4; it is widened by 25 %, as in claim 3.8.
             "CUBIC falls to a third or a fourth": 2.5 <= lowered <= 5,
-            # The threshold 0.7 is the one of claim 3.9.
+            # The threshold 0.7 is the same as in claim 3.9.
             "BBR is alike": alone["bbr"].median >= 0.7,
             "BBR several times CUBIC": over.median >= 2.5,
         }

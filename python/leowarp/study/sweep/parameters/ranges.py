@@ -90,8 +90,8 @@ def is_in_order(values: Sequence[Any], key: PlanKey | None) -> bool:
         kind = _Kind(key, values[0])
         numbers = [kind.number(value) for value in values]
     except ScenarioError:
-        # A word such as "none" or "auto" cannot be ordered among numbers. Numbers of packets cannot be ordered among
-        # numbers of bytes either.
+        # A word such as "none" or "auto" cannot be ordered among numbers. A number of packets cannot be ordered among
+        # numbers of bytes.
         return False
     steps = [later - earlier for earlier, later in pairwise(numbers)]
     return all(step > 0 for step in steps) or all(step < 0 for step in steps)

@@ -129,7 +129,7 @@ def guess(path: Path, text: str) -> Guess | None:
         elif "delay" not in columns:
             columns["delay"] = names[place] = f"rtt_{_delay_unit(float(np.median(values)))}"
     if "time" not in columns and "seq" in columns:
-        columns["time"] = names[names.index(SEQUENCE)] = "t_s"  # One probe per second is assumed.
+        columns["time"] = names[names.index(SEQUENCE)] = "t_s"  # Without times, one probe per second is assumed.
     if not {"time", "delay"} <= columns.keys():
         return None
     return _of_first_row(path, rows[0], tuple(names))

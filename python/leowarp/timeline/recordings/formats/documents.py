@@ -110,13 +110,13 @@ def document_of(
         if isinstance(one.value, dict) and isinstance(one.value.get(key), list)
     ]
     if not having:
-        # If a document is truncated, only its inner objects are complete, and none of these is the required object.
+        # If a document is truncated, only its inner objects are complete, and no inner object is the required object.
         if len(mine) and text.lstrip().startswith(("{", "[")):
             raise _failure(path, text, tool, hint)
         raise ScenarioError(f"{path}: JSON without {key}, so not {tool}'s", hint)
     skips.add_all(mine)
-    # If the server is busy, iperf3's JSON has an error and an empty list of intervals. This error helps the user more
-    # than the message that nothing was measured.
+    # If the server is busy, iperf3's JSON has an error and an empty list of intervals. iperf3's error helps the user
+    # more than leowarp's message that nothing was measured.
     full = [one for one in having if one.value[key]]
     if not full:
         said = next((one.value["error"] for one in having if isinstance(one.value.get("error"), str)), None)

@@ -59,8 +59,8 @@ def whole_numbers(path: Path, what: str, hint: str, highest: int) -> tuple[NDArr
     if not lines:
         raise ScenarioError(f"{path} is empty", hint)
     for line, text in lines:
-        # isascii is checked as well, because isdigit accepts superscripts and the digits of all scripts. Numbers of 18
-        # digits always fit int64.
+        # isascii is needed in addition to isdigit, because isdigit accepts superscripts and the digits of all scripts.
+        # Numbers of 18 digits always fit int64.
         if not (text.isascii() and text.isdigit()) or len(text) > 18 or int(text) > highest:
             raise ScenarioError(f"{path}:{line}: {text[:40]!r} is not {what} (a whole number up to {highest})", hint)
     return np.array([int(text) for _, text in lines], dtype=np.int64), lines

@@ -26,7 +26,7 @@ def refused_tool(path: Path, text: str) -> ScenarioError | None:
     if _FPING.search(beginning):
         hosts = [*dict.fromkeys(_FPING.findall(beginning))]
         several = f" for {len(hosts)} hosts or more" if len(hosts) > 1 else ""
-        # Columns name no host: those of one host at a time.
+        # The output columns do not contain a host, so the command selects the replies of one host.
         host = re.escape(hosts[0])
         columns = rf"s/^\[([0-9.]+)\] {host} +: \[([0-9]+)\], ([0-9]+ bytes, )?([0-9.]+) ms.*/\1 \2 \4/p"
         return ScenarioError(

@@ -129,7 +129,7 @@ def _overtaken(before: Reply, reply: Reply, numbers: int, step_ns: float) -> boo
     between the two probes."""
     assert before.rtt_ns is not None
     assert reply.rtt_ns is not None
-    # Half of this time is enough as a limit, because the interval is only estimated.
+    # Half of the time between the two probes is enough as a limit, because the interval is only estimated.
     slower_ns = reply.rtt_ns - before.rtt_ns + reply.resolution_ns + before.resolution_ns
     return slower_ns >= numbers * step_ns / 2
 
@@ -177,13 +177,14 @@ def _by_clock(last: int, before: Reply, reply: Reply, step_ns: float) -> int | N
     wraps = number // SEQUENCE_NUMBERS > last // SEQUENCE_NUMBERS
     drift_pkts = max(_DRIFT_PKTS, _DRIFT_RATIO * abs(expected - last))
     # The number continues although the times do not agree; this seldom happens by chance, so the clock was set, or the
-    # machine slept. After a very long time, however, any 16-bit number could be the next one.
+    # machine slept. After a very long pause, any 16-bit number could be the next one by chance.
     says_nothing = ahead <= (_LONG_PKTS if drift_pkts > SEQUENCE_NUMBERS // 4 else _NEAR)
     if number - last <= _LONG_PKTS or (
         off <= drift_pkts and not (wraps and reply.seq in _FIRST_NUMBERS) and not says_nothing
     ):
         return number
-    # The time stamps do not show how many probes were sent in between, because ping was stopped or its machine slept.
+    # The time stamps do not show how many probes were sent between the two replies, because ping was stopped or its
+    # machine slept.
     return last + ahead if reply.seq > before.seq or ahead <= _LONG_PKTS else None
 
 

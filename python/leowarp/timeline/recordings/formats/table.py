@@ -111,7 +111,7 @@ def _up(table: _Table, down: Series, cut: NDArray[np.bool_], loss_up: NDArray[np
         lost = table.words("delay_up_ms", "lost")
         delay_ns = table.numbers("delay_up_ms", cut | lost, _delay_ns)
     # An uplink without columns equals the downlink (see the module's docstring). If the table had no loss ratio, the
-    # result must not have one either, because 0 would be an invented value.
+    # uplink must not get a loss ratio, because 0 would be an invented value.
     ratio = down.loss_ratio if loss_up is None else loss_up
     return Series(t_ns=down.t_ns, delay_ns=delay_ns, lost=lost, cut=cut, loss_ratio=ratio)
 

@@ -125,8 +125,8 @@ def _through_beginnings(
             break
         fitted_ns, at_zero_ns = np.polyfit(number[near], t_ns[near], 1)
         if abs(fitted_ns / period_ns - 1) > loose_ratio:
-            # In this case, the period stays as it is, and only the phase is fitted: with few events, a fitted period
-            # would follow unrelated events.
+            # If the fitted period deviates too much, the period is unchanged, and only the phase is fitted. With few
+            # events, a fitted period would follow unrelated events.
             fitted_ns, at_zero_ns = period_ns, float((t_ns[near] - number[near] * period_ns).mean())
         period_ns, phase_ns = fitted_ns, at_zero_ns
     return float(period_ns), float(phase_ns)

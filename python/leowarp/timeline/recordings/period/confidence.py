@@ -43,7 +43,7 @@ def confidence(found: Search | None) -> float:
         Machines", 1999).
     """
     if found is None:
-        return 0.5  # The series is too short for four periods, so no answer is more likely than the other.
+        return 0.5  # The series is too short for four periods, so both answers are equally likely.
     best, *others = found.candidates
     exists = _logistic(_SLOPE * (best.log_odds - BELIEVED))
     if not believed(found):

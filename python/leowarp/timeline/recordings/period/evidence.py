@@ -98,8 +98,8 @@ class Ratios:
         row: Row of `Signs.shares`, which is one evaluation of a sign.
         periods_s: Candidate periods; if several are equally strong, the first one is returned.
         """
-        # Hundreds of similar periods have the same few widths, and creating a view of windows takes longer than summing
-        # one, so views are reused.
+        # Hundreds of similar periods have the same few widths. Views of windows are reused, because creating a view
+        # takes longer than summing it.
         windows: dict[int, NDArray[np.float64]] = {}
 
         def most(period_s: float) -> float:
@@ -112,7 +112,8 @@ class Ratios:
 
     def sums(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """Sums of log likelihood ratios over the instants in these `places`, shape (rows, models, phases)."""
-        # An instant after the end has the place -1. The index -1 selects the added last column, which is 0.
+        # An instant after the end of the series has the place -1. The index -1 selects the added last column, which is
+        # 0.
         padded = np.concatenate([self.of, np.zeros((*self.of.shape[:2], 1))], axis=2)
         return np.asarray(padded[:, :, places].sum(axis=2))
 

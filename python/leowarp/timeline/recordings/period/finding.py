@@ -125,12 +125,12 @@ def _refined(series: Series, found: Search) -> Schedule:
         series, best.period_s * 1e9, best.phase_s * 1e9 + zero_ns - late_ns, best.by_sign,
         loose_ratio=EXACT_WITHIN if exact else np.inf,
     )  # fmt: skip
-    # The refined phase may be near the border of two bins, and the search finds a peak in only one of them. Both bins
-    # beside the phase's bin are therefore tried as well.
+    # The refined phase may be near the border of two bins, and the search finds a peak in only one of them. The two
+    # bins next to the phase's bin are therefore tried as well as the phase's bin.
     phase_s, bin_s = (phase_ns + late_ns - zero_ns) / 1e9, found.signs.bin_s
     weights = [weight(found, period_ns / 1e9, phase_s + bins * bin_s) for bins in (-1, 0, 1)]
-    # The refinement fails if one sign has more peaks than the search found. In this case, the candidate of the search
-    # is used, which is correct to a bin.
+    # The refinement fails if one sign has more peaks than the search found. If the refinement fails, the candidate of
+    # the search is used, which is correct to one bin.
     if max(weights) < best.log_factor - _ALLOWED:
         return _schedule(series, best, late_ns)
     return Schedule(round(period_ns), round(phase_ns) % round(period_ns))

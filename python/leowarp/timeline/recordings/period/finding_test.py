@@ -89,7 +89,7 @@ def test_of_two_hundred_recordings_95_of_100_are_right_and_of_the_sure_ones_nine
     assert all(seeds.stop <= JUDGED.start for seeds in DEVELOPED)
     assert sum(one.right for one in of) >= 0.95 * len(of), wrong
     sure = [one for one in of if one.confidence_ratio >= 0.9]
-    assert len(sure) >= 0.7 * len(of)  # Answers that are never certain would never be wrong.
+    assert len(sure) >= 0.7 * len(of)  # Without this check, answers that are never certain would pass.
     assert sum(one.right for one in sure) >= 0.9 * len(sure), wrong
     # The confidence agrees with the share of right answers, within three standard deviations.
     stated = np.array([one.confidence_ratio for one in of])

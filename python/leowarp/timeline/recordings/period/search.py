@@ -100,7 +100,7 @@ def search(series: Series) -> Search | None:
     """
     found = signs(series)
     # If bins are longer than the longest period, no period can be found. A recording with a pause of years has such
-    # bins, and would otherwise also have billions of periods to try.
+    # long bins, and without this check also billions of periods to try.
     if found is None or found.bin_s > max(LONGEST_S, (series.interval_ns or 0) / 1e9):
         return None
     ratios = Ratios.from_signs(found)
@@ -129,8 +129,8 @@ def search(series: Series) -> Search | None:
     if multiple > 1:
         best = [whole, *(one for one in best if abs(one.period_s / whole.period_s - 1) > _SAME)]
     whole = _polished(ratios, whole)
-    # Another phase of the same period is an alternative as well, for instance if spikes and losses happen at different
-    # instants.
+    # A candidate with the same period and another phase is also an alternative, for instance if spikes and losses
+    # happen at different instants.
     other = _other_phase(ratios, whole)
     best = sorted([*best[1:], *([other] if other else [])], key=lambda one: -one.log_odds)
     return Search(found, (whole, *best), {sign: _by_itself(ratios, weighed, sign) for sign in SIGNS}, multiple, split)
@@ -193,7 +193,7 @@ def _polished(ratios: Ratios, best: Candidate) -> Candidate:
     found = [best]
     for part in np.arange(-6, 7) / 6:
         period_s = best.period_s * (1 + part * bin_s / span_s)
-        # The period is varied around the middle of the recording, so that the instant there does not move.
+        # The period is varied, but the instant in the middle of the recording stays the same.
         turned_s = phases_s - round(span_s / 2 / best.period_s) * (period_s - best.period_s)
         factors = log_mean(ratios.sums(ratios.places(period_s, turned_s % period_s)), axis=1)
         found.append(_candidate(ratios, period_s, turned_s % period_s, factors, int(np.argmax(ratios.whole(factors)))))
@@ -344,8 +344,7 @@ def _split(ratios: Ratios, best: Candidate, times: int) -> tuple[float, float, f
             rows = ratios.signs.rows(sign)
             of_class, of_all = log_mean(apart[rows], axis=0), float(log_mean(alike[rows], axis=0))
             at = int(np.argmax(of_class))
-            # If all classes of instants show the sign, and one of them only shows it more strongly, this is no evidence
-            # for a longer period.
+            # If all classes of instants show the sign, a stronger sign in one class is no evidence for a longer period.
             if np.delete(of_class, at).max() <= 0:
                 gain[at] += max(float(of_class[at]) - max(of_all, 0.0) - _CHOSEN, 0.0)
         if gain.max() > found[0]:

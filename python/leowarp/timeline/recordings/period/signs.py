@@ -248,7 +248,7 @@ def _shares(score: Scores, within: int) -> Scores:
         rows = windows[begin : begin + 1024]
         known = (~np.isnan(rows)).sum(axis=1)
         with np.errstate(invalid="ignore"):
-            # The bin itself counts as "equal or higher", so that a share is never 0 and its logarithm is finite.
+            # The share includes the bin itself, so the share is never 0 and its logarithm is finite.
             higher = (rows >= score[begin : begin + 1024, None]).sum(axis=1)
         found[begin : begin + 1024] = np.where(higher > 0, higher / np.maximum(known, 1), np.nan)
     return found
