@@ -10,7 +10,7 @@
 #include <linux/module.h>
 #include <net/tcp.h>
 
-/* tcp_reno_cong_avoid(), with 1 in place of acked */
+/* This function is the kernel's tcp_reno_cong_avoid() with 1 in place of `acked` */
 static void reno_by_acks_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);

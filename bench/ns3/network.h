@@ -85,7 +85,7 @@ struct Network {
     std::map<Direction, uint32_t> interfaces;                // (node, neighbour): the node's interface
     std::map<Direction, Ptr<PointToPointNetDevice>> senders; // by direction
     std::map<Direction, Ptr<ChangingChannel>> channels;      // by direction
-    std::map<Direction, uint32_t> wires;                     // by direction: its index in its channel, 0 or 1
+    std::map<Direction, uint32_t> wires;                     // by direction: its index, 0 or 1, in its channel
     std::map<Direction, uint32_t> overheads;
     std::string source, destination;
     uint32_t bufferBytes = 0;

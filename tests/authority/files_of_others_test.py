@@ -131,7 +131,8 @@ def test_round_trips_are_the_texts_own_times_and_pings_own_statistics(file, tmp_
     found_ = read(path, interval_ns=None if stamped else S)
     delay_ms = found_.round_trip.delay_ns / MS
     known_ms = delay_ms[~np.isnan(delay_ms)]
-    # The expected values come from a separate reading of the same lines: the first reply with each sequence number.
+    # The expected value is the first reply with each sequence number, read from the same lines by a separate regular
+    # expression.
     first = {}
     for number, time in re.findall(r"seq=(\d+)[^\n]*time[=<]([0-9.]+) ms", text):
         first.setdefault(number, float(time))

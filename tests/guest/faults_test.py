@@ -255,7 +255,8 @@ def test_a_missing_kernel_is_a_clear_error(driver, fault_image, guest_directory)
 
 
 def test_patience_has_defaults_that_building_a_whole_constellation_does_not_reach():
-    # building 72 x 22 satellites takes 6.3 CPU s, in which virtual time hardly advances
+    # building a constellation of 72 x 22 satellites takes 6.3 s of processor time, in which virtual time hardly
+    # advances
     assert Patience().frozen_cpu_s >= 5 * 6.3
 
 

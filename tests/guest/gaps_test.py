@@ -151,7 +151,8 @@ def test_make_before_break_loses_nothing_and_changes_40_ms_later(tmp_path):
     trip_ns = made.received_ns - made.sent_ns
     before, new = trip_ns[made.sent_in(UPDATE_NS - STEP_NS, UPDATE_NS)], trip_ns[made.sent_in(31 * S, 31 * S + STEP_NS)]
     old = trip_ns[made.sent_in(UPDATE_NS, UPDATE_NS + GAP_NS)]
-    # Before the update, all delays of the path are those of the satellites' positions at one update.
+    # Before the update, the delay of the path is constant, because it is computed from the satellites' positions at a
+    # single update.
     assert np.ptp(old) < STAMP_NS
     assert abs(old[0] - before[0]) < 1 * MS < abs(new[0] - before[0])
     ((link, *gap),) = made.gaps_on_the_page()
@@ -166,8 +167,8 @@ def test_lasers_that_are_being_pointed_lose_or_hold(tmp_path):
         assert made.is_as_expected()
         assert made.lost.any() == (mode == "lost")
         if mode == "lost":
-            # A packet reaches this link only after some hops. The first packets that it lost were therefore sent before
-            # the update.
+            # A packet reaches this link only after some hops. The first packets that this link lost were therefore sent
+            # before the update.
             assert 2 * S // STEP_NS - 20 <= made.lost.sum() <= 2 * S // STEP_NS
             assert made.drops_pkts["loss"] >= made.lost.sum()
 

@@ -159,7 +159,7 @@ def test_rack_of_the_drafts_sends_again_at_the_first_sack_of_what_left_a_millise
     assert later.sent_ns >= again.sent_ns + RTT_NS // 4 - PACE_NS
 
 
-# Writes one segment for each loss, whatever has been acknowledged.
+# This program writes one segment for each loss, whatever has been acknowledged.
 WRITER = """
 import socket, sys, time
 

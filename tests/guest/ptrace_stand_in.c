@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A stand-in for the host kernel, which is compiled together with guest/host/registers.c and shortcut.c:
- * `ptrace_stand_in BYTES CASE`.
+ * A stand-in for the host's kernel, called as `ptrace_stand_in BYTES CASE` and compiled together with
+ * guest/host/registers.c and shortcut.c.
  *
- * It answers requests for NT_X86_XSTATE as Linux does with an XSAVE area of BYTES bytes (ptrace_regset() in
- * kernel/ptrace.c, xstateregs_set() in arch/x86/kernel/fpu/regset.c), and counts these requests. Exit status 0 means
+ * The stand-in answers requests for NT_X86_XSTATE as Linux does with an XSAVE area of BYTES bytes (ptrace_regset() in
+ * kernel/ptrace.c, xstateregs_set() in arch/x86/kernel/fpu/regset.c). It counts these requests. Exit status 0 means
  * that the case passes. Otherwise, the last line of the output names the condition that failed.
  */
 #include <elf.h>

@@ -150,4 +150,4 @@ def _has_acl(place: str) -> bool:
     try:
         return "system.posix_acl_access" in os.listxattr(place, follow_symlinks=False)
     except OSError:
-        return True  # the list cannot be read, so others may have access
+        return True  # the attributes cannot be read, so other users may have access

@@ -78,8 +78,8 @@ class Graph:
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import dijkstra
 
-        # Dijkstra's search starts at the destination. One search thus serves all sources, and gives the cost d(v) from
-        # each node v to the destination that the tie rule needs.
+        # Dijkstra's search starts at the destination. One search from the destination therefore serves all sources. The
+        # search gives the cost d(v) from each node v to the destination, which the tie rule needs.
         seen = [self.ground[station] for station in stations]
         sizes = [len(satellites) for satellites, _ in seen]
         # In the search, stations have only outgoing links, so no path passes through a station.

@@ -61,7 +61,8 @@ def run_seeds(
     target = Path(out) if out is not None else default_directory(f"{plan.name}-seeds", plan.to_toml())
     if (why := plainfiles.why_not_plain(target)) is not None:
         raise ScenarioError(f"cannot write the runs to {target}: {why}", hint="choose another directory with --out")
-    # A group inside a run directory would add foreign files to the run, which `force` could then no longer replace.
+    # A group of runs inside a run directory would add foreign files to this run, so that `force` could no longer
+    # replace the run.
     if (target / PLAN).exists():
         raise ScenarioError(
             f"cannot write the runs to {target}: it is a run itself", hint="choose another directory with --out"

@@ -445,7 +445,7 @@ _SECTIONS: dict[str, type[MediumSection] | type[QueueKeys]] = {**MEDIA, "isl": I
 # Governing key -> its neighbouring keys that are removed when a higher layer sets the governing key.
 _GOVERNS: dict[tuple[str, ...], tuple[str, ...]] = {
     **{(name, key): governed for name, section in _SECTIONS.items() for key, governed in section.GOVERNS.items()},
-    ("name",): ("latitude", "longitude", "height"),  # for a station in a list, if an override changes it
+    ("name",): ("latitude", "longitude", "height"),  # for a station in a list whose name an override changes
     ("packet_rate",): ("interval", "rate"),  # of a flow
     ("interval",): ("packet_rate",),
     ("flood",): ("interval", "packet_rate"),

@@ -130,7 +130,7 @@ def paired_ratio(rows: pd.DataFrame, column: str, one: str, other: str) -> Middl
     2.5
     """
     both = paired(rows, column, one, other)
-    # The ratio is undefined if the second variant's value is 0, so such seeds are left out.
+    # Seeds with a value of 0 for the second variant are left out, because their ratio is undefined.
     both = both[both["other"] > 0]
     return middle(both["one"] / both["other"])
 

@@ -79,7 +79,7 @@ def _pair(run: Run, pair: tuple[str, str], names: Names, arrays: Arrays) -> dict
         "t": arrays.instants(ticks(run, np.concatenate(t_ns))),
         "path": arrays.integers(np.concatenate(places)),
         "delays_us": arrays.integers(np.rint(np.concatenate(delays_ns) / 1e3)),
-        # `left_us` has the delays of each path that another path replaces, at the time of the replacement.
+        # `left_us` contains the delays of each path that is replaced, at the time of its replacement.
         "left_us": arrays.integers(np.rint(np.concatenate(left_ns) / 1e3)),
     }
 

@@ -100,9 +100,9 @@ ASSUMPTIONS = (
     # the data bits, and nine in ten with 1.16 to 1.17 times.
     Assumption("threshold", "decoding threshold", "mobile.threshold", "115 %", ("105 %", "125 %"),
                "typical of the turbo code at low rate (own Monte Carlo)"),
-    # Only this default was chosen after losses had been computed. The authors' abstracts (arXiv 1411.3625, 1501.01471)
-    # describe the model `received`. At 13 dB, only the losses of the model `received` lie between those of the two
-    # extreme models.
+    # The default `received` is the only one that was chosen after losses had been computed. The authors' abstracts
+    # (arXiv 1411.3625, 1501.01471) describe the model `received`. At 13 dB, only the losses of the model `received` lie
+    # between those of the two extreme models.
     Assumption("rule", "bits of a retransmission", "mobile.rule", "received", ("predicted", "statistics", "equal"),
                "the paper's own rule is not public"),
     # The default size fills one codeword. ns-2's TCP has by default 1000 bytes of data and 40 bytes of headers. Without

@@ -78,8 +78,8 @@ def shape_mirrors(frames: Frames) -> Outcome:
     distance: dict[str, dict[str, float]] = {}
     for name in DISTRIBUTIONS:
         share = shapes[name].share / shapes[name].share.sum()
-        # A packet that is displaced by k had a delay of (k +- 1/2) / R above the mean. The half is added because the
-        # measured distribution function steps between two whole displacements.
+        # A packet that is displaced by k had a delay of (k +- 1/2) / R above the mean. Half a packet is added to the
+        # displacement, because the measured distribution function steps between two whole displacements.
         x = (shapes[name].displacement_pkts + 0.5) / PROBE_RATE_PKTS_PER_S / (SHAPE_US / 1e6)
         measured = np.cumsum(share)
         distance[name] = {other: float(np.abs(measured - simulation.cdf(other, x)).max()) for other in DISTRIBUTIONS}

@@ -204,7 +204,7 @@ def _stay_back(arrivals: list[int], threshold_pkts: int) -> list[int]:
             if displacement >= -threshold_pkts:
                 early.discard(index)
                 index += 1
-            # The index has passed the numbers of the packets that are skipped here, so these packets count as lost.
+            # Packets whose numbers are below the index are skipped here, and count as lost.
             packet = next((packet for packet in coming if packet >= index), -1)
             if packet >= 0:
                 window.append(packet)

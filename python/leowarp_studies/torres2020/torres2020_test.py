@@ -151,7 +151,7 @@ def test_all_claims_of_the_list_are_there_and_say_how_they_are_tested():
         assert set(claim.runs) <= set(material.CLAIM_PARTS)
 
 
-# In the fixture, RD has exactly the shape of the distributions, for which claim 2.14 does not hold.
+# Claim 2.14 does not hold in the fixture, because the fixture's RD has exactly the shape of the distributions.
 @pytest.mark.parametrize("claim", [claim for claim in CLAIMS if claim.number != "2.14"], ids=lambda claim: claim.number)
 # Tests claims 2.1 to 2.13 of torres2020.
 # Tests claim 2.15 of torres2020.

@@ -294,7 +294,8 @@ impl<'a> Player<'a> {
             }
             Due::NoticesAhead(from) => {
                 let events = self.context.events;
-                // the events of this instant have been applied already, because they come first within an instant
+                // the events of this instant have already been applied, because events are the first items of an
+                // instant
                 let next = events.partition_point(|e| e.t_ns <= t_ns);
                 let change = events[from..].iter().take_while(|e| e.t_ns == events[from].t_ns).count();
                 self.network.tell_ahead(t_ns, &events[next..from], &events[from..from + change])?;

@@ -51,8 +51,7 @@ class Child:
         self.returncode: int | None = None
         self.rusage: resource.struct_rusage | None = None
         self._ended: int | None = None
-        # Through this pipe the new process sends its process id. The pipe's write end closes when the process calls
-        # exec.
+        # The new process sends its process id through a pipe. The pipe's write end closes when the process calls exec.
         answer, pipe = os.pipe()
         told, launcher, others = b"", _launcher(), descriptors or {}
         request = {

@@ -35,7 +35,7 @@ def start(tmp_path):
 
 @pytest.mark.parametrize("mib", [32, 256])
 def test_the_peak_of_memory_is_the_programs_own_however_short_its_life(start, mib):
-    # The array `big` raises the peak memory of the starting process, which the result must not include.
+    # The array `big` raises the peak memory of the starting process. The result must not include this peak.
     big = bytearray(128 * MIB)
     rusage = start(f"bytearray({mib} << 20)").reap()
     assert mib * MIB < rusage.ru_maxrss * 1024 < (mib + 32) * MIB

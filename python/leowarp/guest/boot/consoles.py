@@ -87,7 +87,8 @@ class Consoles:
         try:
             self._carry()
         except BaseException as error:
-            # The error is raised again in the code that watches the guest. This code then ends the guest.
+            # The error is raised again in the code that watches the guest. The code that watches the guest then ends
+            # the guest.
             self._failed = error
 
     def _carry(self) -> None:

@@ -102,10 +102,10 @@ def jitter_rows(
         lasts = rng.geometric(1.0 / frames_each, count)
         values_ns = rng.gamma(_ERLANG_ORDER, mean_ns / _ERLANG_ORDER, count)
     else:
-        # By default, values on the uplink are uniform from 0 to twice the mean, and steps last 6 ms on average. The
-        # mean difference of a flood ping's successive RTTs is then within 15 % of the published 6.7 ms. Both pings 10
-        # ms apart and pings a round trip apart have this difference (design/starlink-profile.md, "Steps of the
-        # jitter").
+        # By default, values on the uplink are uniform from 0 to twice the mean, and steps last 6 ms on average. With
+        # the defaults, the mean difference between successive RTTs of a flood ping is within 15 % of the published 6.7
+        # ms. Both pings 10 ms apart and pings a round trip apart have this difference (design/starlink-profile.md,
+        # "Steps of the jitter").
         first, last = up_step_frames(frames_each)
         lasts = rng.integers(first, last + 1, count)
         if access.jitter_up_shape == "uniform":

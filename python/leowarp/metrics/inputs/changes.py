@@ -318,7 +318,8 @@ def _queue_at(tables: Tables, links: LinkValues, link: tuple[str, str], t_ns: in
         return 0, 0
     samples = tables.links[tables.links["direction"] == direction]
     # Queues are sampled only when something changed, so the last sample is still valid. If there is no sample before
-    # the instant, no packet has waited yet. A sample at exactly this instant may be from before or after the change.
+    # the instant, no packet has waited yet. A sample at exactly the instant of the change may be from before or after
+    # the change.
     samples = samples[samples["t_ns"] < t_ns]
     if len(samples) == 0:
         return 0, 0

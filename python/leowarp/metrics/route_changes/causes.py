@@ -209,8 +209,8 @@ def _of_lost(
     last = np.searchsorted(instants, sent, side="right") - 1
     coming = np.searchsorted(instants, sent + UNDER_WAY_NS, side="right") - 1 - last
     # A node without a route drops the packet. Either the packet was sent after the change that took the path away, or a
-    # node lost its route while the packet was in flight. If two changes happened during its flight, it is unknown which
-    # of them removed the route.
+    # node lost its route while the packet was in flight. If two changes happened during the packet's flight, it is
+    # unknown which of them removed the route.
     for index in np.flatnonzero(cause == _NO_ROUTE):
         if last[index] >= 0 and changes[last[index]].after is None:
             change_numbers[index] = last[index]

@@ -100,8 +100,8 @@ def test_a_flow_is_set_against_what_its_path_could_carry(result):
 def test_a_second_is_below_capacity_by_the_path_that_it_had(access):
     tables, _ = access
     links, share = link_values(tables), 1448 / 1514
-    # The flow receives 19 Mbit/s of payload. Until 27 s this rate is below 90 % of 40 Mbit/s, and from then on it is
-    # above 90 % of 20 Mbit/s.
+    # The flow receives 19 Mbit/s of payload. Until 27 s, 19 Mbit/s is below 90 % of 40 Mbit/s; from 27 s on, 19 Mbit/s
+    # is above 90 % of 20 Mbit/s.
     t_ns = np.arange(0, 60 * S + 1, S // 20)
     received = np.round(t_ns / 1e9 * 19e6 * share / 8).astype("int64")
     sockets = pd.DataFrame(

@@ -115,7 +115,7 @@ def columns_of(runs: Sequence[Run], count: int, change_s: float | None = None) -
             # absence of a change is a result if other runs had one.
             changed = [look for look in mine if t_ns in of_flows[id(look[0])]] or mine
             # Scores are compared by late packets first, then by lost packets, as in `hit_hardest_first` and
-            # `hardest_hit`; they are not added.
+            # `hardest_hit`; the two counts are not added.
             scores = [of_flows[id(look[0])].get(t_ns, _NOT_CHANGED) for look in changed]
             kept, what = hit_hardest([look[0] for look in changed], scores)
             flows = [look for look in changed if any(look[0] is run for run in kept)]

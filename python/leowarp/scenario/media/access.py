@@ -136,9 +136,9 @@ class Access(QueueKeys, FollowsConstellation):
         "28 ms", low="1 ms",
         high="10 s",
     )  # fmt: skip
-    # Calibrated: RTTs measured 10 ms apart then differ by 6.3 ms on average, and those measured one round trip apart by
-    # 7.2 ms. The study's value of 6.7 ms lies between 6.3 and 7.2 ms. With any step from 3 to 9 ms, both differences
-    # are within 15 % of the study's value.
+    # The default is calibrated. With the default, RTTs measured 10 ms apart differ by 6.3 ms on average, and RTTs
+    # measured one round trip apart by 7.2 ms. The study's value of 6.7 ms lies between 6.3 and 7.2 ms. With any step
+    # from 3 to 9 ms, both differences are within 15 % of the study's value.
     jitter_up_ns: int = quantity(
         units.TIME, "Mean delay above the base on the uplink: waiting for a grant (uniform from 0).", "10.5 ms",
         low="0 s", high="1 s",

@@ -214,8 +214,8 @@ def layout_of(file: StudyFile) -> Layout:
         key = plan_key(parameter.parts)
         is_word = key is None or key.declared.kind in ("word", "text", "count", "file")
         if partition == "status" and is_word and len(parameter.values) <= MOST_PARTITIONS:
-            # Words and counts can be used as folder names. A quantity cannot partition the results, because it has two
-            # columns, one of numbers and one of texts.
+            # Words and counts can be used as folder names. Results are not partitioned by a quantity, because a
+            # quantity has two columns, one of numbers and one of texts.
             partition = column_name(parameter.parts, parameter.label)
     return Layout(types, partition)
 

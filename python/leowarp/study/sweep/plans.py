@@ -81,7 +81,8 @@ def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
     # The plan alone does not identify a run, because another kernel, agent or version may give another result
     # (docs/changes/0.2.0.md, "Results change").
     run_id = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
-    # The run was read from `plans.parquet`. If kernel, agent or version have changed since, its id changes.
+    # The run was read from `plans.parquet`. If the kernel, the agent or leowarp's version has changed since the run was
+    # made, the run id changes.
     if isinstance(run, StudyRun):
         return replace(run, run_id=run_id, origin=origin)
     return StudyRun(
@@ -135,8 +136,8 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
         # A run that was removed from the study file and added again has its old id, so it is already in `known`.
         kept = kept.set_column(kept.schema.get_field_index("in_study"), "in_study", false)
         table = pa.concat_tables([table, kept.cast(table.schema)])
-        # If nothing has changed, the file is not written again. This saves a sync, and the file's modification time
-        # shows when the study last changed.
+        # If the table of plans has not changed, its file is not written again. This saves a sync, and the file's
+        # modification time shows when the study last changed.
         if table.equals(old, check_metadata=True):
             return gone
     content = io.BytesIO()

@@ -282,8 +282,8 @@ class Session:
             self._host_errors_in_a_row = 0
             return [self._row(run, result)]
         # Either the machine cannot make any run, or only this run needs more than the machine has. The next runs show
-        # which of the two is true. Until then, no row is written. If the run had a row, it would count as failed, and a
-        # later start with more memory or disk space would skip it.
+        # which of the two is true. Until then, no row is written. A row would mark the run as failed, and a later start
+        # with more memory or disk space would skip the run.
         self._put_aside.append((run, result))
         self._host_errors_in_a_row += 1
         if self._host_errors_in_a_row >= MOST_HOST_ERRORS:

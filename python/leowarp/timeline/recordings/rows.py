@@ -75,7 +75,7 @@ def channel_rows(
         if clocks disagree.
     """
     down, up = (_treated(way, keys, begin_ns, end_ns) for way in _ways(measurement, keys))
-    # The times of one-way delays are those at which packets enter the direction, so they need no shift.
+    # The times of one-way delays are those at which packets enter the direction, so the times need no shift.
     if measurement.round_trip is None:
         return _rows(down), _rows(up)
     if down_first and keys.rtt != "one-way":

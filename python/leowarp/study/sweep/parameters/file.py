@@ -264,7 +264,7 @@ class _Varied:
                     self._problems.add(child.origin, f"{key}.{name}", "there is no such key", hint)
                     return None
             given = node.get("values")
-            # A table without `values` describes a range. `ranges` reports missing keys of the range.
+            # A table without `values` describes a range. If keys of the range are missing, `ranges` reports them.
             if given is None:
                 return self._range(key, parts, node, label)
             values = given
@@ -400,7 +400,7 @@ def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
     if not isinstance(numbers, list) or any(isinstance(n, bool) or not isinstance(n, int) for n in numbers):
         problems.add(table.origin, "seeds", "seeds are bare integers", hint)
         return None
-    # `list` excludes `first` and `count`.
+    # If seeds are given as `list`, the keys `first` and `count` are not allowed.
     if "list" in values:
         if len(values) > 1:
             problems.add(table.origin, "seeds", "`list` stands alone", hint)

@@ -78,7 +78,7 @@ def aligned(
     far = max((numbers[-1] - numbers[0]) / 2, 1)
     kept = np.flatnonzero(np.abs(offsets_ns) <= reach_ns)
     outermost_ns = np.arange(-12, 13) * (reach_ns / 24)
-    # If the period is a known one (15 s), it can be wrong only by the error of the recorder's clock.
+    # A known period (15 s) can be wrong only by the error of the recorder's clock.
     outermost_ns = outermost_ns[np.abs(outermost_ns) <= loose_ratio * period_ns * far]
     totals = []
     for outermost in outermost_ns:

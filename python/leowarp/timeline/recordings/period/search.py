@@ -268,7 +268,8 @@ def _log_prior(ratios: Ratios, period_s: float) -> float:
     # Two periods count as one if they differ by less than `apart_s`, because the last instant then moves by less than a
     # bin.
     apart_s = bin_s * period_s / (2 * ratios.span_s)
-    # The prior of all other periods is uniform in the logarithm, because nothing is known about their size.
+    # Periods other than the usual ones have a prior that is uniform in the logarithm, because nothing is known about
+    # their size.
     density = (1 - sum(USUAL.values())) / (period_s * np.log(LONGEST_S / SHORTEST_S))
     believed = density * apart_s
     for usual_s, share in USUAL.items():
