@@ -263,7 +263,7 @@ def must_be_refused(verb, is_forged, origin, compared):
         mine = origin[layout.MANIFEST]
         # The hashes of all other files are in the manifest of this run.
         return any(origin[name] != mine for name in compared[mine][" ".join(verb)])
-    # Plan, summary and tables name their flows, routes and timeline their stations.
+    # Plan, summary and tables contain the names of the flows; routes and timeline contain the names of the stations.
     mine = origin[layout.PLAN]
     read = compared[mine][" ".join(verb)]
     own = (layout.SUMMARY, layout.ROUTES, layout.TIMELINE)

@@ -173,9 +173,9 @@ def test_lasers_that_are_being_pointed_lose_or_hold(tmp_path):
             assert made.drops_pkts["loss"] >= made.lost.sum()
 
 
-# Six planes of 24 satellites, with three terminals per satellite: near the poles, the nearest neighbours are in other
-# planes, and near the equator in the same plane. At 870 s, the path gets two new links within planes; at 900 s, it gets
-# one new link between planes.
+# This constellation has six planes of 24 satellites, with three terminals per satellite. Near the poles, a satellite's
+# nearest neighbours are in other planes; near the equator, they are in its own plane. At 870 s, the path gets two new
+# links within planes; at 900 s, it gets one new link between planes.
 FEW_PLANES = {
     "run.start": "840 s", "constellation.planes": 6, "constellation.satellites_per_plane": 24, "isl.terminals": 3,
     "isl.max_range": "6000 km", "ground.max_ground_range": "2500 km",

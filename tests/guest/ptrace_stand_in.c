@@ -25,7 +25,7 @@
 
 #include "../../guest/host/owed.h"
 
-/* This definition makes the test equal to a kernel with owed.c */
+/* With this definition, the test behaves like a kernel that contains owed.c */
 const char leowarp_owed_is_paid = 1;
 
 long __wrap_ptrace(enum __ptrace_request request, ...);
@@ -262,7 +262,7 @@ static void owed(void)
 	answers(other, 1);
 	check(!memcmp(buffer, before, seen), "the first thread has lost its registers");
 	check(!memcmp(registers, other, seen), "the second one does not have its own");
-	/* First the kernel makes a system call in the process, then it sends a signal */
+	/* In the first round, the kernel makes a system call in the process; in the second round, it sends a signal */
 	for (int way = 0; way < 2; way++) {
 		runs_until(SYS_futex, 20 + way);
 		memcpy(before, registers, seen);

@@ -386,7 +386,7 @@ fn a_packet_beyond_the_loss_window_is_lost() {
     assert_eq!((got.received_pkts, got.too_late_pkts, got.duplicate_pkts), (7, 1, 0));
     let got = measured(&[1, 2, 6, 7, 3, 4, 5], settings);
     assert_eq!((got.received_pkts, got.too_late_pkts, got.lost_pkts, got.reordered_pkts), (6, 1, 1, 2));
-    // the density of RFC 5236 uses its own threshold instead, and so counts other packets
+    // the density of RFC 5236 uses its own threshold instead of the loss window, so it counts other packets
     assert_eq!(got.density.pkts, 7);
 }
 
@@ -416,7 +416,7 @@ fn a_late_packet_beyond_the_threshold_shifts_none_of_those_after_it() {
     let got = density(&numbers, 2);
     assert_eq!(got.counts, [(-2, 1), (-1, 1), (0, 46)]);
     assert_eq!(got.late_beyond_pkts, 1);
-    // after this, the RFC's program takes each packet for early
+    // after the late 1, the RFC's program counts each packet as early
     let rfc = obvious::stay_back(&numbers, 2, Discarding::AsInTheRfc);
     assert_eq!(rfc.counts.into_iter().collect::<Vec<_>>(), [(-2, 1), (-1, 47)]);
 }

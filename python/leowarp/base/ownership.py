@@ -76,7 +76,7 @@ def make_directory(path: Path, mode: int = 0o755) -> None:
         try:
             path.mkdir(mode=mode)
         except FileExistsError:
-            # Another process has created the directory meanwhile, or the name is that of a file.
+            # Another process has created the directory in the meantime, or a file has this name.
             if not path.is_dir():
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
 

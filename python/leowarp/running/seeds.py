@@ -72,8 +72,8 @@ def run_seeds(
         for seed, path in zip(chosen, directories(target, chosen), strict=True)
     ]
     check_fits(plan)
-    # The guest is built here once, with a progress display. Otherwise all processes would wait for the build without a
-    # message.
+    # The guest is built here once, with a progress display. If the guest were not built here, all processes would wait
+    # for the build without a message.
     with building(progress) as built:
         image = guest_image(kernel or plan.guest, on_message=built.message, on_progress=built.steps)
     todo = []

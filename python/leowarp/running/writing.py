@@ -108,8 +108,8 @@ class Writing:
             return False
         if (here.st_dev, here.st_ino) != (there.st_dev, there.st_ino):
             return False
-        # A writer that replaces a run deletes the plan first and writes the manifest last. A run that is complete here
-        # is therefore not being replaced.
+        # A writer that replaces a run deletes the plan first and writes the manifest last. If the run is complete at
+        # this point, no writer is therefore replacing it.
         if here.st_size == 0 and not self.force and what_is_missing(self.path) is None:
             os.unlink(self.path / INCOMPLETE)
             return False

@@ -191,7 +191,7 @@ def _found_files(
     Returns: dict of str to (InputFile or tuple of InputFile). The files found, by attribute of the section. Files that
         were not found are missing from the result, which does no harm: `resolve` raises before the plan is built.
     """
-    # The text also contains hashes of files, which are not attributes of a section.
+    # The text of a plan also contains hashes of files, which are not attributes of a section.
     files: dict[str, InputFile | tuple[InputFile, ...]] = {}
     for key, (attribute, declared) in keys(schema_class).items():
         named, wanted = section.values.get(attribute), section.values.get(f"{key}_sha256")

@@ -63,8 +63,8 @@ def packets_from_captures(
         returned = [(s, s.t_ns) for s in here if _ends(s) == ends and s.source != opener]
         base = (_first_byte(outward), _first_byte(back))
         rows += _direction(flow, 0, _matched(outward, arrived, str(source)), base)
-        # Packets in the return direction are sent at the destination, so the two captures change roles. The first bytes
-        # of the two streams change roles as well.
+        # Packets in the return direction are sent at the destination, so the two captures change roles. In the return
+        # direction, the first bytes of the two streams also change roles.
         rows += _direction(flow, 1, _matched(back, returned, str(destination)), base[::-1])
     # Rows of all flows and directions are sorted by sending time, as in the guest's own table.
     rows.sort(key=lambda row: row.sent_ns)

@@ -226,8 +226,8 @@ def _assumptions() -> Part:
     """Sessions with one changed assumption at a time, at one SNR. Each setting differs from the base in one key."""
     content = _content("assumptions", (ASSUMPTION_SNR_DB,), ALGORITHMS[:2], 1, ASSUMPTION_SEEDS)
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
-    # The keys vary together, with one row per setting. In each row, one assumption is changed, and the others have
-    # their default values.
+    # The keys of the assumptions vary together, with one row per setting. Each row changes one assumption and keeps the
+    # default values of all others.
     settings = [(each, value) for each in ASSUMPTIONS for value in each.others]
     # The scenario's name varies together with the other keys. It becomes the column `name`, by which figures identify
     # the setting.

@@ -84,8 +84,8 @@ def shape_mirrors(frames: Frames) -> Outcome:
         measured = np.cumsum(share)
         distance[name] = {other: float(np.abs(measured - simulation.cdf(other, x)).max()) for other in DISTRIBUTIONS}
     nearest = {name: min(row, key=lambda other: row[other]) == name for name, row in distance.items()}
-    # 0.06 is about the distance between the uniform and the normal distribution. For these two, the claim is therefore
-    # decided only by the second condition, that no other distribution is nearer.
+    # The limit of 0.06 is about the distance between the uniform and the normal distribution. For these two, the claim
+    # is therefore decided only by the second condition, that no other distribution is nearer.
     close = {name: distance[name][name] <= 0.06 for name in DISTRIBUTIONS}
     parts = {name: nearest[name] and close[name] for name in DISTRIBUTIONS}
     cause = "" if all(parts.values()) else "Kolmogorov distance to each: " + "; ".join(
@@ -122,8 +122,8 @@ def displacement_grows(frames: Frames) -> Outcome:
     straight = jittered[(jittered.index >= STRAIGHT_MS[0]) & (jittered.index <= STRAIGHT_MS[1])]
     per_ms = {name: float((straight[name] / straight.index).mean()) for name in DISTRIBUTIONS}
     bent = {name: _bent(straight, name, per_ms[name]) for name in DISTRIBUTIONS}
-    # The deviation is computed from the line through the jitters of `STRAIGHT_MS`. Above these jitters, the threshold
-    # of 200 packets reduces MD.
+    # The deviation is computed from the line through the jitters of `STRAIGHT_MS`. Above the jitters of `STRAIGHT_MS`,
+    # the threshold of 200 packets reduces MD.
     bent_all = {name: _bent(jittered, name, per_ms[name]) for name in DISTRIBUTIONS}
     # The study says "throughout", so the order must be strict at every jitter. There is one seed per probe, so equal
     # values are a violation of the order.

@@ -246,7 +246,8 @@ def test_entropy_that_grows_in_a_straight_line_is_no_logarithm(as_the_study_says
     probes = as_the_study_says["probes"]
     straight = probes.assign(entropy_nats=probes["mean_displacement_pkts"] / 10)
     row = outcome("2.4", as_the_study_says | {"probes": straight})
-    # Neither the shape nor the order is as the study says, because MD is largest for the uniform distribution.
+    # Neither the shape of the curve nor the order of the distributions is as in the study: MD is largest for the
+    # uniform distribution.
     assert row["verdict"] == "does not hold"
     assert row["cause"]
 

@@ -68,8 +68,8 @@ class Child:
                 while piece := os.read(answer, 64):
                     told += piece
             except BaseException:
-                # Reading was interrupted, for instance by Ctrl-C. The process may already run, so its id is still read
-                # here; a new child sends its id before it does anything else.
+                # Reading was interrupted, for instance by Ctrl-C. The new process may already run, so its process id is
+                # still read after an interruption. A new process sends its id before it does anything else.
                 launcher.end()
                 while piece := os.read(answer, 64):
                     told += piece

@@ -135,8 +135,8 @@ def _waiting(access: Access, duration_ns: int) -> tuple[NDArray[np.int64], NDArr
     Returns: int64 arrays of shape (m,). Without steps, the only row is half a frame (0.67 ms at 750 per second).
     """
     steps = access.frame_steps
-    # The default is no steps. A sawtooth changes the mean difference of round trips by only 0.4 %, and needs 15 to 118
-    # times as many rows (design/starlink-profile.md, "The model of a frame").
+    # By default, `frame_steps` is 0. A sawtooth changes the mean difference of round trips by only 0.4 %, and needs 15
+    # to 118 times as many rows (design/starlink-profile.md, "The model of a frame").
     if steps == 0:
         return np.zeros(1, dtype=np.int64), np.array([500_000_000 // access.frames_per_s], dtype=np.int64)
     frames = np.arange(duration_ns * access.frames_per_s // 1_000_000_000 + 1, dtype=np.int64)

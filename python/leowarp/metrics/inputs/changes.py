@@ -324,7 +324,8 @@ def _queue_at(tables: Tables, links: LinkValues, link: tuple[str, str], t_ns: in
     if len(samples) == 0:
         return 0, 0
     last = samples.iloc[-1]
-    # The rate before the change is used. A link without a rate limit sends waiting packets at once.
+    # The waiting time is computed with the rate before the change. A link without a rate limit sends waiting packets at
+    # once.
     rate_bps = float(links.rate_bps(*link, t_ns - 1))
     wait_ns = 0 if np.isnan(rate_bps) else round(int(last["queue_bytes"]) * 8e9 / rate_bps)
     return int(last["queue_pkts"]), wait_ns
@@ -382,7 +383,7 @@ def _growth(tables: Tables, flow: int, column: str, from_ns: int, until_ns: int)
     before the instant."""
     mine = tables.of_flow("sockets", flow)
     # Cumulative counters of a socket start at 0. A sample without the counter therefore counts as 0. Before the first
-    # sample, the value is also 0.
+    # sample of the socket, the counter counts as 0 as well.
     values = step_at(mine["t_ns"].to_numpy(), np.nan_to_num(floats(mine[column])), np.array([from_ns, until_ns]), 0.0)
     return int(values[1] - values[0])
 

@@ -217,8 +217,8 @@ def _of_lost(
         elif coming[index] == 1:
             change_numbers[index] = last[index] + 1
         elif last[index] >= 0 and sent[index] < changes[last[index]].settled_ns:
-            # The nodes switch one by one at this change, and the packet was sent before the last one had switched. The
-            # packet reached a node that had no route yet, or looped between nodes.
+            # At the latest change, the nodes switch one by one, and the packet was sent before the last node had
+            # switched. The packet reached a node that had no route yet, or looped between nodes.
             change_numbers[index] = last[index]
     # If a path changes and a link goes down at the same instant, the change comes first in the timeline
     # (timeline/schema.py). The change that caused the drop is therefore never later than the drop.

@@ -174,7 +174,7 @@ def test_losses_near_changes_and_elsewhere(result):
     flow = result.summary["flows"][1]
     assert (flow["lost_pkts"], flow["lost_near_changes_pkts"]) == (5, 3)
     assert (flow["lost_loss_near_changes_pkts"], flow["lost_queue_near_changes_pkts"]) == (3, 0)
-    # At three of four changes one packet was lost. Losses at the full queue are not counted for any change.
+    # One packet was lost at three of the four changes. Losses at the full queue are not counted for any change.
     assert flow["changes_with_loss_ratio"] == flow["changes_with_one_loss_ratio"] == 0.75
     # The second TCP flow experiences the first two changes, and loses no packet.
     assert result.summary["flows"][2]["changes_with_loss_ratio"] == 0.0

@@ -268,8 +268,8 @@ def _draw_srtt(axes: Axes, column: Column, before_s: float, after_s: float) -> N
         flow = run.observed_plan.flows[run.main_flow]
         ways = [run.path_delay(*ends) for ends in ((flow.source, flow.destination), (flow.destination, flow.source))]
         inside = [way["t_ns"][way["t_ns"].between(t_ns - before_s * 1e9, t_ns + after_s * 1e9)] for way in ways]
-        # With `routing.reverse = "own"`, the two directions change at different instants. The sum of the two delays is
-        # therefore evaluated at every instant at which one of them changes.
+        # With `routing.reverse = "own"`, the two directions change at different instants. The sum of the delays of both
+        # directions is therefore evaluated at every instant at which either delay changes.
         grid = np.unique(np.concatenate([[t_ns - before_s * 1e9, t_ns + after_s * 1e9], *inside]))
         empty_ns = sum((step_at(way["t_ns"], way["delay_ns"], grid, np.nan) for way in ways), np.zeros(len(grid)))
         axes.step((grid - t_ns) / 1e9, empty_ns / 1e6, where="post", color=style["color"] if several else "#000000",

@@ -407,8 +407,8 @@ def _refuse_what_is_not_ours(folder: Path, name: str) -> None:
         raise ScenarioError(f"cannot make a study in {folder}: it is a file", hint="choose another with --out")
     refuse_strange(folder)
     if (folder / PLANS).exists():
-        # Only the names of the studies are compared. A changed study file with the same name continues in its
-        # directory, but a file with another name would mix two studies.
+        # To recognise a study, only the names of the studies are compared. A changed study file with the same name
+        # continues in its directory, but a file with another name would mix two studies.
         other = read_facts(folder).name
         if other != name:
             raise ScenarioError(

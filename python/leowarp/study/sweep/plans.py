@@ -172,8 +172,8 @@ def read_facts(folder: Path) -> StudyFacts:
     """
     path = _path(folder)
     try:
-        # The settings are in the metadata of the plans' table. Settings and plans are therefore replaced in one step,
-        # and always belong to the same start.
+        # The settings are in the metadata of the plans' table. Settings and plans are in one file, so they are replaced
+        # in one step and always belong to the same start of the study.
         stored = json.loads((parquetfiles.read_schema(path, hint=_HINT).metadata or {})[b"leowarp.study"])
         parameters = {name: pa.type_for_alias(kind) for name, kind in stored["parameters"].items()}
         texts = name, keep, partition = stored["name"], stored["keep"], stored["partition"]
@@ -232,7 +232,8 @@ def code_of(folder: Path, run: StudyRun) -> list[Code]:
             raise ValueError(f"the plan of the run {run.run_id} names other code than its row")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _damaged(path, error) from error
-    # "default" is the kernel that leowarp builds itself. Any other value is a kernel file that the plan names.
+    # "default" is the kernel that leowarp builds itself. A value that is not the name of a kernel is a kernel file that
+    # the plan names.
     code = [] if is_kernel_name(kernel) else [Code("guest.kernel", Path(kernel).expanduser(), path)]
     return code + [Code("guest.cc_modules", folder / layout.INPUTS / name, path) for name in modules]
 

@@ -193,8 +193,8 @@ def reno_is_poor(frames: Frames) -> Outcome:
     Returns: Numbers: `used_ratio`, `of_cubic_ratio`.
     """
     used, ratio = ev.used_ratio(frames, "reno"), ev.gain(frames, "reno", "cubic")
-    # With 0.01 % of isolated loss, Reno and CUBIC have the same goodput of 42 Mbit/s. With 0.001 %, Reno's goodput is a
-    # quarter lower (design/starlink-profile.md).
+    # With 0.01 % of isolated loss, Reno and CUBIC have the same goodput of 42 Mbit/s. With 0.001 % of isolated loss,
+    # Reno's goodput is a quarter lower than CUBIC's (design/starlink-profile.md).
     parts = {"less than CUBIC": ratio.below(1.0), "poor": used.median < 0.2}
     text = (
         f"{ev.goodput_bps(frames, 'reno').text(M, 0)} Mbit/s, {used.median:.0%} of the path (under 30 %: "

@@ -285,8 +285,8 @@ class _Varied:
         """A parameter written as a range. The range becomes a list of values in the unit of the plan's key."""
         known = plan_key(parts)
         if known is None:
-            # A later check of the scenario reports the unknown key, and suggests the most similar valid key. This check
-            # needs one value; any value of the range will do.
+            # A later check of the scenario reports the unknown key, and suggests the most similar valid key.
+            # `Parameter` needs one value here; any value of the range will do.
             return Parameter(key, parts, (node.get("from") or node,), label, node.origin)
         try:
             given = {name: plain_value(child) for name, child in node.value.items() if name != "label"}

@@ -86,7 +86,7 @@ def aligned(
         totals.append(curves[np.arange(len(numbers))[:, None], kept[None, :] + moved[:, None]].sum(axis=0))
     total = np.array(totals)
     # All offsets between two probes give the same sum, and so do all periods whose instants stay between the same
-    # probes. The middle of these equivalent values is used.
+    # probes. Among equivalent offsets and periods, the middle one is used.
     top = total >= total.max() - 0.02 * (total.max() - np.median(total))
     slope, place = np.nonzero(top)
     outermost, offset_ns = float(outermost_ns[slope].mean()), float(offsets_ns[kept][place].mean())

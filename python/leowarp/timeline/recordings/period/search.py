@@ -275,7 +275,7 @@ def _log_prior(ratios: Ratios, period_s: float) -> float:
     for usual_s, share in USUAL.items():
         if abs(period_s / usual_s - 1) <= _USUAL_WITHIN:
             believed += share * (1 - _EXACT) * min(apart_s / (2 * _USUAL_WITHIN * usual_s), 1.0)
-        # The prior of exactly the usual period, measured with a slightly wrong clock, is divided among the periods
+        # The usual period itself, measured with a slightly wrong clock, has a prior that is divided among the periods
         # within `EXACT_WITHIN`.
         exact_s = EXACT_WITHIN * usual_s
         low_s, high_s = max(period_s - apart_s / 2, usual_s - exact_s), min(period_s + apart_s / 2, usual_s + exact_s)

@@ -226,7 +226,7 @@ def _moving_max(score: Scores, reach: int) -> Scores:
 def _mean(of: list[Scores]) -> Scores:
     """Mean over the rows of a sign, for each bin; nan if all rows are nan."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a mean of only nan
+        warnings.simplefilter("ignore", RuntimeWarning)  # the mean of a bin that has only nan values
         return np.asarray(np.nanmean(of, axis=0))
 
 
