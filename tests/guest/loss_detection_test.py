@@ -292,7 +292,7 @@ def test_a_burst_of_losses_is_repaired_under_each_congestion_control(tmp_path, d
     assert row["completion_ns"] is not None
 
 
-# The program sends a notice (design/cures.md) from B about the path to B: hold packets for 300 ms
+# The program sends a notice (design/cures.md) from B about the path to B: hold packets for 300 ms.
 NOTICE = """
 import socket, struct, sys
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
