@@ -45,7 +45,8 @@ queue = "500 pkts"
 packets = "none"
 """
 WITHOUT_TRUTH = {"observe.truth": False}
-# The queue takes the same time to drain, and the number of samples per packet is also the same.
+# With a tenth of rate and queue, the queue takes the same time to drain, and the number of samples per packet stays the
+# same.
 TENTH = {"isl.rate": "10 Mbit/s", "isl.queue": "50 pkts", "ground.rate": "10 Mbit/s", "ground.queue": "50 pkts",
          "observe.sockets": "500 ms", "observe.queues": "500 ms"}  # fmt: skip
 REGIONS_KIB = (512, 2 * 1024, 4 * 1024, 8 * 1024, 16 * 1024, 64 * 1024)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cubic_by_acks: the kernel's CUBIC, but its window grows per acknowledgement and not per acknowledged segment.
+ * cubic_by_acks is the kernel's CUBIC, but its window grows per acknowledgement and not per acknowledged segment.
  *
  * It includes net/ipv4/tcp_cubic.c unchanged. Each acknowledgement counts as one segment, as in reno_by_acks.c.
  */

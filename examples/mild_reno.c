@@ -14,7 +14,7 @@ static unsigned int kept_percent = 85;
 module_param(kept_percent, uint, 0644);
 MODULE_PARM_DESC(kept_percent, "share of the window that remains after a loss; Reno's is 50");
 
-/* Called once per recovery, with the window before it */
+/* The kernel calls this function once per recovery, with the window before the recovery */
 static u32 mild_reno_ssthresh(struct sock *sk)
 {
 	u64 kept_pkts = (u64)tcp_snd_cwnd(tcp_sk(sk)) * min(kept_percent, 100U) / 100;

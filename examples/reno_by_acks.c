@@ -2,7 +2,7 @@
 /*
  * reno_by_acks: Reno whose window grows per acknowledgement, and not per acknowledged segment.
  *
- * RFC 5681 allows both (section 3.1: a full-sized segment for each ACK, or by the bytes that it acknowledges, RFC 3465).
+ * RFC 5681, 3.1, allows growth by a full-sized segment for each ACK, and growth by the acknowledged bytes (RFC 3465).
  * ns-2 counts ACKs. Linux counts segments, without RFC 3465's limit of two per ACK. If a receiver acknowledges every
  * second segment, growth by ACKs halves, and growth by segments does not change. Everything else is the kernel's own
  * Reno (net/ipv4/tcp_cong.c).
@@ -10,7 +10,7 @@
 #include <linux/module.h>
 #include <net/tcp.h>
 
-/* tcp_reno_cong_avoid(), with 1 in place of acked */
+/* This function is the kernel's tcp_reno_cong_avoid() with 1 in place of `acked` */
 static void reno_by_acks_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);

@@ -54,7 +54,7 @@ _CLAIM = re.compile(r"claim ([\d.]+) of (\w+)(?: \(([^()]+)\))?\.")
 _CLAIMS = re.compile(r"claims (\d+)\.(\d+) to (\d+)\.(\d+) of (\w+)\.")
 _ITEM = re.compile(
     r"\b(?:fn|struct|enum|trait|def|class|const|static)\s+(\w+)"
-    # matches a field, or a constant of Python
+    # this alternative matches a field or a Python constant
     r"|^\s*(?:pub(?:\([a-z]+\))? )?(\w+):|^([A-Z][A-Z_]+)\b"
 )
 _FUNCTION = re.compile(r"\b(?:fn|def)\s+(\w+)")

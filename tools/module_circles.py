@@ -33,8 +33,7 @@ C_DEFINITION = re.compile(r"^(?!static\b)[a-z][\w \t*]*?\b(\w+)(?:\([^;{}]*\)\s*
 
 # A weak definition. The file with a weak definition does not depend on the file that replaces this definition.
 C_WEAK = re.compile(r"^(?:__weak|__attribute__\(\(weak\)\)) [\w \t*]*?\b(\w+)\(", re.MULTILINE)
-# A weak declaration in a header. Functions that call a weakly declared function do not depend on the file that defines
-# it.
+# Matches a weak declaration in a header. Functions that call it do not depend on the file that defines it.
 C_WEAK_DECLARATION = re.compile(r"^[a-z][\w \t*]*?\b(\w+)\([^;{}]*\) __attribute__\(\(weak\)\);", re.MULTILINE)
 
 
@@ -77,7 +76,7 @@ def graph(source: Path) -> dict[str, set[str]]:
         if not parts[-1].endswith("_test"):
             texts["::".join(parts)] = re.sub(r"//.*", "", path.read_text(encoding="utf-8").split(TESTS)[0])
     root = next(name for name in CRATE_ROOTS if name in texts)
-    # `pub use reading::Reader` in the root: the name `crate::Reader` belongs to the module `reading`.
+    # If the root contains `pub use reading::Reader`, the name `crate::Reader` belongs to the module `reading`.
     exported = {
         path[-1]: "::".join(path[:-1]) for path in named([], texts[root], texts) if "::".join(path[:-1]) in texts
     }

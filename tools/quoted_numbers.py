@@ -161,7 +161,7 @@ def made(run: Made, scratch: Path) -> dict[str, Any]:
 
     Raises SystemExit with the command's stderr if it fails.
     """
-    # Pages contain commands as a user types them, so the scratch directory must contain these two directories.
+    # Pages contain commands as a user types them, so the scratch directory must contain `examples` and `design`.
     for name in ("examples", "design"):
         if not (scratch / name).exists():
             (scratch / name).symlink_to(ROOT / name)

@@ -43,7 +43,7 @@ def examples() -> dict[str, Case]:
     """Cases by name: every example that needs no built program, run for 5 s, and variants of some examples."""
     names = sorted({path.stem for path in EXAMPLES.glob("*.toml")} - BUILT)
     shorter: dict[str, dict[str, Any]] = {name: {} if name in WHOLE else {"run.duration": "5 s"} for name in names}
-    # With this stop, arrivals end within the run.
+    # With `traffic.stop` at 4 s, arrivals of flows end within the run of 5 s.
     shorter["city-traffic"]["traffic.stop"] = "4 s"
     cases = {name: (name, shorter[name]) for name in names} | MORE
     return {case: (EXAMPLES / f"{name}.toml", changes) for case, (name, changes) in cases.items()}

@@ -27,7 +27,7 @@ from typing import Any
 from same_cases import Case, examples, networks, study_runs
 
 COSTS = {"cpu_s", "wall_s"}
-# Columns that were added after results were recorded. Without them, the files must be equal byte for byte.
+# Columns that were added after results were recorded. Without these columns, the files must be equal byte for byte.
 ADDED = [
     "connection_bytes",
     "copied_pkts",
@@ -115,7 +115,7 @@ def fingerprint(case: Case, kernel: str = "default") -> dict[str, str]:
 
 def of_network(network: Any, kernel: str) -> dict[str, str]:
     """sha256 of each file that the guest writes for a random network."""
-    networks()  # Calling networks() defines the module of `network` in a worker process
+    networks()  # This call defines the module of `network` in a worker process
     from leowarp.guest import guest_image
     from support.networks import records
 

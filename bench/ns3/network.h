@@ -83,10 +83,10 @@ class TransmissionTag : public Tag {
 struct Network {
     std::map<std::string, Ptr<Node>> nodes;
     std::map<std::string, Ipv4Address> addresses;
-    std::map<Direction, uint32_t> interfaces;                // (node, neighbour): the node's interface
+    std::map<Direction, uint32_t> interfaces;                // by (node, neighbour): index of the node's interface
     std::map<Direction, Ptr<PointToPointNetDevice>> senders; // by direction
     std::map<Direction, Ptr<ChangingChannel>> channels;      // by direction
-    std::map<Direction, uint32_t> wires;                     // by direction: its index in its channel, 0 or 1
+    std::map<Direction, uint32_t> wires;                     // by direction: its index, 0 or 1, in its channel
     std::map<Direction, uint32_t> overheads;
     std::string source, destination;
     uint32_t bufferBytes = 0;

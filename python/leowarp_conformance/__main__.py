@@ -53,7 +53,7 @@ def run(laboratory: Laboratory, scripts: ScriptSet) -> list[Outcome]:
         return climb(script, lambda tolerance_us: attempt(laboratory, scripts, script, tolerance_us))
 
     outcomes = []
-    # Threads are enough, because each of them only waits for a guest, which is a separate process.
+    # Threads are enough, because each thread only waits for a guest, which is a separate process.
     with ThreadPoolExecutor(usable_cores()) as pool:
         for each in pool.map(outcome, scripts.scripts):
             say(told(scripts, each))

@@ -40,7 +40,7 @@ static char *const environment[] = {
 /*
  * An IPv6 address is usable only after a worker of the kernel has processed it (addrconf_dad_work). On one processor,
  * this worker waits for tasks with the scheduling policy set below, and computing takes no virtual time. The wrapper of
- * the command that adds an address therefore sleeps afterwards.
+ * `ip` therefore sleeps after it adds an address, so that the worker can process the address.
  */
 static const char ip[] = "#!/bin/bash\n"
 			 "real=$(PATH=${PATH#*:} type -P ip)\n"

@@ -112,8 +112,8 @@ def test_messages_are_those_of_sgp4_own_readers(file, tmp_path):
             messages = [{key.strip(): re.sub(r"\[.*\]", "", value).strip() for key, value in pairs}]
     others = []
     for message in messages:
-        # The parser that is compared with leowarp's does not accept dates that are given as a day of the year. It also
-        # ignores fractions of a second, and fields that SGP4 does not use, so these are left out.
+        # The other parser does not accept dates that are given as a day of the year. The other parser also ignores
+        # fractions of a second and fields that SGP4 does not use, so these parts are left out.
         unused = {"EPHEMERIS_TYPE": 0, "CLASSIFICATION_TYPE": "U", "ELEMENT_SET_NO": 0, "REV_AT_EPOCH": 0}
         fields = unused | {key: value for key, value in message.items() if value not in ("", None)}
         form = "%Y-%jT%H:%M:%S.%f" if re.match(r"\d{4}-\d{3}T", fields["EPOCH"]) else "ISO8601"
@@ -131,7 +131,8 @@ def test_round_trips_are_the_texts_own_times_and_pings_own_statistics(file, tmp_
     found_ = read(path, interval_ns=None if stamped else S)
     delay_ms = found_.round_trip.delay_ns / MS
     known_ms = delay_ms[~np.isnan(delay_ms)]
-    # The expected values come from a separate reading of the same lines: the first reply with each sequence number.
+    # The expected value is the first reply with each sequence number, read from the same lines by a separate regular
+    # expression.
     first = {}
     for number, time in re.findall(r"seq=(\d+)[^\n]*time[=<]([0-9.]+) ms", text):
         first.setdefault(number, float(time))

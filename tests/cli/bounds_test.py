@@ -216,7 +216,7 @@ def compared_files(leowarp, run, other, tmp_path, verbs):
     """For each verb: names of the files of a run that the verb compares with the manifest before it reads them."""
     compared: dict[str, set[str]] = {}
     for number, verb in enumerate(verbs):
-        # The test works on a copy, because a process compares a file only once.
+        # Each verb works on a new copy of the run, because a process compares each file only once.
         place = shutil.copytree(run, tmp_path / f"whole-{number}")
         mine = compared[" ".join(verb)] = set()
 
@@ -263,7 +263,7 @@ def must_be_refused(verb, is_forged, origin, compared):
         mine = origin[layout.MANIFEST]
         # The manifest has the hashes of all other files of its run.
         return any(origin[name] != mine for name in compared[mine][" ".join(verb)])
-    # Plan, summary and tables name their flows, routes and timeline their stations.
+    # Plan, summary and tables contain the names of the flows; routes and timeline contain the names of the stations.
     mine = origin[layout.PLAN]
     read = compared[mine][" ".join(verb)]
     own = (layout.SUMMARY, layout.ROUTES, layout.TIMELINE)
@@ -293,5 +293,5 @@ def test_mixtures_of_runs_end_in_a_sentence_that_names_the_file(leowarp, one, ot
 
 @pytest.mark.slow
 def test_200_mixtures_of_runs_end_in_a_sentence_and_never_in_status_70(leowarp, one, other, tmp_path):
-    # If a verb reads files of both runs, it refuses the mixture; about half of the random mixtures are such cases.
+    # A verb refuses a mixture if it reads files of both runs, which happens with about half of the random mixtures.
     assert try_mixtures(leowarp, one, other, tmp_path, 200, 41, VERBS) >= 100

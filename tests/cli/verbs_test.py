@@ -203,7 +203,7 @@ def test_satellites_are_left_out_by_an_option_with_the_plan_that_says_so(leowarp
         '[[stations]]\nname = "Madrid"\n[[stations]]\nname = "Tokyo"\n'
         '[[flows]]\nkind = "ping"\nsource = "Madrid"\ndestination = "Tokyo"\n'
     )
-    # These options replace the list in the scenario.
+    # The options `--leave-out` replace the list `leave_out` in the scenario.
     options = ("--leave-out", "decayed", "--leave-out", "SAT 2")
     assert leowarp("plan", tmp_path / "a.toml", *options, "--json").json()["constellation"]["leave_out"] == [
         "decayed",

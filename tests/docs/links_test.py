@@ -141,7 +141,7 @@ def test_settings_of_commands_have_plans(page: Path, tmp_path: Path) -> None:
             continue
         given = [words[place + 1] for place, word in enumerate(words) if word == "--set"]
         modules = [tmp_path / words[place + 1] for place, word in enumerate(words) if word == "--cc-module"]
-        # first-run.md contains this mistake on purpose
+        # first-run.md contains the mistake `run.duration=60` on purpose
         if "run.duration=60" not in given:
             assert plan_of(named[0], settings(given, modules)).name, command
 

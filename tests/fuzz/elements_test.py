@@ -66,7 +66,7 @@ def test_a_damaged_file_of_elements_is_read_or_refused(kind: str, tmp_path: Path
             return
         assert found.elements
         for element in found.elements:
-            # Tables must not contain NaN: at its own epoch, each element set has a position, or SGP4 reports an error.
+            # Tables must not contain NaN: for each element set at its epoch, SGP4 gives a position or reports an error.
             error, position_km, _ = element.satrec.sgp4_tsince(0.0)
             assert error or np.isfinite(position_km).all()
             assert 0 <= element.catalogue_number < 10**9

@@ -11,7 +11,7 @@ CLOCK_TICK_NS = 10_000_000  # USER_HZ is 100 per second
 
 def test_asking_for_a_time_takes_time_and_so_a_program_that_asks_sees_it_move(end_of, guest_directory):
     took_ns = end_of("calls_init", guest_directory)["ns"]
-    # Each loop ends at the next tick of the clock that its call reads.
+    # Each loop of `calls_init` ends at the next tick of the clock that the loop's call reads.
     until = {name.removeprefix("until "): ns for name, ns in took_ns.items() if name.startswith("until ")}
     edges = {"times": CLOCK_TICK_NS, "realtime coarse": TICK_NS, "of the process": TICK_NS, "getrusage": TICK_NS}
     assert until.keys() == edges.keys()

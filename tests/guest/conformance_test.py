@@ -99,7 +99,7 @@ def test_a_selftest_of_the_kernel_passes_at_its_tolerance(laboratory, top, scrip
     [
         # In this script, the program reads the state of its threads from /proc.
         "tcp/fastopen/client/nonblocking-connect-bypass.pkt",
-        # In this script, a packet wakes a thread just before the last command ends.
+        # In the next script, a packet wakes a thread just before the last command ends.
         "tcp/blocking/blocking-write.pkt",
         # In this script, the program chooses its own addresses.
         "tcp/fastopen/server/simple1.pkt",

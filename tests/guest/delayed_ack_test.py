@@ -147,7 +147,7 @@ def test_segments_and_delays_are_those_of_the_plan(runs):
     assert set(data["received_ns"] - data["sent_ns"]) == {ONE_WAY_NS + (1115 + 14) * NS_PER_BYTE}
     arrived = acks[acks["received_ns"].notna()]
     assert set(arrived["received_ns"] - arrived["sent_ns"]) == {ONE_WAY_NS + (52 + 14) * NS_PER_BYTE}
-    # within a flight, each segment occupies the link for this long
+    # within a flight, each segment occupies the link for the transmission time of 1115 + 14 bytes
     arrived_ns = np.sort(data_and_acks(runs["small"])[0]["received_ns"].to_numpy(float))
     assert np.diff(arrived_ns).min() == (1115 + 14) * NS_PER_BYTE
 

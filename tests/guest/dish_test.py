@@ -24,7 +24,7 @@ PING_BYTES = 20 + 8 + 56 + 14
 STAMP_NS = 2_000
 """The clock that gives packets their timestamps has steps of 256 ns, and probes that meet at one instant get their
 timestamps one after the other."""
-# A profile without random parts: only a hold, half a frame and one capacity.
+# The profile has no random parts: its only values are a hold, half a frame and one capacity.
 SCENARIO = f"""
 name = "dish"
 [run]

@@ -66,7 +66,7 @@ def test_packets_wait_where_the_ways_meet_until_the_marker_comes(tmp_path, chang
     assert (row.waited_pkts > 0) == waits
     totals = run.nodetotals()
     assert totals.held_pkts.sum() == 0
-    # one marker in each direction
+    # there is one marker in each direction
     assert (totals.signals_pkts.sum(), totals.signals_bytes.sum()) == (2, 2 * MARKER_BYTES)
     assert totals.held_max_bytes.max() == max(row.waiting_max_bytes, max_held_bytes(run) if holds else 0)
 

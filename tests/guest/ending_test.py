@@ -96,7 +96,7 @@ def test_a_flow_that_is_stopped_or_fails_has_ended(tmp_path):
     stopped = run_of(tmp_path, TRANSFER + 'stop = "300 ms"\n', "stopped")
     assert end_ns(stopped) == 1_000_000_000
     assert stopped.flows()["completion_ns"].isna().all()
-    # no host answers, so the connection times out after 1 s and 2 s
+    # no host answers, so the connection fails after timeouts of 1 s and 2 s
     refused = TRANSFER.replace('"0.05 %"', '"100 %"') + '[tcp]\nsysctl = { "net.ipv4.tcp_syn_retries" = "1" }\n'
     failed = run_of(tmp_path, refused, "failed")
     assert 3e9 < end_ns(failed) - 700_000_000 < 4e9

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An init with deliberate faults: each word in the file in/fault of the guest's directory selects one, and "none"
- * selects no fault. The tests compile it: gcc -O1 -static.
+ * This init has deliberate faults: each word in the file in/fault of the guest's directory selects one fault, and
+ * "none" selects no fault. The tests compile it: gcc -O1 -static.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -61,7 +61,7 @@ static void tick(long virtual_s)
 		sleep(1);
 		printf("leowarp: {\"t_ns\": %ld000000000}\n", second);
 		fflush(stdout);
-		/* takes about 3 ms of the host's time, so that an endless run does not fill the disk */
+		/* this loop takes about 3 ms of the host's time, so that an endless run does not fill the disk */
 		for (volatile long i = 0; i < 2000000; i++)
 			;
 	}

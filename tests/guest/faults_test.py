@@ -201,7 +201,8 @@ def test_everything_that_is_lacking_is_said_at_once(driver, fault_image, guest_d
 
 def in_own_mounts(script: str) -> list[str]:
     """Words that are put before a command, so that it can mount file systems without changing those of the machine."""
-    # Unsharing is possible for root, or for root of a new user namespace. A container may forbid both.
+    # Unsharing is possible for root, or for root of a new user namespace. A container may forbid both kinds of
+    # unsharing.
     for unshare in (["unshare", "-m"], ["unshare", "-Urm"]):
         probe = [*unshare, "mount", "-t", "tmpfs", "none", "/var/tmp"]
         if subprocess.run(probe, capture_output=True, check=False).returncode == 0:
@@ -255,7 +256,8 @@ def test_a_missing_kernel_is_a_clear_error(driver, fault_image, guest_directory)
 
 
 def test_patience_has_defaults_that_building_a_whole_constellation_does_not_reach():
-    # building 72 x 22 satellites takes 6.3 CPU s, in which virtual time hardly advances
+    # building a constellation of 72 x 22 satellites takes 6.3 s of processor time, in which virtual time hardly
+    # advances
     assert Patience().frozen_cpu_s >= 5 * 6.3
 
 

@@ -151,7 +151,8 @@ def test_make_before_break_loses_nothing_and_changes_40_ms_later(tmp_path):
     trip_ns = made.received_ns - made.sent_ns
     before, new = trip_ns[made.sent_in(UPDATE_NS - STEP_NS, UPDATE_NS)], trip_ns[made.sent_in(31 * S, 31 * S + STEP_NS)]
     old = trip_ns[made.sent_in(UPDATE_NS, UPDATE_NS + GAP_NS)]
-    # Before the update, all delays of the path are those of the satellites' positions at one update.
+    # Before the update, the delay of the path is constant, because it is computed from the satellites' positions at a
+    # single update.
     assert np.ptp(old) < STAMP_NS
     assert abs(old[0] - before[0]) < 1 * MS < abs(new[0] - before[0])
     ((link, *gap),) = made.gaps_on_the_page()
@@ -166,15 +167,15 @@ def test_lasers_that_are_being_pointed_lose_or_hold(tmp_path):
         assert made.is_as_expected()
         assert made.lost.any() == (mode == "lost")
         if mode == "lost":
-            # A packet reaches this link only after some hops. The first packets that it lost were therefore sent before
-            # the update.
+            # A packet reaches this link only after some hops. The first packets that this link lost were therefore sent
+            # before the update.
             assert 2 * S // STEP_NS - 20 <= made.lost.sum() <= 2 * S // STEP_NS
             assert made.drops_pkts["loss"] >= made.lost.sum()
 
 
-# Six planes of 24 satellites, with three terminals per satellite: near the poles, the nearest neighbours are in other
-# planes, and near the equator in the same plane. At 870 s, the path gets two new links within planes; at 900 s, it gets
-# one new link between planes.
+# This constellation has six planes of 24 satellites, with three terminals per satellite. Near the poles, a satellite's
+# nearest neighbours are in other planes; near the equator, they are in its own plane. At 870 s, the path gets two new
+# links within planes; at 900 s, it gets one new link between planes.
 FEW_PLANES = {
     "run.start": "840 s", "constellation.planes": 6, "constellation.satellites_per_plane": 24, "isl.terminals": 3,
     "isl.max_range": "6000 km", "ground.max_ground_range": "2500 km",

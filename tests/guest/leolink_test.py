@@ -27,7 +27,8 @@ def test_packets_that_overtake_need_a_limit(said, change):
 
 
 def test_a_limit_is_obeyed_while_packets_overtake(said):
-    # the numbers are: waiting packets, waiting bytes, delivered, dropped, held; one offered packet is in transmission
+    # the five numbers are waiting packets, waiting bytes, delivered, dropped and held packets; one of the ten offered
+    # packets is in transmission
     assert said["overtaking, limit 4"] == [0, ""]
     assert said["10 offered"] == [4, 4 * FRAME_BYTES, 0, 5, 5]
 

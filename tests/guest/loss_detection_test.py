@@ -160,7 +160,7 @@ def test_rack_of_the_drafts_sends_again_at_the_first_sack_of_what_left_a_millise
     assert later.sent_ns >= again.sent_ns + RTT_NS // 4 - PACE_NS
 
 
-# Writes one segment for each loss, whatever has been acknowledged.
+# This program writes one segment for each loss, whatever has been acknowledged.
 WRITER = """
 import socket, sys, time
 
@@ -196,7 +196,7 @@ def some_late(
     share, one_way_ns = 1 / 20, 2_250_000
     # mean and standard deviation of a value that is `late_ns` with probability `share`, and otherwise 0
     delay_ns, jitter_ns = one_way_ns + round(late_ns * share), round(late_ns * (share * (1 - share)) ** 0.5)
-    # a segment without timestamps has 12 bytes more of payload
+    # without timestamps, the payload of a segment is 12 bytes longer
     payload_bytes = 1448 if profile == "linux" else 1460
     client = f"{PYTHON} {folder}/writer.py {{server}} {{port}} {payload_bytes} {spacing_ns} {2 * S // spacing_ns}"
     scenario = folder / f"{detection}-{profile}.toml"
@@ -293,7 +293,7 @@ def test_a_burst_of_losses_is_repaired_under_each_congestion_control(tmp_path, d
     assert row["completion_ns"] is not None
 
 
-# A notice as in design/cures.md, from B, about the path to B: hold for 300 ms
+# The program sends a notice (design/cures.md) from B about the path to B: hold packets for 300 ms.
 NOTICE = """
 import socket, struct, sys
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -317,7 +317,7 @@ def test_a_notice_holds_the_detection_of_losses_for_as_long_as_it_says(tmp_path,
         '[[flows]]\nkind = "program"\nsource = "B"\ndestination = "A"\nstart = "1.9 s"\n'
         f"client = {json.dumps(client)}\n"
     )
-    # a segment without timestamps has 12 bytes more of payload
+    # without timestamps, the payload of a segment is 12 bytes longer
     flow = STEADY if profile == "linux" else 'rate = "1168000 bit/s"'
     run = one_lost(tmp_path, "notified" if held else "kernel", program, flow, **{"tcp.profile": profile})
     _, again, _ = repair(run)
@@ -329,5 +329,5 @@ def test_a_notice_holds_the_detection_of_losses_for_as_long_as_it_says(tmp_path,
     elif profile == "linux":
         assert until_ns <= again.sent_ns <= until_ns + 3 * MS
     else:
-        # without RACK, it is retransmitted at the first ACK after the wait
+        # without RACK, the packet is retransmitted at the first ACK after the wait
         assert until_ns <= again.sent_ns <= until_ns + PACE_NS + 3 * MS

@@ -267,7 +267,7 @@ def test_a_cut_stalls_a_live_video_for_as_long_as_its_buffer_falls_short_and_put
     assert whole.summary["flows"][0]["stalls"] == 0
     assert before["latency_ns"].nunique() == 1, "who never waits stays as far behind"
     stall = cut.measures(kind="stall").iloc[0]
-    # The first frame that arrived after the outage.
+    # `late` is the index of the first frame that arrived after the outage.
     late = after[after["end_ns"] > 15e9].index[0]
     last = after.loc[late - 1]
     assert last["end_ns"] == before.loc[late - 1]["end_ns"] < 11e9

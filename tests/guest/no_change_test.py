@@ -51,7 +51,7 @@ def test_every_cure_is_among_them():
     switches = {"move_queue", "hold", "end_marker", "duplicate", "resequence", "notify"}
     given = {key for cures in CURES.values() for key in cures}
     assert switches <= given
-    # every other field of `Cures` is a setting of one of these cures
+    # every other field of `Cures` is a setting of one of the cures in `CURES`
     names = {field.name for field in dataclasses.fields(Cures)}
     assert {name for name in names if not any(name.startswith(switch) for switch in switches)} == set()
 

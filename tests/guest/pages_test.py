@@ -9,7 +9,7 @@ pytestmark = pytest.mark.guest
 
 def test_a_first_write_gives_the_block_of_its_page_and_nothing_else(end_of, guest_directory):
     end = end_of("pages_init", guest_directory)
-    # Page 9 is in the block of the pages 8 to 11.
+    # Page 9, to which the test writes, is in the block of the pages 8 to 11.
     assert end["there"] == "0" * 8 + "1" * 4 + "0" * 20
     assert end["are_zero"]
     # Read-only memory gets no additional pages: not when it is read, and not beside a page that is written.

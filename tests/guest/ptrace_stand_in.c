@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A stand-in for the host kernel, which is compiled together with guest/host/registers.c and shortcut.c:
- * `ptrace_stand_in BYTES CASE`.
+ * A stand-in for the host's kernel, called as `ptrace_stand_in BYTES CASE` and compiled together with
+ * guest/host/registers.c and shortcut.c.
  *
- * It answers requests for NT_X86_XSTATE as Linux does with an XSAVE area of BYTES bytes (ptrace_regset() in
- * kernel/ptrace.c, xstateregs_set() in arch/x86/kernel/fpu/regset.c), and counts these requests. Exit status 0 means
- * that the case passes. If the case fails, the last line of the output names the condition that failed.
+ * The stand-in answers requests for NT_X86_XSTATE as Linux does with an XSAVE area of BYTES bytes (ptrace_regset() in
+ * kernel/ptrace.c, xstateregs_set() in arch/x86/kernel/fpu/regset.c). It counts these requests. Exit status 0 means
+ * that the case passes. Otherwise, the last line of the output names the condition that failed.
  */
 #include <elf.h>
 #include <errno.h>
@@ -25,7 +25,7 @@
 
 #include "../../guest/host/owed.h"
 
-/* This definition makes the test equal to a kernel with owed.c */
+/* With this definition, the test behaves like a kernel that contains owed.c */
 const char leowarp_owed_is_paid = 1;
 
 long __wrap_ptrace(enum __ptrace_request request, ...);
@@ -262,7 +262,7 @@ static void owed(void)
 	answers(other, 1);
 	check(!memcmp(buffer, before, seen), "the first thread has lost its registers");
 	check(!memcmp(registers, other, seen), "the second one does not have its own");
-	/* First the kernel makes a system call in the process, then it sends a signal */
+	/* In the first round, the kernel makes a system call in the process; in the second round, it sends a signal */
 	for (int way = 0; way < 2; way++) {
 		runs_until(SYS_futex, 20 + way);
 		memcpy(before, registers, seen);

@@ -99,7 +99,7 @@ def test_the_reason_for_which_a_cure_does_nothing_is_in_its_table(tmp_path, chan
         assert run.nodetotals().signals_pkts.sum() == run.merges().marker.notna().sum()
     assert row.refused == reason
     assert {key: found.wrong for key, found in crosscheck(run).items() if found.wrong} == {}
-    # new packets travel as they do without the cure; the other lost packet is a marker of the opposite direction
+    # new packets travel as they do without the cure; the second lost packet is a marker of the opposite direction
     assert len(received(run)) == 40 - run.drops().flow.notna().sum()
 
 

@@ -5,9 +5,9 @@
  * -static.
  *
  * A token passes through a ring of pipes between four processes, the last of which has three further threads. Each
- * member of the ring fills its registers, reads the token, passes it on, and checks its registers. While it waits for
- * the token, all other members run, with other values. In each round, the first member sends a signal to the others
- * while they wait for the token. The signal's handler overwrites the registers.
+ * member of the ring fills its registers, reads the token, passes it on, and checks its registers. While a member waits
+ * for the token, all other members run with other register values. In each round, the first member sends a signal to
+ * the others while they wait for the token. The handler of this signal overwrites the registers.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -70,6 +70,6 @@ def test_the_receivers_capture_tells_what_the_guest_saw_at_both_ends(tmp_path, f
         "density_pkts": found.density.counted_pkts,
         "runs": found.runs.runs,
     }.items() <= truth.items()
-    # Neither the run nor the measurement sets a threshold, so both have the default one.
+    # Neither the run nor the measurement of its capture sets a threshold, so both use the default threshold.
     assert run_scalars(found.to_dict()).items() <= run.summary["flows"][0].items()
     assert measured.counts["undecided_pkts"] == 0

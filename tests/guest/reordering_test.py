@@ -89,8 +89,8 @@ def test_a_probe_over_a_known_swap_gives_the_closed_form_exactly(tmp_path):
     assert whole.mean_displacement_pkts == 2 * old * new / 100
     shares = np.array([old, new, 20]) / 100
     assert whole.entropy_nats == pytest.approx(-(shares * np.log(shares)).sum())
-    # the first late packet comes directly after all 50 packets of the other block, and each other late packet directly
-    # after a packet of its own block
+    # the first late packet comes directly after all 50 packets of the other block; each further late packet comes
+    # directly after a packet of its own block
     assert bars(densities, N_REORDERING) == dict.fromkeys(range(1, 11), 1)
     assert whole.reordered3_pkts == 1
     # the extent of the i-th late packet is the number of packets in the other block, plus the number of late packets

@@ -68,7 +68,7 @@ static int is_told(const unsigned char *answer, int fd)
 	return !getsockopt(fd, IPPROTO_TCP, TCP_CC_INFO, said, &bytes) && bytes == told[1] && !memcmp(said, answer + CC_AT, bytes);
 }
 
-/* A connection from a socket with BBR to one with CUBIC, over which some data were sent */
+/* Makes a connection from a socket with BBR to a socket with CUBIC, and sends some data over it */
 static int connected(int fds[2])
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(7), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };

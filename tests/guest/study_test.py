@@ -110,7 +110,7 @@ def test_a_study_killed_in_the_middle_goes_on_and_its_runs_can_be_made_again(tmp
     assert status == 0, told
     assert set(told["files"].values()) == {"as listed"}
     assert len(told["second_runs"]) == 2
-    # A value in a row is changed, and `verify` must find this.
+    # The test changes a value in a row, and `verify` must report the change.
     (path,) = (tmp_path / "out" / "results" / "pacing=internal").glob("*.parquet")
     table = pq.ParquetFile(path).read()
     place = table.column_names.index("flow0_completion_ns")

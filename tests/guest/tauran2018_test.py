@@ -90,8 +90,8 @@ def test_without_a_floor_the_timeout_follows_the_variation(made):
         # By RFC 6298, 2.3, the RTO would equal SRTT + 4 RTTVAR. The kernel's RTO may be larger, because it uses the
         # largest variation within a round trip, and a timeout doubles the RTO.
         assert (rto_us >= srtt_us + 4 * rttvar_us - TICK_US).all()
-    # The sessions with and without resequencing do not lose the same packets. Without the minimum, an RTO can still be
-    # large, because timeouts have doubled it.
+    # The sessions with and without resequencing do not lose the same packets. Without the minimum of the RTO, an RTO
+    # can still be large, because timeouts have doubled it.
     assert any(np.median(rto_us - srtt_us) < 190e3 for srtt_us, _, rto_us in floorless.values())
 
 

@@ -40,8 +40,8 @@ int main(void)
 		return 5;
 	n = sprintf(end, "{\"ok\": true, \"virtual_ns\": 0, \"warnings\": [], \"waits\": [");
 	for (int i = 0; i < WAITS; i++) {
-		/* Two timeouts: the longest that can end at any tick, and the shortest that is rounded to 8 ticks
-		 * (LVL_START of kernel/time/timer.c) */
+		/* The loop alternates between two timeouts: the longest that can end at any tick, and the shortest that
+		 * is rounded to 8 ticks (LVL_START of kernel/time/timer.c) */
 		struct timeval patience = { .tv_usec = 62000 + 1000 * (i % 2) };
 		int64_t tick = now_ns() / TICK_NS + 1, middle_ns = tick * TICK_NS + TICK_NS / 2;
 		struct timespec until = { middle_ns / 1000000000, middle_ns % 1000000000 };

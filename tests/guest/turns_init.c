@@ -92,7 +92,7 @@ static void child(void)
 	for (long i = 0; i < THREADS; i++)
 		if (pthread_create(&threads[i], NULL, thread, (void *)i))
 			_exit(9);
-	/* the process ends when its last thread does */
+	/* the process ends when its last thread ends */
 	pthread_exit(NULL);
 }
 

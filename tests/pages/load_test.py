@@ -29,7 +29,7 @@ def press(tab, name):
 def test_a_path_s_links_are_as_busy_as_its_sender_makes_them(opened):
     told = {(load["link"]["a"], load["link"]["b"]): load for load in state(opened("t=5.5&load=busy"))["loads"]}
     busy = sorted((round(load["busy"], 3) for load in told.values()), reverse=True)
-    # data use four directions, and acknowledgements use the four opposite ones
+    # data use four directions, and acknowledgements use the four opposite directions
     assert busy[:4] == [round(BUSY, 3)] * 4
     assert len(busy) == 8
     assert all(0.02 < value < 0.03 for value in busy[4:])
@@ -129,7 +129,7 @@ def test_a_page_of_many_flows_begins_with_the_load(browser, synthetic, tmp_path)
     assert state(tab)["flow"] == 1
     fragment = tab.run("leowarp.setLoad(null), leowarp.drawNow(), leowarp.writeHash(true), location.hash")
     assert state(browser.open(page.as_uri() + fragment))["load"] is None
-    # a row of the page is a hyperlink to the flows on a network link
+    # each such row of the page is a hyperlink to the flows on a network link
     tab.run("leowarp.chooseLink('s-00-00', 's-01-01'), leowarp.drawNow()")
     tab.run("document.querySelectorAll('.chosen tr.pick')[3].click()")
     assert state(tab)["flow"] == 4

@@ -31,7 +31,8 @@ class Browser:
     def __init__(self, profile, size):
         to_it, own_end = os.pipe()
         from_it, its_end = os.pipe()
-        # The descriptors must have the numbers 3 and 4, and only a shell can arrange this on every system.
+        # Chromium reads and writes at the descriptors 3 and 4, and only a shell can assign these numbers on every
+        # system.
         command = [
             "bash", "-c", f'exec "$@" 3<&{to_it} 4>&{its_end}', "chromium", PROGRAM, "--headless=new",
             "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",

@@ -314,7 +314,7 @@ def _finished(
     ratio = 0.0 if dice.random() < 0.3 else _log_uniform(dice, 1e-4, 0.2)
     if dice.random() < 0.6:
         lost |= dice.random(count) < ratio
-    else:  # the same share of probes is lost, but in bursts
+    else:  # as many probes are lost as in the other branch, but in bursts
         length = dice.uniform(2, 20)
         bursts = dice.random(count) < ratio / length
         for place in np.flatnonzero(bursts):

@@ -51,7 +51,7 @@ def _lines() -> Iterator[str]:
     yield "|---|---|"
     for event, meaning in EVENTS.items():
         yield f"| `{event}` | {_cell(meaning)} |"
-    # These are the schemas with which the host checks the guest's records, so page and records cannot differ.
+    # The page lists the schemas with which the host checks the guest's records, so page and records cannot differ.
     for table in TABLES.values():
         columns = (_of_column(column) for column in (*table.columns, *COMPUTED.get(table.name, ())))
         yield from _table(f"30-trace/{table.name}.parquet", table.doc, columns)

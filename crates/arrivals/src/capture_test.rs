@@ -162,7 +162,7 @@ fn echo_requests_have_number_time_and_payload_whatever_the_container() {
 fn tags_ip_versions_and_link_layers_are_seen_through() {
     let v4 = ipv4(1, &echo(8, 1, 5));
     let v6 = ipv6(58, &echo(128, 1, 5));
-    // Hop-by-hop options, and then the header of a first fragment.
+    // `extended` has hop-by-hop options and then the header of a first fragment.
     let extended = ipv6(0, &[&[44u8, 0, 1, 4, 0, 0, 0, 0, 58, 0, 0, 1, 0, 0, 0, 1][..], &echo(128, 1, 5)].concat());
     for (link, frame) in [
         (ETHERNET, ethernet(&v4, 0)),

@@ -131,8 +131,8 @@ fn equal_timestamps_leave_it_to_the_identification_if_that_counts() {
         (result.unwrap().seq, capture.counts().in_need_pkts, capture.counts().undecided_pkts)
     };
     let (overtaken, repeated) = (vec![0, 1, 2, 4, 5, 3], vec![0, 1, 2, 4, 5]);
-    // All segments have the same timestamp, so the identification decides. In the first case, it counts up from 100 in
-    // order of sending.
+    // All segments have the same timestamp, so the identification decides. In the first case, the identification counts
+    // up from 100 in order of sending.
     assert_eq!(numbers([100, 101, 102, 104, 105, 103], |_| 9), (overtaken.clone(), 0, 0));
     assert_eq!(numbers([100, 101, 102, 104, 105, 106], |_| 9), (repeated.clone(), 1, 0));
     // If the identification is missing or random, there is no evidence.
@@ -197,8 +197,8 @@ fn sender_middle_and_receiver_are_told_by_handshake_timestamps_or_times_to_live(
             assert_eq!(places(&file, Settings::default()), [place], "{handshake} {stamps}");
         }
     }
-    // The only evidence is the delay of the answers. In the first case, this delay shows that the capture was not made
-    // at the receiver. In the second case, it shows that the place is the receiver.
+    // In both cases, the delay of the answers is the only evidence of the place. In the first case, this delay excludes
+    // the receiver as the place. In the second case, it shows that the place is the receiver.
     assert_eq!(places(&transfer(20_000, 100, false, false, (64, 64)), Settings::default()), [Sender, Middle]);
     assert_eq!(places(&transfer(100, 20_000, false, false, (64, 64)), Settings::default()), [Receiver]);
     // Both ends are on one machine.
@@ -206,7 +206,7 @@ fn sender_middle_and_receiver_are_told_by_handshake_timestamps_or_times_to_live(
     for (hops, place) in [((64, 57), Sender), ((52, 128), Receiver), ((60, 119), Middle)] {
         assert_eq!(places(&transfer(20, 20, false, false, hops), Settings::default()), [place]);
     }
-    // The delay and the time to live contradict each other.
+    // The delay of the answers and the time to live contradict each other, so no place remains.
     assert_eq!(places(&transfer(20_000, 100, true, true, (52, 64)), Settings::default()), []);
 }
 

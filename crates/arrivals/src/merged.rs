@@ -94,7 +94,7 @@ mod tests {
     fn multiples_of_a_full_segment_are_merged_ones() {
         let found = of(&[1368, 1368, 2736, 1368, 5472, 21_888, 300], None).unwrap();
         assert_eq!(found, Merged { packets: 3, longest_bytes: 21_888, unit_bytes: Some(1368) });
-        // All captured segments are several in one.
+        // Every captured segment consists of several merged segments.
         assert_eq!(of(&[2896, 4344, 8688], None).unwrap().unit_bytes, Some(1448));
         // Only merging explains a segment that is longer than any frame, or than the receiver accepts.
         assert_eq!(of(&[80_000; 4], None).unwrap(), Merged { packets: 4, longest_bytes: 80_000, unit_bytes: None });

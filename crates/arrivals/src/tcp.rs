@@ -337,7 +337,7 @@ mod tests {
     #[test]
     fn the_ip_identification_tells_where_there_are_no_timestamps_and_neither_is_counted_as_undecided() {
         let with_id = |k, ip_id| Segment { ip_id: Some(ip_id), ..segment(k, None) };
-        // The identification wraps around between segments 0 and 1.
+        // The IP identification wraps around between segments 0 and 1.
         let (found, passed) = numbers(&[with_id(0, 65535), with_id(2, 1), with_id(1, 0), with_id(4, 3), with_id(3, 4)]);
         assert_eq!(found, [0, 2, 1, 4]);
         assert_eq!(passed, Passed { in_need_pkts: 1, ..Passed::default() });

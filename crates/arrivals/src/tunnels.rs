@@ -153,7 +153,8 @@ fn gre(here: Slice) -> Found<(Layer, Slice, Via)> {
                 ETHERNET_IN_GRE => Ok((Layer::Ethernet, rest, GRE)),
                 PPP_IN_GRE => Ok((Layer::Ppp, rest, GRE)),
                 0x8847 | 0x8848 => Ok((Layer::Mpls, rest, GRE)),
-                // ERSPAN type II has a header and a sequence number in the GRE header. Type I has neither of them.
+                // ERSPAN type II has a header and a sequence number in the GRE header. ERSPAN type I has neither a
+                // header nor a sequence number.
                 ERSPAN_2 => Ok((Layer::Ethernet, rest.from(sequence * 2)?, ERSPAN)),
                 // The last bit of the header shows whether 8 platform-specific bytes follow.
                 ERSPAN_3 => Ok((Layer::Ethernet, rest.from(12 + 8 * usize::from(rest.byte(11)? & 1))?, ERSPAN)),

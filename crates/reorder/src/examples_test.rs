@@ -158,7 +158,7 @@ fn of_two_early_packets_and_a_late_one_the_late_one_is_reordered_and_the_early_o
     let (verdicts, whole) = table(&[1, 2, 4, 5, 3], None);
     let reordered: Vec<bool> = verdicts.iter().map(|v| *v != Verdict::InOrder).collect();
     assert_eq!(reordered, [false, false, false, false, true]);
-    // after the five packets, the occupancies are 0 0 1 2 0
+    // after each of the five packets, the occupancies of the buffer are 0, 0, 1, 2 and 0
     assert_eq!(buffer(&[1, 2, 4], 200).counts, [(0, 2), (1, 1)]);
     assert_eq!(buffer(&[1, 2, 4, 5], 200).counts, [(0, 2), (1, 1), (2, 1)]);
     assert_eq!(whole.buffer_density.counts, [(0, 3), (1, 1), (2, 1)]);
@@ -302,9 +302,9 @@ fn rfc_5236_section_8_b_a_lost_packet_shows_in_the_buffer_alone() {
     let got = measured(&numbers, thresholds(3));
     assert_eq!(got.density.counts, [(0, 6)]);
     assert_eq!((got.density.share_ratio(0), got.density.share_ratio(1)), (Some(1.0), Some(0.0)));
-    // In its last column, Table 6 prints E = 7, the value after the arrival. In all other columns, it prints E before
-    // the arrival, which would be 3 in the last column. When 7 arrives, the buffer is full, so 3 is given up, and 4 to
-    // 6 leave the buffer.
+    // The last column of Table 6 prints E = 7, the value after the arrival. All other columns of Table 6 print E before
+    // the arrival; for the last column, this value would be 3. When 7 arrives, the buffer is full, so 3 is given up,
+    // and 4 to 6 leave the buffer.
     let (occupancies, _) = obvious::buffer_steps(&numbers, 3, 1, Overflowing::AsInTheRfc);
     assert_eq!(occupancies, [0, 0, 1, 2, 3, 0]);
     assert_eq!(got.buffer_density.counts, [(0, 3), (1, 1), (2, 1), (3, 1)]);
@@ -380,12 +380,13 @@ fn a_packet_below_the_first_number_is_none_of_the_sequence() {
 fn a_packet_beyond_the_loss_window_is_lost() {
     let settings = Settings { loss_window_pkts: 3, ..thresholds(10) };
     let got = measured(&[1, 2, 6, 3, 7, 4, 5, 3], settings);
-    // The first 3 arrives when the largest number is 6, and 4 arrives when it is 7, so both are counted. The second 3
-    // is 4 below the largest number, so it is too late, and is not recognised as a copy.
+    // The first 3 arrives when the largest number is 6, and 4 when it is 7. Both are within the loss window of 3
+    // packets, so both are counted. The second 3 is 4 below the largest number, so it is too late, and is not
+    // recognised as a copy.
     assert_eq!((got.received_pkts, got.too_late_pkts, got.duplicate_pkts), (7, 1, 0));
     let got = measured(&[1, 2, 6, 7, 3, 4, 5], settings);
     assert_eq!((got.received_pkts, got.too_late_pkts, got.lost_pkts, got.reordered_pkts), (6, 1, 1, 2));
-    // the density of RFC 5236 uses its own threshold instead, and so counts other packets
+    // the density of RFC 5236 uses its own threshold instead of the loss window, so it counts other packets
     assert_eq!(got.density.pkts, 7);
 }
 
@@ -415,7 +416,7 @@ fn a_late_packet_beyond_the_threshold_shifts_none_of_those_after_it() {
     let got = density(&numbers, 2);
     assert_eq!(got.counts, [(-2, 1), (-1, 1), (0, 46)]);
     assert_eq!(got.late_beyond_pkts, 1);
-    // after this, the RFC's program takes each packet for early
+    // after the late 1, the RFC's program counts each packet as early
     let rfc = obvious::stay_back(&numbers, 2, Discarding::AsInTheRfc);
     assert_eq!(rfc.counts.into_iter().collect::<Vec<_>>(), [(-2, 1), (-1, 47)]);
 }

@@ -68,7 +68,7 @@ def _values(footer: bytes) -> Iterator[None]:
             if byte < 128 or shift > 63:
                 return value
 
-    # Structures and lists that have not ended: number and type of the remaining items of a list, or None for a
+    # Each structure or list that has not ended has an entry: number and type of a list's remaining items, or None for a
     # structure.
     waiting: list[tuple[int | None, int]] = [(None, 0)]
     try:

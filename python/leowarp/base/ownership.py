@@ -76,7 +76,7 @@ def make_directory(path: Path, mode: int = 0o755) -> None:
         try:
             path.mkdir(mode=mode)
         except FileExistsError:
-            # Another process has created the directory meanwhile, or the name is that of a file.
+            # Another process has created the directory in the meantime, or a file has this name.
             if not path.is_dir():
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
 
@@ -151,4 +151,4 @@ def _has_acl(place: str) -> bool:
     try:
         return "system.posix_acl_access" in os.listxattr(place, follow_symlinks=False)
     except OSError:
-        return True  # the list cannot be read, so others may have access
+        return True  # the attributes cannot be read, so other users may have access

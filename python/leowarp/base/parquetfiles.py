@@ -70,9 +70,9 @@ def read_table(
         refuse_strange(path, hint=hint)
         footer = _footer(path)
         if filters is None and {*(columns or ())} <= {*footer.schema.to_arrow_schema().names}:
-            # Reading the footer again, or making a data set, would take longer than decoding a small table. We
-            # therefore use the footer that was read before, and no data set. In a thread of Arrow's, a lack of memory
-            # would end the process.
+            # Reading the footer again, or making a data set, would take longer than decoding a small table. A small
+            # table is therefore decoded with the footer that was read before, and without a data set. In a thread of
+            # Arrow's, a lack of memory would end the process.
             table = pq.ParquetFile(path, metadata=footer).read(columns, use_threads=False)
             table = table if columns is None else table.select(columns)
         else:

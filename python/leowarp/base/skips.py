@@ -40,7 +40,7 @@ class Skips:
     """Counts skipped records by reason."""
 
     def __init__(self) -> None:
-        # The key is the description in the singular and in the plural.
+        # A key of `_counts` consists of the description in the singular and in the plural.
         self._counts: dict[tuple[str, str], tuple[int, str]] = {}
 
     def add(self, one: str, many: str, where: str, count: int = 1) -> None:

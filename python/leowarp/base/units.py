@@ -91,8 +91,8 @@ class Quantity:
             raise ValueError(f"{self.name} must be finite, not {value}")
         # repr gives the shortest decimal from which the same float is read; this decimal times a power of ten is exact.
         exact = Fraction(value) if self.whole else Fraction(Decimal(repr(float(value))))
-        # Zero could be written in any unit. Zero is always written in the same unit (`zero_unit`), so that equal plans
-        # have equal texts.
+        # Zero has the same value in every unit. It is always written in the same unit (`zero_unit`), so that equal
+        # plans have equal texts.
         if exact == 0:
             return f"0 {self.zero_unit}"
         written = [(unit, exact / self.units[unit]) for unit in self.written if _decimal(exact / self.units[unit])]

@@ -73,8 +73,8 @@ def _stations(
             refused[tables.directions[int(direction)][0]] += 1
     for station in sorted(station.name for station in run.plan.stations):
         passed = out[station] - markers[station] - notices[station] + to_own_host[station] - copied[station]
-        # With move_queue, a queue can refuse packets that already have a number. A link that goes down also loses
-        # numbered packets.
+        # With move_queue, a queue can refuse packets that already have a number. A link that goes down may lose packets
+        # that already have a number.
         slack = refused[station] if run.plan.cures.move_queue != "off" or run.plan.routing.in_flight == "drop" else 0
         high = passed - refused[station] + slack
         found.within(f"station {station}", "packets numbered", numbered[host_node(station)], high - slack, high)

@@ -116,8 +116,8 @@ def _stream(run: Run, changes: Changes, stations: Stations | None, rows: pd.Data
     given_up_pkts = late_pkts + sum(each.lost_pkts for each in waits)
     found.within(where, "late_pkts", rows["late_pkts"].sum(), late_pkts, late_pkts if is_all else _ANY)
     found.within(where, "given_up_pkts", rows["given_up_pkts"].sum(), given_up_pkts, given_up_pkts if is_all else _ANY)
-    # If several packets arrive together, the last of them did not wait. There is an exception: if the waiting time
-    # expires and a packet is given up, all of them may have waited.
+    # If several packets arrive together, the last of them did not wait. If the waiting time expires and a packet is
+    # given up, however, all packets that arrive together may have waited.
     least_pkts = sum(len(group) - 1 for each in waits for group in each.together)
     most_pkts = least_pkts + given_up_pkts if is_all else _ANY
     found.within(where, "waited_pkts", rows["waited_pkts"].sum(), least_pkts, most_pkts)

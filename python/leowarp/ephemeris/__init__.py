@@ -25,7 +25,7 @@ _OF_ELEMENTS = {"FoundShell": "neighbours", "Places": "places", "Sgp4Orbits": "s
 
 
 def __getattr__(name: str) -> Any:
-    # Imported late: few constellations come from files of elements.
+    # The module is imported only when it is used, because few constellations come from files of elements.
     if name not in _OF_ELEMENTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_OF_ELEMENTS[name]}"), name)

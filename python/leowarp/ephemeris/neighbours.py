@@ -107,7 +107,7 @@ def _beside(
     phasing = _phasing(ahead[even], whole)
     if phasing is not None:
         # If two partners are both half a slot away, the exact F decides which of them is nearer. With the measured
-        # phase, noise would decide.
+        # phase instead of the exact F, noise would decide which partner is nearer.
         off = aside(ahead - phasing / whole)
         exact = np.round(ahead - phasing / whole) + phasing / whole
         ahead = np.where(even & (np.abs(off) <= FIT_SLOTS), exact, ahead)

@@ -209,8 +209,8 @@ def test_after_cutting_or_doubling_lines_no_message_is_lost_in_silence(
         return
     numbers = [element.catalogue_number for element in found.elements]
     left = "\n".join(lines)
-    # If a message's name is no longer in the text, the change removed the message as a whole: in CSV and in this XML, a
-    # message is one line.
+    # In CSV and in this XML, a message is one line. If the text lacks a message's name, the change therefore removed
+    # the whole message.
     expected = [number for number in (1, 2, 3) for _ in range(left.count(f"S-{number}"))]
     if encoding in ("csv", "xml"):
         assert numbers == expected

@@ -99,8 +99,8 @@ def _shell(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> FoundShell 
         return None
     shell = linked(orbits, [bundles[plane] for plane in kept], counts[kept].tolist())
     if counts[kept].max() == 1:
-        # A single satellite in a plane is always evenly spaced. We then accept the shell only if its planes form a
-        # Walker pattern to which all satellites belong.
+        # A single satellite in a plane is always evenly spaced. A shell with one satellite per plane is accepted only
+        # if its planes form a Walker pattern to which all satellites belong.
         return shell if shell.phasing is not None and len(shell.satellites) == len(orbits.node_deg) else None
     return shell if _chance(sizes[kept], filled[kept], counts[kept], common) <= MOST_CHANCE else None
 
@@ -112,9 +112,9 @@ def _chance(sizes: NDArray[np.intp], filled: NDArray[np.intp], counts: NDArray[n
         plane.
     common: Number of slots in most planes.
     """
-    # In each plane, one satellite is no evidence, because it determines where the slots are. In a plane with its own
-    # number of slots, a second satellite is no evidence either, because the second satellite determines the number of
-    # slots.
+    # The first satellite of each plane fixes where the plane's slots are, so it is no evidence that satellites are on
+    # slots. In a plane with its own number of slots, a second satellite is no evidence either, because it determines
+    # this number.
     own = counts[counts != common]
     free = len(sizes) + len(own)
     number, hits = int(sizes.sum()) - free, int(filled.sum()) - free

@@ -111,7 +111,7 @@ def _nearest(
     phase = phase_deg * (count / 360.0)
     planes = int(plane.max()) + 1
     # Slot 0 is at the circular mean of the satellites' positions within their slots. Satellites far from a slot distort
-    # this mean, so it is computed again without them.
+    # this circular mean, so the mean is computed again without these satellites.
     first = np.angle(_sums(turn.real, plane, planes) + 1j * _sums(turn.imag, plane, planes)) / (2 * np.pi)
     for _ in range(2):
         off = aside(phase - first[plane])

@@ -38,9 +38,9 @@ def test_visibility_is_the_triangle_of_station_centre_and_satellite(
 
 
 def test_the_study_reaches_1500_km_on_the_ground_at_this_elevation() -> None:
-    # The expected values were computed by hand, for a height of 1200 km and a distance on the ground of 1500 km. In
-    # this case g = 13.475 deg, R/r = 0.84165, tan(elevation) = (0.97247 - 0.84165) / 0.23302 = 0.5614; slant^2 =
-    # (40.681 + 57.428 - 94.008) Mm^2.
+    # The expected values were computed by hand, for a height of 1200 km and a distance on the ground of 1500 km. For
+    # 1200 km and 1500 km, g = 13.475 deg, R/r = 0.84165, tan(elevation) = (0.97247 - 0.84165) / 0.23302 = 0.5614;
+    # slant^2 = (40.681 + 57.428 - 94.008) Mm^2.
     seen = stations_on("sphere", EARTH_M, [station("here", 0.0, 0.0)])
     gamma = 1500e3 / EARTH_M
     radius_m = EARTH_M + 1200e3

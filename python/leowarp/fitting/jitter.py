@@ -251,8 +251,8 @@ def _without_noise(
     middle = np.mean(every, axis=0)
     own = np.mean([one.T @ (weights[:, None] * one) for one in every], axis=0)
     normal = (len(every) * middle.T @ (weights[:, None] * middle) - own) / (len(every) - 1)
-    # If the data hardly determine some combination of the parameters, all of these variances are uncertain. The result
-    # is then 0, and the caller uses its own errors.
+    # If the data hardly determine some combination of the parameters, the variances of all parameters are uncertain.
+    # The result is then 0, and the caller uses its own errors.
     if np.linalg.eigvalsh(normal / np.sqrt(np.outer(np.diag(own), np.diag(own)))).min() < _TOLD:
         return np.zeros(len(normal))
     inverse = np.linalg.inv(normal)

@@ -278,7 +278,7 @@ def _simulated_runs(
     )
     lost = _within(t_ns, begins_ns, ends_ns) | _within(back_ns, begins_ns, ends_ns)
     schedule = Schedule(_SPACING_NS, _SPACING_NS // 2)
-    # As in the recording, an isolated loss is a run of one probe.
+    # In the simulation, as in the recording, an isolated loss is a single lost probe.
     isolated = np.random.default_rng(seed).random(len(t_ns)) < isolated_ratio
     lost |= isolated & (schedule.distance_ns(t_ns) <= access.outage_reach_ns)
     counts, logs, numbers = _runs(t_ns, lost, probes.interval_ns, schedule)

@@ -100,7 +100,7 @@ def metrics(
         causes=causes(tables, pairs),
         path_delay={pair: path_delay(tables, pair, end_ns, links) for pair in pairs},
         changes_ns={pair: both_ways_ns(tables, pair) for pair in pairs},
-        # The recoveries are computed before the scalars, some of which are quantiles over the rows of recoveries.
+        # Recoveries are computed before the scalars, because some scalars are quantiles over the rows of recoveries.
         recoveries=recoveries(tables, changes, pairs, rule or RecoveryRule(), end_ns),
         shares=shares(tables, plan.flows, end_ns, links),
         late=late_away_from_changes(tables, pairs),

@@ -119,7 +119,7 @@ def flow_bbr_modes(flow: Any, samples: pd.DataFrame) -> np.ndarray:
 
     samples: Rows of the flow in `sockets`.
     """
-    # A table of an older run may lack the gains.
+    # A table of an older run may lack the columns with BBR's gains.
     if flow.congestion_control not in BBR_CONTROLS or not set(BBR_GAINS) <= set(samples.columns):
         return np.full(len(samples), np.nan)
     return bbr_modes(*(floats(samples[gain]) for gain in BBR_GAINS))

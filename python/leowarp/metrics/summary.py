@@ -194,8 +194,8 @@ def _of_flow(run: Evidence, number: int, lived: Life, changes_ns: np.ndarray) ->
 def _changes_in(run: Evidence, flow: Any, lived: Life) -> np.ndarray:
     """Instants during a flow's life at which its path changed, in either direction."""
     changes_ns = run.changes_ns[flow.source, flow.destination]
-    # A change before or after a flow's life cannot affect the flow's packets. If such changes counted, the share of
-    # changes with losses would be too low.
+    # A change before or after a flow's life cannot affect the flow's packets. If changes outside of the flow's life
+    # counted, the share of changes with losses would be too low.
     return changes_ns[(changes_ns >= lived.start_ns) & (changes_ns < lived.stop_ns)]
 
 

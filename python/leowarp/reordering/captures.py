@@ -142,8 +142,8 @@ def described(flow: Flow) -> str:
 def _part(columns: tuple[bytes, bytes, bytes]) -> Part:
     """Convert columns from the crate. The columns are bytes in native order, so numpy can use them without copying."""
     seq, t_ns, len_bytes = columns
-    # pcapng's simple packet blocks have no times, so the column of times may be shorter than the others. In this case,
-    # the times cannot be assigned to packets, and are dropped.
+    # pcapng's simple packet blocks have no times, so the column of times may be shorter than the others. If the column
+    # of times is shorter, the times cannot be assigned to packets and are dropped.
     numbers, instants = np.frombuffer(seq, dtype=np.uint64), np.frombuffer(t_ns, dtype=np.int64)
     return Part(numbers, instants if len(instants) == len(numbers) else None, np.frombuffer(len_bytes, dtype=np.uint32))
 

@@ -187,7 +187,7 @@ def test_a_damaged_length_of_a_block_is_found_by_the_other_one(tmp_path_factory,
     except LeowarpError as error:
         hint = error.hint
     else:
-        # With the changed length, the packet ends beyond the end of the file.
+        # The changed length makes the packet end beyond the end of the file.
         hint = found.skipped[-1].why
         assert "cut off by the end of the file" in hint
     assert hint
@@ -206,7 +206,7 @@ def test_a_record_that_holds_more_than_the_packet_had_is_found(tmp_path_factory,
         found = reordering.survey(file)
     except LeowarpError:
         return
-    # With the changed length, the damaged packet includes the bytes of packets after it, and `skipped` reports these
+    # The changed length makes the damaged packet include the bytes of later packets, and `skipped` reports these
     # packets.
     assert found.skipped
 

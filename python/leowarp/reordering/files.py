@@ -252,7 +252,8 @@ def _format_of(stream: BinaryIO, name: str) -> str:
     for magic, packer in ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zX", "xz")):
         if head.startswith(magic):
             raise ScenarioError(f"{name} is compressed", hint=f"{packer} -dc FILE | leowarp reorder -")
-    # Parquet has its magic number at both ends of the file. Its first bytes are enough to distinguish it from text.
+    # Parquet has its magic number at both ends of the file. The first bytes of a Parquet file are enough to distinguish
+    # it from text.
     if head.startswith(b"PAR1"):
         return "parquet"
     if head[:4] in _CAPTURES:

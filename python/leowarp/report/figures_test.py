@@ -63,7 +63,7 @@ def test_queues_of_runs_whose_route_never_changed_are_laid_out(run_dir, other_ru
 
 
 def test_a_run_is_drawn_as_its_directory_is(run_dir):
-    # `leowarp.Run` has a path, like a directory. It must not be treated as a sequence of runs.
+    # `leowarp.Run` has a path, like a directory. A `Run` must not be treated as a sequence of runs.
     run = Run(run_dir)
     view = Run(run_dir, complete=False)
     for given in (run, [run], str(run_dir), (run_dir,), view, {"a": view}.values()):
@@ -193,7 +193,7 @@ def test_probes_of_runs_that_lost_none_are_laid_out(run_dir, tmp_path):
 @pytest.mark.parametrize("name", ["probes", "ping", "ping_slots"])
 def test_probes_of_a_longer_run_beside_a_shorter_one_are_all_in_the_panel(run_dir, tmp_path, name):
     runs = [Run(pinged(run_dir, tmp_path / name, [40 * 10**6, None])) for name in ("longer", "shorter")]
-    assert runs[1].numbers  # computed before the run is shortened, because bins reach to its end
+    assert runs[1].numbers  # this computes the numbers before the run becomes shorter, as bins reach to its end
     runs[1].tables = dataclasses.replace(runs[1].tables, virtual_ns=10**8)
     panels = laid_out(drawn := figure(runs, name))
     assert [axes.get_xlim() for axes in drawn.axes] == [(0, runs[0].end_ns / 1e9)] * 2

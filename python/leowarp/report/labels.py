@@ -111,7 +111,7 @@ def run_labels(views: Sequence[Run]) -> dict[int, str]:
 def _run_labels(runs: Sequence[Run]) -> list[str]:
     algorithms = [_algorithm_name(algorithm_of(run)) if run.tcp_flows else run.name for run in runs]
     names = [run.name for run in runs]
-    # The first of algorithm, scenario, both, and directory that is different in all runs is used.
+    # The names are algorithms, scenarios, both, or directories: the first of these that differs in all runs is used.
     if len(set(algorithms)) == len(runs):
         return algorithms
     if len(set(names)) == len(runs):

@@ -21,8 +21,8 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
     # instead of 30000000.
     rules: list[tuple[str, str]] = []
     if "constellation" in document:
-        # An access link uses only the satellites of the constellation. A mobile channel also uses its routes. Neither
-        # of them uses the constellation's links.
+        # An access link uses only the satellites of the constellation. A mobile channel uses the constellation's
+        # satellites and routes. Neither an access link nor a mobile channel uses the constellation's links.
         shown = 1 if "access" in document else 5 if "mobile" in document else None
         rules += _constellation_rules(document)[:shown]
     if "chain" in document:

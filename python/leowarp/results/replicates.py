@@ -116,7 +116,7 @@ def seeds_of(text: str) -> tuple[int, ...]:
 
 def directories(path: Path, seeds: Sequence[int]) -> list[Path]:
     """The run directory of each seed of a group. The seeds in the names are padded to equal length."""
-    # Listings sort names as text, so equal length puts the directories in the order of their seeds.
+    # Listings sort names as text, so names of equal length put the directories in the order of their seeds.
     digits = len(str(max(seeds)))
     return [path / f"{FOLDER}{seed:0{digits}d}" for seed in seeds]
 

@@ -185,7 +185,8 @@ class RunTables:
 
     @cached_property
     def _planned_names(self) -> list[str | None]:
-        # Names are read from the text of the plan, so that a flow is known even if nothing of it was recorded.
+        # Names of flows are read from the text of the plan, so that a flow has its name even if nothing of it was
+        # recorded.
         return [planned.get("name") for planned in self.document.get("flows", ())]
 
     def flow(self, which: int | str) -> dict[str, Any]:

@@ -52,7 +52,8 @@ def constellation_routes(
         plan=plan, ephemeris=ephemeris, rule=rule, forward=_talking(plan), last_hop=last_hop, dishes=dishes
     )
     _check_margin(plan, network)
-    # The interval of route updates is not that of delay updates: in the study, they were 30 s and 15 s.
+    # Routes and delays have different update intervals: in the study, routes were updated every 30 s and delays every
+    # 15 s.
     t_ns = network.updates_ns()
     pairs = network.ordered_pairs()
     paths: list[list[Path | None]] = []
@@ -292,8 +293,8 @@ class _Network:
             paths[i] = path
             if mirrored:
                 paths[i + 1] = None if path is None else path[::-1]
-        # With `source`, nodes distinguish packets by path, so two paths to a destination may leave a node over
-        # different links.
+        # With `routing.in_flight = "source"`, nodes distinguish packets by path, so two paths to a destination may
+        # leave a node over different links.
         if self.plan.routing.in_flight == "source" or len(paths) == 2:
             return paths
         # Paths that must not change come first. If a later path to the same destination meets an earlier path at a
@@ -341,8 +342,8 @@ def _described(
         values_of_both = zip(found[: len(now)], found[len(now) :], strict=True)
         for i, ((length_m, delay_ns), (_, old_delay_ns)) in enumerate(values_of_both):
             row.append(PathValues(delay_ns=delay_ns, length_m=length_m, old_delay_ns=old_delay_ns))
-            # Only the forward direction of a pair is counted. A change from a path to no path, or back, has `is_change`
-            # in its row but is not counted here, because there is only one delay.
+            # Only the forward direction of each pair is counted as a change. A change from a path to no path, or back,
+            # has `is_change` in its row but is not counted here, because there is only one delay.
             if i % 2 == 0 and delay_ns is not None and old_delay_ns is not None:
                 changes += 1
                 shorter += delay_ns < old_delay_ns

@@ -78,8 +78,8 @@ class Graph:
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import dijkstra
 
-        # Dijkstra's search starts at the destination. One search thus serves all sources, and gives the cost d(v) from
-        # each node v to the destination that the tie rule needs.
+        # Dijkstra's search starts at the destination. One search from the destination therefore serves all sources. The
+        # search gives the cost d(v) from each node v to the destination, which the tie rule needs.
         seen = [self.ground[station] for station in stations]
         sizes = [len(satellites) for satellites, _ in seen]
         # In the search, stations have only outgoing links, so no path passes through a station.
@@ -138,9 +138,9 @@ class Graph:
         most = np.inf if margin_ratio is None else least * (1.0 + margin_ratio) + tolerance
         if current is not None and np.isfinite(cost := self.cost_of(current)) and cost <= most:
             return current
-        # The walk starts at the source. At each node it takes the next node with the smallest id from which the
-        # destination can still be reached within the limit, which gives the smallest of all such paths. `ground` lists
-        # satellites in ascending order, so the first satellite within the limit is the smallest.
+        # The walk starts at the source. At each node, the walk takes the next node with the smallest id from which the
+        # destination can still be reached within the limit. The result is the smallest of all paths within the limit.
+        # `ground` lists satellites in ascending order, so the first satellite within the limit is the smallest.
         at = int(np.argmax(totals <= limit))
         node, spent = int(satellites[at]), float(costs[at])
         path = [self.satellites + source, node]

@@ -45,7 +45,7 @@ def run(
     its file `INCOMPLETE`. If only the report fails, the run counts as complete, and `leowarp report` can make figures
     and page later.
     """
-    # Imported here, so that commands that only read a plan do not import the guest's packages.
+    # These modules are imported here, so that commands that only read a plan do not import the guest's packages.
     from leowarp import guest, media, metrics, trace
     from leowarp.results.run import Run, known
     from leowarp.scenario import plan_of

@@ -61,7 +61,8 @@ def run_seeds(
     target = Path(out) if out is not None else default_directory(f"{plan.name}-seeds", plan.to_toml())
     if (why := plainfiles.why_not_plain(target)) is not None:
         raise ScenarioError(f"cannot write the runs to {target}: {why}", hint="choose another directory with --out")
-    # A group inside a run directory would add foreign files to the run, which `force` could then no longer replace.
+    # A group of runs inside a run directory would add foreign files to this run, so that `force` could no longer
+    # replace the run.
     if (target / PLAN).exists():
         raise ScenarioError(
             f"cannot write the runs to {target}: it is a run itself", hint="choose another directory with --out"
@@ -71,8 +72,8 @@ def run_seeds(
         for seed, path in zip(chosen, directories(target, chosen), strict=True)
     ]
     check_fits(plan)
-    # The guest is built here once, with a progress display. Otherwise all processes would wait for the build without a
-    # message.
+    # The guest is built here once, with a progress display. If the guest were not built here, all processes would wait
+    # for the build without a message.
     with building(progress) as built:
         image = guest_image(kernel or plan.guest, on_message=built.message, on_progress=built.steps)
     todo = []

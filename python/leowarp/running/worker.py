@@ -69,8 +69,8 @@ if __name__ == "__main__":
     # The handler is set explicitly: a process that a shell starts in the background ignores SIGINT, and its children
     # inherit this.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    # As in `leowarp.cli.main`: without this, Python searches all objects for reference cycles at the end of each
-    # worker.
+    # Without this call, Python searches all objects for reference cycles at the end of each worker. `leowarp.cli.main`
+    # has the same call.
     atexit.register(gc.freeze)
     try:
         main(int(sys.argv[1]), Path(sys.argv[2]))

@@ -108,8 +108,8 @@ class Writing:
             return False
         if (here.st_dev, here.st_ino) != (there.st_dev, there.st_ino):
             return False
-        # A writer that replaces a run deletes the plan first and writes the manifest last. A run that is complete here
-        # is therefore not being replaced.
+        # A writer that replaces a run deletes the plan first and writes the manifest last. If the run is complete at
+        # this point, no writer is therefore replacing it.
         if here.st_size == 0 and not self.force and what_is_missing(self.path) is None:
             os.unlink(self.path / INCOMPLETE)
             return False
@@ -155,7 +155,7 @@ class Writing:
             os.truncate(self._mark, 0)
             os.pwrite(self._mark, text, 0)
         except OSError as error:
-            # Runs often end because the disk is full. The mark is then an empty file, which is enough.
+            # Runs often end because the disk is full. On a full disk, the mark remains an empty file, which is enough.
             if error.errno not in _NO_SPACE:
                 raise
 
@@ -166,7 +166,7 @@ class Writing:
             return
         if not self.path.is_dir():
             raise ScenarioError(f"cannot write a run to {self.path}: it is a file", hint="choose another with --out")
-        # Temporary files that a killed writer left are ignored, because leowarp wrote them.
+        # Temporary files of a killed writer do not count as foreign, because leowarp wrote them.
         names = [entry.name for entry in self.path.iterdir()]
         strange = sorted(name for name in names if name.removesuffix(plainfiles.PARTIAL) not in ARTEFACTS)
         if strange:

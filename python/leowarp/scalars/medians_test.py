@@ -30,7 +30,7 @@ def test_probabilities_are_those_of_counting_all_outcomes():
 
 
 def test_coverage_is_the_binomials():
-    # The values are 1 - 2 (C(20,0) + ... + C(20,5)) / 2^20 and 1 - 2 / 2^6, as in textbook tables.
+    # The expected coverages are 1 - 2 (C(20,0) + ... + C(20,5)) / 2^20 and 1 - 2 / 2^6, as in textbook tables.
     assert coverage_ratio(20, 6) == pytest.approx(0.9586, abs=1e-4)
     assert coverage_ratio(20, 7) == pytest.approx(0.8847, abs=1e-4)
     assert coverage_ratio(6, 1) == pytest.approx(0.96875)

@@ -45,8 +45,8 @@ IPERF3: Section = (
            overview="iperf3: datagrams lost"),
 )
 
-# Numbers that the programs measured themselves (docs/guides/measures.md). These scalars are null if the programs wrote
-# no measurements.
+# Numbers that the programs measured themselves (docs/guides/measures.md). The scalars of this section are null if the
+# programs wrote no measurements.
 MEASURES: Section = (
     Scalar("transactions", COUNT, _MEASURED, "transactions that were completed", overview="transactions"),
     Scalar("transactions_failed", COUNT, _MEASURED, "transactions that never were", overview="  never completed"),

@@ -14,7 +14,7 @@ from leowarp.scalars.scalar import BYTES, COUNT, NS, PKTS, TEXT, Group, S, Scala
 
 _CHANGES, _COST, _PACKETS = Group.CHANGES, Group.COST, Group.PACKETS
 
-# Unit of scalars that count changes instead of packets; pages show no unit for them. Their names still end in `pkts`,
+# Unit of scalars that count changes instead of packets; pages show no unit for them. The scalars' names end in `pkts`,
 # because `40-metrics.parquet` has had these names from the first version on.
 _CHANGES_NAMED_PKTS = PKTS.in_("", 1)
 

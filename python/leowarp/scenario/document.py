@@ -93,7 +93,7 @@ def override_layers(overrides: Overrides, file: Path, base: Node) -> Iterable[No
         node = value if isinstance(value, Node) else plant(value, Origin(file, override=text), (), {})
         parts = override_key(key, node.origin)
         layer = _with_preset(_override_node(base, parts, node, node.origin, ""))
-        # The next override applies to the result of this one, because `flows.1.kind=ping` may follow a
+        # Each override applies to the result of the previous override: `flows.1.kind=ping` may follow a
         # `flows.1.source=A` that created the flow.
         base = merge(base, layer)
         yield layer
@@ -437,7 +437,7 @@ def _flat(node: Node) -> Node:
     return Node(flat, node.origin)
 
 
-# The only arrays of tables that a scenario has.
+# `stations` and `flows` are the only arrays of tables in a scenario.
 _LISTS = ("stations", "flows")
 
 _SECTIONS: dict[str, type[MediumSection] | type[QueueKeys]] = {**MEDIA, "isl": Isl, "ground": Ground}
@@ -445,7 +445,7 @@ _SECTIONS: dict[str, type[MediumSection] | type[QueueKeys]] = {**MEDIA, "isl": I
 # Governing key -> its neighbouring keys that are removed when a higher layer sets the governing key.
 _GOVERNS: dict[tuple[str, ...], tuple[str, ...]] = {
     **{(name, key): governed for name, section in _SECTIONS.items() for key, governed in section.GOVERNS.items()},
-    ("name",): ("latitude", "longitude", "height"),  # for a station in a list, if an override changes it
+    ("name",): ("latitude", "longitude", "height"),  # for a station in a list whose name an override changes
     ("packet_rate",): ("interval", "rate"),  # of a flow
     ("interval",): ("packet_rate",),
     ("flood",): ("interval", "packet_rate"),

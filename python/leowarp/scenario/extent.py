@@ -195,8 +195,8 @@ def _samples(plan: Plan) -> Part:
     if observe.counters_ns is not None:
         rows += len(plan.stations) * _times(plan, observe.counters_ns)
     if observe.queues_ns is not None:
-        # There is one row per link with a waiting packet. With a constellation, we count only the links of one path per
-        # pair of stations.
+        # Each sample of the queues has one row per link with a waiting packet. With a constellation, we count only the
+        # links of one path per pair of stations.
         links = plan.medium.hops if isinstance(plan.medium, Chain) else 1
         links = 8 * _pairs(plan) if plan.constellation is not None else links
         rows += links * _times(plan, observe.queues_ns)
@@ -239,7 +239,8 @@ def packets_of(plan: Plan) -> float:
             by_source[flow.source] = by_source.get(flow.source, 0.0) + size
         else:
             most = flow.packets if flow.packets is not None else float("inf")
-            # Every probe has a reply. A flood without an interval sends as fast as replies come: 10,000 per second.
+            # The estimate assumes that every probe has a reply. A flood without an interval sends as fast as replies
+            # come: 10,000 per second.
             told += 2 * min(most, (flow.paced_pkts_per_s or 1e4) * lasts_s)
     link = (shaped_bps or _UNSHAPED_BPS) * plan.run.duration_ns / 1e9 / 8 / _SEGMENT_BYTES
     # TCP sends one ACK for every second segment.

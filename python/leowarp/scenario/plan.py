@@ -69,8 +69,8 @@ def resolve(scenario: Scenario) -> Plan:
     )
     # The error is raised after all sections are built, so that one message names every file that is missing or differs.
     problems.raise_any()
-    # The kernel may run only if the file that named it is trusted (`guest/building/trust.py`). Only the node in the
-    # text records which file this was.
+    # The kernel may run only if the file that named it is trusted (`guest/building/trust.py`). Only the node of the key
+    # `kernel` in the scenario records which file named the kernel.
     kernel = scenario.sections["guest"].nodes.get("kernel")
     if kernel is not None:
         built["guest"] = dataclasses.replace(built["guest"], kernel_named_in=kernel.origin.named_in)
@@ -191,7 +191,7 @@ def _found_files(
     Returns: dict of str to (InputFile or tuple of InputFile). The files found, by attribute of the section. Files that
         were not found are missing from the result, which does no harm: `resolve` raises before the plan is built.
     """
-    # The text also contains hashes of files, which are not attributes of a section.
+    # The text of a plan also contains hashes of files, which are not attributes of a section.
     files: dict[str, InputFile | tuple[InputFile, ...]] = {}
     for key, (attribute, declared) in keys(schema_class).items():
         named, wanted = section.values.get(attribute), section.values.get(f"{key}_sha256")

@@ -59,7 +59,8 @@ class Run:
 class Observe:
     """Data that a run records, and their sampling intervals."""
 
-    # An interval of 50 ms is the 20 Hz of Frederiksen et al.; a maximum that occurs between two samples is missed.
+    # The default of 50 ms corresponds to the 20 Hz of Frederiksen et al. A maximum that occurs between two samples is
+    # missed.
     sockets_ns: int | None = quantity(
         units.TIME, "Interval of the TCP_INFO samples.", "50 ms", low="1 ms", high="1 h", none="none"
     )
@@ -133,8 +134,8 @@ class Guest:
     sysctl: Mapping[str, str] = sysctl(
         "Sysctls of the guest as a whole, which Linux does not have per network namespace."
     )
-    # The file that names the kernel. None: the user named it, on the command line or in a call
-    # (guest/building/trust.py).
+    # File whose text names the guest's kernel. The value is None if the user named the kernel on the command line or in
+    # a call (guest/building/trust.py).
     kernel_named_in: Path | None = dataclasses.field(default=None, compare=False, repr=False)
 
 

@@ -131,8 +131,8 @@ def _host(host: sections.Host, common: sections.Tcp) -> Iterator[str]:
     name = f"hosts.{host.name if _BARE_KEY.fullmatch(host.name) else quoted(host.name)}"
     differs = [key for key, (attribute, _) in keys(sections.Tcp).items()
                if getattr(host.tcp, attribute) != getattr(common, attribute)]  # fmt: skip
-    # Nothing is written for a host whose keys equal those of [tcp]. A user who changes [tcp] in the plan then changes
-    # this host as well.
+    # Nothing is written for a host whose keys equal those of [tcp]. A user who later changes [tcp] in the plan
+    # therefore also changes each host whose keys equal those of [tcp].
     if differs:
         yield from _table(f"{name}.tcp", host.tcp, set(keys(sections.Tcp)) - set(differs))
     yield from _sysctls(f"{name}.sysctl", host.sysctl, "Of this host: what its [tcp] comes to.")

@@ -131,7 +131,7 @@ def _note_cost(folder: Path, part: str, wall_s: float) -> None:
     """Record the real time of this start. A study that was interrupted is started several times."""
     path = folder / COST
     spent = recorded.read_json(path) if path.exists() else {}
-    # Times are added up, because each start makes only the runs that are missing.
+    # The times of all starts are added up, because each start makes only the runs that are missing.
     spent[part] = spent.get(part, 0.0) + wall_s
     recorded.write_json(path, spent)
 

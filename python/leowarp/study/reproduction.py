@@ -152,7 +152,7 @@ def _judge_all(claims: Sequence[Claim], material: Material) -> list[dict[str, An
     absent = material.skipped | {slug: error.message for slug, error in material.failures.items()}
     for claim in claims:
         missing = [slug for slug in claim.runs if slug in absent]
-        # A verdict based only on the remaining runs would be about a different claim.
+        # If a run of the claim is missing, a verdict from the remaining runs would be about a different claim.
         if missing:
             row = {key: getattr(claim, key) for key in ROW_KEYS}
             why = absent[missing[0]]

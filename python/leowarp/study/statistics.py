@@ -100,8 +100,8 @@ def middle(values: Any) -> Middle:
     count = len(ordered)
     if count == 0:
         return Middle(math.nan, math.nan, math.nan, 0, 0.0)
-    # Order statistics are used instead of mean and standard deviation. An infinite value, which represents an event
-    # that never happened, then has a rank like any other.
+    # Order statistics are used instead of mean and standard deviation. In order statistics, an infinite value, which
+    # represents an event that never happened, has a rank like any other value.
     found = median_interval(ordered.tolist())
     _, confidence_ratio = order_interval(count)
     return Middle(found.median, found.low, found.high, count, confidence_ratio)
@@ -130,7 +130,7 @@ def paired_ratio(rows: pd.DataFrame, column: str, one: str, other: str) -> Middl
     2.5
     """
     both = paired(rows, column, one, other)
-    # The ratio is undefined if the second variant's value is 0, so such seeds are left out.
+    # Seeds with a value of 0 for the second variant are left out, because their ratio is undefined.
     both = both[both["other"] > 0]
     return middle(both["one"] / both["other"])
 

@@ -151,7 +151,8 @@ class LinkKind:
         # netem's limit includes the packets of the delay line (sch_netem.c, `netem_enqueue`).
         if rate_bps is None:
             return None
-        # The formula assumes full packets. If packets are smaller, the result is an approximation (design/leolink.md).
+        # The formula for the packets in the delay line assumes full packets. If packets are smaller, the result is an
+        # approximation (design/leolink.md).
         packet_bits = 8 * (self.full_packet_bytes + self.overhead_bytes)
         return self.limit_pkts + -(-delay_ns * rate_bps // (packet_bits * 1_000_000_000))
 

@@ -65,8 +65,8 @@ def named_table(name: str) -> JitterTable:
     >>> named_table("uniform").multiplier, named_table("exponential").least
     (1.7320508075688772, -1.0)
     """
-    # Each entry is the quantile in the middle of its share of probability. The quantile at the end of the last share
-    # would be infinite for an unbounded distribution.
+    # The distribution is divided into `ENTRIES` equal shares of probability, and each entry is the quantile in the
+    # middle of its share. At the end of a share, the last quantile of an unbounded distribution would be infinite.
     middles = (np.arange(ENTRIES) + 0.5) / ENTRIES
     match name:
         case "uniform":

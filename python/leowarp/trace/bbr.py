@@ -22,7 +22,7 @@ BBR_CONTROLS = ("bbr", "bbr_handover")
 BBR_GAINS = ("bbr_pacing_gain", "bbr_cwnd_gain")
 """Columns of `sockets` from which the mode is derived."""
 
-_UNIT = 256  # BBR_UNIT, by which the agent divides
+_UNIT = 256  # BBR_UNIT of the kernel, by which the agent divides the gains
 _HIGH, _DRAIN = _UNIT * 2885 // 1000 + 1, _UNIT * 1000 // 2885  # bbr_high_gain, bbr_drain_gain
 _MODES_BY_GAINS = {
     # Before the first ACK the gains are unset, and `bbr_init` begins with STARTUP.

@@ -63,8 +63,8 @@ def packets_from_captures(
         returned = [(s, s.t_ns) for s in here if _ends(s) == ends and s.source != opener]
         base = (_first_byte(outward), _first_byte(back))
         rows += _direction(flow, 0, _matched(outward, arrived, str(source)), base)
-        # Packets in the return direction are sent at the destination, so the two captures change roles. The first bytes
-        # of the two streams change roles as well.
+        # Packets in the return direction are sent at the destination, so the two captures change roles. In the return
+        # direction, the first bytes of the two streams also change roles.
         rows += _direction(flow, 1, _matched(back, returned, str(destination)), base[::-1])
     # Rows of all flows and directions are sorted by sending time, as in the guest's own table.
     rows.sort(key=lambda row: row.sent_ns)
@@ -151,8 +151,8 @@ def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int,
             f"{early} segments sent in {name} arrived at the other end before they were sent: the clocks disagree",
             hint="give clock_offset_ns, what to add to the destination's times",
         )
-    # A path usually loses only some percent of the segments. If more than half are missing, the two captures do not
-    # contain the same segments.
+    # Losses on a path are some percent. If more than half of the packets are missing, the two captures do not contain
+    # the same segments.
     if len(pairs) > 20 and lost > len(pairs) / 2:
         raise TraceError(
             f"{lost} of {len(pairs)} segments sent in {name} are not in the other capture",
@@ -225,8 +225,8 @@ def _judge_order(rows: list[_Packet]) -> None:
     for place, (_, number, row) in enumerate(came):
         row.is_late = not row.is_retransmission and bool(highest) and number < highest[-1]
         if row.is_late:
-            # The extent begins at the arrival at which the running maximum of the numbers first exceeds this packet's
-            # number.
+            # The extent of a late packet begins at the arrival at which the running maximum of the numbers first
+            # exceeds the late packet's number.
             row.extent_pkts = place - bisect.bisect_right(highest, number)
         highest.append(max(number, highest[-1]) if highest else number)
 

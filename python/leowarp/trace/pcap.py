@@ -200,8 +200,8 @@ def _ip_packet(link_type: int, frame: bytes) -> bytes | None:
     if link_type in _RAW_IP:
         return frame
     if link_type == _NULL:
-        # The address family takes 4 bytes, in the byte order of the capturing machine. The family is skipped, because
-        # the IP packet itself contains its version.
+        # The address family takes 4 bytes, in the byte order of the capturing machine. The address family is skipped,
+        # because the IP packet itself contains its version.
         return frame[4:]
     if link_type not in _ETHERTYPE_AT:
         raise _MalformedError(
@@ -226,7 +226,8 @@ def _slice(content: bytes, at: int, length: int) -> bytes:
 # Block types and option codes of pcapng.
 _SECTION, _INTERFACE, _ENHANCED = 0x0A0D0D0A, 1, 6
 _TSRESOL, _TSOFFSET = 9, 14
-# Byte order, and unit of the fraction in ns, by magic number of pcap. The unit is microseconds or nanoseconds.
+# Byte order, and unit of the fraction in ns, by magic number of pcap. pcap's fractions of a second are in microseconds
+# or in nanoseconds.
 _PCAP = {
     b"\xd4\xc3\xb2\xa1": ("<", 1000),
     b"\xa1\xb2\xc3\xd4": (">", 1000),

@@ -62,7 +62,7 @@ def second_run_of(
     stages = stages_of(first, again, scratch)
     differs = first_difference(stages)
     # Two identical runs may both be wrong, so the tables of cures are also computed without the guest. If the traces
-    # differ, the tables may not even be readable, so this check is left out.
+    # differ, the tables may not even be readable, so the tables of cures are not checked.
     is_same = differs is None or differs.stage not in DRAWN_FROM
     return SecondRun(stages, origin, crosscheck(first) if is_same else {})
 

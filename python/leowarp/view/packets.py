@@ -48,8 +48,8 @@ def packets_of(run: Run, arrays: Arrays, budget_bytes: int = BUDGET_BYTES) -> di
     changes_ns = np.unique(np.concatenate([both_ways_ns(tables, pair) for pair in sorted(pairs)]))
     # A run that ends when its flows are complete may end before the first change.
     changes_ns = changes_ns[changes_ns < run.end_ns]
-    # If a run has no changes, all packets are stored only if the user requests it. The page then shows the first
-    # packets of the run.
+    # If a run has no changes, all packets are stored only if the user requests it. Without changes, the page shows the
+    # first packets of the run.
     sent_ns = tables.packets["sent_ns"].to_numpy(dtype="int64")
     centres_ns = changes_ns if len(changes_ns) else sent_ns.min(where=inside, initial=run.end_ns, keepdims=True)
     # Row numbers, in order of sending time, of all packets within the longest candidate span, which includes the
@@ -58,8 +58,8 @@ def packets_of(run: Run, arrays: Arrays, budget_bytes: int = BUDGET_BYTES) -> di
     rows = np.flatnonzero(inside & (np.searchsorted(borders_ns, sent_ns, side="right") % 2 == 1))
     rows = rows[np.argsort(sent_ns[rows], kind="stable")]
     sent_ns = sent_ns[rows]
-    # Time spans are tried from the longest to the shortest. If even the packets of the shortest do not fit, the page
-    # shows no packets, because any part of them would be arbitrary.
+    # Candidates are tried from the longest to the shortest. If even the packets of the shortest span do not fit, the
+    # page shows no packets, because any part of them would be arbitrary.
     for before_s, after_s in SPANS_S:
         begins, ends = _windows(centres_ns, before_s, after_s, run.end_ns)
         # The time that is shown before and after a change is the same for all changes, so that a reader can compare

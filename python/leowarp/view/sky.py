@@ -47,8 +47,8 @@ def sky_of(plan: Plan, end_ns: int, arrays: Arrays) -> dict[str, Any] | None:
     count = -(-end_ns // (KEYFRAME_S * 1_000_000_000)) + BEFORE + AFTER
     t_ns = (np.arange(count + 1) - BEFORE) * (KEYFRAME_S * 1_000_000_000)
     positions_m = np.concatenate([orbits.positions_ecef_m(int(t))[None] for t in t_ns])
-    # The unit is such that the largest coordinate becomes the largest int16. The rounding error of every coordinate is
-    # then at most half a unit.
+    # The unit is such that the largest coordinate becomes the largest int16. With this unit, the rounding error of
+    # every coordinate is at most half a unit.
     unit_m = float(np.abs(positions_m).max()) / 32767
     # Times in plans are UTC.
     epoch = datetime.fromisoformat(plan.constellation.epoch).replace(tzinfo=UTC)
@@ -101,8 +101,8 @@ def _links(plan: Plan, orbits: Ephemeris, end_ns: int, arrays: Arrays) -> dict[s
         if sum(map(len, rows)) + len(begun) > MOST_LINK_ROWS:
             return None
     table = np.concatenate(rows)
-    # Rows are sorted by the update at which the link came up. Neighbouring rows are then similar, so their differences
-    # compress well.
+    # Rows are sorted by the update at which the link came up. After sorting, neighbouring rows are similar, so their
+    # differences compress well.
     table = table[np.lexsort((table[:, 0], table[:, 1]))]
     ends = np.column_stack(np.divmod(table[:, 0], count))
     found = {

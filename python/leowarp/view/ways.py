@@ -79,7 +79,7 @@ def _pair(run: Run, pair: tuple[str, str], names: Names, arrays: Arrays) -> dict
         "t": arrays.instants(ticks(run, np.concatenate(t_ns))),
         "path": arrays.integers(np.concatenate(places)),
         "delays_us": arrays.integers(np.rint(np.concatenate(delays_ns) / 1e3)),
-        # `left_us` has the delays of each path that another path replaces, at the time of the replacement.
+        # `left_us` contains the delays of each path that is replaced, at the time of its replacement.
         "left_us": arrays.integers(np.rint(np.concatenate(left_ns) / 1e3)),
     }
 
@@ -99,8 +99,8 @@ def _delays(run: Run, path: tuple[str, ...], from_ns: int, until_ns: int, most: 
         if not run.link_values.has_channel(a, b):
             instants.append(when[(when > from_ns) & (when < until_ns)].astype("int64"))
     at_ns = np.unique(np.concatenate(instants))
-    # Either all instants are listed, or only the first instant. If some times were missing, the delays would seem
-    # constant in between.
+    # Either all times are listed or only the first. If only some times were listed, the delays would seem constant
+    # between the listed times.
     at_ns = at_ns if len(at_ns) <= most else at_ns[:1]
     of_links = [
         np.full(len(at_ns), _delay_ns(run, link, from_ns, from_ns, until_ns))

@@ -95,7 +95,8 @@ def around_changes(rows: pd.DataFrame) -> pd.DataFrame:
     longest = ["held_longest_ns", "waiting_longest_ns", "merge_longest_ns"]
     frame["held_ns"] = frame[longest].max(axis=1).fillna(0.0)
     frame["signalling_bytes"] = frame["signals_bytes"].fillna(0.0) + frame["copied_bytes"].fillna(0.0)
-    # Payload in bytes that the path can carry in the time after the change. Lost throughput is given as a share of it.
+    # Payload in bytes that the path can carry in the time after the change. Lost throughput is given as a share of the
+    # payload that the path can carry.
     frame["room_bytes"] = frame["capacity_bps"] * AFTER_S / 8
     return frame.reset_index(drop=True)
 

@@ -188,7 +188,7 @@ def capacity_makes_more_late(sample: Sample) -> Outcome:
         flight[sender], late[sender] = {}, {}
         for mbps, slug in by_mbps.items():
             changes = sample[slug].changes
-            # A change is left out if its attribution window (5 s) ends after the shortest run.
+            # A change is left out if its attribution window (5 s) ends after the end of the shortest run.
             near = changes["is_shorter"].fillna(False).astype(bool) & (changes["t_ns"] + 5_000_000_000 <= end_ns)
             shorter = changes[near]
             counts.append(len(shorter))

@@ -170,7 +170,7 @@ def raised_threshold(sample: Sample) -> Outcome:
         # If no loss was repaired, the ratio is missing, and it cannot be told whether recovery is harmed.
         if np.isnan(slower[name]) and not broken[name]:
             return Outcome("cannot be told", f"{name}: no loss was repaired that could be compared", {"runs": rows})
-        # The weaker limit, 1.5, appears only in the text; the verdict uses 2.
+        # The limit of 1.5 is used only in the text of the outcome; the verdict uses a limit of 2.
         nearly[name] = slower[name] >= 1.5
     # The claim says that the threshold cannot absorb reordering without harming loss recovery. The verdict is therefore
     # "does not hold" if the threshold absorbs reordering and harms no recovery.

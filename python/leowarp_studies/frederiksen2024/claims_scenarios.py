@@ -156,8 +156,8 @@ def comparable_means(sample: Sample) -> Outcome:
     ratio = {slug: ev.mean_bps(sample[slug]) / ev.capacity_bps(sample[slug]) for slug in SCENARIOS}
     still = _of_control(sample, SCENARIOS)
     apart = max(mean.values()) / min(mean.values()) - 1
-    # The words "comparable" and "almost unaffected" are two statements: the scenarios have similar means, and changes
-    # hardly reduce them.
+    # The claim's words "comparable" and "almost unaffected" make two statements: the scenarios have similar means, and
+    # changes hardly reduce the means.
     parts = {
         "within 5 %": apart <= 0.05,
         "over 95 % of capacity": min(ratio.values()) >= 0.95,

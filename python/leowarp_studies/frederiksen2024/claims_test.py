@@ -180,7 +180,7 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.5", each(("cubic", "bbr"), full_ratio={0.9: 0.4, 0.5: 0.4}), "does not hold"),
         ("1.6", {"reno": {"depth_ratio": 0.4}}, "partly"),
         ("1.6", each(ALGORITHMS, depth_ratio=0.4), "does not hold"),
-        # Cases: only one fall; as many falls without route changes; falls only after a dropped packet
+        # The cases are only one fall, as many falls without route changes, and falls only after a dropped packet
         ("1.6", {"reno": {"drops": 1}}, "partly"),
         ("1.6", {control_slug("bbr"): {"falls_ratio": 0.6}}, "partly"),
         ("1.6", {"cubic": {"changes": pd.concat([change(lost_pkts=3)] * 2)}}, "partly"),
@@ -314,7 +314,7 @@ def test_bbr_held_by_its_window_has_four_parts(column, value, ratio):
 def test_the_sending_rate_falls_where_a_bin_sends_less_than_half(monkeypatch):
     monkeypatch.undo()
     # A transfer in 50 ms bins over 10 s. Each bin has 100 kB, except the bins from 5 to 5.1 s. The bin at 8 s has
-    # exactly half of that amount, which does not count as a fall.
+    # exactly half of 100 kB, which does not count as a fall.
     t_ns = np.arange(0, 10_000 * MS, ev.BIN_NS)
     sent_bytes = np.full(len(t_ns), 100_000)
     sent_bytes[t_ns == 8000 * MS] = 50_000

@@ -267,7 +267,7 @@ def dips_by_cause(run: Run, share_of_median: float) -> dict[str, int]:
             return np.zeros(len(low), dtype=bool)
         return (last >= 0) & (low - instants_ns[np.maximum(last, 0)] <= within_ns)
 
-    # One second is about ten round trips. In this time, a sender detects and repairs a loss.
+    # One second is about ten round trips. Within one second, a sender detects and repairs a loss.
     overflow = follows(mine["t_ns"].to_numpy(dtype="int64"), 1_000_000_000)
     # If an overflow precedes a dip, it is taken as the cause, even if the route also changed.
     change = follows(run.changes["t_ns"].to_numpy(dtype="int64"), 2_000_000_000) & ~overflow

@@ -58,8 +58,8 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
         making.folder, chosen, settings=settings, at_once=making.at_once, kernel=making.kernel, force=making.force,
         progress=making.progress,
     )  # fmt: skip
-    # Without runs, no claim can be checked. The error of the first run is then more useful than a page on which every
-    # verdict is "cannot be told".
+    # Without runs, no claim can be checked. If no run was made, the error of the first run is more useful than a page
+    # on which every verdict is "cannot be told".
     if not made:
         raise next(iter(failures.values()))
     write_study(making.folder, KEY, chosen, settings)

@@ -114,7 +114,7 @@ def _stacked(axes: Any, rows: Sequence[Mapping[str, float]], names: Sequence[str
     start = np.zeros(len(rows))
     for kind in (*KINDS, NO_LOSS):
         widths = np.array([row[kind] for row in rows])
-        # Without this check, such a kind would have a legend entry but no bar.
+        # Without this check, a kind that never occurs would have a legend entry but no bar.
         if not widths.any():
             continue
         colour = KIND_STYLE[kind]["color"] if kind in KIND_STYLE else _NONE_COLOUR

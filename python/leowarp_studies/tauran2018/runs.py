@@ -100,9 +100,9 @@ ASSUMPTIONS = (
     # the data bits, and nine in ten with 1.16 to 1.17 times.
     Assumption("threshold", "decoding threshold", "mobile.threshold", "115 %", ("105 %", "125 %"),
                "typical of the turbo code at low rate (own Monte Carlo)"),
-    # Only this default was chosen after losses had been computed. The authors' abstracts (arXiv 1411.3625, 1501.01471)
-    # describe the model `received`. At 13 dB, only the losses of the model `received` lie between those of the two
-    # extreme models.
+    # The default `received` is the only one that was chosen after losses had been computed. The authors' abstracts
+    # (arXiv 1411.3625, 1501.01471) describe the model `received`. At 13 dB, only the losses of the model `received` lie
+    # between those of the two extreme models.
     Assumption("rule", "bits of a retransmission", "mobile.rule", "received", ("predicted", "statistics", "equal"),
                "the paper's own rule is not public"),
     # The default size fills one codeword. ns-2's TCP has by default 1000 bytes of data and 40 bytes of headers. Without
@@ -226,8 +226,8 @@ def _assumptions() -> Part:
     """Sessions with one changed assumption at a time, at one SNR. Each setting differs from the base in one key."""
     content = _content("assumptions", (ASSUMPTION_SNR_DB,), ALGORITHMS[:2], 1, ASSUMPTION_SEEDS)
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
-    # The keys vary together, with one row per setting. In each row, one assumption is changed, and the others have
-    # their default values.
+    # The keys of the assumptions vary together, with one row per setting. Each row changes one assumption and keeps the
+    # default values of all others.
     settings = [(each, value) for each in ASSUMPTIONS for value in each.others]
     # The scenario's name varies together with the other keys. The scenario's name becomes the column `name`, by which
     # figures identify the setting.

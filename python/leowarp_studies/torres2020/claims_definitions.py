@@ -142,7 +142,7 @@ def _involved_ratio(sequence: Sequence[int]) -> float:
     0.5
     """
     arrived = np.array(sequence)
-    # For each pair of packets, find out whether the packet that arrived first was sent later.
+    # For each pair of packets, this code finds whether the packet that arrived first was sent later.
     turned = np.triu(arrived[:, None] > arrived[None, :])
     return float((turned.any(axis=0) | turned.any(axis=1)).mean())
 

@@ -78,14 +78,14 @@ def shape_mirrors(frames: Frames) -> Outcome:
     distance: dict[str, dict[str, float]] = {}
     for name in DISTRIBUTIONS:
         share = shapes[name].share / shapes[name].share.sum()
-        # A packet that is displaced by k had a delay of (k +- 1/2) / R above the mean. The half is added because the
-        # measured distribution function steps between two whole displacements.
+        # A packet that is displaced by k had a delay of (k +- 1/2) / R above the mean. Half a packet is added to the
+        # displacement, because the measured distribution function steps between two whole displacements.
         x = (shapes[name].displacement_pkts + 0.5) / PROBE_RATE_PKTS_PER_S / (SHAPE_US / 1e6)
         measured = np.cumsum(share)
         distance[name] = {other: float(np.abs(measured - simulation.cdf(other, x)).max()) for other in DISTRIBUTIONS}
     nearest = {name: min(row, key=lambda other: row[other]) == name for name, row in distance.items()}
-    # 0.06 is about the distance between the uniform and the normal distribution. For the uniform and the normal
-    # distribution, the claim is therefore decided only by the second condition: no other distribution is nearer.
+    # The limit of 0.06 is about the distance between the uniform and the normal distribution. For these two, the claim
+    # is therefore decided only by the second condition, that no other distribution is nearer.
     close = {name: distance[name][name] <= 0.06 for name in DISTRIBUTIONS}
     parts = {name: nearest[name] and close[name] for name in DISTRIBUTIONS}
     cause = "" if all(parts.values()) else "Kolmogorov distance to each: " + "; ".join(
@@ -122,8 +122,8 @@ def displacement_grows(frames: Frames) -> Outcome:
     straight = jittered[(jittered.index >= STRAIGHT_MS[0]) & (jittered.index <= STRAIGHT_MS[1])]
     per_ms = {name: float((straight[name] / straight.index).mean()) for name in DISTRIBUTIONS}
     bent = {name: _bent(straight, name, per_ms[name]) for name in DISTRIBUTIONS}
-    # The deviation is computed from the line through the jitters of `STRAIGHT_MS`. Above these jitters, the threshold
-    # of 200 packets reduces MD.
+    # The deviation is computed from the line through the jitters of `STRAIGHT_MS`. Above the jitters of `STRAIGHT_MS`,
+    # the threshold of 200 packets reduces MD.
     bent_all = {name: _bent(jittered, name, per_ms[name]) for name in DISTRIBUTIONS}
     # The study says "throughout", so the order must be strict at every jitter. Each probe has only one seed, so two
     # equal values already violate the strict order.

@@ -64,8 +64,8 @@ def as_measured(frames: Frames, test: Test, distributions: Sequence[str], algori
     For the first sample, the cause also gives the result of the test on every other TCP.
     """
     profile = frames.get("profile", PROFILES[0])
-    # One group has the study's 16,740 runs, and another has the fourth algorithm of figure 8. Together, these two
-    # groups are the study's transfers.
+    # One group has the study's 16,740 runs, and another has the fourth algorithm of figure 8. Together, the groups
+    # `transfers` and `yeah` contain the study's transfers.
     every = pd.concat([frames["transfers"], frames["yeah"]], ignore_index=True)
     parts, text, numbers = test(_lines(every, frames["path"], distributions, algorithms, profile))
     verdict = _verdict(parts)
@@ -228,7 +228,7 @@ def _fall_text(line: pd.DataFrame) -> str:
 
 def _cause(frames: Frames, test: Test, distributions: Sequence[str], algorithms: Sequence[str]) -> str:
     """Text with the result of the test on each other TCP, and with the sender's reactions in a transfer on each TCP."""
-    # The comparison tests the cause, because each of these TCPs differs from the first in one mechanism.
+    # The comparison tests the cause, because every other TCP differs from the first TCP in one mechanism.
     mechanisms: pd.DataFrame = frames["mechanisms"]
     there = ev.profiles_of(mechanisms)
     verdicts = []

@@ -43,8 +43,8 @@ def curve(
         & (transfers["congestion_control"] == congestion_control)
         & (transfers["profile"] == profile)
     ]
-    # Rows are sorted by jitter. The first row has no jitter, and the throughput of every row is divided by the first
-    # row's throughput.
+    # The rows of `grouped` are sorted by jitter. The first row has no jitter, and the throughput of every row is
+    # divided by the first row's throughput.
     grouped = mine.groupby("jitter_ns", sort=True)
     rate = grouped["throughput_bps"]
     frame = pd.DataFrame(

@@ -112,8 +112,8 @@ def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str,
         for row in tables["beyond"].itertuples()
         if row.status == "ok"
     }
-    # Figures 2 and 3 and claim 2.2 compare the distributions with each other, so either all six probes are included or
-    # none.
+    # Figures 2 and 3 and claim 2.2 compare the distributions with each other, so either all six probe runs are included
+    # or none.
     if len(views) == len(tables["shapes"]):
         frames["shapes"] = {
             name: results.shape(views[name, runs.SHAPED].tables, views[name, runs.UNSHAPED].tables)

@@ -145,8 +145,8 @@ def probes(rows: pd.DataFrame) -> pd.DataFrame:
     frame = pd.DataFrame({"distribution": rows["distribution"], "jitter_ns": rows["jitter_ns"].astype("int64")})
     for name, column in PROBE_COLUMNS.items():
         frame[name] = rows[column].astype("float64")
-    # Without jitter no packet is displaced, so RD has one entry. The entropy of such an RD is 0, but the computation
-    # gives -0.
+    # Without jitter no packet is displaced, so RD has one entry. The entropy of an RD with one entry is 0, but the
+    # computation gives -0.
     frame["entropy_nats"] = frame["entropy_nats"].abs()
     return frame.sort_values(["distribution", "jitter_ns"], kind="stable").reset_index(drop=True)
 

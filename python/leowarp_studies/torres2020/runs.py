@@ -165,7 +165,7 @@ def _on_profiles(
     """Transfers with several TCPs, whose packets are stored."""
     content = _content(name, SCENARIO, distributions, jitters_us, MECHANISM_SEEDS)
     content["parameters"] |= _algorithms(algorithms)
-    # Only these runs store every packet, because only packets show the mechanisms.
+    # Only the runs about mechanisms store every packet, because only packets show the mechanisms.
     content["set"] |= {"observe.sockets": "100 ms", "observe.truth": True}
     # Two keys, which vary together, set a profile in these groups. `profile_of` derives the profile's name from the
     # results.

@@ -105,8 +105,8 @@ def stand_in_pkts(name: str, sigma_s: float, seed: int = 1) -> float:
     """
     rng = np.random.default_rng(seed)
     if name == "kept":
-        # The values are computed by inverting the distribution truncated at 4. The inversion gives the same
-        # distribution as discarding random numbers above 4.
+        # The random values come from inverting the exponential distribution function truncated at 4. This gives the
+        # same distribution as discarding larger random numbers.
         draws = -np.log1p(rng.random(PROBE_PKTS) * np.expm1(-4.0))
     else:
         assert name == "pareto", name
@@ -205,7 +205,7 @@ def _stay_back(arrivals: list[int], threshold_pkts: int) -> list[int]:
             if displacement >= -threshold_pkts:
                 early.discard(index)
                 index += 1
-            # The index has passed the numbers of the packets that are skipped here, so these packets count as lost.
+            # Packets whose numbers are below the index are skipped here, and count as lost.
             packet = next((packet for packet in coming if packet >= index), -1)
             if packet >= 0:
                 window.append(packet)

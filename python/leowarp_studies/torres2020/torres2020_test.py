@@ -151,7 +151,7 @@ def test_all_claims_of_the_list_are_there_and_say_how_they_are_tested():
         assert set(claim.runs) <= set(material.CLAIM_PARTS)
 
 
-# In the fixture, RD has exactly the shape of the distributions, for which claim 2.14 does not hold.
+# Claim 2.14 does not hold in the fixture, because the fixture's RD has exactly the shape of the distributions.
 @pytest.mark.parametrize("claim", [claim for claim in CLAIMS if claim.number != "2.14"], ids=lambda claim: claim.number)
 # Tests claims 2.1 to 2.13 of torres2020.
 # Tests claim 2.15 of torres2020.
@@ -246,7 +246,8 @@ def test_entropy_that_grows_in_a_straight_line_is_no_logarithm(as_the_study_says
     probes = as_the_study_says["probes"]
     straight = probes.assign(entropy_nats=probes["mean_displacement_pkts"] / 10)
     row = outcome("2.4", as_the_study_says | {"probes": straight})
-    # Neither the shape nor the order is as the study says, because MD is largest for the uniform distribution.
+    # Neither the shape of the curve nor the order of the distributions is as in the study: MD is largest for the
+    # uniform distribution.
     assert row["verdict"] == "does not hold"
     assert row["cause"]
 

@@ -62,7 +62,7 @@ def test_leowarp_run_says_so(leowarp, tmp_path, precious):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / layout.INCOMPLETE).symlink_to(precious)
     with pytest.MonkeyPatch.context() as patch:
-        # The command must fail before it builds a kernel, so this stand-in is enough.
+        # The command must fail before it builds a kernel, so a stand-in for the guest's image is enough.
         patch.setattr("leowarp.guest.guest_image", lambda *given, **named: GuestImage(Path("linux"), Path("agent")))
         patch.setattr("leowarp.guest.check_fits", lambda *given: None)
         patch.setattr("leowarp.guest.compile_modules", lambda *given: [])

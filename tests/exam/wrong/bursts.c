@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Wrong on purpose: the window alternates between two packets and thousands of packets. */
+/* This module is wrong on purpose: its window alternates between two packets and thousands of packets. */
 #include <linux/module.h>
 #include <net/tcp.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Wrong on purpose: it dereferences a null pointer at the first loss. */
+/* This module is wrong on purpose: it dereferences a null pointer at the first loss. */
 #include <linux/module.h>
 #include <net/tcp.h>
 

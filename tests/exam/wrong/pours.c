@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Wrong on purpose: it sends 40 Mbit/s, whatever is lost. */
+/* This module is wrong on purpose: it sends 40 Mbit/s, however many packets are lost. */
 #include <linux/module.h>
 #include <net/tcp.h>
 

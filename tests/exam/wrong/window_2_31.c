@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Wrong on purpose: a window of 2^31 packets. */
+/* This module is wrong on purpose: it sets a window of 2^31 packets. */
 #include <linux/module.h>
 #include <net/tcp.h>
 

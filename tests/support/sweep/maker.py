@@ -60,7 +60,7 @@ class FakeMaker:
             yield self._made(index, plan, out[index])
 
     def image_sha256(self, kernel, on_message=None, on_progress=None):
-        # Only workers call the maker without a function for messages.
+        # Only workers call this method without `on_message`.
         in_worker = on_message is None and (self.folder / "worker-image").exists()
         image = self.folder / ("worker-image" if in_worker else "image")
         return ("k" * 64, image.read_text() if image.exists() else "a" * 64)

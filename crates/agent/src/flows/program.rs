@@ -236,7 +236,7 @@ impl Role {
             state.is_stopped
         };
         if !is_stopped && self.expect_exit.is_some_and(|code| status.code() != Some(code)) {
-            // If there are too many processes, that is the more likely cause of the exit code.
+            // Too many processes are a more likely cause of the exit code, so their number is checked first.
             refuse_many_processes()?;
             clock::sleep(LISTENERS_NS)?;
             return Err(self.unexpected(t_ns, status));

@@ -306,8 +306,8 @@ fn read(shared: &Shared, clock: Clock, ending: &Ending) {
         if fd < 0 {
             return;
         }
-        // Computing takes no virtual time, so only data that arrived at the very instant at which the handshake ended
-        // can be here already.
+        // Computing takes no virtual time. Only data that arrived at the very instant at which the handshake ended can
+        // therefore be in the socket already.
         if shared.delays_acks && !socket::delay_acks(fd) {
             shared.error.store(socket::errno(), SeqCst);
         }

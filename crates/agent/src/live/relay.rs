@@ -285,14 +285,14 @@ impl Relay {
         // SAFETY: the descriptor is valid and is owned from here on.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         // The port alone does not identify a live connection, because another program in the guest may use the same
-        // port. Such programs must not reach live connections.
+        // port. Another program must not reach a live connection.
         let is_ours = IpAddr::from(Ipv4Addr::from(u32::from_be(from.sin_addr.s_addr))) == self.from;
         match is_ours.then(|| self.by_port.remove(&u16::from_be(from.sin_port))).flatten() {
             Some(connection) => {
                 self.begin(2 * connection + 1, fd);
                 self.tell(Tell::Accepted { connection }, &[])
             }
-            // The connection comes from another program in the guest.
+            // The source belongs to no live connection, so another program in the guest opened this connection.
             None => Stream::new(fd, self.spec.window_bytes).cut(),
         }
     }

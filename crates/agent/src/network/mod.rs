@@ -245,8 +245,8 @@ impl<'a> Network<'a> {
         for event in events {
             match event.change {
                 Change::Up { link } => self.bring_up(link),
-                // the link refuses new packets; with `lose`, it also drops the packets that it holds, which otherwise
-                // arrive
+                // a link that goes down refuses new packets; with `lose`, the link also drops the packets that it
+                // holds, which would otherwise arrive
                 Change::Down { link, lose } => {
                     for d in [2 * link, 2 * link + 1] {
                         self.directions[d].down = true;
@@ -364,7 +364,7 @@ impl<'a> Network<'a> {
                     let batch = self.changing(ends[side]);
                     message::address(batch, interfaces[side].ifindex, address, message::whole_prefix(address));
                     if joins {
-                        // packets with this source address leave over the host's own wire
+                        // packets from the joining host's address leave over the joining host's own wire
                         message::default_route_of(batch, FIRST_TABLE + host as u32, address, out);
                     } else {
                         message::default_route(batch, address, out);

@@ -165,8 +165,8 @@ impl Socket {
             OwnedFd::from_raw_fd(check(fd, "open a netlink socket")?)
         };
         let one: libc::c_int = 1;
-        // With these options, the answer to a refused message contains the kernel's error text, and only the head of
-        // the message.
+        // With NETLINK_CAP_ACK and NETLINK_EXT_ACK, the kernel's answer to a refused message contains its error text
+        // and only the head of the message.
         for option in [libc::NETLINK_CAP_ACK, libc::NETLINK_EXT_ACK] {
             // SAFETY: the option's value is an int.
             let result =

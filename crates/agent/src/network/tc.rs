@@ -367,7 +367,7 @@ pub mod tests {
 
     #[test]
     fn netem_s_limit_adds_the_delay_line_unless_it_is_to_count() {
-        // 10 ms at 100 Mbit/s are 1e6 bits, 83.3 frames of 1,500 bytes
+        // in 10 ms, 100 Mbit/s carry 1e6 bits, or 83.3 frames of 1,500 bytes
         let d = Direction { delay_ns: 10_000_000, ..direction() };
         assert_eq!(netem_limit(&d, QueueCounts::Waiting), 584);
         assert_eq!(netem_limit(&d, QueueCounts::WaitingAndFlying), 500);

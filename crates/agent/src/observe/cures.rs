@@ -190,7 +190,7 @@ fn notices(context: &Context) -> Result<()> {
         let sent_ns = long(r, 32);
         let is_false = flags & 2 != 0;
         let row = Notice {
-            // leolink records when it received the message. For a notice ahead, this is the lead time before the change
+            // leolink records when it received the message. A notice ahead arrives one lead time before the change
             t_ns: context.clock.of_monotonic_ns(long(r, 0) as i64) + if is_false { 0 } else { lead_ns },
             number: word(r, 8),
             to_direction: word(r, 16),

@@ -122,7 +122,7 @@ pub fn sockets(netlink: &Netlink, family: u8, mut each: impl FnMut(Ends, Sample)
         [INET_DIAG_INFO, INET_DIAG_VEGASINFO, INET_DIAG_CONG].iter().fold(0, |bits, kind| bits | 1 << (kind - 1));
     let mut request = vec![family, libc::IPPROTO_TCP as u8, wanted, 0];
     request.extend(STATES.to_ne_bytes());
-    // zeros match any two ends
+    // zeros in the socket's id match connections between any two ends
     request.extend([0; 48]);
     netlink.dump(SOCK_DIAG_BY_FAMILY, &request, |body| {
         if let Some((ends, sample)) = read(body) {

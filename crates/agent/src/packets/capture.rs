@@ -394,7 +394,8 @@ impl Capture {
 
     fn finish(mut self, held: Held) -> Result<Outcome> {
         self.match_until(i64::MAX)?;
-        // Some packets without a report are still in links. The packets that were sent last are assumed to be these.
+        // Some packets without a report are still in links. The packets that were sent last are assumed to be the
+        // packets in links.
         let unsettled: usize = self.books.streams.iter_mut().map(|s| s.unsettled().count()).sum();
         let mut in_flight = held.held_pkts.unwrap_or(0).min(unsettled as u64) as usize;
         self.silent_pkts += (unsettled - in_flight) as u64;

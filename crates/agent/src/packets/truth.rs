@@ -344,8 +344,8 @@ impl Stream {
             }
             self.settle_first(&mut each);
         }
-        // All unsettled packets have the number `first` or a higher one. Runs that end below it no longer affect any
-        // extent.
+        // All unsettled packets have the number `first` or a higher one. Runs of in-order packets that end below
+        // `first` no longer affect any extent.
         while self.in_order.front().is_some_and(|r| r.1 + r.2 <= self.first) && self.in_order.len() > 1 {
             self.in_order.pop_front();
         }

@@ -120,7 +120,7 @@ fn run(clock: Clock, spec: &setup::Shell, place: &Place, input: Option<&Path>, s
     };
     let t_ns = clock.now_ns();
     // Background processes are killed, because they would keep the program's outputs open. SAFETY: this is a plain
-    // system call. The signal does not reach the agent, because the agent is the guest's init process.
+    // system call. The signal SIGKILL does not reach the agent, because the agent is the guest's init process.
     unsafe { libc::kill(-1, libc::SIGKILL) };
     for output in outputs {
         output.join().map_err(|_| Error::Broken("a thread that copies an output broke".into()))?;

@@ -107,8 +107,8 @@ impl Process {
     }
 
     fn read(text: &str) -> Option<Self> {
-        // State, parent, process group, session, terminal, foreground group. In proc(5), these values are fields 3 to
-        // 8. They follow the process's name, which may contain any characters.
+        // State, parent, process group, session, terminal, foreground group. These are fields 3 to 8 of proc(5). In
+        // proc(5), the fields follow the process's name, which may contain any characters.
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
         let number = |place: usize| fields.get(place)?.parse::<i32>().ok();
         let state = *fields.first()?;

@@ -74,8 +74,8 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
 
     let end_ns = context.ending.end_ns();
     clock.sleep_until(end_ns)?;
-    // Queues are sampled before the links have drained. Packets that wait at a later time are answers to closed
-    // sockets, and do not belong to the run.
+    // Queues are sampled before the links have drained. Packets that wait in queues after the run's end are answers to
+    // closed sockets, and do not belong to the run.
     let links_at_end = player.link_totals()?;
     let drained_ns = end_ns + setup.drain_ns.max(1);
     clock.sleep_until(drained_ns)?;

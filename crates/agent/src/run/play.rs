@@ -222,7 +222,7 @@ impl<'a> Player<'a> {
         let are_both_sampled = what == Due::Queues && sockets_ns.is_some_and(|period_ns| t_ns % period_ns == 0);
         if let Some(links_bytes) = self.queues.links_bytes().filter(|_| are_both_sampled) {
             let transfers = &self.flows.transfers;
-            // Other transfers that are running by then are queried separately.
+            // Transfers that this call does not look at are queried separately.
             let is_asked = |i: &usize| !transfers[*i].is_mptcp() && self.is_looked_at(t_ns, *i);
             let looked_at = (0..transfers.len()).filter(is_asked).map(|i| &transfers[i]);
             let looked_at: Vec<&Transfer> = looked_at.collect();
@@ -294,7 +294,8 @@ impl<'a> Player<'a> {
             }
             Due::NoticesAhead(from) => {
                 let events = self.context.events;
-                // the events of this instant have been applied already, because they come first within an instant
+                // the events of this instant have already been applied, because events are the first items of an
+                // instant
                 let next = events.partition_point(|e| e.t_ns <= t_ns);
                 let change = events[from..].iter().take_while(|e| e.t_ns == events[from].t_ns).count();
                 self.network.tell_ahead(t_ns, &events[next..from], &events[from..from + change])?;

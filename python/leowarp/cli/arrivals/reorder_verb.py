@@ -159,8 +159,8 @@ def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[
     [('-1', 1, 0.1), ('0', 8, 0.8), ('2', 1, 0.1)]
     """
     pairs = [(int(value), int(count)) for value, count in zip(values, counts, strict=True)]
-    # A window of 1000 packets can have 2000 different displacements. Such ranges reduce any density to two dozen rows
-    # and keep its shape near 0.
+    # A window of 1000 packets can have 2000 different displacements. Ranges of displacements reduce any density to two
+    # dozen rows and keep its shape near 0.
     if len(pairs) <= rows:
         return [(str(value), count, count / total) for value, count in pairs]
     lines: dict[tuple[int, int], int] = {}

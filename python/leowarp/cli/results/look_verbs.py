@@ -38,7 +38,7 @@ def plan(
 
     resolved = plan_of(file, options.settings(set_, cc_module, leave_out))
     if isinstance(resolved.medium, Mobile):
-        # Imported here, because other plans do not need the packages that this module imports.
+        # The module is imported here, because plans of another kind do not need the packages that it imports.
         from leowarp.media import check
 
         check(resolved)

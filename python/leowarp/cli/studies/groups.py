@@ -22,8 +22,8 @@ class FileOrVerb(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words of the command line; the default verb is inserted if they do not begin with a verb."""
-        # The default verb is inserted here because of the group's own options, and again in `resolve_command`.
-        # Inserting the default verb twice has no effect, because the words begin with a verb after the first time.
+        # The default verb is inserted in `parse_args`, because the group has options of its own, and again in
+        # `resolve_command`. Inserting it twice has no effect, because the words then begin with a verb.
         return super().parse_args(ctx, self._with_verb(args))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

@@ -87,7 +87,7 @@ def show(
 def _print_slots(slots: list[dict[str, Any]], begin_ns: float, end_ns: float) -> None:
     from leowarp.cli.output import print_table
 
-    # The slot that is valid at --from began before it, so the output starts with this slot.
+    # The output starts with the slot that is valid at --from, although this slot began earlier.
     held = max((slot["begin_ns"] for slot in slots if slot["begin_ns"] <= begin_ns), default=begin_ns)
     print_table(
         "what was drawn for each slot",
@@ -189,8 +189,8 @@ def describe(
             note(f"{measurement.source}: {text}")
     titles = [f"{Path(description.source).name}: {_SERIES[description.series]}" for _, description in described_series]
     cells = [lines(description) for _, description in described_series]
-    # One table shows the descriptions of all files. Lines of the first file come first in their order, then lines that
-    # only other files have.
+    # One table has all files. Lines that the first file has come first, in the first file's order; lines that only
+    # other files have follow.
     rows = [(name, *(cell.get(name) for cell in cells)) for name in dict.fromkeys(k for c in cells for k in c)]
     print_table(None, ("", *titles), rows)
     if slots:

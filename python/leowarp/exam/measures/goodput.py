@@ -72,8 +72,8 @@ def time_to(run: Run, *, flow: int, after_ns: int, level_ratio: float) -> Measur
     ends_ns = np.arange(first_ns + WINDOW_NS, run.end_ns + 1, STEP_NS)
     got = received_bytes(run, flow, ends_ns) - received_bytes(run, flow, ends_ns - WINDOW_NS)
     rate_bps = got * 8e9 / WINDOW_NS
-    # The capacity is averaged from the measure's start to the run's end. A case has only one step of the capacity, so
-    # the mean capacity is the capacity after the step.
+    # The capacity is averaged from `first_ns` to the end of the run. A case has only one step of the capacity, so this
+    # mean is the capacity after the step.
     carries_bps = capacity_bps(run, flow, first_ns, run.end_ns)
     reached = np.flatnonzero(rate_bps >= level_ratio * carries_bps)
     if len(reached) == 0:

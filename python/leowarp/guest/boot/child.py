@@ -51,8 +51,7 @@ class Child:
         self.returncode: int | None = None
         self.rusage: resource.struct_rusage | None = None
         self._ended: int | None = None
-        # Through this pipe the new process sends its process id. The pipe's write end closes when the process calls
-        # exec.
+        # The new process sends its process id through a pipe. The pipe's write end closes when the process calls exec.
         answer, pipe = os.pipe()
         told, launcher, others = b"", _launcher(), descriptors or {}
         request = {
@@ -69,8 +68,8 @@ class Child:
                 while piece := os.read(answer, 64):
                     told += piece
             except BaseException:
-                # Reading was interrupted, for instance by Ctrl-C. The process may already run, so its id is still read
-                # here; a new child sends its id before it does anything else.
+                # Reading was interrupted, for instance by Ctrl-C. The new process may already run, so its process id is
+                # still read after an interruption. A new process sends its id before it does anything else.
                 launcher.end()
                 while piece := os.read(answer, 64):
                     told += piece

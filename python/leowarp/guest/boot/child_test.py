@@ -35,7 +35,7 @@ def start(tmp_path):
 
 @pytest.mark.parametrize("mib", [32, 256])
 def test_the_peak_of_memory_is_the_programs_own_however_short_its_life(start, mib):
-    # The array `big` raises the peak memory of the starting process, which the result must not include.
+    # The array `big` raises the peak memory of the starting process. The result must not include this peak.
     big = bytearray(128 * MIB)
     rusage = start(f"bytearray({mib} << 20)").reap()
     assert mib * MIB < rusage.ru_maxrss * 1024 < (mib + 32) * MIB
@@ -49,7 +49,7 @@ def test_it_works_where_it_is_told_with_nothing_but_its_environment(start, tmp_p
     # The test adds user and system time, because a short process may have spent all its time in the kernel.
     assert usage.ru_utime + usage.ru_stime > 0
     assert child.returncode == 0
-    # Descriptor 3 in the list is the one that the directory listing itself opens.
+    # The directory listing itself opens descriptor 3 in the list.
     assert (tmp_path / "console").read_text() == f"{tmp_path} {{'LC_ALL': 'C'}} True ['0', '1', '2', '3']\n"
 
 
@@ -162,7 +162,7 @@ def test_an_interruption_while_it_starts_leaves_no_process(tmp_path, monkeypatch
         # Popen also calls read, but before `launchers` has an entry.
         if launchers and not reads:
             reads.append(descriptor)
-            # Wait until the program's process id can be read, then interrupt.
+            # The test waits until the program's process id can be read, and then interrupts.
             select.select([descriptor], [], [])
             raise KeyboardInterrupt
         return read(descriptor, size)

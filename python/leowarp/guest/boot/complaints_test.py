@@ -50,7 +50,7 @@ def sentences(
         (IN_MODULE, 'a warning at 1.187 s: mine.c:9 in my_ssthresh of the module mine ("window is 304")'),
         (BY_MODULE, "a warning at 1.187 s: lib/refcount.c:31 in refcount_warn_saturate (\"refcount_t: decrement hit 0; "
          'leaking memory."), with my_ssthresh of the module mine in its call trace'),
-        # Linux 6.17 and later print a WARNING in this form.
+        # The next case has the form of a WARNING in Linux 6.17 and later.
         ("WARNING: net/ipv4/tcp.c:2 at tcp_close+0x1/0x2, CPU#0: iperf3/7\n",
          "a warning at 1.187 s: net/ipv4/tcp.c:2 in tcp_close, with the module mine loaded"),
         ("WARNING: CPU: 0 PID: 0 at tcp_close+0x1/0x2\n", "a warning at 1.187 s: in tcp_close, with the module mine"),

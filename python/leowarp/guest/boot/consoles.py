@@ -87,7 +87,8 @@ class Consoles:
         try:
             self._carry()
         except BaseException as error:
-            # The error is raised again in the code that watches the guest. This code then ends the guest.
+            # The error is raised again in the code that watches the guest. The code that watches the guest then ends
+            # the guest.
             self._failed = error
 
     def _carry(self) -> None:
@@ -132,7 +133,7 @@ class Terminal(Consoles):
         self._said, said = os.pipe()
         control, self._control = os.pipe()
         self._gate, gate = os.pipe()
-        # Pipe with one byte per change of the terminal's size, and one byte at the end of the context.
+        # The pipe carries one byte per change of the terminal's size, and one byte at the end of the context.
         self._changed, self._change = os.pipe()
         fcntl.fcntl(gate, fcntl.F_SETPIPE_SZ, GATE_BYTES)
         os.set_blocking(self._change, False)
@@ -179,7 +180,8 @@ class Terminal(Consoles):
         typed = b""
         while True:
             wanted = [self._said, self._changed, *([] if self.is_still else [self._gate])]
-            # The terminal's input stays in the host's kernel until the guest has read the previous piece.
+            # The terminal's further input stays in the host's kernel until the guest has read the previous piece of
+            # input.
             wanted += [] if typed else [self._keys]
             ready, writable, _ = select.select(wanted, [self._typed] if typed else [], [])
             if self._said in ready:

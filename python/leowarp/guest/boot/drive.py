@@ -226,8 +226,8 @@ class Watched:
         patience: Patience,
         consoles: Consoles | None = None,
     ) -> None:
-        # A caller that passes its own consoles removes the guest's directory at the end. Messages must then not name
-        # files in it.
+        # A caller that passes its own consoles removes the guest's directory at the end. Messages must not name files
+        # in a directory that the caller removes.
         self._is_kept = consoles is None
         self._consoles = consoles or Consoles()
         self._image = image

@@ -100,7 +100,7 @@ def become(libc: ctypes.CDLL, parent_pid: int, request: dict, output: int, pipe:
     """Run the kernel in this process, by exec."""
     # The process id is sent before anything else, so that leowarp, if interrupted, can still end this process.
     os.write(pipe, str(os.getpid()).encode())
-    # The session and its process group later identify the remaining processes of a guest.
+    # leowarp later finds the remaining processes of a guest by the guest's session and process group.
     os.setsid()
     # The death signal survives exec of a program without set-user-ID (prctl(2)).
     if libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
@@ -109,9 +109,9 @@ def become(libc: ctypes.CDLL, parent_pid: int, request: dict, output: int, pipe:
     if os.getppid() != parent_pid:
         os._exit(1)
     os.chdir(request["directory"])
-    # Without address randomisation, the guest's MemTotal is the same at each boot. A container may forbid this call
-    # (EPERM). A failure is harmless: the command line and the agent set all buffers and table sizes that depend on
-    # MemTotal.
+    # Without address randomisation, the guest's MemTotal is the same at each boot. A container may forbid the call of
+    # personality() (EPERM). A failure is harmless: the command line and the agent set all buffers and table sizes that
+    # depend on MemTotal.
     libc.personality(ADDR_NO_RANDOMIZE)
     standard = [os.open(os.devnull, os.O_RDONLY), output, output]
     for own, number in [*zip(standard, range(3), strict=True), *zip(others, request["numbers"], strict=True)]:

@@ -31,7 +31,7 @@ Call Trace:
         (REGISTERS.format(rip="\ufffd"),
          "in a place that it could not print: its stack overflowed, or memory was overwritten, "
          "with the module mine loaded", None),
-        # The first fault is used, because it caused the second.
+        # The first of the two faults is reported, because it caused the second fault.
         (REGISTERS.format(rip="my_ssthresh+0x14/0x20 [mine]") + REGISTERS.format(rip="panic+0x1/0x2"),
          "in my_ssthresh of the module mine", "mine"),
         ("BUG: failure at mine.c:9/my_ssthresh()!\n", "at mine.c:9 in my_ssthresh of the module mine", "mine"),

@@ -85,7 +85,7 @@ class Standstill:
         memory, the times in the agent's messages are used."""
         # A stripped kernel has no symbols, so its clock cannot be read from memory.
         clock_ns = now.clock_ns if now.clock_ns is not None else now.heard_ns
-        # The agent sends a message once per virtual second. If the agent is dead, the clock may advance, but no
+        # A live agent sends a message once per virtual second. If the agent is dead, the clock may advance, but no
         # messages come.
         if now.heard_ns != self._heard_ns:
             self._heard_ns, self._clock_at_word_ns = now.heard_ns, clock_ns or 0

@@ -80,7 +80,7 @@ class GuestMemory:
                 memory.seek(address)
                 return memory.read(size_bytes)
         except (OSError, ValueError):
-            return None  # The process has ended, or the host forbids access.
+            return None  # The process has ended, or the host forbids access to its memory.
 
 
 @dataclass

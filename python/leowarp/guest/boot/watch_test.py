@@ -82,7 +82,7 @@ def test_a_process_that_was_waited_for_is_counted_once(spawn):
     assert first_s - 2 * tick_s <= seen_s
     go_on()
     assert process.stdout.readline() == b"ended\n"
-    # Counting the first process twice would give a value at least this large.
+    # If the first process were counted twice, `usage.sample()` would be above this limit.
     assert seen_s <= usage.sample() < seen_s + first_s / 2
     assert usage.reaped_s >= first_s - 2 * tick_s
     go_on()

@@ -60,7 +60,8 @@ def agent(
     parts = recipe.agent_recipe(checkout)
     recipe_sha256 = recipe.recipe_sha256(parts)
     place = (cache_root(), recipe_sha256)
-    # rustup takes 50 ms, a sixth of a short run, to report the compiler's version. A process therefore asks only once.
+    # rustup takes 50 ms, a sixth of a short run, to report the compiler's version. A process therefore asks rustup for
+    # the version only once.
     if (used := _USED.get(place)) is not None and used.program.is_file():
         return used
     try:

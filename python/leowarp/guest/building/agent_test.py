@@ -107,7 +107,7 @@ def test_a_stand_in_of_rustup_without_a_toolchain_is_no_compiler(workshop, monke
     built = agent()
     (tmp_path / "tools" / "rustc").write_text("#!/bin/sh\necho error: rustup could not choose a version >&2; exit 1\n")
     messages = []
-    # A second call in the same process does not run rustc again.
+    # A second call of `agent` in the same process does not run rustc again.
     assert agent(on_message=messages.append) == built
     assert not messages
     _USED.clear()

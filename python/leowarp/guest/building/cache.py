@@ -225,8 +225,8 @@ def entry_or_build(
     if entry.is_dir() and not entry_faults(entry):
         return entry
     with _writable(home), locked(home / f"{key}.lock", kind, on_message):
-        # Only the process that holds the lock builds this key. A temporary directory found here is therefore the rest
-        # of an interrupted build.
+        # Only the process that holds the lock builds this key. A temporary directory of this key therefore remains from
+        # an interrupted build.
         for leftover in home.glob(f"{key}.tmp-*"):
             shutil.rmtree(leftover)
         if entry.is_dir():

@@ -47,7 +47,7 @@ def test_an_agent_that_fails_ends_the_kernels_build_and_is_what_is_reported(monk
 
     def kernel(*arguments, on_progress, **named):
         failing.wait()
-        while True:  # The loop ends when a step raises.
+        while True:  # The loop ends when `on_progress` raises an error.
             on_progress(STEP)
 
     monkeypatch.setattr(image, "kernel", kernel)

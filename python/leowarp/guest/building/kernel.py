@@ -139,8 +139,8 @@ def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force)
     else:
         source = own_source(Path(shelved.source)) if shelved.is_own else local_source() or fetch_source(on_message)
         facts = {"source": source.version, "source_sha256": source.sha256}
-    # leowarp's objects fit the source for which they were written. Another source may lack something that an object
-    # uses, so objects that do not fit may be left out.
+    # leowarp's kernel objects fit the kernel source for which they were written. Another kernel source may lack
+    # something that an object uses, so objects that do not fit that source may be left out.
     leave_out = shelved.is_own or bool(shelved.patches)
     build = _Build(_guest_sources(), facts, on_message, on_progress, shelved=shelved, leave_out=leave_out)
 

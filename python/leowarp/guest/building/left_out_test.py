@@ -162,8 +162,8 @@ def test_an_object_that_copies_a_structure_is_refused_for_a_tree_whose_structure
     status, said, out = build(tree, planted=planted, extra=("planted",))
     assert status == 0, said
     assert "planted_register" in (out / "symbols.txt").read_text()
-    # The structure gets one more member at its front. An object that relies on the old structure would still compile
-    # and link, but write to the wrong word.
+    # The changed tree adds a member at the front of the structure. The object would still compile and link, but write
+    # to the wrong word.
     (tree / "kernel" / "base.c").write_text(BASE.replace("int lock", "int before; int lock"))
     status, said, _ = build(tree)
     assert status != 0

@@ -28,7 +28,7 @@ KERNEL_FILES = (
 KERNEL_OBJECTS = "*/*.[ch]"
 WORDS = ("changes", "saves", "without", "asked_by", "test", "page")
 """Fields of overrides.toml that are only for readers and do not change the kernel."""
-# Only the chosen kernel's entry in kernels.toml is part of the recipe. A change of another entry does not cause a
+# Only the chosen kernel's entry in this file is part of the recipe. A change of another kernel's entry does not cause a
 # build.
 SHELF = "kernels.toml"
 # Lines of leowarp's C files that are compiled only into kernels with this option, which kernels.toml sets for some

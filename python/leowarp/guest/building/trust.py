@@ -56,7 +56,8 @@ class Commands:
     def identity(self) -> str:
         """A hash of 64 hexadecimal digits over the words and the contents of the `files`."""
         contents = [sha256_of_file(file) for file in self.files]
-        # The prefix differs from that for files and trees, so that commands and files never have the same identity.
+        # Hashes of commands begin with another prefix than hashes of files and trees, so that commands and files never
+        # have the same identity.
         return hashlib.sha256(("commands\n" + repr((self.words, contents))).encode()).hexdigest()
 
     def described(self) -> str:
@@ -190,7 +191,7 @@ def _identity_of_tree(tree: Path) -> str:
     inodes and times, so it counts as another tree. git is not used, because the tree's settings could make it run
     programs.
     """
-    # The prefix differs from that for files, so that trees and files never have the same identity.
+    # Hashes of trees and files begin with different prefixes, so that a tree and a file never have the same identity.
     total = hashlib.sha256(b"a tree\n")
     waiting = [tree.resolve()]
     while waiting:
@@ -254,7 +255,7 @@ def _remember(identity: str, path: Path, on_message: OnMessage) -> None:
         with open(os.open(directory / identity, flags, 0o600), "wb") as file:
             file.write(os.fsencode(path.resolve()) + b"\n")
     except FileExistsError:
-        pass  # The file exists, so the same content was accepted before.
+        pass  # The record exists, so the same content was accepted earlier.
     except (OSError, HostError) as error:
         # The user requested this run, so it continues even if the consent cannot be recorded. The user must consent
         # again only if a file names the same code in a later run.

@@ -71,7 +71,8 @@ def test_steps_that_lie_in_the_past_need_no_wait(pace: Pace, wall: Wall) -> None
     assert pace.spare_steps() == 0
     wall.ns += 10 * MS
     pace.arrive(MS)
-    # From 1 ms on, the next step ends at 2 ms. The eighth step after it ends at 10 ms, where the guest waits.
+    # From 1 ms on, the next step ends at 2 ms. Eight steps after the step that ends at 2 ms, the guest reaches 10 ms,
+    # where it waits.
     assert pace.spare_steps() == 8
     pace.arrive((1 + 1 + 8) * MS)
     assert (pace.spare_steps(), pace.wait_ns(has_news=False)) == (0, MS)

@@ -54,7 +54,8 @@ PROGRAMS_ENVIRONMENT = {
     "TMPDIR": PROGRAMS_WRITE_TO,
     "LANG": "C.UTF-8",
     "TZ": "UTC",
-    # OpenSSL would otherwise mix RDRAND (OPENSSL_ia32cap(3), bit 62) and RDSEED (bit 64 + 18) into its random numbers.
+    # Without this setting, OpenSSL would mix RDRAND (OPENSSL_ia32cap(3), bit 62) and RDSEED (bit 64 + 18) into its
+    # random numbers.
     "OPENSSL_ia32cap": "~0x4000000000000000:~0x40000",
     # glibc selects its string functions by the processor's features. Without PYTHONHASHSEED, Python would draw a random
     # number for its hashes at the start.

@@ -102,10 +102,10 @@ def jitter_rows(
         lasts = rng.geometric(1.0 / frames_each, count)
         values_ns = rng.gamma(_ERLANG_ORDER, mean_ns / _ERLANG_ORDER, count)
     else:
-        # By default, values on the uplink are uniform from 0 to twice the mean, and steps last 6 ms on average. The
-        # mean difference of a flood ping's successive RTTs is then within 15 % of the published 6.7 ms. Both pings 10
-        # ms apart and pings a round trip apart have this difference (design/starlink-profile.md, "Steps of the
-        # jitter").
+        # By default, values on the uplink are uniform from 0 to twice the mean, and steps last 6 ms on average. With
+        # the defaults, the mean difference between successive RTTs of a flood ping is within 15 % of the published 6.7
+        # ms. Both pings 10 ms apart and pings a round trip apart have this difference (design/starlink-profile.md,
+        # "Steps of the jitter").
         first, last = up_step_frames(frames_each)
         lasts = rng.integers(first, last + 1, count)
         if access.jitter_up_shape == "uniform":
@@ -135,8 +135,8 @@ def _waiting(access: Access, duration_ns: int) -> tuple[NDArray[np.int64], NDArr
     Returns: int64 arrays of shape (m,). Without steps, the only row is half a frame (0.67 ms at 750 per second).
     """
     steps = access.frame_steps
-    # The default is no steps. A sawtooth changes the mean difference of round trips by only 0.4 %, and needs 15 to 118
-    # times as many rows (design/starlink-profile.md, "The model of a frame").
+    # By default, `frame_steps` is 0. A sawtooth changes the mean difference of round trips by only 0.4 %, and needs 15
+    # to 118 times as many rows (design/starlink-profile.md, "The model of a frame").
     if steps == 0:
         return np.zeros(1, dtype=np.int64), np.array([500_000_000 // access.frames_per_s], dtype=np.int64)
     frames = np.arange(duration_ns * access.frames_per_s // 1_000_000_000 + 1, dtype=np.int64)

@@ -42,7 +42,8 @@ def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> Ac
     # The first slot began before the run, but its path is listed at the run's time 0.
     t_ns = np.maximum(slots.begin_ns, 0)
     delay_ns = slots.base_at_ns(t_ns).tolist()
-    # At each change, the delay that the previous path would have now, with its satellite at the current position.
+    # `old_ns` has, for each change, the delay that the previous path would have now, with its satellite at the current
+    # position.
     old_ns = slots.base_at_ns(slots.begin_ns[1:] - 1).tolist()
     values = [
         PathValues(

@@ -55,7 +55,7 @@ def access_timeline(plan: Plan, access: Access, routes: AccessRoutes) -> pa.Tabl
     for pair, ends in enumerate(((_DISH, _SERVER), (_SERVER, _DISH))):
         events.paths(routes, pair, *ends)
     # The metadata contains slots and outages, because the tables alone do not distinguish a handover from jitter.
-    # `leowarp timeline` prints these values.
+    # `leowarp timeline` prints the slots and outages.
     drawn = {"slots": profile.slot_table().to_pylist(), "outages": profile.outage_table().to_pylist()}
     return events.table(TimelineMetadata(warnings=[], **drawn))
 

@@ -97,7 +97,7 @@ def test_a_timeline_says_for_how_long_entries_contradict_each_other():
         return unsettled(constellation_timeline(plan, sky, routes_of(plan, sky)))
 
     assert times() == {"circle_ns": 0, "no_entry_ns": 0}
-    # If nodes switch from the destination on, each node that switches sends to nodes that have already switched.
+    # If nodes switch in order from the destination to the source, each node switches after the nodes to which it sends.
     last_first = times(update="staggered", update_order="destination-first")
     assert last_first == {"circle_ns": 0, "no_entry_ns": 0}
     first_first = times(update="staggered", update_order="source-first")

@@ -318,12 +318,14 @@ def _queue_at(tables: Tables, links: LinkValues, link: tuple[str, str], t_ns: in
         return 0, 0
     samples = tables.links[tables.links["direction"] == direction]
     # Queues are sampled only when something changed, so the last sample is still valid. If there is no sample before
-    # the instant, no packet has waited yet. A sample at exactly this instant may be from before or after the change.
+    # the instant, no packet has waited yet. A sample at exactly the instant of the change may be from before or after
+    # the change.
     samples = samples[samples["t_ns"] < t_ns]
     if len(samples) == 0:
         return 0, 0
     last = samples.iloc[-1]
-    # The rate before the change is used. A link without a rate limit sends waiting packets at once.
+    # The waiting time is computed with the rate before the change. A link without a rate limit sends waiting packets at
+    # once.
     rate_bps = float(links.rate_bps(*link, t_ns - 1))
     wait_ns = 0 if np.isnan(rate_bps) else round(int(last["queue_bytes"]) * 8e9 / rate_bps)
     return int(last["queue_pkts"]), wait_ns
@@ -381,8 +383,8 @@ def _growth(tables: Tables, flow: int, column: str, from_ns: int, until_ns: int)
     """Increase of a cumulative column of `sockets` between two instants. Each value is taken from the last sample at or
     before the instant."""
     mine = tables.of_flow("sockets", flow)
-    # Cumulative counters of a socket start at 0. A sample that lacks a counter therefore counts as 0. Before the first
-    # sample, the value is also 0.
+    # Cumulative counters of a socket start at 0. A sample without the counter therefore counts as 0. Before the first
+    # sample of the socket, the counter counts as 0 as well.
     values = step_at(mine["t_ns"].to_numpy(), np.nan_to_num(floats(mine[column])), np.array([from_ns, until_ns]), 0.0)
     return int(values[1] - values[0])
 

@@ -178,6 +178,6 @@ class _Columns:
             table = self._read(name)
             self._known[name] = _Column.of(table.column(name), table.schema.field(name), self._order)
             del table
-            # Arrow else keeps the memory in which it decoded the column.
+            # Without this call, Arrow keeps the memory in which it decoded the column.
             pa.default_memory_pool().release_unused()
         return self._known[name]

@@ -32,7 +32,7 @@ def rate_in_bins(t_ns: np.ndarray, counter_bytes: np.ndarray, edges_ns: np.ndarr
         raise TraceError(f"rate in bins: the bins span {edges_ns[0]}..{edges_ns[-1]} ns but the samples {span}")
     # Times are relative to the first sample, so that float64 is exact to a nanosecond for runs of up to 104 days.
     at_edges = np.interp(edges_ns - t_ns[0], t_ns - t_ns[0], np.asarray(counter_bytes, dtype="float64"))
-    # 8e9: bits per byte times ns per second.
+    # The factor 8e9 is bits per byte times ns per second.
     return np.diff(at_edges) * 8e9 / np.diff(edges_ns)
 
 
@@ -103,8 +103,8 @@ def cdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarr
     x, inverse = np.unique(values[keep], return_inverse=True)
     mass = np.bincount(inverse, weights=weights[keep])
     share = np.cumsum(mass) / mass.sum()
-    # Rounding of the sum may give 0.9999999999999999 instead of 1. Then `ccdf` of the largest value would be above 0,
-    # although no value is larger.
+    # Rounding of the sum may give 0.9999999999999999 instead of 1. With a last share below 1, `ccdf` of the largest
+    # value would be above 0, although no value is larger.
     share[-1] = 1.0
     return x, share
 

@@ -160,8 +160,8 @@ class _Ways:
         rows = gone.assign(row=self._at(gone["t_ns"].to_numpy()), step=gone["t_ns"].to_numpy() // step_ns)
         sums = rows.groupby(["row", "direction", "step"])["bits"].sum()
         for (row, direction, step), bits in sums.items():  # type: ignore[misc]
-            # `row` is the path in force at the drop. If the path at the drop lacks the link, the latest earlier path
-            # with the link is used.
+            # `row` is the path that was valid when the packet was dropped. If this path lacks the link, the latest
+            # earlier path with the link is used.
             for place in range(int(row), -1, -1):
                 if direction in self._links[place]:
                     for behind in self._links[place][self._links[place].index(direction) :]:
@@ -203,8 +203,8 @@ def _dropped(tables: Tables, step_ns: int, steps: int) -> dict[int, np.ndarray]:
 def _capacity_bits(links: LinkValues, link: Pair, edges_ns: np.ndarray) -> np.ndarray:
     """Bits that a direction can carry in each step. nan: no rate limit in the whole step."""
     whole = links.capacity_bits(*link, edges_ns)
-    # A link that is built within a step has no rate until it is built. Such a link is treated as if its rate had been
-    # set at the start of the step.
+    # A link that is built within a step has no rate until it is built. A link that is built within a step is treated as
+    # if its rate had been set at the start of the step.
     late = links.rate_bps(*link, edges_ns[1:] - 1) * np.diff(edges_ns) / 1e9
     return np.where(np.isnan(whole), late, whole)
 

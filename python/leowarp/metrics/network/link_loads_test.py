@@ -44,7 +44,7 @@ def found(made):
 def test_a_link_of_the_path_is_as_busy_as_the_sender_makes_it(found):
     # one packet per millisecond
     assert found.loc[(QUEUED, 5), "busy_ratio"] == pytest.approx(1000 * FRAME_BYTES * 8 / RATE_BPS)
-    # one acknowledgement for every second packet
+    # the receiver sends one acknowledgement for every second packet
     assert found.loc[(QUEUED + 1, 5), "busy_ratio"] == pytest.approx(500 * ACK_BYTES * 8 / RATE_BPS)
 
 

@@ -96,7 +96,8 @@ def test_of_no_packets_there_is_no_number(access):
 
 def test_within_a_bin_ranks_are_spread_between_the_smallest_and_the_largest(access):
     tables, _, _ = access
-    # The first bin contains the minimum, and the last one the maximum. A bin that is not cut is between them.
+    # The first bin contains the minimum, and the last one the maximum. One bin that is not cut is between the first and
+    # the last bin.
     edges = (40 * MS // 8192 * 8192 + np.arange(4) * 8192).tolist()
     found = of(tables, [edges[0] + 4192, edges[0] + 5000, *[edges[1] + 7] * 4, edges[2] + 10])
     assert [found.quantile_ns(k / 7) for k in range(1, 8)] == [

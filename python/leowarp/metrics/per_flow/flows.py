@@ -226,7 +226,7 @@ def _packet_scalars(tables: Tables, number: int) -> dict[str, Any]:
     names = {"sent_pkts": "sent_pkts", "delivered_pkts": "delivered_pkts", "lost_pkts": "lost_pkts",
              "retransmissions_pkts": "retrans_pkts", "spurious_retransmissions_pkts": "spurious_pkts",
              "late_pkts": "late_pkts"}  # fmt: skip
-    # Without packet truth, the counts are null and not 0, because the numbers are unknown.
+    # Without packet truth, the numbers of packets are unknown, so the counts are null and not 0.
     row: dict[str, Any] = dict.fromkeys(
         [*names, "acks_late_pkts", "acks_lost_pkts", "data_drops_pkts", "ack_drops_pkts"]
     )

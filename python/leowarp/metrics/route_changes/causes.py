@@ -210,16 +210,16 @@ def _of_lost(
     last = np.searchsorted(instants, sent, side="right") - 1
     coming = np.searchsorted(instants, sent + UNDER_WAY_NS, side="right") - 1 - last
     # A node without a route drops the packet. Either the packet was sent after the change that took the path away, or a
-    # node lost its route while the packet was in flight. If two changes happened during its flight, it is unknown which
-    # of them removed the route.
+    # node lost its route while the packet was in flight. If two changes happened during the packet's flight, it is
+    # unknown which of them removed the route.
     for index in np.flatnonzero(cause == _NO_ROUTE):
         if last[index] >= 0 and changes[last[index]].after is None:
             change_numbers[index] = last[index]
         elif coming[index] == 1:
             change_numbers[index] = last[index] + 1
         elif last[index] >= 0 and sent[index] < changes[last[index]].settled_ns:
-            # The nodes switch one by one at this change, and the packet was sent before the last one had switched. The
-            # packet reached a node that had no route yet, or looped between nodes.
+            # At the latest change, the nodes switch one by one, and the packet was sent before the last node had
+            # switched. The packet reached a node that had no route yet, or looped between nodes.
             change_numbers[index] = last[index]
     # If a path changes and a link goes down at the same instant, the change comes first in the timeline
     # (timeline/schema.py). The change that caused the drop is therefore never later than the drop.

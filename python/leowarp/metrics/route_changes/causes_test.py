@@ -111,7 +111,7 @@ def test_on_a_path_that_jitters_a_change_under_way_is_no_cause(tables):
     [
         (3, LEFT, 20 * S, 0),
         (3, LEFT, 20 * S + 30 * MS, 0),
-        # The link went down before any route change, so no change is the cause.
+        # The link went down before any route change, so no route change caused the drop.
         (3, LEFT, 19 * S, NONE),
         # Direction 0 is on both paths.
         (3, 0, 20 * S, NONE),
@@ -132,7 +132,7 @@ def test_a_packet_and_its_retransmission_that_both_went_down_are_told_apart(tabl
         packet(7000, 20 * S - MS, drop_cause=3, drop_direction=LEFT, is_retransmission=True, is_spurious=False),
     ]
     found = counted(with_packets(tables, lost, drops=[(20 * S, LEFT, 7000), (10 * S + MS, LEFT, 7000)]))
-    # The retransmission was needed because of the first loss, and no change caused the first loss.
+    # The retransmission was needed because of the first of the two losses, which no route change caused.
     assert found == {(NONE, "lost_pkts"): 1, (0, "lost_pkts"): 1, (NONE, "needed_retransmissions_pkts"): 1}
 
 

@@ -100,8 +100,8 @@ def test_a_flow_is_set_against_what_its_path_could_carry(result):
 def test_a_second_is_below_capacity_by_the_path_that_it_had(access):
     tables, _ = access
     links, share = link_values(tables), 1448 / 1514
-    # The flow receives 19 Mbit/s of payload. Until 27 s this rate is below 90 % of 40 Mbit/s, and from then on it is
-    # above 90 % of 20 Mbit/s.
+    # The flow receives 19 Mbit/s of payload. Until 27 s, 19 Mbit/s is below 90 % of 40 Mbit/s; from 27 s on, 19 Mbit/s
+    # is above 90 % of 20 Mbit/s.
     t_ns = np.arange(0, 60 * S + 1, S // 20)
     received = np.round(t_ns / 1e9 * 19e6 * share / 8).astype("int64")
     sockets = pd.DataFrame(
@@ -174,7 +174,7 @@ def test_losses_near_changes_and_elsewhere(result):
     flow = result.summary["flows"][1]
     assert (flow["lost_pkts"], flow["lost_near_changes_pkts"]) == (5, 3)
     assert (flow["lost_loss_near_changes_pkts"], flow["lost_queue_near_changes_pkts"]) == (3, 0)
-    # At three of four changes one packet was lost. Losses at the full queue are not counted for any change.
+    # One packet was lost at three of the four changes. Losses at the full queue are not counted for any change.
     assert flow["changes_with_loss_ratio"] == flow["changes_with_one_loss_ratio"] == 0.75
     # The second TCP flow experiences the first two changes, and loses no packet.
     assert result.summary["flows"][2]["changes_with_loss_ratio"] == 0.0

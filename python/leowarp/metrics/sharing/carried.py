@@ -148,8 +148,8 @@ class _LastLinks:
             taken = [link for link in self._tables.links_of(paths[0]) if self._links.is_shaped(*link)]
             if taken:
                 return taken[-1:]
-        # A packet in flight at a route change follows the routing tables of the nodes that it reaches. The last link
-        # with a rate limit on its path may therefore be on neither the old nor the new path.
+        # A packet in flight at a route change follows the routing tables of the nodes that it reaches. The last
+        # rate-limited link that such a packet crosses may therefore be on neither the old nor the new path.
         return self._to(destination, source)
 
     def _paths(self, source: str, destination: str, lived: Life) -> list[Any]:
@@ -199,9 +199,9 @@ class _LastLinks:
             return math.inf, 0.0
         bits = float(links.capacity_bits(*link, np.array([low, high]))[0])
         # At each change of the rate, one packet more is allowed: the packet that is being sent keeps the old rate, and
-        # the token bucket of a link with jitter is filled. For a capacity table, no packet is added, because a new rate
-        # also applies to the packet that is being sent. In addition, one packet is allowed for a token bucket that is
-        # full at the start.
+        # the token bucket of a link with jitter is filled. With a capacity table, changes of the rate allow no extra
+        # packet, because a new rate also applies to the packet in transmission. In addition, one packet is allowed for
+        # a token bucket that is full at the start.
         is_table = links.has_capacity_table(*link) and discipline != "jitter"
         packets = 1 + (0 if is_table else len(changes_ns))
         return bits + 8 * packets * (self._ip_bytes + self._overhead_bytes(link)), float(rates.max())

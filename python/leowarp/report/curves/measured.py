@@ -87,8 +87,8 @@ def _steps(capacity: Capacity) -> tuple[np.ndarray, np.ndarray]:
     # Each step lasts until the time of the next row; the last step ends at the end of the capacity.
     t_s = np.append(capacity.t_ns, max(capacity.end_ns, int(capacity.t_ns[-1]))) / 1e9
     rate_mbps = np.append(capacity.rate_bps, capacity.rate_bps[-1]) / 1e6
-    # The value `UNSHAPED`, which means "no limit", becomes nan. It is so large that all measured values would be at the
-    # bottom of the axis.
+    # The value `UNSHAPED`, which means "no limit", becomes nan. `UNSHAPED` is so large that all measured values would
+    # be at the bottom of the axis.
     return t_s, np.where(rate_mbps == UNSHAPED / 1e6, np.nan, rate_mbps)
 
 

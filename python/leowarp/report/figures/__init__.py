@@ -64,8 +64,8 @@ class FigureKind:
     @property
     def around_changes(self) -> bool:
         """Whether the figure has the option `change_s`: the time of the route change around which it shows the runs."""
-        # The signature of the function is checked, even of a `functools.partial`, because a separate flag could
-        # contradict it.
+        # The signature of the function decides (also of a `functools.partial`), because a separate flag could
+        # contradict the signature.
         return "change_s" in inspect.signature(self.draw).parameters
 
     def concerns(self, runs: Sequence[Run]) -> bool:
@@ -247,7 +247,7 @@ def views(runs: Runs) -> list[Run]:
     # A string is a sequence of letters, each of which would otherwise be treated as a directory.
     many = [runs] if isinstance(runs, str | Path | Run) else list(runs)
     found = [run if isinstance(run, Run) else Run(run, complete=False) for run in many]
-    # The plan is read now, so that a directory without a plan raises an error before anything is drawn.
+    # The plan is read before any drawing, so that a directory without a plan raises an error at once.
     for run in found:
         _ = run.document
     return found

@@ -115,7 +115,7 @@ def columns_of(runs: Sequence[Run], count: int, change_s: float | None = None) -
             # absence of a change is a result if other runs had one.
             changed = [look for look in mine if t_ns in of_flows[id(look[0])]] or mine
             # Scores are compared by late packets first, then by lost packets, as in `hit_hardest_first` and
-            # `hardest_hit`; they are not added.
+            # `hardest_hit`; the two counts are not added.
             scores = [of_flows[id(look[0])].get(t_ns, _NOT_CHANGED) for look in changed]
             kept, what = hit_hardest([look[0] for look in changed], scores)
             flows = [look for look in changed if any(look[0] is run for run in kept)]
@@ -268,8 +268,8 @@ def _draw_srtt(axes: Axes, column: Column, before_s: float, after_s: float) -> N
         flow = run.observed_plan.flows[run.main_flow]
         ways = [run.path_delay(*ends) for ends in ((flow.source, flow.destination), (flow.destination, flow.source))]
         inside = [way["t_ns"][way["t_ns"].between(t_ns - before_s * 1e9, t_ns + after_s * 1e9)] for way in ways]
-        # With `routing.reverse = "own"`, the two directions change at different instants. The sum of the two delays is
-        # therefore evaluated at every instant at which one of them changes.
+        # With `routing.reverse = "own"`, the two directions change at different instants. The sum of the delays of both
+        # directions is therefore evaluated at every instant at which either delay changes.
         grid = np.unique(np.concatenate([[t_ns - before_s * 1e9, t_ns + after_s * 1e9], *inside]))
         empty_ns = sum((step_at(way["t_ns"], way["delay_ns"], grid, np.nan) for way in ways), np.zeros(len(grid)))
         axes.step((grid - t_ns) / 1e9, empty_ns / 1e6, where="post", color=style["color"] if several else "#000000",

@@ -107,7 +107,8 @@ def draw_thresholds(axes: Axes, harq: Harq, first_bits: int) -> None:
         lines.append((first_bits, harq.retransmissions + 1, "all transmissions decode", ":"))
     for bits, times, label, dashes in lines:
         # A codeword can be decoded once the received mutual information is `needed_ratio` times its number of data bits
-        # (design/lms-harq.md). Each of the codeword's symbols must carry an equal part of this information.
+        # (design/lms-harq.md). Each of the codeword's symbols must carry an equal part of the information that decoding
+        # needs.
         symbol = harq.needed_ratio * harq.data_bits / bits * BITS_PER_SYMBOL[harq.modulation]
         # No line is drawn if a symbol cannot carry its part of the information even at an infinite Es/N0.
         if symbol < BITS_PER_SYMBOL[harq.modulation]:

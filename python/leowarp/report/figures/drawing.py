@@ -89,7 +89,7 @@ def draw_all(runs: Sequence[Run], folder: Path, drawing: Drawing | None = None) 
         mine = drawing.flows
         if mine is not None:
             mine = None if FIGURES[name].own_flows else [each for each in mine if each in flows_of(runs[0], name)]
-        # `change_s` is passed only to figures that have this option; others would raise an error.
+        # `change_s` is passed only to figures that have this option; figures without the option would raise an error.
         at = {"change_s": drawing.change_s} if drawing.change_s is not None and FIGURES[name].around_changes else {}
         try:
             picture = figure(runs, name, flow=mine, **at)
@@ -112,8 +112,8 @@ def _reason(error: TraceError) -> str:
 
 
 def _save(picture: Figure, stem: Path, formats: Sequence[str]) -> None:
-    # If the folder already has the figure in a further format, the file in this format is drawn as well. Otherwise the
-    # file would show older data than the new figure.
+    # If the folder already has the figure in a further format, this file is drawn as well. Without this, the file in
+    # the further format would show older data than the new figure.
     for_papers = [
         kind
         for kind in FORMATS

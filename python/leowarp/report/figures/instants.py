@@ -55,8 +55,8 @@ def common_instant(views: Sequence[Run]) -> int | None:
         return None
     each = [hits_of_run(group) for group in by_run(views)]
     runs = {t_ns: sum(t_ns in of_run for of_run in each) for t_ns in sums}
-    # First, the time must be that of a change in as many runs as possible. If only one run had a change at that time,
-    # the figure would show no change for the other runs.
+    # First, only those times are considered that are times of a change in as many runs as possible. If only one run had
+    # a change at that time, the figure would show no change for the other runs.
     most = max(runs.values())
     return hit_hardest_first({t_ns: both for t_ns, both in sums.items() if runs[t_ns] == most})[0]
 

@@ -55,7 +55,7 @@ def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> N
     for low, high, colour, words in (
         (0, 1, "#e6eef5", "all flows"), (0.1, 0.9, "#bcd5e8", "middle 80 %"), (0.25, 0.75, "#84b3d4", "middle half")
     ):  # fmt: skip
-        # A flow has no value before its begin and after its end; the bands then exclude it.
+        # The bands exclude a flow before its begin and after its end, because it has no value there.
         least, most = np.nanquantile(values, (low, high), axis=0)
         axes.fill_between(grid, least, most, color=colour, linewidth=0, label=words, zorder=1.5)
     axes.plot(grid, np.nanmedian(values, axis=0), color=BEFORE, linewidth=0.9, label="median flow", zorder=2.5)
@@ -73,8 +73,8 @@ def in_colour(runs: Sequence[Run], scores: Sequence[float]) -> list[Named]:
     if shown_apart(runs):
         return list(zip(runs, labels(runs), styles(runs), strict=True))
     order = sorted(range(len(runs)), key=lambda place: scores[place])
-    # If the number of curves is even, the median is the lower of the two middle curves. The coloured curve is then that
-    # of one flow, not the mean of two flows.
+    # If the number of curves is even, the median is the lower of the two middle curves. The coloured median curve is
+    # therefore always the curve of one flow, not the mean of two flows.
     chosen = {order[0]: "lowest", order[(len(order) - 1) // 2]: "median", order[-1]: "highest"}
     found: list[Named] = []
     names = labels(runs)

@@ -146,7 +146,7 @@ def _draw(axes: Axes, series: Series, lines: Sequence[_Line], from_s: float, unt
         # end.
         first = max(int(np.searchsorted(t_s, from_s, side="right")) - 1, 0)
         last = int(np.searchsorted(t_s, until_s, side="right"))
-        # The flow's first value is after the end of the time that is shown.
+        # Nothing is drawn, because the flow's first value is after the end of the time that is shown.
         if last == 0:
             continue
         shown_t_s, shown_value = t_s[first:last], value[first:last] / size

@@ -100,7 +100,7 @@ def ping_around_change(
     """
 
     changed = [run for run in runs if run.ping_flows and len(run.change_instants_ns(_ping(run)))]
-    # Only flows whose path ever changed are drawn. If there is no such flow, the first flow's panel says that its path
+    # Only flows whose path ever changed are drawn. If no flow's path changed, the first flow's panel says that its path
     # did not change.
     runs = changed if changed and any(run.chosen_flow is not None for run in runs) else runs
 

@@ -114,7 +114,7 @@ class _View:
         """
         closed = np.concatenate([degrees, degrees[:1]])
         # A straight line in longitude and latitude is curved in this projection. Intermediate points every 2 degrees
-        # make the line follow this curve, and let it end at the globe's edge.
+        # make the drawn line follow the curve, and let it end at the globe's edge.
         steps = np.maximum(np.ceil(np.abs(np.diff(closed, axis=0)).max(axis=1) / 2), 1).astype(int)
         dense = np.concatenate([
             closed[i] + np.linspace(0, 1, n, endpoint=False)[:, None] * (closed[i + 1] - closed[i])

@@ -130,8 +130,8 @@ def flow_shares(runs: Sequence[Run]) -> Figure:
         above.set_ylabel("goodput, Mbit/s")
         # The upper limit of the axis leaves space for the legend above the lines.
         above.set_ylim(0, (1.15 + 0.1 * -(-min(len(flows), MOST_LINES) // 2)) * highest_of(above))
-        # Many short flows may never be active at the same time. The panel then has no band, and an empty legend would
-        # give a warning.
+        # Many short flows may never be active at the same time. If no flows are active at the same time, the panel has
+        # no band, and an empty legend would give a warning.
         if above.get_legend_handles_labels()[0]:
             above.legend(loc="upper right", ncols=4 if len(flows) > MOST_LINES else 2)
         below.set_ylabel("Jain's index")

@@ -30,8 +30,8 @@ def channel_section(view: Run, pictures: str) -> str:
         return ""
     try:
         found = view.realisation
-    # The channel is recomputed from the plan and compared with the timeline's channel. The two may differ if an older
-    # version of leowarp made the timeline.
+    # The channel is recomputed from the plan and compared with the timeline's channel. The two channels may differ if
+    # an older version of leowarp made the timeline.
     except TraceError as error:
         return f"<p>{html.text(error.message)}.</p>"
     return pictures + _codewords(mobile, found) + _losses(view, found) + _states(mobile, found)

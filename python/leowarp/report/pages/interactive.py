@@ -109,8 +109,9 @@ def _row(t_s: np.ndarray, value: np.ndarray) -> dict[str, Any]:
         return {"t0": 0.0, "dt": 1.0, "y": ""}
     step = float(np.min(np.diff(t_s)))
     place = np.round((t_s - t_s[0]) / step).astype("int64")
-    # Start and step take half as much space as a time for each value. A value of 4 bytes has 7 digits, which is
-    # more than a screen can show. Values are little-endian, because `chart.js` reads them in this order.
+    # Storing the start and the step takes half as much space as storing a time with each value. A value of 4 bytes has
+    # 7 digits, which is more than a screen can show. Values are little-endian, because `chart.js` reads them in this
+    # order.
     grid = np.full(int(place[-1]) + 1, np.nan, dtype="<f4")
     grid[place] = value
     return {"t0": float(t_s[0]), "dt": step, "y": base64.b64encode(grid.tobytes()).decode()}

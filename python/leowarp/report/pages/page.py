@@ -107,8 +107,8 @@ def _written(view: Run, drawing: Drawing, command: str | None) -> Path:
     folder, figures, chosen = view.path / layout.REPORT, drawing.names, drawing.flows
     drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, drawing)
     if figures is not None:
-        # The page lists the figures that were not requested but could be drawn. Otherwise a page with two figures would
-        # suggest that the run has data for only two.
+        # The page lists the figures that were not requested but could be drawn. Without this list, a page with two
+        # figures would suggest that the run has data for only two figures.
         left_out = [name for name in replace(drawing, names=None).chosen([view]) if name not in figures]
         not_drawn |= dict.fromkeys(left_out, f"not asked for; leowarp report {shlex.quote(_directory(view))} draws it")
     body = _run_body(view, drawn, not_drawn, command, chosen, moving([view], folder))

@@ -264,7 +264,7 @@ def test_a_figure_has_the_rules_once_for_the_page_and_in_its_files_for_papers(ru
 
 
 def test_a_figure_drawn_again_is_the_same_whatever_other_files_it_has(run_dir, tmp_path, monkeypatch):
-    # Every SVG now counts as too large for a page, which gets a PNG instead.
+    # With a limit of 0 bytes, every SVG counts as too large for a page, which gets a PNG instead.
     monkeypatch.setattr(drawing, "LARGEST_SVG_BYTES", 0)
     first, again, asked = tmp_path / "first", tmp_path / "again", tmp_path / "asked"
     goodput_only = Drawing(names=["goodput"])

@@ -85,7 +85,8 @@ class Access(QueueKeys, FollowsConstellation):
         high="10 s",
     )
 
-    # The smallest and largest value are those of the minimum RTTs in the study's figure 3, read off the figure.
+    # The limits of a slot's RTT are the smallest and the largest minimum RTT in the study's figure 3, read off the
+    # figure.
     base_rtt_min_ns: int = quantity(
         units.TIME, "Smallest RTT that a slot can have, without jitter and waiting.", "20 ms", low="0 s", high="10 s"
     )
@@ -136,9 +137,9 @@ class Access(QueueKeys, FollowsConstellation):
         "28 ms", low="1 ms",
         high="10 s",
     )  # fmt: skip
-    # Calibrated: RTTs measured 10 ms apart then differ by 6.3 ms on average, and those measured one round trip apart by
-    # 7.2 ms. The study's value of 6.7 ms lies between these two differences. With any step from 3 to 9 ms, both
-    # differences are within 15 % of the study's value.
+    # The default is calibrated. With the default, RTTs measured 10 ms apart differ by 6.3 ms on average, and RTTs
+    # measured one round trip apart by 7.2 ms. The study's value of 6.7 ms lies between 6.3 and 7.2 ms. With any step
+    # from 3 to 9 ms, both differences are within 15 % of the study's value.
     jitter_up_ns: int = quantity(
         units.TIME, "Mean delay above the base on the uplink: waiting for a grant (uniform from 0).", "10.5 ms",
         low="0 s", high="1 s",
@@ -217,8 +218,8 @@ class Access(QueueKeys, FollowsConstellation):
         units.TIME, "Largest distance of an outage from its reconfiguration, before or after it.", "1 s", low="1 ms",
         high="10 s",
     )  # fmt: skip
-    # The default is 0 s, because no article about Starlink reports stalls. OneWeb's recording has 2.4 stalls of 41 ms
-    # per second (docs/guides/access-links.md, the profile oneweb).
+    # By default, stalls are off (0 s), because no article about Starlink reports stalls. OneWeb's recording has 2.4
+    # stalls of 41 ms per second (docs/guides/access-links.md, the profile oneweb).
     stall_every_ns: int = quantity(
         units.TIME, "Mean time between stalls. In a stall the packets of one random direction wait, as with handover = "
         '"hold"; 0 s: no stalls.', "0 s", low="0 s", high="1 h",
@@ -226,7 +227,7 @@ class Access(QueueKeys, FollowsConstellation):
     stalls: tuple[str, ...] = names(
         "Quantiles of the durations of stalls, evenly spaced from the shortest to the longest."
     )
-    # The value is None until the preset sets it.
+    # The residual loss ratio is None until the preset sets it.
     residual_loss_ratio: float | None = quantity(
         units.RATIO,
         "Share of all other packets that are lost at random on the downlink.",
@@ -551,7 +552,7 @@ def _idle(section: Section) -> dict[str, tuple[str, ...]]:
     return idle_keys
 
 
-# Pairs of keys of a minimum and its maximum: the first must not exceed the second.
+# The first key of each pair is a minimum, which must not exceed the second key, its maximum.
 _ORDERED = (
     ("base_rtt_min", "base_rtt_max"),
     ("handover_min", "handover_max"),

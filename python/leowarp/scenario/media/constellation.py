@@ -208,8 +208,8 @@ class Constellation(MediumSection):
             _complete_shells(section, problems)
             return
         for key in ("pattern", "planes", "satellites_per_plane", "altitude", "inclination"):
-            # A preset that is unknown or not text has been reported already. Messages about five missing keys would
-            # distract from the message about the preset.
+            # An unknown preset, or a preset that is not text, has already been reported. Messages about five missing
+            # keys would distract from that report.
             wrong_preset = section.gave("preset") and (preset is not None or "preset" not in section.values)
             if known[key][0] not in section.values and not section.gave(key) and not wrong_preset:
                 hint = f"write it, or preset = one of: {', '.join(PRESETS)}"

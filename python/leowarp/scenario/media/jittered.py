@@ -95,7 +95,7 @@ class Jittered(MediumSection):
         """
         drawn = value_of(section, Jittered, "distribution") == "table"
         given = section.values.get("table") is not None
-        # If the table is wrong, this has been reported already, and the table is not reported as missing.
+        # A wrong table has already been reported, and is not reported as missing in addition.
         if drawn and not given and not (section.gave("table") and "table" not in section.values):
             rule = 'is missing, and distribution is "table"'
             problems.add(section.where("distribution"), "jittered.table", rule, 'write table = "delays.txt"')

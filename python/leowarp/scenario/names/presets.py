@@ -58,8 +58,8 @@ def _walker(
     return Preset(_shell(pattern, planes, per_plane, altitude, inclination, phasing), source)
 
 
-# Arguments: pattern, planes P, satellites per plane S, altitude, inclination, Walker's F, source. F shifts a plane
-# against the previous one by 360 F / (P S) deg.
+# The arguments of `_walker` are pattern, planes P, satellites per plane S, altitude, inclination, Walker's F and
+# source. F shifts a plane against the previous one by 360 F / (P S) deg.
 PRESETS = {
     "oneweb-study": _walker(
         "star", 18, 36, "1200 km", "86.4 deg", 0,

@@ -122,7 +122,7 @@ class Cures:
 RTO_MIN = "net.ipv4.tcp_rto_min_us"
 """Sysctl of a host's minimum retransmission timeout, which is 200 ms if the sysctl is not set."""
 
-# Keys that have an effect only if one of the cures in the second tuple is on.
+# The keys in the first tuple have an effect only if one of the cures in the second tuple is on.
 _NEEDS = (
     (("hold_buffer", "hold_full"), ("hold", "end_marker")),
     (("end_marker_wait",), ("end_marker",)),

@@ -184,7 +184,7 @@ class Tcp:
         "internal",
     )
     # By default, Linux only accepts ECN and does not request it (Documentation/networking/ip-sysctl.rst, tcp_ecn = 2).
-    # The default is the same in every profile.
+    # The default of `ecn` is the same in every profile.
     ecn: str = word(
         "Explicit congestion notification: accepted if the peer requests it (passive), requested on every connection "
         "(on), or never used (off) (net.ipv4.tcp_ecn 2, 1, 0).",

@@ -99,7 +99,7 @@ def is_per_host(name: str) -> bool:
     return name.startswith("net.") and name not in _IPV4_GLOBAL
 
 
-# The page size of x86-64; the sysctls tcp_mem and udp_mem count pages.
+# The page size of x86-64 is needed because the sysctls tcp_mem and udp_mem count pages.
 _PAGE_BYTES = 4096
 # LOSS_DETECTION_SHIFT of guest/tcp/loss_detection.h
 _LOSS_DETECTION_SHIFT = 4
@@ -146,7 +146,7 @@ PROFILE_SYSCTLS = {
     "linux": _LINUX,
     "norack": _NORACK,
     "classic": _CLASSIC,
-    # NewReno of RFC 6582, without SACK and F-RTO, as in simulators.
+    # The profile `newreno` is NewReno of RFC 6582, without SACK and F-RTO, as in simulators.
     "newreno": _CLASSIC | {"net.ipv4.tcp_sack": "0", "net.ipv4.tcp_frto": "0"},
 }
 

@@ -23,7 +23,7 @@ def test_each_is_a_number_above_the_bits_that_the_kernel_reads(tmp_path, detecti
     path = write(tmp_path, plan.to_toml(), "plan.toml")
     assert "[modules" not in path.read_text()
     assert resolve(load(path)) == plan
-    # A plan contains the sysctls, but if the user sets the key on the plan, they are derived again
+    # A plan contains the sysctls, but they are derived again if the user sets `tcp.loss_detection` on the plan
     again = resolve(load(path, ["tcp.loss_detection=kernel"]))
     assert {host.sysctl["net.ipv4.tcp_recovery"] for host in again.hosts} == {"0"}
 

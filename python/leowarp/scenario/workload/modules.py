@@ -121,7 +121,7 @@ def complete_modules(draft: Draft, problems: Problems) -> None:
             parameters = draft.modules.setdefault(name, Section(f"modules.{name}", section.origin)).values
             if "access" in draft.sections:
                 for parameter, value_ns in _schedule(draft.sections["access"]).items():
-                    # A value that the scenario gives is not replaced.
+                    # A parameter that the scenario sets is not replaced.
                     parameters.setdefault(parameter, str(value_ns))
 
     traffic = draft.sections.get("traffic")

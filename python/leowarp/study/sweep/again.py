@@ -64,8 +64,8 @@ def run_again(
             f"the run {run_id} failed, so there is nothing to compare with: {row['error']}",
             hint=f"leowarp study {folder} --retry-failed makes failed runs again",
         )
-    # The search covers the plans of all runs that the study has ever had, because the row may belong to an earlier
-    # version of the study file.
+    # The search covers all plans that the study has ever had, because the run may belong to an earlier version of the
+    # study file.
     run = next(iter(read_plans(folder, run_id)), None)
     if run is None:
         raise TraceError(

@@ -156,8 +156,8 @@ def _check(batch: Batch) -> None:
             f"this worker has leowarp {VERSION}, and the study was started with {batch.version}",
             hint="install the same version on every machine",
         )
-    # Checks are stored by maker, kernel and checksums, because a worker may alternate between kernels. Computing the
-    # checksums takes 0.15 s, which is too long to do for every batch.
+    # The time of the last check is stored for each combination of maker, kernel and checksums, because a worker may
+    # alternate between kernels. Computing the checksums takes 0.15 s, which is too long to do for every batch.
     now = time.monotonic()
     if now - _CHECKED.get((batch.maker, batch.kernel, batch.image), -CHECK_S) < CHECK_S:
         return

@@ -214,8 +214,8 @@ def layout_of(file: StudyFile) -> Layout:
         key = plan_key(parameter.parts)
         is_word = key is None or key.declared.kind in ("word", "text", "count", "file")
         if partition == "status" and is_word and len(parameter.values) <= MOST_PARTITIONS:
-            # Words and counts can be used as folder names. A quantity cannot partition the results, because it has two
-            # columns, one of numbers and one of texts.
+            # Words and counts can be used as folder names. Results are not partitioned by a quantity, because a
+            # quantity has two columns, one of numbers and one of texts.
             partition = column_name(parameter.parts, parameter.label)
     return Layout(types, partition)
 
@@ -407,8 +407,8 @@ def _refuse_what_is_not_ours(folder: Path, name: str) -> None:
         raise ScenarioError(f"cannot make a study in {folder}: it is a file", hint="choose another with --out")
     refuse_strange(folder)
     if (folder / PLANS).exists():
-        # Only the names of the studies are compared. A changed study file with the same name continues in its
-        # directory, but a file with another name would mix two studies.
+        # To recognise a study, only the names of the studies are compared. A changed study file with the same name
+        # continues in its directory, but a file with another name would mix two studies.
         other = read_facts(folder).name
         if other != name:
             raise ScenarioError(

@@ -71,8 +71,8 @@ class Holding:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        # The lock file is not deleted. If it were deleted, two processes could each lock a different file with this
-        # name.
+        # The lock file is not deleted. If the lock file were deleted, two processes could each lock a different file
+        # with this name.
         os.close(self._descriptor)
 
 

@@ -81,7 +81,8 @@ def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
     # The plan alone does not identify a run, because another kernel, agent or version may give another result
     # (docs/changes/0.2.0.md, "Results change").
     run_id = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
-    # The run was read from `plans.parquet`. If kernel, agent or version have changed since, its id changes.
+    # The run was read from `plans.parquet`. If the kernel, the agent or leowarp's version has changed since the run was
+    # made, the run id changes.
     if isinstance(run, StudyRun):
         return replace(run, run_id=run_id, origin=origin)
     return StudyRun(
@@ -135,8 +136,8 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
         # A run that was removed from the study file and added again has its old id, so it is already in `known`.
         kept = kept.set_column(kept.schema.get_field_index("in_study"), "in_study", false)
         table = pa.concat_tables([table, kept.cast(table.schema)])
-        # If nothing has changed, the file is not written again. This saves a sync, and the file's modification time
-        # shows when the study last changed.
+        # If the table of plans has not changed, its file is not written again. This saves a sync, and the file's
+        # modification time shows when the study last changed.
         if table.equals(old, check_metadata=True):
             return gone
     content = io.BytesIO()
@@ -171,8 +172,8 @@ def read_facts(folder: Path) -> StudyFacts:
     """
     path = _path(folder)
     try:
-        # The settings are in the metadata of the plans' table. Settings and plans are therefore replaced in one step,
-        # and always belong to the same start.
+        # The settings are in the metadata of the plans' table. Settings and plans are in one file, so they are replaced
+        # in one step and always belong to the same start of the study.
         stored = json.loads((parquetfiles.read_schema(path, hint=_HINT).metadata or {})[b"leowarp.study"])
         parameters = {name: pa.type_for_alias(kind) for name, kind in stored["parameters"].items()}
         texts = name, keep, partition = stored["name"], stored["keep"], stored["partition"]
@@ -231,7 +232,8 @@ def code_of(folder: Path, run: StudyRun) -> list[Code]:
             raise ValueError(f"the plan of the run {run.run_id} names other code than its row")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _damaged(path, error) from error
-    # "default" is the kernel that leowarp builds itself. Any other value is a kernel file that the plan names.
+    # "default" is the kernel that leowarp builds itself. A value that is not the name of a kernel is a kernel file that
+    # the plan names.
     code = [] if is_kernel_name(kernel) else [Code("guest.kernel", Path(kernel).expanduser(), path)]
     return code + [Code("guest.cc_modules", folder / layout.INPUTS / name, path) for name in modules]
 

@@ -151,7 +151,7 @@ class Session:
         # The size is computed for each batch, because batches become smaller towards the end.
         while self._outstanding and self._workers.free > 0:
             rate = self._pace.rate_per_s
-            # The rate is that of all workers together, so a run takes `workers / rate` on one worker.
+            # `rate_per_s` counts the runs of all workers together, so a run takes `workers / rate` on one worker.
             run_s = self._workers.size / rate if rate else None
             runs = self._outstanding.take(batch_size(len(self._outstanding), self._workers.size, run_s))
             self._given += 1
@@ -189,7 +189,7 @@ class Session:
     def _fresh_directory(self, run: StudyRun) -> Path:
         """Path for the directory of a run. Files that a killed start of the study has left are removed first."""
         path = (self._task.folder / RUNS / run.run_id).resolve()
-        # An earlier start may have been killed after it wrote files here, but before it wrote the row of this run.
+        # A start that was killed may have written files to this path before it wrote the row of the run.
         with disk.writing(self._task.folder):
             plainfiles.remove(path)
             path.parent.mkdir(exist_ok=True)
@@ -264,7 +264,7 @@ class Session:
         make runs, so the runs that were set aside failed for reasons of their own.
         """
         self._any_good, self._host_errors_in_a_row = True, 0
-        # Rows are written in the order in which runs are completed. The store sorts them by number when it reads them.
+        # Rows are written in the order in which runs are completed. The store sorts rows by number when it reads them.
         rows = [self._row(run, result), *(self._row(*one) for one in self._put_aside)]
         self._put_aside = []
         # With `keep = "failed"`, a run that was made alone has written its directory. With this setting, a run that
@@ -283,8 +283,8 @@ class Session:
             self._host_errors_in_a_row = 0
             return [self._row(run, result)]
         # Either the machine cannot make any run, or only this run needs more than the machine has. The next runs show
-        # whether the machine or only this run has the problem. Until then, no row is written. If the run had a row, it
-        # would count as failed, and a later start with more memory or disk space would skip it.
+        # which of the two is true. Until then, no row is written. A row would mark the run as failed, and a later start
+        # with more memory or disk space would skip the run.
         self._put_aside.append((run, result))
         self._host_errors_in_a_row += 1
         if self._host_errors_in_a_row >= MOST_HOST_ERRORS:

@@ -108,8 +108,8 @@ class Store:
                 if row["run_id"] not in self.status:
                     self._waiting.append(row)
                     self.status[row["run_id"]] = row["status"]
-            # `flush` also empties the journal. This must happen before a line is appended, because the last line may be
-            # incomplete after a power cut, and the next line would be joined to it.
+            # `flush` also empties the journal. The journal must be emptied before a line is appended. After a power
+            # cut, its last line may be incomplete, and the appended line would be joined to it.
             self.flush()
 
     def add(self, rows: Sequence[dict[str, Any]]) -> None:

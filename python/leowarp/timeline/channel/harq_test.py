@@ -64,8 +64,8 @@ def test_without_fading_the_first_transmission_has_just_the_bits_that_decode():
 @pytest.mark.parametrize(("level_db", "again", "lost"), [(0, 0, False), (-5, 1, False), (-7, 2, False), (-20, 3, True)])
 def test_on_a_steady_channel_equal_parts_add_up(level_db, again, lost):
     harq = Harq(rule="equal")
-    # Each of four parts delivers 13,380 bits times the information per bit. The codeword can be decoded when the
-    # delivered parts add up to 1.15 x 8,920 bits.
+    # Each of the codeword's four equal parts delivers 13,380 bits times the information per bit. The codeword can be
+    # decoded when the sum reaches 1.15 x 8,920.
     part = 13_380 * float(quadrature("qpsk", 10 ** ((4.0 + level_db) / 10))) / 2
     assert min(4, math.ceil(1.15 * 8920 / part)) - 1 == again
     codewords = outcomes(steady(level_db), 4.0, harq, starts(10, harq))

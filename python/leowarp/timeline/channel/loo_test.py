@@ -72,8 +72,8 @@ ITS_40_QUANTILES_DB = {0.01: -24.566, 0.05: -17.432, 0.1: -14.303, 0.25: -9.700,
 def test_with_hardly_any_diffuse_signal_it_is_the_direct_one(multipath_db):
     state = Loo(0.0, 1.0, multipath_db)
     levels_db = np.array([-9.0, -1.0, 0.0, 1.0, 5.0])
-    # The steps of the trapezoidal rule are too large for this narrow Gaussian: a step of 0.05 deviations corresponds to
-    # a probability of 0.02.
+    # For this narrow Gaussian, the steps of the trapezoidal rule are too large: a step of 0.05 deviations corresponds
+    # to a probability of 0.02.
     assert state.share_below(levels_db) == pytest.approx(ndtr(levels_db), abs=0.011)
     assert mixture_quantile_db([state], [1.0], 0.9) == pytest.approx(1.2816, abs=0.05)
 

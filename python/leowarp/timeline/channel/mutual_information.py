@@ -34,7 +34,8 @@ def mutual_information(modulation: str, snr: ArrayLike) -> NDArray[np.float64]:
     ratio = np.asarray(snr, dtype=np.float64)
     bits = np.interp(power_db(ratio), _LEVELS_DB, _table(modulation))
     least = power_ratio(_LEVELS_DB[0])
-    # Below the table, information is proportional to the ratio: for small snr I = snr log2 e, for every modulation.
+    # Below the table's lowest ratio, the information is proportional to the ratio: for every modulation, I = snr log2 e
+    # holds for small snr.
     return np.where(ratio < least, ratio / least * bits, bits)
 
 

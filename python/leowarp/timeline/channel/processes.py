@@ -148,7 +148,8 @@ class Multipath:
     MEMORY_WAVELENGTHS, REACH_WAVELENGTHS = 15, 32
 
     def __init__(self, spacing_wavelengths: float, rng: np.random.Generator) -> None:
-        # Imported locally: importing scipy takes 0.1 s of CPU time, and programs that only read a run do not need it.
+        # The import is local: importing scipy takes 0.1 s of CPU time, and programs that only read a run do not need
+        # scipy.
         from scipy.special import j0
 
         reach = max(1, round(self.REACH_WAVELENGTHS / spacing_wavelengths))

@@ -44,8 +44,8 @@ def _series(table: pa.Table, ends: tuple[str, str], t_ns: np.ndarray) -> Series 
     place = np.searchsorted(rows["t_ns"].to_numpy(), t_ns, side="right") - 1
     loss_ratio = rows["loss_ratio"].to_numpy()[place]
     lost = loss_ratio >= 1
-    # A loss ratio between 0 and 1 is a probability, so it is unknown which packets are lost. Such a loss stays a ratio,
-    # and only a loss ratio of 1 becomes a lost probe.
+    # A loss ratio between 0 and 1 is a probability, so it is unknown which packets are lost. A loss ratio between 0 and
+    # 1 therefore stays a ratio; only a ratio of 1 becomes a lost probe.
     delay_ns = np.where(lost, np.nan, rows["delay_ns"].to_numpy()[place].astype(np.float64))
     return Series(t_ns=t_ns, delay_ns=delay_ns, lost=lost, cut=np.zeros_like(lost), loss_ratio=loss_ratio)
 

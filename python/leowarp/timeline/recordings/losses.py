@@ -21,7 +21,7 @@ hundred ms."""
 _TOGETHER_NS = 500_000_000
 _MOSTLY = 0.5
 _NEAR_NS = 750_000_000
-# If there are fewer long losses, they are counted as outages (`test_a_few_long_losses_are_outages`).
+# Fewer than five long losses are counted as outages (`test_a_few_long_losses_are_outages`).
 _FEWEST_OBSTRUCTIONS = 5
 
 

@@ -75,7 +75,7 @@ def channel_rows(
         if clocks disagree.
     """
     down, up = (_treated(way, keys, begin_ns, end_ns) for way in _ways(measurement, keys))
-    # The times of one-way delays are those at which packets enter the direction, so they need no shift.
+    # The times of one-way delays are those at which packets enter the direction, so the times need no shift.
     if measurement.round_trip is None:
         return _rows(down), _rows(up)
     if down_first and keys.rtt != "one-way":
@@ -156,8 +156,8 @@ def _way(name: str, measurement: Measurement, series: Series) -> _Way:
     if measurement.end_ns is not None:
         period_ns = measurement.end_ns
     else:
-        # The value of the last probe is valid for the interval between probes. Otherwise a repeated trace would start
-        # again at the time of its last sample.
+        # The last probe holds as long as the interval between probes. Without this interval, a repeated trace would
+        # start again at the time of its last sample.
         period_ns = int(series.t_ns[-1]) + (series.interval_ns or 1)
     return _Way(
         name=name,
@@ -204,8 +204,8 @@ def _rows(way: _Way, forward: _Way | None = None) -> Rows:
     if forward is not None:
         before = np.maximum(np.searchsorted(forward.t_ns, way.t_ns, side="right") - 1, 0)
         enters_ns = way.t_ns + np.round(forward.delay_ns[before]).astype(np.int64)
-        # Rows are in the order in which probes enter this direction. If several probes enter at the same instant, only
-        # the first probe sent is used: on a FIFO link, later probes wait for it.
+        # The probes are sorted by the time at which they enter this direction. If several probes enter at the same
+        # instant, only the one that was sent first is used, because the others wait for it on a FIFO link.
         enters_ns, place = np.unique(enters_ns, return_index=True)
         delay_ns, loss_ratio = delay_ns[place], loss_ratio[place]
     begins_ns = enters_ns.copy()
@@ -270,7 +270,8 @@ def _filled(source: str, enters_ns: Times, delay_ns: Delays) -> Delays:
 
 def _with_cuts(way: _Way, straight: Flags, gaps: NDArray[np.int64], interval_ns: int) -> tuple[_Way, Flags]:
     """Insert a row before each gap, one interval after the last sample; from this row on, every packet is lost."""
-    # The sample before the gap holds for one more interval, because the first missing probe would have been sent then.
+    # The sample before the gap holds for one more interval, because the first missing probe would have been sent at the
+    # end of this interval.
     at = gaps + 1
     return (
         replace(

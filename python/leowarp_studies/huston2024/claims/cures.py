@@ -92,7 +92,7 @@ def ecn_approaches_bbr(frames: Frames) -> Outcome:
     told_apart = at_losses[MARKS_ONLY] / at_losses["cubic"] if at_losses["cubic"] else math.nan
     # The complete interval must be above 1, because with 10 seeds a median gain of one per cent may be chance.
     parts = {
-        # A tenth of the cuts at losses is allowed, because timeouts still reduce the window.
+        # Up to a tenth of the cuts at losses may remain, because timeouts still reduce the window.
         "tells the link's losses from a queue": told_apart <= 0.1,
         "gains": gained.above(1.0),
         "approaches BBR": of_bbr.median >= 0.8,

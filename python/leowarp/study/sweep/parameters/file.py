@@ -264,7 +264,7 @@ class _Varied:
                     self._problems.add(child.origin, f"{key}.{name}", "there is no such key", hint)
                     return None
             given = node.get("values")
-            # A table without `values` describes a range. `ranges` reports missing keys of the range.
+            # A table without `values` describes a range. If keys of the range are missing, `ranges` reports them.
             if given is None:
                 return self._range(key, parts, node, label)
             values = given
@@ -285,8 +285,8 @@ class _Varied:
         """A parameter written as a range. The range becomes a list of values in the unit of the plan's key."""
         known = plan_key(parts)
         if known is None:
-            # A later check of the scenario reports the unknown key, and suggests the most similar valid key. This check
-            # needs one value; any value of the range will do.
+            # A later check of the scenario reports the unknown key, and suggests the most similar valid key.
+            # `Parameter` needs one value here; any value of the range will do.
             return Parameter(key, parts, (node.get("from") or node,), label, node.origin)
         try:
             given = {name: plain_value(child) for name, child in node.value.items() if name != "label"}
@@ -400,7 +400,7 @@ def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
     if not isinstance(numbers, list) or any(isinstance(n, bool) or not isinstance(n, int) for n in numbers):
         problems.add(table.origin, "seeds", "seeds are bare integers", hint)
         return None
-    # `list` excludes `first` and `count`.
+    # If seeds are given as `list`, the keys `first` and `count` are not allowed.
     if "list" in values:
         if len(values) > 1:
             problems.add(table.origin, "seeds", "`list` stands alone", hint)

@@ -102,7 +102,7 @@ def guess(path: Path, text: str) -> Guess | None:
     """
     rows = [_cells(line) for _, line in numbered(text)[:_GUESSED_FROM_ROWS]]
     width = _usual_width(rows)
-    # A truncated row, or a remark among the rows, says nothing about the columns.
+    # Truncated rows and remarks among the rows are ignored, because they do not show which columns the table has.
     rows = [cells for cells in rows if len(cells) == width]
     if width < 2:
         return None

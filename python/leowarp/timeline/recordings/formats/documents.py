@@ -149,7 +149,7 @@ def _failure(path: Path, text: str, tool: str, hint: str) -> ScenarioError:
 
 
 def _not_json(path: Path, text: str, error: json.JSONDecodeError, hint: str) -> ScenarioError:
-    # Both tools write their JSON all at once when they end, so a truncated document means that the file was not copied
+    # irtt and iperf3 write all of their JSON when they end, so a truncated document means that the file was not copied
     # completely.
     if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
         return ScenarioError(f"{path}:{error.lineno}: the JSON ends in the middle: the file was cut short", hint)

@@ -130,7 +130,7 @@ def format_of(path: Path) -> str:
     # header.
     if looks_like_columns(text):
         return "columns"
-    # A header with wrong column names counts as CSV as well, so that the CSV reader reports the mistake.
+    # A file whose header has wrong column names counts as CSV, so that the CSV reader reports the mistake.
     if looks_like_csv(text) or "," in line:
         return "csv"
     if line.isascii() and line.isdigit():

@@ -172,7 +172,7 @@ def test_a_table_may_hold_round_trips_losses_and_times_of_the_wall_clock(tmp_pat
     assert series.t_ns.tolist() == [0, S // 2, 3 * S // 2, 5 * S // 2]
     assert (series.lost.tolist(), series.cut.tolist()) == ([False, True, False, False], [False, False, True, False])
     assert measurement.capacity_down is not None
-    assert measurement.capacity_down.rate_bps.tolist() == [10_000_000, 0, -1]  # no connection: the previous rate
+    assert measurement.capacity_down.rate_bps.tolist() == [10_000_000, 0, -1]  # no connection: rate stays
     assert measurement.capacity_down.t_ns.tolist() == [0, S // 2, 5 * S // 2]
 
 

@@ -224,7 +224,7 @@ def _wall_ns(start: dict[str, Any], test: dict[str, Any]) -> int | None:
     # nothing.
     if isinstance(seconds, bool) or not isinstance(seconds, int) or not 1_000_000_000 <= seconds < 2**33:
         return None
-    # The times of the intervals restart at 0 after the omitted intervals (iperf_api.c, iperf_reset_stats).
+    # After the intervals that iperf3 omits, the times of intervals restart at 0 (iperf_api.c, iperf_reset_stats).
     known = isinstance(omitted_s, int) and not isinstance(omitted_s, bool) and 0 <= omitted_s <= 600
     return (seconds + (omitted_s if known else 0)) * 1_000_000_000
 

@@ -106,8 +106,8 @@ def read_mahimahi(path: Path, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: i
     skips = Skips()
     times_ms = opportunities_ms(path, skips)
     if until_ns is not None:
-        # The trace is repeated before times are converted to rates: opportunities at 0 of a later round become a rate
-        # in the last millisecond of the previous round.
+        # The trace is repeated before times are converted to rates. An opportunity at 0 of a later round thus becomes a
+        # rate in the last millisecond of the previous round.
         rounds = np.arange(-(-until_ns // (int(times_ms[-1]) * _MS_NS)), dtype=np.int64)
         times_ms = np.add.outer(rounds * times_ms[-1], times_ms).ravel()
     return replace(capacity_of(times_ms, packet_bytes), notes=skips.lines)

@@ -14,7 +14,8 @@ from leowarp.timeline.recordings.measurement import ClockStep, Measurement, Seri
 
 _MOST_PROBES = 100_000_000
 _CLOCK_NS = 1_000_000_000 * 1_000_000_000
-# If replies are printed out of order, times go back by some ms. If the clock was set back, times go back by much more.
+# If replies are printed out of order, times go back by some ms. If the clock was set back, times go back by much more
+# than some ms.
 _SET_BACK_NS = 100_000_000
 _NEIGHBOURS = 8
 
@@ -64,8 +65,8 @@ def measurement_of_probes(
     """
     first: dict[int, NumberedProbe] = {}
     for probe in probes:
-        # The first reply gives the round trip of the path. Any other reply with this number is a copy, which some link
-        # made.
+        # The first reply gives the round trip of the path. Every later reply with the same sequence number is a copy,
+        # which some link made.
         first.setdefault(probe.sequence, probe)
     duplicates = len(probes) - len(first)
     if duplicates:

@@ -44,8 +44,8 @@ def unpacked(path: Path, raw: bytes) -> bytes:
     except (OSError, EOFError, zlib.error) as error:
         raise ScenarioError(
             f"reading a measurement: {path} is damaged {kind}: {str(error).splitlines()[0]}",
-            # For a damaged file, gzip and zstd write everything up to the damage before they fail. The last line of
-            # their output may be incomplete, so it is removed.
+            # For a damaged file, gzip and zstd write everything up to the damage before they fail. The last line of the
+            # output may be incomplete, so the command in the hint removes it.
             f"take the part that is whole: {kind} -dc {path} | head -n -1 > whole.txt",
         ) from error
     return found.getvalue()

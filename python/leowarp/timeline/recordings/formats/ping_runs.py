@@ -176,8 +176,8 @@ def _by_clock(last: int, before: Reply, reply: Reply, step_ns: float) -> int | N
         return None if later_ns >= step_ns and off >= 2 and not reply.copy else number
     wraps = number // SEQUENCE_NUMBERS > last // SEQUENCE_NUMBERS
     drift_pkts = max(_DRIFT_PKTS, _DRIFT_RATIO * abs(expected - last))
-    # The number continues although the times do not agree; this seldom happens by chance, so the clock was set, or the
-    # machine slept. After a very long pause, any 16-bit number could be the next one by chance.
+    # A number that continues although the times disagree seldom occurs by chance, so the clock was set, or the machine
+    # slept. After a very long time, however, any 16-bit number could be the next one.
     says_nothing = ahead <= (_LONG_PKTS if drift_pkts > SEQUENCE_NUMBERS // 4 else _NEAR)
     if number - last <= _LONG_PKTS or (
         off <= drift_pkts and not (wraps and reply.seq in _FIRST_NUMBERS) and not says_nothing

@@ -78,7 +78,7 @@ def aligned(
     far = max((numbers[-1] - numbers[0]) / 2, 1)
     kept = np.flatnonzero(np.abs(offsets_ns) <= reach_ns)
     outermost_ns = np.arange(-12, 13) * (reach_ns / 24)
-    # If the period is a known one (15 s), it can be wrong only by the error of the recorder's clock.
+    # A known period (15 s) can be wrong only by the error of the recorder's clock.
     outermost_ns = outermost_ns[np.abs(outermost_ns) <= loose_ratio * period_ns * far]
     totals = []
     for outermost in outermost_ns:
@@ -86,7 +86,7 @@ def aligned(
         totals.append(curves[np.arange(len(numbers))[:, None], kept[None, :] + moved[:, None]].sum(axis=0))
     total = np.array(totals)
     # All offsets between two probes give the same sum, and so do all periods whose instants stay between the same
-    # probes. The middle of these equivalent values is used.
+    # probes. Among equivalent offsets and periods, the middle one is used.
     top = total >= total.max() - 0.02 * (total.max() - np.median(total))
     slope, place = np.nonzero(top)
     outermost, offset_ns = float(outermost_ns[slope].mean()), float(offsets_ns[kept][place].mean())

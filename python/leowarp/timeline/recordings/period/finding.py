@@ -91,9 +91,9 @@ def set_forward(series: Series) -> tuple[ClockStep, ...]:
         by_ns = int(apart_ns[place]) - interval_ns
         without = undone(series, (ClockStep(int(series.t_ns[place]), by_ns),))
         other = _odds(without)
-        # A jump is an adjustment only if undoing it gives a schedule that is believed, and that is at least twenty
-        # times as likely as the schedule without undoing it. If there is no schedule, nothing is concluded
-        # (`test_a_clock_set_forward_is_told_from_a_pause`).
+        # A jump counts as an adjustment of the clock only if undoing it gives a schedule that is believed. This
+        # schedule must be at least twenty times as likely as the schedule without undoing the jump. If there is no
+        # schedule, no jump counts as an adjustment (`test_a_clock_set_forward_is_told_from_a_pause`).
         if other - odds > _TELLING and other > BELIEVED:
             steps.append(ClockStep(int(series.t_ns[place]), by_ns))
     return tuple(steps)

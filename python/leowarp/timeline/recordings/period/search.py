@@ -268,13 +268,14 @@ def _log_prior(ratios: Ratios, period_s: float) -> float:
     # Two periods count as one if they differ by less than `apart_s`, because the last instant then moves by less than a
     # bin.
     apart_s = bin_s * period_s / (2 * ratios.span_s)
-    # The prior of all other periods is uniform in the logarithm, because nothing is known about their size.
+    # Periods other than the usual ones have a prior that is uniform in the logarithm, because nothing is known about
+    # their size.
     density = (1 - sum(USUAL.values())) / (period_s * np.log(LONGEST_S / SHORTEST_S))
     believed = density * apart_s
     for usual_s, share in USUAL.items():
         if abs(period_s / usual_s - 1) <= _USUAL_WITHIN:
             believed += share * (1 - _EXACT) * min(apart_s / (2 * _USUAL_WITHIN * usual_s), 1.0)
-        # The prior of exactly the usual period, measured with a slightly wrong clock, is divided among the periods
+        # The usual period itself, measured with a slightly wrong clock, has a prior that is divided among the periods
         # within `EXACT_WITHIN`.
         exact_s = EXACT_WITHIN * usual_s
         low_s, high_s = max(period_s - apart_s / 2, usual_s - exact_s), min(period_s + apart_s / 2, usual_s + exact_s)

@@ -124,7 +124,7 @@ def _steps(bins: _Bins) -> list[Scores]:
     found = []
     for window_s in _STEP_WINDOWS_S:
         width = max(round(window_s / bins.bin_s), 2)
-        # The bin itself belongs to neither window.
+        # A bin itself belongs neither to the window before it nor to the window after it.
         change_ns = changes(level_ns, width, apart=1)[: len(level_ns)]
         # The median change is subtracted, because a steady drift of the level gives every bin the same change.
         score = np.abs(change_ns - _moving_median(change_ns, 2 * round(_DRIFT_S / bins.bin_s) + 1))
@@ -226,7 +226,7 @@ def _moving_max(score: Scores, reach: int) -> Scores:
 def _mean(of: list[Scores]) -> Scores:
     """Mean over the rows of a sign, for each bin; nan if all rows are nan."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a mean of only nan
+        warnings.simplefilter("ignore", RuntimeWarning)  # the mean of a bin that has only nan values
         return np.asarray(np.nanmean(of, axis=0))
 
 
