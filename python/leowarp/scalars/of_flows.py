@@ -451,7 +451,7 @@ CAPACITY: Section = (
            "narrowest link's rate, minus headers; 0 while there is no path; null: no link has a rate"),
     Scalar("capacity_used_ratio", RATIO, _GOODPUT,
            "goodput_mean_bps over path_capacity_mean_bps; flows that share the path share it",
-           overview="of the path's capacity"),
+           overview="  of the path's capacity"),
     Scalar("below_capacity_ratio", RATIO, _GOODPUT,
            "share of the whole seconds of the flow's life in which its goodput in order was below 90 % of the path's "
            "capacity in that second (see path_capacity_mean_bps). A second with a path change has both capacities in "

@@ -180,7 +180,7 @@ def capacity_makes_more_late(sample: Sample) -> Outcome:
         and `changes` (number of changes).
     """
     slugs = {sender: {mbps: capacity_slug(sender, mbps) for mbps in STEPS_MBPS} for sender in CAPACITY_SENDERS}
-    end_ns = min(sample[slug].metrics.end_ns for by_mbps in slugs.values() for slug in by_mbps.values())
+    end_ns = min(sample[slug].numbers.end_ns for by_mbps in slugs.values() for slug in by_mbps.values())
     flight: dict[str, dict[int, float]] = {}
     late: dict[str, dict[int, float]] = {}
     counts = []
@@ -231,7 +231,7 @@ def events_are_frequent(sample: Sample) -> Outcome:
     for slug in SCENARIOS:
         late = sample[slug].changes["late_pkts"].fillna(0) > 0
         events[slug] = int(late.sum())
-        rate[slug] = events[slug] * 60e9 / sample[slug].metrics.end_ns
+        rate[slug] = events[slug] * 60e9 / sample[slug].numbers.end_ns
         ratio[slug] = ev.share(late)
     parts = {f"{slug} per minute": rate[slug] >= 0.5 for slug in SCENARIOS}
     parts |= {f"{slug} of changes": ratio[slug] >= 0.25 for slug in SCENARIOS}

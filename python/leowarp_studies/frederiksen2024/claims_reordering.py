@@ -110,7 +110,7 @@ def delay_steps_reorder_nothing(sample: Sample) -> Outcome:
     """
     late, elsewhere, steps = {}, {}, {}
     for slug in SCENARIOS:
-        flow = sample[slug].metrics.summary["flows"][sample[slug].main_flow]
+        flow = sample[slug].numbers.summary["flows"][sample[slug].main_flow]
         late[slug] = int(flow["late_pkts"])
         elsewhere[slug] = int(flow["late_pkts"]) - int(flow["late_by_changes_pkts"])
         steps[slug] = ev.delay_steps(sample[slug])
@@ -143,7 +143,7 @@ def raised_threshold(sample: Sample) -> Outcome:
     rows: dict[str, dict[str, Any]] = {}
     for slug in THRESHOLD_SLUGS:
         run = sample[slug]
-        flow = run.metrics.summary["flows"][run.main_flow]
+        flow = run.numbers.summary["flows"][run.main_flow]
         delays = ev.repair_delays_ns(run) / 1e6
         rows[slug] = {
             "spurious_retransmissions_pkts": flow["spurious_retransmissions_pkts"],

@@ -36,7 +36,7 @@ def baseline_lowest_rtt(sample: Sample) -> Outcome:
     parts = {"baseline lowest": base < min(nine, cape), "others comparable": apart <= 0.10}
     cause = ""
     if not all(parts.values()):
-        empty = {slug: 2 * sample[slug].metrics.summary["path_delay_mean_ns"] / 1e6 for slug in SCENARIOS}
+        empty = {slug: 2 * sample[slug].numbers.summary["path_delay_mean_ns"] / 1e6 for slug in SCENARIOS}
         queued = {slug: middle[slug] - empty[slug] for slug in SCENARIOS}
         cause = f"propagation there and back is {each(empty, 'ms', 1)}, so {each(queued, 'ms', 1)} are queues"
     return Outcome(
@@ -67,7 +67,7 @@ def cape_most_stable(sample: Sample) -> Outcome:
     if not all(parts.values()):
         span = {}
         for slug in SCENARIOS:
-            summary = sample[slug].metrics.summary
+            summary = sample[slug].numbers.summary
             span[slug] = 2 * (summary["path_delay_max_ns"] - summary["path_delay_min_ns"]) / 1e6
         cause = (
             f"propagation there and back spans only {each(span, 'ms', 1)}: the rest is the queue that CUBIC fills "

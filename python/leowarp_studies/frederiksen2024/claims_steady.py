@@ -31,7 +31,7 @@ def path_delay_span(sample: Sample) -> Outcome:
     """
     span, isl_span = {}, {}
     for slug in SCENARIOS:
-        summary = sample[slug].metrics.summary
+        summary = sample[slug].numbers.summary
         span[slug] = (summary["path_delay_max_ns"] - summary["path_delay_min_ns"]) / 1e6
         isl_span[slug] = ev.isl_delay_span_ns(sample[slug]) / 1e6
     # The delay is computed from routes and links without packets, so TCP has no influence on this claim.
@@ -168,7 +168,7 @@ def queues_full(sample: Sample) -> Outcome:
             samples, weights = ev.window_weights(sample[slug])
             cwnd = float(np.average(ev.floats(samples["cwnd_pkts"]), weights=weights))
             # Round trip over the path with empty queues: twice the one-way delay of the routes.
-            rtt_ms = 2 * sample[slug].metrics.summary["path_delay_mean_ns"] / 1e6
+            rtt_ms = 2 * sample[slug].numbers.summary["path_delay_mean_ns"] / 1e6
             # Bandwidth-delay product of the path with empty queues, in segments of 1448 bytes of payload.
             room = ev.capacity_bps(sample[slug]) * rtt_ms / 1e3 / 8 / 1448
             rows.append(
@@ -194,7 +194,7 @@ def changes_a_minute(sample: Sample) -> Outcome:
     Returns: Numbers by run: `busiest_minute_changes`, `changes_per_minute`.
     """
     most = {slug: ev.busiest_minute(sample[slug].changes["t_ns"]) for slug in SCENARIOS}
-    mean = {slug: len(sample[slug].changes) * 60e9 / sample[slug].metrics.end_ns for slug in SCENARIOS}
+    mean = {slug: len(sample[slug].changes) * 60e9 / sample[slug].numbers.end_ns for slug in SCENARIOS}
     parts = {slug: 2 <= count <= 5 for slug, count in most.items()}
     return Outcome(
         holds_if(parts),

@@ -101,7 +101,7 @@ def made_up_run(**different):
     } | different  # fmt: skip
     # By default, both ends have similar values, and the busiest minute has three changes; a test may override this.
     mine = {"acked_bps": mine["rates_bps"], "changes": pd.concat([mine["reordered"]] * 3)} | mine
-    metrics = SimpleNamespace(
+    numbers = SimpleNamespace(
         summary={"path_delay_min_ns": 50 * MS, "path_delay_max_ns": int((50 + delay_span_ms) * MS),
                  "path_delay_mean_ns": 51 * MS, "flows": [flow]},
         recoveries=pd.DataFrame([{"flow": 0, "t_ns": CHANGE_NS, "depth_ratio": depth_ratio}] * drops),
@@ -109,7 +109,7 @@ def made_up_run(**different):
         end_ns=300_000 * MS,
     )  # fmt: skip
     tables = SimpleNamespace(sockets=mine["sockets"])
-    return SimpleNamespace(metrics=metrics, tables=tables, **mine)
+    return SimpleNamespace(numbers=numbers, end_ns=numbers.end_ns, tables=tables, **mine)
 
 
 AS_THE_STUDY_SAYS = {
@@ -276,7 +276,7 @@ def test_changes_count_that_make_packets_late_or_leave_them_without_a_route(monk
     drops = pd.DataFrame({"flow": 0, "flow_direction": 0, "cause": [1, 4], "t_ns": [60_100 * MS, 89_900 * MS]})
     run = SimpleNamespace(
         main_flow=0, changes=changes, tables=SimpleNamespace(drops=drops),
-        metrics=SimpleNamespace(recoveries=changes.assign(flow=0, duration_ns=1)[["flow", "t_ns", "duration_ns"]]),
+        numbers=SimpleNamespace(recoveries=changes.assign(flow=0, duration_ns=1)[["flow", "t_ns", "duration_ns"]]),
     )  # fmt: skip
     assert ev.disturbed(run)["t_ns"].tolist() == [30_000 * MS, 90_000 * MS]
     assert ev.reordered(run)["t_ns"].tolist() == [30_000 * MS]
@@ -320,9 +320,7 @@ def test_the_sending_rate_falls_where_a_bin_sends_less_than_half(monkeypatch):
     sent_bytes[t_ns == 8000 * MS] = 50_000
     bins = pd.DataFrame({"t_ns": t_ns, "flow": 0, "direction": 0, "sent_bytes": sent_bytes})
     silent = (bins["t_ns"] >= 5000 * MS) & (bins["t_ns"] < 5100 * MS)
-    run = SimpleNamespace(
-        main_flow=0, tables=SimpleNamespace(bins=bins[~silent]), metrics=SimpleNamespace(end_ns=10_000 * MS)
-    )
+    run = SimpleNamespace(main_flow=0, tables=SimpleNamespace(bins=bins[~silent]), end_ns=10_000 * MS)
     assert effects.sending_falls_after(run, [4000 * MS]) == 1
     assert effects.sending_falls_after(run, [2000 * MS, 7000 * MS]) == 0
     # At 500 ms and at 9000 ms, bins are missing on one side of the instant

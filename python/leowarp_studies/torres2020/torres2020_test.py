@@ -400,7 +400,9 @@ def engine(monkeypatch, made_up):
     run_study.asked, run_study.changes = asked, {}
     monkeypatch.setattr(study_parts, "run_study", run_study)
     # This object replaces the run directories of the three shapes, whose tables are not tested here.
-    monkeypatch.setattr(material, "Run", lambda path: SimpleNamespace(manifest={}, tables=path.name.split("-")[0]))
+    monkeypatch.setattr(
+        material, "Run", lambda path, complete: SimpleNamespace(manifest={}, tables=path.name.split("-")[0])
+    )
     made = synthetic.shapes()
     monkeypatch.setattr(results, "shape", lambda shaped, unshaped: made[shaped])
     rds = iter(synthetic.counted().values())
