@@ -114,7 +114,7 @@ def test_groups_are_compared_by_medians_with_bands(leowarp, made, tmp_path):
     assert "median [interval]" in out
     assert "of 2 runs from the smallest to the largest value" in " ".join(out.split())
     page = (tmp_path / "page" / "index.html").read_text()
-    assert page.index("What differs") < page.index("median [interval]")
+    assert page.index("Differences; everything else") < page.index("median [interval]")
     assert (tmp_path / "page" / "figures" / "goodput.svg").exists()
 
 
@@ -130,7 +130,7 @@ def test_a_comparison_states_its_instant_and_takes_another(leowarp, made, tmp_pa
     leowarp("compare", *runs, "--out", tmp_path / "page")
     page = (tmp_path / "page" / "index.html").read_text()
     assert "show all runs at 20 s: of the instants at which a path changed in most of the runs" in page
-    assert page.index("What differs") < page.index("Figures around a route change")
+    assert page.index("Differences; everything else") < page.index("Figures around a route change")
     failed = leowarp("compare", *runs, "--change", "3")
     assert failed.status == 2
     assert "1: 20 s, 2: 40 s" in " ".join(failed.err.split())

@@ -146,6 +146,9 @@ def refuse_link(path: Path) -> None:
         )
 
 
+_PART_BYTES = 1 << 20
+
+
 def read(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
     """The content of a regular file.
 
@@ -155,10 +158,15 @@ def read(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
     """
     with opened(path, links=links) as file:
         # The size is checked before reading: a sparse file of 10 GB would take a second and a GiB of memory.
-        if os.fstat(file.fileno()).st_size > most_bytes:
+        size_bytes = os.fstat(file.fileno()).st_size
+        if size_bytes > most_bytes:
             raise too_long(path, most_bytes)
-        # A file may be longer than the size that it reports, so we try to read one byte more than allowed.
-        content = file.read(most_bytes + 1)
+        # Python reserves memory for as many bytes as a read asks for. A file may be longer than the size that it
+        # reports, so reading goes on until the file ends.
+        parts = [file.read(size_bytes + 1)]
+        while parts[-1] and sum(map(len, parts)) <= most_bytes:
+            parts.append(file.read(_PART_BYTES))
+    content = b"".join(parts)
     if len(content) > most_bytes:
         raise too_long(path, most_bytes)
     return content
