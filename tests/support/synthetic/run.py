@@ -90,10 +90,22 @@ congestion_control = "cubic"
 """
 
 
+def routes_of(plan) -> pa.Table:
+    """The routes of Madrid and Tokyo, and the same for each other pair of stations that a flow of the plan has."""
+    table = routes()
+    pairs = {(flow.source, flow.destination) for flow in plan.flows} - {("Madrid", "Tokyo"), ("Tokyo", "Madrid")}
+    frame = table.to_pandas()
+    for source, destination in sorted(pairs):
+        names = {"Madrid": source, "Tokyo": destination}
+        renamed = frame.assign(source=frame["source"].map(names), destination=frame["destination"].map(names))
+        table = pa.concat_tables([table, pa.Table.from_pandas(renamed, schema=table.schema, preserve_index=False)])
+    return table
+
+
 def write_synthetic_run(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
     """Writes the run that is described at the top of this file, without metrics and report, and returns its directory.
 
-    `toml` is the scenario from which its plan is made. The tables do not depend on it.
+    `toml` is the scenario from which its plan is made. Of the tables, only the routes depend on it.
     """
     run_dir = Path(run_dir)
     trace = run_dir / layout.TRACE
@@ -103,7 +115,7 @@ def write_synthetic_run(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
     plan = scenario.resolve(scenario.load(scenario_file))
     (run_dir / layout.PLAN).write_text(plan.to_toml(), encoding="utf-8")
     scenario_file.unlink()
-    pq.write_table(routes(), run_dir / layout.ROUTES)
+    pq.write_table(routes_of(plan), run_dir / layout.ROUTES)
     pq.write_table(timeline(), run_dir / layout.TIMELINE)
     data = data_packets()
     acks = ack_packets(data)
