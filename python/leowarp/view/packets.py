@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets on a page: packets around route changes, with sending and arrival times from packet truth.
+"""Packets on a page: packets around route changes, with the sending and arrival times that the trace records.
 
 The trace has the packets of some seconds around each change. For a run of 1000 s these are millions of packets.
 """
