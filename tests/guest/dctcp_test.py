@@ -48,7 +48,8 @@ def test_dctcp_fills_the_link_above_a_threshold_of_a_seventh_of_the_path(tmp_pat
     # packet
     assert 0 < waiting.min() < waiting.max() <= threshold_pkts + 3
     assert rate_bps(sockets) == pytest.approx(PAYLOAD_BPS, rel=2e-4)
-    # The window varies by at most alpha / 2 with alpha = sqrt(2 / W), plus one packet per RTT (section 3.3)
+    # The window W falls by a share of at most alpha / 2, with alpha = sqrt(2 / W), and grows by one packet per RTT
+    # (section 3.3)
     window = RTT_PKTS + threshold_pkts
     assert sockets.cwnd_pkts.max() - sockets.cwnd_pkts.min() <= np.sqrt(window / 2) + 2
     assert flow["lost_pkts"] == flow["sender_retransmissions_pkts"] == 0

@@ -95,6 +95,6 @@ def test_progress_is_one_quiet_output_of_a_cell_whatever_makes_the_runs(tmp_path
     # In a cell, a command writes lines as in a log, without a progress bar.
     text = "".join(output["text"] for output in command["outputs"])
     assert "command: done" in text
-    # Jupyter shows bold text (SGR), but prints sequences that move the cursor as text.
+    # Jupyter renders bold text (SGR), but shows the characters of other escape sequences.
     assert re.sub(r"\x1b\[[0-9;]*m|\r\n", "", text).isprintable()
     assert shown(flow)["text/plain"] == "'upload'"

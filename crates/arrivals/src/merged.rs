@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(found, Merged { packets: 3, longest_bytes: 21_888, unit_bytes: Some(1368) });
         // Every captured segment consists of several merged segments.
         assert_eq!(of(&[2896, 4344, 8688], None).unwrap().unit_bytes, Some(1448));
-        // Only merging explains a segment that is longer than any frame, or than the receiver accepts.
+        // Only merging explains a segment that is longer than any frame, or longer than the receiver accepts.
         assert_eq!(of(&[80_000; 4], None).unwrap(), Merged { packets: 4, longest_bytes: 80_000, unit_bytes: None });
         assert_eq!(of(&[1448, 2900, 1448], Some(1460)).unwrap().packets, 1);
     }

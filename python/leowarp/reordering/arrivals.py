@@ -96,7 +96,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Part:
-    """Some successive arrivals of a file. If the file lacks a column, the column is None.
+    """A part of the arrivals in a file, in their order. If the file lacks a column, the column is None.
 
     Attributes
     ----------

@@ -221,7 +221,7 @@ def _check_observe(draft: Draft, problems: Problems) -> None:
 
 
 def _check_network(draft: Draft, problems: Problems) -> None:
-    """Check which queue limits `link_model` allows for all links, and which link rules the satellites allow.
+    """Report queue limits that `link_model` does not support, and link rules that do not fit the satellites.
 
     netem counts packets in flight and has no limit in bytes. leolink supports both limits, and counts only waiting
     packets (docs/concepts/links.md, netem instead).

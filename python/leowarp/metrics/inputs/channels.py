@@ -34,7 +34,7 @@ class Channels:
 
 
 def split_timeline(timeline: pa.Table) -> tuple[pa.Table, Channels]:
-    """Separate the events from the rows of tables of directions. A profile has millions of table rows, so no Python
+    """Separate the events of a timeline from the rows of its links' tables. A profile has millions of table rows, so no Python
     object is created per row.
 
     timeline: As in `20-timeline.parquet`.
