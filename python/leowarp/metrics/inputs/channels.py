@@ -34,8 +34,8 @@ class Channels:
 
 
 def split_timeline(timeline: pa.Table) -> tuple[pa.Table, Channels]:
-    """Separate the events of a timeline from the rows of its links' tables. A profile has millions of table rows, so no Python
-    object is created per row.
+    """Separate the events of a timeline from the rows of its links' tables. A profile has millions of table rows, so no
+    Python object is created per row.
 
     timeline: As in `20-timeline.parquet`.
     Returns: (pyarrow.Table, Channels). The first result has the events in their order, and the second has the tables of
