@@ -16,7 +16,6 @@ QUANTILES = 11
 _APART = 0.02
 """Step between the values of `base_kept` that are tried."""
 
-_DENSE_NS = 30_000_000
 _SPARSE_ERROR_NS = 500_000.0
 """Error that resampling does not show. Sparse probes seldom meet the smallest jitter, so base round trips are estimated
 0.26 ms too high in the median of 87 simulated recordings (design/fit-coverage.py)."""
@@ -49,7 +48,7 @@ def fit_base(probes: Slotted, over_base_ns: NDArray[np.float64], extra_ns: int =
         return np.quantile(np.concatenate([draws[int(place)] for place in places]), shares)
 
     low, high = resampled(np.arange(len(draws), dtype=np.float64), spread)
-    if probes.interval_ns > _DENSE_NS:
+    if not probes.is_dense:
         low, high = np.maximum(low - _SPARSE_ERROR_NS, 0.0), high + _SPARSE_ERROR_NS
     quantiles = Estimate(
         "base_rtts",

@@ -26,9 +26,6 @@ from leowarp.fitting.spread import fit_spread
 from leowarp.media.access.delays import jitter_rows, up_step_frames
 from leowarp.scenario.schema import Access
 
-_DENSE_NS = 30_000_000
-"""Maximum interval between probes that contain information about jitter steps of 6 and 28 ms."""
-
 _MOST_PROBES = 60_000
 _MOST_SLOTS = 200
 _ROUNDS, _FAR_ROUNDS, _LAST_SEEDS = 9, 3, 24
@@ -129,7 +126,7 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
     """The jitter's parameters for one shape, and the distance between the simulated and the recorded statistics
     (squared, in standard errors)."""
     probes = taken
-    dense = probes.interval_ns <= _DENSE_NS
+    dense = probes.is_dense
     names = [f"jitter_{way}_ns" if way == "up" else "jitter_ns" for way in ways]
     steps = [f"jitter_{way}_step_ns" if way == "up" else "jitter_step_ns" for way in ways]
     parameters = names + (steps if dense else [])

@@ -20,7 +20,6 @@ from leowarp.scenario.schema import Access
 from leowarp.timeline.recordings.measurement import Transfer
 from leowarp.timeline.recordings.period.schedule import Schedule
 
-_DENSE_NS = 30_000_000
 _FEWEST_RUNS, _FEWEST_SEGMENTS = 10, 1000
 _ROUNDS, _GAIN = 12, 0.5
 _SIMULATED, _SPACING_NS = 1000, 4_000_000_000
@@ -71,7 +70,7 @@ def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> tuple[list[
         most = max(_possible(float(high), access), _unseen(len(both), probes.interval_ns, access))
         estimates.append(Estimate("outage_share", 0.0, 0.0, most, len(both), "slots", note))
         return estimates, [Untold(key, "no outages were seen") for key in _OUTAGE_KEYS[1:]]
-    if probes.interval_ns > _DENSE_NS:
+    if not probes.is_dense:
         why = f"probes {probes.interval_ns / 1e6:.3g} ms apart do not show how long one lasts"
         return estimates, [Untold(key, why) for key in _OUTAGE_KEYS]
     return _outages(probes, near, access, estimates)

@@ -16,6 +16,9 @@ FEWEST_PROBES = 8
 """Minimum number of answered probes in a slot, away from the slot's ends, for a valid minimum delay."""
 
 
+_DENSE_NS = 30_000_000
+
+
 @dataclass(frozen=True, eq=False)
 class Slotted:
     """Probes by slots.
@@ -37,6 +40,11 @@ class Slotted:
         interval_ns = self.series.interval_ns
         assert interval_ns is not None, "two probes at least"
         return interval_ns
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether probes are close enough to show jitter steps of 6 and 28 ms, and the length of an outage."""
+        return self.interval_ns <= _DENSE_NS
 
     @property
     def until_ns(self) -> int:
