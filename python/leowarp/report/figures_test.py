@@ -5,6 +5,8 @@ drawn."""
 import dataclasses
 import hashlib
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -303,3 +305,20 @@ def test_a_flow_of_which_nothing_arrived_has_no_distribution_of_round_trips(run_
     run.numbers.srtt[flow] = run.numbers.srtt[flow][:0]
     with pytest.raises(TraceError, match="none was measured"):
         distributions.rtt_ccdf([run])
+
+
+DRAWS = """
+import sys
+from leowarp.report.style import mpl, styled
+with styled():
+    assert mpl.rcParams["svg.fonttype"] == "path"
+assert "matplotlib.pyplot" not in sys.modules, "importing pyplot takes a tenth of a short report's time"
+mpl.use("pdf")
+with styled():
+    assert mpl.get_backend() == "pdf"
+assert mpl.get_backend() == "pdf"
+"""
+
+
+def test_drawing_keeps_the_callers_backend_and_needs_no_pyplot():
+    subprocess.run([sys.executable, "-c", DRAWS], check=True)

@@ -101,9 +101,9 @@ def styled() -> Iterator[None]:
     if _BLOCKS:
         yield
         return
-    # The caller's backend is kept in the settings: `rc_context` does not restore the backend (see its documentation),
-    # so a notebook would lose it.
-    settings: Any = mpl.rcParamsDefault | RC | {"backend": mpl.rcParams["backend"]}
+    # The backend stays the caller's, because `rc_context` does not restore a backend (see its documentation). Reading
+    # it from `mpl.rcParams` would import pyplot.
+    settings: Any = {key: value for key, value in (mpl.rcParamsDefault | RC).items() if key != "backend"}
     with mpl.rc_context(rc=settings):
         _BLOCKS.append(settings)
         try:
