@@ -107,15 +107,20 @@ def condensed(found: Sequence[Difference]) -> list[Difference]:
     return list(rows.values())
 
 
+LONGEST_TEXT = 1000
+
+
 def said(value: object) -> str | None:
     """A value of a plan or a manifest, as text for messages. A hash is shortened to its first digits, which are enough
-    to distinguish two hashes."""
+    to distinguish two hashes. A text of more than `LONGEST_TEXT` characters is cut, and its length is appended."""
     if value is None:
         return None
     if isinstance(value, bool):
         return "true" if value else "false"
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     is_hash = len(text) == 64 and all(digit in "0123456789abcdef" for digit in text)
+    if len(text) > LONGEST_TEXT:
+        return f"{text[:LONGEST_TEXT]}... ({len(text):,} characters)"
     return text[:12] if is_hash else text or '""'
 
 

@@ -74,6 +74,7 @@ def test_hashes_are_said_by_their_first_digits():
     assert said("ab" * 32) == "ab" * 6
     assert said("") == '""'
     assert said(True) == "true"
+    assert said("x" * 1001) == "x" * 1000 + "... (1,001 characters)"
 
 
 def test_directories_of_one_name_are_told_apart_by_their_paths(tmp_path):
