@@ -7,12 +7,14 @@ import json
 import shutil
 import socket
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 import leowarp as lw
 from leowarp.base.errors import GuestError
+from leowarp.guest.boot import drive
 from leowarp.guest.machine.session import output_of
 from leowarp.report import write_report
 from leowarp.scenario import load, resolve
@@ -270,10 +272,12 @@ def test_a_program_that_waits_by_reading_the_clock_or_by_yielding_sees_what_it_w
 
 
 @pytest.mark.slow
-def test_a_program_that_only_computes_is_named(tmp_path):
+def test_a_program_that_only_computes_is_named(tmp_path, monkeypatch):
     source = tmp_path / "spin.c"
     source.write_text('int main(void) { for (;;) __asm__ volatile(""); }\n')
     output_of("gcc", "-o", str(tmp_path / "spinner"), str(source))
+    # By default leowarp waits for 60 s of processor time.
+    monkeypatch.setattr(drive, "Patience", partial(drive.Patience, frozen_cpu_s=2))
     with pytest.raises(GuestError, match=r"virtual time stopped .* the program on its processor: spinner"):
         run_of(tmp_path, f"{tmp_path}/spinner")
 

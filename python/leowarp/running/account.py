@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 STATUS_NS = 500_000_000
 LOSS_NS = 5_000_000_000
-"""Minimum real time in ns between two reports of this lag."""
+"""Minimum real time in ns between two reports of virtual time's lag."""
 _ADVICE = " Packets came late by that. Lower rates, --no-flows, or a machine with less to do."
 
 
@@ -44,7 +44,7 @@ class Account:
     """Reports time, path and lag as lines of text.
 
     routes: Columns of `routes.schema.ROUTES`.
-    Minimum real time in ns between two reports of virtual time's lag. Stations where connections begin and end.
+    stations: (str, str). Names of the stations where connections begin and end.
     say: Function that is called with a line of text for each event, such as a route change.
     status: Function that is called with a line about the time every `STATUS_NS`.
     clock_ns: Function that returns real time in ns.
