@@ -15,8 +15,8 @@ def pytest_addoption(parser):
     parser.addoption("--kernel", default="default", help="kernel of the shelf in the default one's place (make shelf)")
 
 
-# Tests that a shell starts in the background ignore Ctrl-C, and so do their child processes. Without the handler below,
-# the tests of interruptions would therefore wait for ever.
+# If a shell starts the tests in the background, the tests and their child processes ignore Ctrl-C. Without the handler
+# below, the tests of interruptions would therefore wait for ever.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The time that an example takes depends on the machine, so examples have no deadline. `tools/fuzz.py` sets the number

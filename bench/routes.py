@@ -80,8 +80,8 @@ def main() -> None:
     where, repeats = machine(), 1 if quick else 3
     found: dict[int, list[float]] = {}
     with tempfile.TemporaryDirectory(prefix="leowarp-bench-") as directory:
-        # This call is not measured, because it loads modules. If the first measured case loaded the modules, its
-        # difference would be negative.
+        # This call is not measured, because it loads modules. If the first measured case loaded modules, `cost[1]`
+        # would be too large, and the result of `update_s` would be negative.
         update_s(scenario(1, Path(directory) / "first.toml"), 1)
         for pairs in (100, 990, 4950):
             file = scenario(pairs, Path(directory) / f"{pairs}.toml")

@@ -109,7 +109,8 @@ def longer_holds(series: Series, schedule: Schedule, keys: dict[str, Any]) -> tu
     near = schedule.distance_ns(np.array([spike.t_ns for spike in spikes], dtype=np.int64)) <= NEAR_NS
     holds = {"handover_min_ns": 0, "handover_max_ns": round(np.quantile(heights_ns[near], 0.95))}
     away_ns = heights_ns[~near]
-    # A stall is met by a probe if it is longer than what is left of it until the next probe.
+    # A probe meets a stall if the stall lasts until the next probe is sent. The share of stalls that a probe meets is
+    # therefore the stall's length divided by the interval, and at most 1.
     met = min(float(np.median(away_ns)) / float(series.interval_ns or 1), 1.0)
     lengths = tuple(f"{each / 1e6:.1f} ms" for each in np.quantile(away_ns, np.linspace(0.0, 1.0, 11)))
     return holds, {"stall_every_ns": round(float(series.t_ns[-1]) / len(away_ns) * met), "stalls": lengths}

@@ -7,7 +7,10 @@
 #include <linux/module.h>
 #include <net/tcp.h>
 
-/* tcp_cubic.c calls this to register its struct tcp_congestion_ops */
+/*
+ * tcp_cubic.c calls this function instead of tcp_register_congestion_control() to register its struct
+ * tcp_congestion_ops
+ */
 static int cubic_by_acks_register(struct tcp_congestion_ops *ops);
 #define tcp_register_congestion_control cubic_by_acks_register
 #include "net/ipv4/tcp_cubic.c"

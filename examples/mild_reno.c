@@ -2,10 +2,10 @@
 /*
  * mild_reno: Reno that keeps more than half of its window when it loses a packet.
  *
- * A congestion control is a struct of functions that TCP calls. Three are needed: the window after a loss, its growth
- * with each acknowledgement, and the window to restore after a spurious reduction. For the growth and for the window to
- * restore, this module uses the kernel's own functions. See net/ipv4/tcp_cong.c, and include/net/tcp.h for the other
- * functions.
+ * A congestion control is a struct of functions that TCP calls. Three functions are needed. They compute the window
+ * after a loss, the growth of the window with each acknowledgement, and the window to restore after a spurious
+ * reduction. This module uses the kernel's own functions for the growth, and for the window to restore. See
+ * net/ipv4/tcp_cong.c, and include/net/tcp.h for the other functions.
  */
 #include <linux/module.h>
 #include <net/tcp.h>

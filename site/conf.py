@@ -20,7 +20,7 @@ source_suffix = {".md": "markdown"}
 
 # Directives are written as `:::{toctree}`, so that a fence is always code.
 myst_enable_extensions = ["colon_fence"]
-# Anchors of headings have the form that a Git host gives them, down to the deepest heading that a page links to.
+# Headings get the same anchors as on a Git host. Links of the pages need anchors of headings down to level 4.
 myst_heading_anchors = 4
 # tools/site.py writes links to files that are not pages as `site:PATH`, relative to the page.
 myst_url_schemes = {"http": None, "https": None, "mailto": None, "site": "{{path}}"}

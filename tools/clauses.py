@@ -39,8 +39,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("crates", "guest", "python", "tests")
 SUFFIXES = (".rs", ".py", ".c", ".h")
 IMPLEMENTS, TESTS = "Implements", "Tests"
-# Citations that a clause of each kind needs, unless it has an exception. Examples in an RFC need only a test. A
-# recommendation may be left out without a reason (RFC 2119, 3).
+# Citations that a clause of each kind needs, unless it has an exception. A recommendation may be left out without a
+# reason (RFC 2119, 3).
 NEEDS = {
     "must": {IMPLEMENTS, TESTS},
     "definition": {IMPLEMENTS, TESTS},

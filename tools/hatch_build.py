@@ -15,11 +15,11 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 NATIVE = "_native.abi3.so"
-# abi3-py311 of crates/py: any CPython from 3.11 on loads the library.
+# crates/py is built for abi3-py311, so any CPython from 3.11 on loads the library.
 PYTHON_TAG, ABI_TAG = "cp311", "abi3"
 # Libraries that PEP 600 allows a wheel to need: parts of glibc, and GCC's run-time library.
 MANYLINUX = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2", "libgcc_s.so.1"}
-# The oldest glibc for which a platform tag of this form exists.
+# The result of `glibc_needed` is at least this version of glibc, which is that of manylinux2014 (PEP 599).
 OLDEST = (2, 17)
 
 _SECTION = struct.Struct("<IIQQQQIIQQ")

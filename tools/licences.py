@@ -54,7 +54,7 @@ COMPATIBLE = {
 }
 # SPDX exceptions only add permissions.
 _EXCEPTION = re.compile(r"\s+WITH\s+[\w.-]+")
-# Licences that pip-licenses cannot read from a package's metadata. These licences were looked up by hand in the
+# pip-licenses cannot read the following licences from a package's metadata, so they were looked up by hand in the
 # packages.
 LOOKED_UP = {
     "contourpy": "BSD-3-Clause",

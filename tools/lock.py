@@ -22,8 +22,8 @@ from collections import defaultdict
 from pathlib import Path
 
 LOCK, SITE_LOCK = Path("requirements.lock"), Path("requirements-site.lock")
-# The versions that pyproject.toml admits; the native library uses the stable ABI of the first one. pip reads "3.11" as
-# 3.11.0, so no pinned package needs a later patch release (Debian 12 has 3.11.2).
+# The versions of Python that pyproject.toml admits. The native library uses the stable ABI of the oldest version. pip
+# reads "3.11" as 3.11.0, so no pinned package needs a later patch release (Debian 12 has 3.11.2).
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 # pip accepts a wheel for an older glibc only if the older tag is named as well (PEP 600); the aliases are the tags of
 # older wheels (PEP 513, 571, 599).

@@ -33,7 +33,8 @@ C_DEFINITION = re.compile(r"^(?!static\b)[a-z][\w \t*]*?\b(\w+)(?:\([^;{}]*\)\s*
 
 # A weak definition. The file with a weak definition does not depend on the file that replaces this definition.
 C_WEAK = re.compile(r"^(?:__weak|__attribute__\(\(weak\)\)) [\w \t*]*?\b(\w+)\(", re.MULTILINE)
-# Matches a weak declaration in a header. Functions that call it do not depend on the file that defines it.
+# Matches a weak declaration in a header. A function that calls a weak function does not depend on the file that defines
+# the weak function.
 C_WEAK_DECLARATION = re.compile(r"^[a-z][\w \t*]*?\b(\w+)\([^;{}]*\) __attribute__\(\(weak\)\);", re.MULTILINE)
 
 

@@ -110,7 +110,7 @@ def rendered(text: str, results: dict[str, Stored]) -> str:
     names = {"__builtins__": builtins, **results}
 
     def number(match: re.Match[str]) -> str:
-        # Evaluating the expression is safe, because the list is part of the sources like this file.
+        # Evaluating the expression is safe, because it comes from a file of the source tree.
         return format(eval(match[1].strip(), names), match[2] or "")
 
     return _FIELD.sub(number, text)

@@ -27,7 +27,8 @@ from typing import Any
 from same_cases import Case, examples, networks, study_runs
 
 COSTS = {"cpu_s", "wall_s"}
-# Columns that were added after results were recorded. Without these columns, the files must be equal byte for byte.
+# Columns that were added after results were recorded. If these columns are removed, old and new files must be equal
+# byte for byte.
 ADDED = [
     "connection_bytes",
     "copied_pkts",

@@ -33,8 +33,8 @@ TEXTS = {
 }  # fmt: skip
 """Units that follow a number in a text. Metres are left out, because `m` can also mean minute."""
 FOLLOWS = re.compile(r"\s?(" + "|".join(map(re.escape, TEXTS)) + r")(?![\w/])")
-# Functions whose result has the unit of their first argument, or of the object on which they are called. Variances and
-# products have other units, so each function is listed by its name.
+# Functions whose result has the unit of their first argument, or of the object on which they are called. The list
+# cannot include all functions of numpy, because variances and products have other units.
 SAME_UNIT_FUNCTIONS = frozenset((
     "abs", "float", "int", "max", "min", "round", "sorted", "sum", "floats", "list", "array", "asarray", "ceil",
     "floor", "diff", "mean", "median", "quantile", "percentile", "nanmean", "nanmedian", "append", "nanmax",

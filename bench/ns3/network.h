@@ -169,8 +169,8 @@ inline void AddLink(Network& net, const std::string& a, const std::string& b, ui
     }
 }
 
-// The device's rate applies to the bytes of IP and PPP headers and payload. The link's further bytes per packet are
-// simulated by a gap after each packet.
+// The device's rate applies to the payload and to the headers of IP and PPP. If a link's overhead is larger than the
+// PPP header, a gap after each packet simulates the remaining bytes.
 inline void SetRate(Network& net, const std::string& a, const std::string& b, uint64_t rateBps) {
     Ptr<PointToPointNetDevice> device = net.Of(net.senders, a, b);
     device->SetDataRate(DataRate(rateBps));

@@ -3,8 +3,8 @@
  * bbr_handover: the kernel's BBR, except that it learns nothing from a handover that is expected.
  *
  * net/ipv4/tcp_bbr.c is included unchanged. This file contains everything that differs. The behaviour differs only for
- * some ACKs. Each ACK gives BBR a sample of the time from sending the acknowledged data until the ACK arrives. If this
- * time touches the window around a scheduled reconfiguration, bbr_handover differs from BBR as follows:
+ * some ACKs. Each ACK gives BBR a sample of the interval from sending the acknowledged data until the ACK arrives. If
+ * this interval overlaps the window around a scheduled reconfiguration, bbr_handover differs from BBR as follows:
  *
  *	probing		PROBE_BW paces with gain 1, its gain cycle pauses, and PROBE_RTT does not begin
  *	filters		the estimates of bandwidth, minimum RTT and ACK aggregation keep their values
@@ -12,16 +12,17 @@
  *			bandwidth
  *
  * After the window, the connection uses another path, with another bandwidth and base delay. When the window ends, the
- * rounds that BBR's bandwidth filter covers have passed, so the filter follows the new samples. After the window,
- * bbr_handover also marks the minimum RTT as expired. The reason is that BBR cannot distinguish a higher base delay
- * from the queue that a handover leaves behind. BBR's answer to an expired minimum RTT is PROBE_RTT, which empties the
- * queue. PROBE_RTT therefore begins immediately after the window, and not at some time within the next 10 s.
+ * rounds that BBR's bandwidth filter covers have passed, so the filter follows the new samples. After the window around
+ * a reconfiguration, bbr_handover also marks the minimum RTT as expired. BBR cannot distinguish a higher base delay
+ * from the queue that a handover leaves behind. BBR responds to an expired minimum RTT with PROBE_RTT, which empties
+ * the queue. PROBE_RTT therefore begins immediately after the window, and not at some time within the next 10 s.
  *
  * As long as a connection has not filled the pipe, bbr_handover behaves like BBR, because the connection has no
  * estimates worth keeping.
  *
- * With only_defer, only the pacing differs. During the window, PROBE_BW paces with gain 1 and its cycle pauses, so a
- * probe that was due in the window starts after it. With version 3 of tcp_bbr.c, only_defer is the only mode.
+ * With only_defer, only the pacing differs from BBR. During the window, PROBE_BW paces with gain 1, and its gain cycle
+ * pauses. A probe that was due in the window therefore starts after the window. With version 3 of tcp_bbr.c, only_defer
+ * is the only mode.
  *
  * Before working on this file, read net/ipv4/tcp_bbr.c and net/ipv4/tcp_rate.c.
  */
@@ -87,7 +88,7 @@ static void bbr_handover_hold_filters(struct sock *sk, const struct bbr *was)
 	bbr->bw = was->bw;
 	bbr->min_rtt_us = was->min_rtt_us;
 	if (!force_probe_rtt)
-		bbr->min_rtt_stamp = was->min_rtt_stamp;	/* expires at its usual time, but not in the window */
+		bbr->min_rtt_stamp = was->min_rtt_stamp;	/* min_rtt_us expires as usual, but not in the window */
 	bbr->extra_acked[0] = was->extra_acked[0];
 	bbr->extra_acked[1] = was->extra_acked[1];
 	bbr->extra_acked_win_rtts = was->extra_acked_win_rtts;
@@ -120,7 +121,10 @@ static void bbr_handover_main(struct sock *sk, u32 ack, int flag, const struct r
 	struct bbr was = *bbr;
 	u32 bw;
 
-	/* With only_defer, only the present time counts, because pacing acts on packets that are sent from now on */
+	/*
+	 * With only_defer, only the present time is compared with the window, because pacing acts only on packets that
+	 * are sent from now on
+	 */
 	if (only_defer)
 		from_ns = now_ns;
 	if (!full || !handover_touches(from_ns, now_ns)) {
@@ -169,8 +173,8 @@ static void bbr_handover_ops(struct tcp_congestion_ops *ops)
 #else /* version 3 */
 
 /*
- * With version 3, the parameter only_defer is read-only. A run that tries to turn it off ends with an error and does
- * not silently behave differently.
+ * With version 3, the parameter only_defer is read-only. A run that tries to turn only_defer off ends with an error and
+ * does not silently behave differently.
  */
 static bool only_defer = true;
 module_param(only_defer, bool, 0444);
@@ -196,7 +200,9 @@ static void bbr_handover_main(struct sock *sk, u32 ack, int flag, const struct r
 	bool defers = bbr_full_bw_reached(sk) && handover_touches(now_ns, now_ns);
 	struct bbr *bbr = inet_csk_ca(sk);
 
-	/* In PROBE_UP, BBR uses cycle_mstamp for another purpose, and does not end the phase because of its value */
+	/*
+	 * In PROBE_UP, BBR uses cycle_mstamp for another purpose, and the value of cycle_mstamp does not end the phase
+	 */
 	if (defers && bbr->mode == BBR_PROBE_BW && bbr->cycle_idx != BBR_BW_PROBE_UP)
 		bbr_handover_put_off(sk);
 	bbr_main(sk, ack, flag, rs);

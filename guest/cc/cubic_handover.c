@@ -3,9 +3,9 @@
  * cubic_handover: the kernel's CUBIC, except that it repairs the losses of an expected handover without reducing the
  * window.
  *
- * net/ipv4/tcp_cubic.c is included unchanged. This file contains everything that differs. A loss is treated differently
- * if it touches the window around a scheduled reconfiguration: its packet was sent in the window, its detection happens
- * in the window, or the window lies between the two. Such a loss is treated as follows:
+ * net/ipv4/tcp_cubic.c is included unchanged. This file contains all differences from the kernel's CUBIC. A loss is
+ * treated differently if it touches the window around a scheduled reconfiguration: its packet was sent in the window,
+ * its detection happens in the window, or the window lies between the two. Such a loss is treated as follows:
  *
  *	fast recovery	the repair by SACK changes neither the congestion window nor CUBIC's curve. After the repair,
  *			the slow start threshold has its former value
@@ -17,15 +17,15 @@
  *
  * ECN marks always cause a reduction, as in CUBIC.
  *
- * With marks_only, if a connection has negotiated ECN, only marks and timeouts reduce its window. Losses that fast
- * recovery finds are then repaired without a reduction at any time, not only around reconfigurations. With marks_only,
- * an ECN mark that arrives during the repair causes a reduction. A timeout causes a reduction only outside the windows
- * around reconfigurations. With marks_only, a connection without ECN always behaves like CUBIC, also in the windows
- * around reconfigurations.
+ * With marks_only, if a connection has negotiated ECN, only marks and timeouts reduce its window. With marks_only and
+ * ECN, losses that fast recovery finds are repaired without a reduction at any time, not only around reconfigurations.
+ * With marks_only, an ECN mark that arrives during the repair causes a reduction. A timeout causes a reduction only
+ * outside the windows around reconfigurations. With marks_only, a connection without ECN always behaves like CUBIC,
+ * also in the windows around reconfigurations.
  *
  * The kernel, and not the congestion control, decides the following three things. First, after a burst of losses, the
  * connection refills the kept congestion window all at once, unless a pacer such as sch_fq spreads the packets. Second,
- * the kernel itself performs the slow start after a timeout. Third, without SACK, the kernel repairs one packet per
+ * after a timeout, the kernel performs the slow start itself. Third, without SACK, the kernel repairs one packet per
  * round trip.
  *
  * Before working on this file, read net/ipv4/tcp_cubic.c. Also read, in net/ipv4/tcp_input.c, tcp_enter_recovery,
@@ -80,8 +80,8 @@ static bool cubic_handover_now(const struct sock *sk)
 }
 
 /*
- * Proportional rate reduction sends no more than was delivered since the recovery began. Raising the count of delivered
- * packets therefore lets the sender refill the congestion window after losses.
+ * Proportional rate reduction sends no more than was delivered since the recovery began. This function raises the count
+ * of delivered packets, so the sender can refill the congestion window after losses.
  */
 static void cubic_handover_fill(struct tcp_sock *tp, u32 cwnd)
 {
@@ -97,8 +97,8 @@ static u32 cubic_handover_ssthresh(struct sock *sk)
 	struct tcp_sock *tp = tcp_sk(sk);
 
 	/*
-	 * This function cannot see whether a timeout causes this reduction, but set_state can. After a timeout outside
-	 * the windows around reconfigurations, set_state therefore reduces the congestion window.
+	 * Only set_state can see whether a timeout causes this reduction, so set_state reduces the congestion window
+	 * after a timeout outside the windows around reconfigurations.
 	 */
 	if (!tp->prior_ssthresh || !(marks_only ? cubic_handover_has_ecn(sk) : cubic_handover_now(sk))) {
 		ca->held_cwnd = 0;
@@ -149,7 +149,7 @@ static void cubic_handover_marked(struct sock *sk)
 	tp->ecn_flags |= TCP_ECN_QUEUE_CWR;
 }
 
-/* Called for each ACK, before the kernel's proportional reduction uses it */
+/* Called for each ACK, before the kernel's proportional rate reduction (tcp_cwnd_reduction) processes the ACK */
 static void cubic_handover_in_ack_event(struct sock *sk, u32 flags)
 {
 	struct cubic_handover *ca = inet_csk_ca(sk);
@@ -196,8 +196,8 @@ static void cubic_handover_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 1, 0)
 	/*
-	 * up to 7.0, this call runs CUBIC's own code; later kernels run it by a separate hook (cwnd_event_tx_start),
-	 * which this file does not replace
+	 * in kernels up to 7.0, this call runs CUBIC's own code; later kernels use a separate hook
+	 * (cwnd_event_tx_start), which this file does not replace
 	 */
 	cubictcp_cwnd_event(sk, event);
 #endif

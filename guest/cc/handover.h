@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The schedule of reconfigurations, for the congestion controls bbr_handover and cubic_handover. A reconfiguration of
- * the access link occurs every period_ns. The first occurs phase_ns after the run's start. Around each reconfiguration
- * lies a window: it begins before_ns before the reconfiguration and ends after_ns after it. All times in this file are
- * readings of the clock of ktime_get(), like the times in tcp_sock.
+ * the access link occurs every period_ns. The first reconfiguration occurs phase_ns after the run's start. Each
+ * reconfiguration has a window that begins before_ns before the reconfiguration and ends after_ns after it. All times
+ * in this file are readings of the clock of ktime_get(), like the times in tcp_sock.
  *
  * Each file that includes this header has its own parameters, in /sys/module/NAME/parameters.
  */
@@ -27,8 +27,8 @@ module_param(phase_ns, ullong, 0644);
 MODULE_PARM_DESC(phase_ns, "ns from the run's start to the first reconfiguration");
 
 /*
- * Each congestion control has its own length of the window. The file that includes this header defines both parts of
- * this length.
+ * Each congestion control has its own window: the file that includes this header defines `HANDOVER_BEFORE_NS` and
+ * `HANDOVER_AFTER_NS`.
  */
 static unsigned long long before_ns = HANDOVER_BEFORE_NS;
 module_param(before_ns, ullong, 0644);
@@ -71,7 +71,10 @@ static bool handover_touches(u64 from_ns, u64 until_ns)
 	return into_ns < before_ns + after_ns + (until_ns - min(from_ns, until_ns));
 }
 
-/* Time at which the oldest unacknowledged packet was last sent. If no packet is unacknowledged, the present time. */
+/*
+ * Time at which the oldest unacknowledged packet was last sent. If no packet is unacknowledged, the function returns
+ * the present time.
+ */
 static u64 __maybe_unused handover_oldest_sent_ns(const struct sock *sk)
 {
 	const struct sk_buff *skb = tcp_rtx_queue_head(sk);

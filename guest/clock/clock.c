@@ -4,12 +4,12 @@
  *
  * Before working on this file, read arch/um/kernel/time.c and kernel/time/clockevents.c.
  *
- * User Mode Linux keeps virtual time in nanoseconds, but its clock source reports it in steps of 256 ns. The clock
- * event device of User Mode Linux counts from the last of these steps, and cannot be set to less than 500 ns after it.
- * A timer therefore fires up to 756 ns late. The delay of a timer depends on all earlier timers, including unrelated
- * timers of the kernel itself. The kernel's own housekeeping would therefore shift packets by nanoseconds, and such
- * shifts are enough to change a congestion window. This file provides a clock source with a step of 1 ns. Timers then
- * fire exactly. The event device accepts any time from 1 ns after the present, and adds nothing to it.
+ * User Mode Linux keeps virtual time in nanoseconds, but its clock source reports the time in steps of 256 ns. The
+ * clock event device of User Mode Linux counts from the latest step, and cannot be set to less than 500 ns after this
+ * step. A timer therefore fires up to 756 ns late. The delay of a timer depends on all earlier timers, including
+ * unrelated timers of the kernel itself. The kernel's own housekeeping would therefore shift packets by nanoseconds,
+ * and such shifts are enough to change a congestion window. This file provides a clock source with a step of 1 ns.
+ * Timers then fire exactly. The event device accepts any time from 1 ns after the present, and adds nothing to it.
  *
  * Reading the clock still costs a process 256 ns, as in time.c, because the clock must advance for a program that waits
  * busily on it.
@@ -43,8 +43,8 @@ static struct clocksource exact = {
 };
 
 /*
- * time.c adds 1 ns to every distance, because its coarse clock must never be early. This function subtracts that
- * nanosecond. delta is at least min_delta_ticks, which is 1 here
+ * time.c adds 1 ns to every distance, because its coarse clock must never be early. exact_next_event subtracts 1 ns
+ * from delta, because the clock of this file is exact. delta is at least min_delta_ticks, which is 1 here
  */
 static int exact_next_event(unsigned long delta, struct clock_event_device *device)
 {

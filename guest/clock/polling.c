@@ -7,10 +7,9 @@
  * - Calls that check whether something has happened, without waiting for it: sched_yield; poll, select and epoll_wait
  *   with a timeout of 0; wait4 and waitid with WNOHANG.
  * - Calls that return a time: the time of a clock, the CPU time of a process, or the time until a timer expires.
- *   Reading the clock source already takes 256 ns (clock.c), so calls that read it take no additional time. All other
- *   calls that return a time do not read the clock source, or read it with interrupts masked, so they take 1 us.
- *   Examples are calls for coarse clocks, for processor time or for the remaining time of a timer, and also times, time
- *   and getrusage.
+ *   Reading the clock source already takes 256 ns (clock.c), so calls that read it take no additional time. Calls that
+ *   return a time take 1 us if they do not read the clock source, or read it with interrupts masked. Examples are calls
+ *   for coarse clocks, for processor time or for the remaining time of a timer, and times, time and getrusage.
  *
  * The kernel is linked with --wrap=handle_syscall (guest/build.sh). The agent's calls take no time, because the agent
  * never polls.

@@ -4,16 +4,16 @@
  *
  * Before working on this file, read __cond_resched of kernel/sched/core.c and shrink_dcache_parent of fs/dcache.c.
  *
- * Long loops in the kernel call cond_resched() once per iteration (a turn). In this call, another task runs only if a
- * tick of the scheduler has occurred. Some loops end only after another task has run. An example is
+ * Long loops in the kernel call cond_resched() once per iteration (a turn). During a call of cond_resched(), another
+ * task runs only if a tick of the scheduler has occurred. Some loops end only after another task has run. An example is
  * shrink_dcache_parent, which frees the /proc entries of a process that has ended: it repeats its loop until no other
  * task is freeing one of these entries. The iterations take no virtual time, so the tick that would let the other task
  * run never occurs.
  *
  * Rule: if a task makes TURNS turns within one system call, at one instant and without a context switch, it sleeps for
  * 1 us. During the sleep, all other runnable tasks run, whatever their priority. The limit is high because ordinary
- * long work also calls cond_resched() many times without waiting for another task. A write, for example, calls it once
- * per 4 KiB. design/clock.md states the largest number of turns that was ever counted.
+ * long work also calls cond_resched() many times without waiting for another task. A write, for example, calls
+ * cond_resched() once per 4 KiB. design/clock.md states the largest number of turns that was ever counted.
  *
  * The kernel is linked with --wrap=__cond_resched (guest/build.sh).
  */
@@ -28,7 +28,7 @@
 #define TURNS	10000
 
 /*
- * Number of system calls that programs have made. This number is the first word of struct leowarp_calls in
+ * Number of system calls that programs have made. `leowarp_calls` is the first word of struct leowarp_calls in
  * host/registers.c
  */
 extern unsigned long long leowarp_calls;
@@ -38,8 +38,8 @@ int __wrap___cond_resched(void);
 
 /*
  * Before the first program starts, the kernel never sleeps here, because no task exists for which a loop could wait. A
- * task may already have marked itself as waiting when it calls cond_resched (do_wait does so). The sleep ends such a
- * task's wait like a spurious wakeup, which every waiting task must expect.
+ * task may already have marked itself as waiting when it calls cond_resched (do_wait does so). The sleep in
+ * cond_resched ends the wait of this task like a spurious wakeup. Every waiting task must expect spurious wakeups.
  */
 static bool may_sleep(void)
 {

@@ -32,7 +32,7 @@ void leolink_cures_set(struct leolink_sched *q, struct nlattr *tb[])
 		q->on_arrival |= ARRIVAL_MARKER;
 }
 
-/* Starts the actions of a node at this route change. May sleep. */
+/* Starts the actions of a node at the route change that `tb` describes. May sleep. */
 int leolink_cures_begin(struct Qdisc *sch, struct nlattr *tb[], struct netlink_ext_ack *extack)
 {
 	struct leolink_sched *q = qdisc_priv(sch);

@@ -60,7 +60,7 @@ struct leolink_noticed {
 struct leolink_node_record {
 	u32 id;			/* id of one direction by which the agent recognises the node */
 	u32 receives;		/* 1 = this direction leads to the node, 0 = away from it */
-	u64 held_pkts, held_bytes;	/* packets that the node holds now, before and after its links together */
+	u64 held_pkts, held_bytes;	/* sum of the packets that the node holds now, before and after its links */
 	u64 held_max_bytes, held_max_at_ns;
 	u64 signals_pkts, signals_bytes;	/* frames that the node itself has sent, without the link's overhead */
 	u64 behind_pkts;	/* packets among held_pkts that arrived over a link and wait at the node */
@@ -103,7 +103,7 @@ ssize_t leolink_records_read(char __user *to, size_t size, void *record, size_t 
 ssize_t leolink_switches_read(struct file *f, char __user *to, size_t size, loff_t *pos);
 
 /*
- * leolink_node.c: for each node, the number of packets that it holds, and of packets that it sends itself
+ * leolink_node.c: for each node, counts the packets that the node holds, and the packets that the node itself sends
  */
 struct leolink_node *leolink_node_of(const struct net *net, u32 id, bool receives);
 void leolink_node_hold(struct leolink_node *node, u32 bytes, bool behind, u64 now);

@@ -131,7 +131,7 @@ static void end_waits(struct time_travel_event *e)
 	set_next_end(now);
 }
 
-/* From now on, packets for a host that arrive over this link wait for the marker of the old path. May sleep. */
+/* Makes packets for a host that arrive over this link wait for the marker of the old path. May sleep. */
 int leolink_merge_begin(struct leolink_sched *q, const struct leolink_merge *given)
 {
 	struct net_device *dev = qdisc_dev(q->sch);
@@ -162,8 +162,8 @@ int leolink_merge_begin(struct leolink_sched *q, const struct leolink_merge *giv
 }
 
 /*
- * Whether a packet that has arrived is a marker. If it is a marker, ends the merge that waits for it, unless this merge
- * is already over. The node does not forward the marker.
+ * Whether a packet that has arrived is a marker. A marker ends the merge that waits for it, unless this merge is
+ * already over. The node does not forward the marker.
  */
 bool leolink_merge_takes_marker(struct sk_buff *skb, u64 now)
 {
@@ -187,8 +187,8 @@ bool leolink_merge_takes_marker(struct sk_buff *skb, u64 now)
 }
 
 /*
- * Whether a packet that has arrived must wait. If it must wait, this function stores it. If the buffer is full, this
- * function drops the packet, or passes on the oldest packets early.
+ * Whether a packet that has arrived must wait. This function stores a packet that must wait. If the buffer is full,
+ * this function drops the packet, or passes on the oldest packets early.
  */
 bool leolink_merge_holds(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb, u64 now)
 {

@@ -41,7 +41,7 @@ static void send(struct notice *n)
 	struct flowi4 fl4 = {
 		.daddr = n->r.told,
 		.flowi4_proto = IPPROTO_ICMP,
-		/* the node has no address; with this flag, the route lookup needs none */
+		/* the node has no address; FLOWI_FLAG_ANYSRC permits a route lookup without a local source address */
 		.flowi4_flags = FLOWI_FLAG_ANYSRC,
 	};
 	struct message message = {

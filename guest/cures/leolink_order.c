@@ -4,13 +4,13 @@
  * station number the packets of each stream when they accept them. The links to the receiving station deliver packets
  * in the order of their numbers. If a packet arrives before a lower number, it waits for the missing packets, but at
  * most for the delay_ns of the link that delivered it. After delay_ns, the station gives up waiting for the missing
- * packets. If a missing packet arrives later, it is passed on at once. In the advanced algorithm, this limit is 0,
- * unless the packet is marked as sent over a new path shortly after a route change. An unmarked packet need not wait:
- * every path is a FIFO, so any earlier packet that is still missing is lost. If a packet was copied, the station
- * delivers the copy that arrives first, and discards the second one (packet elimination, RFC 8655, 3.2.2.3). The
- * station recognises second copies only among the last HISTORY_PKTS numbers. The number is stored in the socket buffer
- * (in skb->hash, which veth does not change), and not in the packet. A numbered packet is therefore as long as before.
- * The agent adds the bytes that a header with the number would need when it reads the records.
+ * packets. If a missing packet arrives later, it is passed on at once. In the advanced algorithm, a packet waits only
+ * if it is marked as sent over a new path shortly after a route change. An unmarked packet need not wait: every path is
+ * a FIFO, so any earlier packet that is still missing is lost. If a packet was copied, the station delivers the copy
+ * that arrives first, and discards the second one (packet elimination, RFC 8655, 3.2.2.3). The station recognises
+ * second copies only among the last HISTORY_PKTS numbers. The number of a packet is stored in the socket buffer (in
+ * skb->hash, which veth does not change), and not in the packet. The number therefore does not make a packet longer. A
+ * real header with the number would need some bytes. The agent adds these bytes when it reads the records.
  */
 #include <linux/hashtable.h>
 #include <linux/netdevice.h>
@@ -20,13 +20,19 @@
 
 #define HISTORY_PKTS 65536
 
-/* The highest number so far, and a bitmap that shows which of the last HISTORY_PKTS numbers were entered. */
+/*
+ * The highest number that was entered so far, and a bitmap of the last HISTORY_PKTS numbers: 1 = the number was
+ * entered.
+ */
 struct history {
 	u32 latest;
 	DECLARE_BITMAP(entered, HISTORY_PKTS);
 };
 
-/* For copied packets: the numbers of which one copy arrived (came), and the numbers of which one copy was lost. */
+/*
+ * Histories of copied packets: `came` contains a number if one of its copies has arrived, and `lost` contains it if one
+ * was lost.
+ */
 struct copies {
 	struct history came, lost;
 };
@@ -123,8 +129,8 @@ static u32 number_of(const struct sk_buff *skb)
 }
 
 /*
- * Enters a number in the history. Returns whether the number was already there. A number that is too old for the
- * history counts as not entered.
+ * Enters a number in the history. Returns whether the history already contained the number. A number that is too old
+ * for the history counts as not entered.
  */
 static bool enter(struct history *h, u32 number)
 {
@@ -216,7 +222,7 @@ static void pass_what_follows(struct stream *s, u64 now)
 }
 
 /*
- * Passes on all waiting packets of the stream with numbers up to `number`. Smaller numbers that are still missing are
+ * Passes on all waiting packets of the stream with numbers up to `number`. Missing packets with smaller numbers are
  * given up.
  */
 static void pass_up_to(struct stream *s, u32 number, u64 now)
@@ -329,8 +335,8 @@ void leolink_order_deliver(struct leolink_sched *q, struct net_device *peer, str
 	s->r.waited_pkts++;
 	s->r.waiting_max_bytes = max(s->r.waiting_max_bytes, s->waiting_bytes);
 	/*
-	 * if an event is already set, it belongs to a wait that began earlier and also ends earlier, so it is never
-	 * too late. If that wait is already over, the event finds nothing to do
+	 * an event that is already set is never too late, because its wait began earlier and also ends earlier. If the
+	 * earlier wait is already over, the event finds nothing to do
 	 */
 	if (!next_end.pending)
 		set_next_end(now);

@@ -32,7 +32,7 @@ void leolink_switched_free(struct leolink_switched *r)
 		kfree(container_of(r, struct entry, r));
 }
 
-/* From leolink_switched_open() to leolink_switched_close(), a hold or a window may still change the record. */
+/* Marks the record as open: until leolink_switched_close(), a hold or a window may still change it. */
 void leolink_switched_open(struct leolink_switched *r)
 {
 	container_of(r, struct entry, r)->is_open = true;

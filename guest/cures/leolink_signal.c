@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Packets that a node itself sends: notices and markers (design/cures.md). The packets are ICMP messages of the types
- * that RFC 4727 reserves for experiments. Their source address is the one that RFC 7600, 4.8 assigns to routers that
- * have no address. A host that does not know these types discards the packets (RFC 1122, 3.2.2).
+ * that RFC 4727 reserves for experiments. The source address of the packets is the address that RFC 7600, 4.8 assigns
+ * to routers without an address of their own. A host that does not know these ICMP types discards notices and markers
+ * (RFC 1122, 3.2.2).
  */
 #include <linux/etherdevice.h>
 #include <linux/icmp.h>
@@ -59,7 +60,7 @@ void leolink_signal_frame(struct sk_buff *skb, struct net_device *dev)
 	skb->dev = dev;
 }
 
-/* Whether a packet is a marker. If it is a marker, stores the marker's number in `number`. */
+/* Whether a packet is a marker. If the packet is a marker, stores the marker's number in `number`. */
 bool leolink_signal_is_marker(const struct sk_buff *skb, u32 *number)
 {
 	const struct iphdr *ip = ip_hdr(skb);

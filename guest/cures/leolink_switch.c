@@ -21,7 +21,7 @@
  *		which packets may have overtaken others (leolink_window.c).
  *
  * The first three actions run in the order move, end, hold. If move and hold are combined, moved packets are therefore
- * held until the packets in flight have arrived.
+ * held as well, and arrive after the packets in flight.
  */
 #include <linux/etherdevice.h>
 #include <linux/netdevice.h>
@@ -33,7 +33,10 @@ static bool is_fifo(const struct leolink_sched *q)
 	return !leolink_has_table(q) && !q->overtakes && !q->child;
 }
 
-/* Removes the waiting packets for a host from the queue, in order. Later packets in the queue then leave earlier. */
+/*
+ * Removes the waiting packets for a host from the queue, in order. Packets that were queued behind the removed packets
+ * leave earlier.
+ */
 static void take_waiting(struct leolink_sched *q, __be32 destination, struct qdisc_skb_head *taken, u64 now)
 {
 	struct qdisc_skb_head *list = &q->sch->q;
@@ -165,7 +168,7 @@ int leolink_switch_over(struct Qdisc *sch, const struct leolink_switch *s, struc
 		r->moved_pkts++;
 		r->moved_bytes += link_bytes(from, skb);
 	}
-	/* the new link counts moved packets as offered, so the old link no longer does */
+	/* moved packets count as offered to the new link, and no longer as offered to the old link */
 	from->r.offered_pkts -= r->moved_pkts;
 	from->r.offered_bytes -= r->moved_bytes;
 	sch_tree_unlock(from->sch);
@@ -196,8 +199,8 @@ int leolink_switch_over(struct Qdisc *sch, const struct leolink_switch *s, struc
 		leolink_hold_free(hold);
 	}
 	/*
-	 * packets in flight cannot be moved, and arrive late if the new path is shorter; if both rests are 0, packets
-	 * in flight never arrive
+	 * packets in flight cannot be moved, and arrive late if the new path is shorter; if `rest_from_ns` and
+	 * `rest_to_ns` are both 0, packets in flight never arrive
 	 */
 	if (s->flags == LEOLINK_SWITCH_MOVE && !r->marker && !r->refused && !s->copy_ns &&
 	    (s->rest_from_ns || s->rest_to_ns) && last_ns + s->rest_from_ns > now + rest_ns)

@@ -59,7 +59,7 @@ void leolink_window_end_all(struct leolink_sched *q)
 		end(&q->windows);
 }
 
-/* Returns the newest window for the packet's destination. Also removes windows that are over. */
+/* Returns the newest window for the packet's destination. The function also removes windows whose time is over. */
 static struct leolink_window *window_of(struct leolink_sched *q, const struct sk_buff *skb, u64 now)
 {
 	struct leolink_window **place = &q->windows, *found = NULL;
@@ -78,8 +78,8 @@ static struct leolink_window *window_of(struct leolink_sched *q, const struct sk
 }
 
 /*
- * Called when a link takes a packet. Numbers the packet. If a window is open for the packet's destination, also marks
- * or copies the packet. Returns the copy, which the caller must send over the link with the interface `copy_ifindex`;
+ * Called when a link takes a packet. Numbers the packet. Marks or copies the packet if a window is open for the
+ * packet's destination. Returns the copy, which the caller must send over the link with the interface `copy_ifindex`;
  * NULL = no copy was made. If the argument `copy_ifindex` is NULL, no copy is made.
  */
 struct sk_buff *leolink_window_accept(struct leolink_sched *q, struct sk_buff *skb, int *copy_ifindex, u64 now)

@@ -50,10 +50,10 @@ static u64 draws_next_of_file(struct draws *draws)
 
 /*
  * The random numbers of a connection depend on its addresses and ports, and on the number of packets that it has
- * delivered. They also depend on how many numbers the connection has drawn since its last packet was delivered. Draws
- * of one connection do not affect the draws of another. A congestion control draws all its numbers for one ACK or
- * timeout in a row, so no other connection draws in between. The numbers that a connection has drawn can therefore be
- * counted by remembering only the state of the connection that drew last.
+ * delivered. The random numbers also depend on how many numbers the connection has drawn since its last packet was
+ * delivered. Draws of one connection do not affect the draws of another. A congestion control draws all its numbers for
+ * one ACK or timeout in a row, so no other connection draws in between. To count the numbers that a connection has
+ * drawn, this file therefore remembers only the state of the connection that drew last.
  */
 static u64 last_state;
 static u32 draws_of_last_state;

@@ -2,10 +2,10 @@
 /*
  * Random numbers that depend only on the run's seed and on earlier draws in the same stream (design/draws.md).
  *
- * guest/build.sh includes this header before the kernel's files of net/. In such a file, get_random_u32() and similar
- * functions then draw from the file's own stream. If the macro DRAWS_OF names a socket, they draw from a stream of this
- * socket's connection. The kernel's pool is not used, because it mixes in the times of interrupts, which shift with any
- * change to the kernel.
+ * guest/build.sh includes this header before the kernel's files of net/. In a file of net/, get_random_u32() and
+ * similar functions then draw from the file's own stream. If the macro DRAWS_OF names a socket, the functions draw from
+ * a stream of this socket's connection. The kernel's pool is not used, because it mixes in the times of interrupts,
+ * which shift with any change to the kernel.
  */
 #ifndef LEOWARP_DRAWS_H
 #define LEOWARP_DRAWS_H
@@ -21,7 +21,7 @@ struct sock;
 struct draws {
 	const char *name;
 	u64 state;
-	u32 beginning;	/* 0 = nothing drawn yet; 1 = begun before the first process; 2 = begun after it */
+	u32 beginning;	/* stream's last start: 0 = none yet; 1 = before the first process; 2 = later */
 };
 
 bool current_is_agent(void);
@@ -77,8 +77,8 @@ static inline void draws_bytes(void *buffer, size_t length)
 
 /*
  * Replaces linux/once.h, by which the kernel draws each key of hashes and of sequence numbers only once. The original
- * makes a kernel worker run after each key. In addition, it must not be included before the file defines its message
- * prefix (pr_fmt). Files of net/ need nothing else from linux/once.h.
+ * file starts a kernel worker after it draws a key. In addition, the original linux/once.h must not be included before
+ * the including file defines its message prefix (pr_fmt). Files of net/ need nothing else from linux/once.h.
  */
 #define _LINUX_ONCE_H
 #undef get_random_once

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The arithmetic of random streams. The functions below only compute with numbers, and use nothing of the kernel. They
- * are therefore also compiled by tests that run on the host (tests/guest/draws_arithmetic_test.py).
+ * The arithmetic of random streams. The functions below only compute with numbers, and use nothing of the kernel. Tests
+ * on the host can therefore also compile them (tests/guest/draws_arithmetic_test.py).
  */
 #ifndef LEOWARP_DRAWS_ARITHMETIC_H
 #define LEOWARP_DRAWS_ARITHMETIC_H
@@ -50,8 +50,8 @@ static inline u64 draws_step(u64 *state)
 }
 
 /*
- * The state with which a file's stream starts. The state depends on the run's seed, the file's name, and whether the
- * first process already runs (0 or 1)
+ * The initial state of the random stream of one source file of the kernel. The state depends on the run's seed, the
+ * file's name, and whether the first process already runs (0 or 1)
  */
 static inline u64 draws_state_of_file(u64 seed, const char *name, size_t length, bool runs)
 {
@@ -71,9 +71,9 @@ static inline u64 draws_state_of_connection(u64 seed, u32 own, u32 others, u32 o
 }
 
 /*
- * Turns 64 random bits into a number below ceil. Returns false if these bits are rejected, and another draw is needed.
- * The method is Lemire's multiplication without bias (2019), as in get_random_u32_below(). 2^32 % ceil of the 2^32
- * upper halves are rejected, so that all results are equally likely.
+ * Turns 64 random bits into a number below ceil. Returns false if the given bits are rejected, so that the caller must
+ * draw again. The method is Lemire's multiplication without bias (2019), as in get_random_u32_below(). 2^32 % ceil of
+ * the 2^32 upper halves are rejected, so that all results are equally likely.
  */
 static inline bool draws_below_of(u64 bits, u32 ceil, u32 *below)
 {

@@ -24,7 +24,10 @@
 
 const char leowarp_owed_is_paid = 1;
 
-/* The kernel's setup_signal_stack_si(). build.sh gives it this second name, and makes the original name weak */
+/*
+ * The kernel's setup_signal_stack_si(). build.sh adds this name to the kernel's function, and makes its original name
+ * weak
+ */
 int leowarp_kernels_setup_signal_stack_si(unsigned long stack_top, struct ksignal *ksig, struct pt_regs *regs,
 					  sigset_t *mask);
 
@@ -35,8 +38,8 @@ int setup_signal_stack_si(unsigned long stack_top, struct ksignal *ksig, struct 
 }
 
 /*
- * Replaces a weak function of kernel/fork.c that does nothing. The kernel calls it just before it frees the task's
- * memory
+ * Replaces a weak function of kernel/fork.c that does nothing. The kernel calls the function just before it frees the
+ * task's memory
  */
 void arch_release_task_struct(struct task_struct *task)
 {

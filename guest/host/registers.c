@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Supports hosts whose XSAVE area is larger than the guest kernel expects. Every processor with AMX has such an area.
- * This file also records the last system calls of guest processes, for error messages.
+ * Supports hosts whose XSAVE area is larger than the guest kernel expects, as on every processor with AMX. This file
+ * also records the last system calls of guest processes, for error messages.
  *
  * Before working on this file, read arch/x86/um/os-Linux/registers.c. In the host's kernel, read ptrace_regset() in
  * kernel/ptrace.c and xstateregs_set() in arch/x86/kernel/fpu/regset.c.
@@ -11,15 +11,17 @@
  *
  * Linux 6.12 keeps the floating-point registers of a guest process in a buffer of 2,696 bytes (HOST_FP_SIZE in
  * arch/x86/um/user-offsets.c), and passes this buffer to PTRACE_SETREGSET. If the buffer is longer than the host's own
- * XSAVE area, the host ignores the rest. If the buffer is shorter, the host answers EFAULT; with AMX, the host's area
- * has 11,008 bytes. On a host with a longer area, this file first reads the host's area, then replaces its beginning by
- * the guest's bytes, and writes the area back. Linux 6.13 and later ask the host for the size of its area ("um: switch
- * to regset API and depend on XSTATE"). Requests of these kernels are long enough, and pass through unchanged.
+ * XSAVE area, the host ignores the rest. If the buffer is shorter, the host answers EFAULT. On a host with AMX, the
+ * area has 11,008 bytes. On a host with a longer area, this file first reads the host's area, then replaces its
+ * beginning by the guest's bytes, and writes the area back. Linux 6.13 and later ask the host for the size of its area
+ * ("um: switch to regset API and depend on XSTATE"). Requests of Linux 6.13 and later are long enough, and pass through
+ * unchanged.
  *
  * The bytes of the area after the guest's bytes belong to the host process, which all threads of a guest process share.
- * These bytes contain only AMX's tiles, which stay in their initial state, because guest processes cannot use tiles. A
- * guest process would have to request the tiles by arch_prctl(ARCH_REQ_XCOMP_PERM), and the guest kernel answers this
- * call with EINVAL (arch/x86/um/syscalls_64.c). The registers of AVX, AVX-512 and PKRU end at byte 2,696 or before.
+ * The bytes after the guest's bytes contain only the tiles of AMX. The tiles stay in their initial state, because guest
+ * processes cannot use them. A guest process would have to request the tiles by arch_prctl(ARCH_REQ_XCOMP_PERM), and
+ * the guest kernel answers this call with EINVAL (arch/x86/um/syscalls_64.c). The registers of AVX, AVX-512 and PKRU
+ * end at byte 2,696 or before.
  *
  * One array `area` for all processes is enough, because the guest has one processor and nothing is scheduled between
  * the calls below.
@@ -33,7 +35,7 @@
 
 #include "registers.h"
 
-/* Six times the XSAVE area of the largest present host */
+/* Six times the size of the largest XSAVE area of present hosts */
 #define AREA_BYTES 65536
 /* Number of system calls that are remembered */
 #define LAST_CALLS 8
@@ -72,7 +74,7 @@ static long set_xstate(pid_t pid, struct iovec *given)
 		if (result < 0)
 			return result;
 		if (whole.iov_len == sizeof(area)) {
-			/* The host fills at most the buffer's length, so the host's area may be even longer */
+			/* The host fills no more than the buffer, so its area may be longer than the buffer */
 			fprintf(stderr, "leowarp: the host's XSAVE area has %d bytes or more\n", AREA_BYTES);
 			errno = E2BIG;
 			return -1;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * For each thread, glibc 2.35 and later registers an area for restartable sequences with the host kernel. User Mode
- * Linux creates its guest processes by fork, and then unmaps all of their memory, including this area. The host kernel
- * would then be unable to write to the area, and would kill the guest processes with SIGSEGV ("wait_stub_done: failed
- * to wait for SIGTRAP"). This file therefore undoes the registration before main. References: glibc manual,
- * "Restartable Sequences"; rseq(2).
+ * Linux creates its guest processes by fork, and then unmaps all of their memory, including the area for restartable
+ * sequences. Without this file, the host kernel could not write to the area, and would kill the guest processes with
+ * SIGSEGV ("wait_stub_done: failed to wait for SIGTRAP"). This file therefore undoes the registration before main.
+ * References: glibc manual, "Restartable Sequences"; rseq(2).
  */
 #include <stdio.h>
 #include <stdlib.h>

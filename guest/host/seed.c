@@ -12,7 +12,7 @@
 unsigned long long leowarp_seed(void);
 ssize_t __wrap_getrandom(void *buffer, size_t length, unsigned int flags);
 
-/* The run's seed. The files in draws/ derive their streams from it as well */
+/* The run's seed. The files in draws/ also derive their streams from the run's seed */
 unsigned long long leowarp_seed(void)
 {
 	static unsigned long long seed;

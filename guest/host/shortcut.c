@@ -163,8 +163,8 @@ static long get_floating(struct known *known, struct iovec *into)
 		return 0;
 	}
 	/*
-	 * orig_rax is the number of a system call if the process has stopped for one. At any other stop, orig_rax is
-	 * negative, so is_plain() is false
+	 * orig_rax is the number of a system call if the process has stopped for one. If the process has stopped for
+	 * another reason, orig_rax is negative, so is_plain() is false
 	 */
 	if (&leowarp_owed_is_paid && into->iov_len <= KEPT_BYTES && known->has_general && is_plain(known->general.orig_rax)) {
 		known->owed = into->iov_base;
@@ -179,8 +179,8 @@ static long set_floating(struct known *known, struct iovec *given)
 	size_t asked_bytes = given->iov_len;
 
 	/*
-	 * If the kernel passes the buffer that is still owed, it has not changed the registers, and the process still
-	 * has them
+	 * If the kernel passes the buffer that is still owed, the kernel has not changed the registers, and the process
+	 * still has its own values
 	 */
 	if (known->owed == given->iov_base && known->asked_bytes == asked_bytes) {
 		known->owed = NULL;
@@ -214,8 +214,8 @@ static long set_general(struct known *known, const struct user_regs_struct *give
 	but_result.rax = known->general.rax;
 	/*
 	 * The kernel sets orig_rax to -1 ("no system call"), so that the host does not restart a system call. With
-	 * POKEUSER, orig_rax keeps its old value. The host then restarts a call only for some values of rax, which the
-	 * condition below excludes
+	 * POKEUSER, orig_rax keeps its old value, so the host restarts a call for some values of rax. The condition
+	 * below excludes these values
 	 */
 	but_result.orig_rax = known->general.orig_rax;
 	if (known->has_general && given->orig_rax == -1UL && !(value <= RESTART_FIRST && value >= RESTART_LAST) &&
@@ -254,7 +254,7 @@ long leowarp_shortcut(enum __ptrace_request request, pid_t pid, void *address, v
 	bool is_floating = address == (void *)NT_X86_XSTATE;
 	struct known *known;
 
-	/* This request is about the calling process itself, before it is traced */
+	/* With PTRACE_TRACEME, the calling process asks to be traced */
 	if (request == PTRACE_TRACEME)
 		return leowarp_ptrace(request, pid, address, data);
 	known = known_of(pid);

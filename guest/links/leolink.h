@@ -133,7 +133,7 @@ struct leolink_switch {
 };
 
 #define LEOLINK_SWITCH_MOVE	1	/* packets that wait at the previous direction are moved to this one */
-#define LEOLINK_SWITCH_HOLD	2	/* packets are held until those on the old path will have arrived */
+#define LEOLINK_SWITCH_HOLD	2	/* packets are held so that they arrive after all packets on the old path */
 #define LEOLINK_SWITCH_SEND	4	/* a full hold buffer sends its oldest packet, instead of refusing the newest */
 
 /*
@@ -157,7 +157,7 @@ struct leolink_merge {
 	__be32 destination;
 	u64 wait_ns;		/* maximum time for which a packet waits for the marker */
 	u32 from;		/* id of the direction over which the marker arrives */
-	u32 limit_bytes;	/* limit of the bytes that wait after they arrived over this direction, all hosts */
+	u32 limit_bytes;	/* limit of the waiting bytes that arrived over this direction, all hosts */
 	u32 flags;		/* 0 or LEOLINK_SWITCH_SEND */
 	u32 zero;
 };
@@ -168,7 +168,7 @@ struct leolink_notice {
 	u32 flags;
 	__be32 told, destination;
 	s64 old_delay_ns, new_delay_ns;
-	u64 rest_from_ns, rest_to_ns;	/* as in leolink_switch; in a false notice, rest_from_ns = announced wait */
+	u64 rest_from_ns, rest_to_ns;	/* as in leolink_switch; false notice: rest_from_ns is the announced wait */
 	s64 answer_ns;		/* time from `destination` back to `told`, minus the notice's own travel time */
 	u64 delay_ns;		/* how long the node waits before it sends the notice */
 	u32 from;		/* id of the previous direction */
@@ -188,7 +188,7 @@ struct leolink_table {
 
 /*
  * A waiting packet, stored in the ring of a link on which packets overtake each other. The ring is in order of
- * transmission, whereas the packet list of such a link is in order of arrival.
+ * transmission, whereas the link's packet list is in order of arrival.
  */
 struct leolink_waiting {
 	u64 start_ns;
@@ -227,8 +227,8 @@ struct leolink_sched {
 	struct leolink_table capacity, channel;
 	u64 origin_ns;
 	/*
-	 * end of the last transmission that the table scheduled, and the bits that could have been sent in addition in
-	 * its last nanosecond
+	 * sent_until_ns: end of the last transmission that the table of capacities scheduled. credit: bits that could
+	 * have been sent in addition in the last nanosecond of this transmission
 	 */
 	u64 sent_until_ns, credit;
 	u32 probe_bytes;
@@ -271,8 +271,8 @@ static inline struct leolink_cb *cb(const struct sk_buff *skb)
 }
 
 /*
- * The qdisc that contains this private data, computed without a memory access. Kernels up to 7.2 call this
- * qdisc_from_priv().
+ * The qdisc that contains this private data, computed without a memory access. In kernels up to 7.2, the kernel's own
+ * function for this is qdisc_from_priv().
  */
 static inline const struct Qdisc *leolink_qdisc_of(const struct leolink_sched *q)
 {
@@ -281,7 +281,7 @@ static inline const struct Qdisc *leolink_qdisc_of(const struct leolink_sched *q
 
 /*
  * If a function does nothing but prefetch, gcc treats it as without effect, and removes its calls. The asm statement
- * prevents this removal.
+ * keeps gcc from removing the calls.
  */
 static inline void leolink_prefetch(const void *line)
 {
@@ -324,8 +324,8 @@ static inline bool leolink_has_no_room(const struct leolink_sched *q, u32 bytes)
 }
 
 /*
- * Called wherever waiting_pkts or waiting_bytes may have grown. Between such calls, both values only fall. If a maximum
- * is reached several times, the time of the first is recorded.
+ * Called wherever waiting_pkts or waiting_bytes may have grown. `waiting_pkts` and `waiting_bytes` only fall between
+ * calls of this function. If a maximum is reached several times, the time of the first is recorded.
  */
 static inline void leolink_note_maxima(struct leolink_sched *q, u64 now)
 {
@@ -364,8 +364,7 @@ void leolink_waiting_advance(struct leolink_sched *q, u64 now);
 struct leolink_waiting *leolink_waiting_replace(struct leolink_sched *q, struct leolink_waiting *ring, u32 room);
 
 /*
- * Functions of guest/cures that links call. These functions make packets wait, number them, copy them, or put them in
- * order.
+ * Functions of guest/cures that links call.
  */
 bool leolink_cures_are_linked(void);
 void leolink_cures_set(struct leolink_sched *q, struct nlattr *tb[]);

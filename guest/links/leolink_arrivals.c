@@ -10,7 +10,8 @@
 /*
  * The heap of arrivals contains the next arrival of each link that holds packets. The heap is an array with room for
  * every link. Each entry of the heap has up to four children. Arrivals at the same instant stay in the order in which
- * they were entered. Without this rule, the same run would not always give the same result.
+ * they were entered. If arrivals at the same instant had no fixed order, the same run would not always give the same
+ * result.
  *
  * Most of the heap's cost is memory accesses. When an entry moves, its new index is therefore written to a table with 4
  * bytes per link (`places`), and not to the link's own memory. With four children per entry, a heap of a thousand links
@@ -20,7 +21,7 @@ struct arrival {
 	u64 at_ns;
 	u64 order;
 	struct leolink_sched *q;
-	const struct sk_buff *skb;	/* the link's first packet at that time; it is only prefetched and never read */
+	const struct sk_buff *skb;	/* the link's first packet at `at_ns`, only prefetched and never read */
 	u32 slot;		/* index of the link in `places` */
 };
 
@@ -34,7 +35,7 @@ static u64 arrivals_entered;
 static struct time_travel_event next_arrival;
 static u64 (*deliver)(struct leolink_sched *q, u64 now);
 static void (*forward)(const struct leolink_sched *next);
-static bool is_forwarding;	/* while true, a new arrival in the heap does not move the event */
+static bool is_forwarding;	/* while true, a new arrival in the heap does not change the time of next_arrival */
 
 static bool before(const struct arrival *a, const struct arrival *b)
 {
@@ -45,9 +46,9 @@ static bool before(const struct arrival *a, const struct arrival *b)
  * When an arrival is due, its link and packet are usually no longer in the cache. Each hop needs about ten cache lines,
  * and a single load from memory takes longer than all other work of the hop. While earlier arrivals are delivered, the
  * data of an arrival are therefore prefetched in several steps (design/direct.md). First, when the arrival moves to one
- * of the places just below the earliest arrival, its link and packet are prefetched. Second, the packet's headers and
- * the link's next packet are prefetched while the preceding arrival is delivered (prefetch_next). Third, the IP header
- * is in the cache and shows over which link the packet leaves, so the data of this link are prefetched
+ * of the places just below the earliest arrival, its link and packet are prefetched. Second, while the preceding
+ * arrival is delivered, the packet's headers and the link's next packet are prefetched (prefetch_next). Third, the IP
+ * header is in the cache and shows over which link the packet leaves, so the data of this link are prefetched
  * (leolink_direct_forward).
  */
 static void prefetch_arrival(const struct arrival *a)
@@ -155,9 +156,9 @@ static bool is_next(u64 at_ns)
 }
 
 /*
- * Interrupt: the earliest arrival is due. After it, the function also delivers later arrivals, up to the next event
- * from another source, without an interrupt for each. With an interrupt for each, the kernel would only return to its
- * idle loop and call this function again, so the function sets the clock itself.
+ * Interrupt: the earliest arrival is due. The function also delivers all later arrivals before the next event from
+ * another source, and sets the clock itself for each. With an interrupt for each arrival, the kernel would only return
+ * to its idle loop and call this function again.
  */
 static void fire(struct time_travel_event *event)
 {
@@ -185,7 +186,7 @@ static void fire(struct time_travel_event *event)
 	set_next_arrival(now);
 }
 
-/* Sets the time at which a link delivers its next packet. This time replaces the one that was set before. */
+/* Sets or changes the time at which a link delivers its next packet. */
 void leolink_arm(struct leolink_sched *q, u64 at_ns, u64 now)
 {
 	unsigned long flags;
@@ -262,10 +263,10 @@ void leolink_arrivals_leave(struct leolink_sched *q)
 }
 
 /*
- * Sets the two functions that interrupts call. `deliver_function` delivers all packets that have arrived over a link.
- * It returns the time at which the link next has something to deliver; U64_MAX = not known yet. `forward_function` is
- * called in the same interrupt after all arrivals of an instant are delivered. Its argument is the link that delivers
- * next, or NULL.
+ * Sets the two functions that interrupts call to deliver and to forward packets. `deliver_function` delivers all
+ * packets that have arrived over a link. `deliver_function` returns the time at which the link next has something to
+ * deliver, or U64_MAX if this time is not known yet. `forward_function` is called in the same interrupt after all
+ * arrivals of an instant are delivered. The argument of `forward_function` is the link that delivers next, or NULL.
  */
 void __init leolink_arrivals_register(u64 (*deliver_function)(struct leolink_sched *q, u64 now),
 				      void (*forward_function)(const struct leolink_sched *next))

@@ -10,7 +10,7 @@
 #include <linux/rtnetlink.h>
 #include "leolink.h"
 
-/* a serialisation time in ns has 31 bits: at 8 kbit/s, 1,514 bytes take 1.5 s */
+/* a serialisation time must fit into 31 bits, in ns (2.1 s). At 8 kbit/s, 1,514 bytes take 1.5 s */
 #define MIN_RATE_BPS	8000
 
 static const struct nla_policy policy[LEOLINK_MAX + 1] = {

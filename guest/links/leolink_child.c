@@ -10,7 +10,7 @@
 /*
  * Destructor of each packet that waits in the child. If the child frees a packet, the child has dropped it, on arrival
  * or later. Every discipline frees dropped packets, so the destructor detects all drops. A router's packets belong to
- * no socket, so their destructor is free for this use.
+ * no socket, so nothing else uses their destructor.
  */
 static void refused_by_child(struct sk_buff *skb)
 {
@@ -52,7 +52,7 @@ void leolink_child_pull(struct leolink_sched *q, u64 now)
 			break;
 		}
 		skb->destructor = NULL;
-		sch->q.qlen--;	/* leolink_transmit counts the packet once more */
+		sch->q.qlen--;	/* leolink_transmit adds the packet to qlen again */
 		sch->qstats.backlog -= qdisc_pkt_len(skb);
 		leolink_transmit(q, skb, now);
 	}

@@ -5,15 +5,15 @@
  * path, route lookup, neighbour lookup and transmit path.
  *
  * Before working on this file read net/ipv4/ip_input.c, ip_forward.c, ip_output.c and __dev_queue_xmit. This file
- * changes a forwarded packet in the same way as these kernel functions, and keeps the order of packets. A run with
- * direct forwarding and a run with the kernel's forwarding are therefore identical, byte for byte. The following
- * packets are still forwarded by the kernel:
+ * changes a forwarded packet as the kernel's functions would, and keeps the order of packets. With direct forwarding
+ * and with the kernel's forwarding, a run gives identical results, byte for byte. The following packets are still
+ * forwarded by the kernel:
  *
  * - packets for the node itself, and packets with IP options, fragments, an expired time to live, or more bytes than
  *   the MTU;
  * - all packets of a node with a capture (the check is repeated when the node's routes change);
  * - packets with addresses that only the kernel can check, without a route, or with a route through a gateway;
- * - packets that arrive over a link without a rate, or leave over a link that has no delay, a child or holds
+ * - packets that arrive over a link without a rate, or leave over a link that has no delay, has a child, or has holds
  *   (takes_at_once).
  *
  * The following rules keep the order of packets. If packets arrive over several links at one instant, all of them are
@@ -21,10 +21,9 @@
  * contain them. If the kernel must forward one packet of an instant, it also forwards all packets of this instant that
  * follow.
  *
- * Packets between a host's wire and a link still pass through the kernel's backlog. So do packets that arrive over a
- * link and are not forwarded directly. The backlog keeps the order of these packets. The function `receive` then takes
- * such a packet from the backlog, and does all further steps at once, up to the next link's queue or the wire's other
- * end.
+ * Packets between a host's wire and a link still pass through the kernel's backlog. Packets that arrive over a link and
+ * are not forwarded directly also pass through the backlog. The backlog keeps its packets in order. From the backlog,
+ * `receive` takes a packet and does all further steps at once, up to the next link's queue or the wire's other end.
  *
  * The node's own counters (/proc/net/snmp, interfaces) do not contain packets that are forwarded directly. leolink
  * counts these packets.
@@ -52,7 +51,8 @@
 
 /*
  * Number of packets of one instant that the kernel takes from the backlog in one turn (dev_rx_weight). If more packets
- * arrive at one instant, processes run between the turns, so the kernel forwards these packets.
+ * arrive at one instant, processes run between the kernel's turns, so the kernel must forward the packets of this
+ * instant.
  */
 #define MOST_AT_ONCE	64
 
@@ -71,12 +71,12 @@ struct way {
 
 /*
  * Most of the cost of a hop is memory accesses. With a thousand links, a link is not in the cache when its packets
- * arrive. For each packet, this file therefore reads no devices or namespaces, and not the memory behind the packet's
- * data.
+ * arrive. For each packet, this file therefore reads neither devices, nor namespaces, nor the memory behind the
+ * packet's data.
  */
 struct leolink_ways {
 	struct net_device *peer;	/* device at the link's other end */
-	const atomic_t *routes_changed;	/* counter of route changes at that device's node */
+	const atomic_t *routes_changed;	/* counter of route changes at the peer's node */
 	struct way way[WAYS];
 };
 
@@ -97,7 +97,7 @@ static struct leolink_sched **brought_by(struct sk_buff *skb)
 	return (struct leolink_sched **)qdisc_skb_cb(skb)->data;
 }
 
-/* Called when a link is added or removed. Cached routes are then no longer valid. */
+/* Called when a link is added or removed. Adding or removing a link invalidates all cached routes. */
 void leolink_direct_links_changed(void)
 {
 	links_changed++;
@@ -131,7 +131,7 @@ static struct leolink_sched *link_of(const struct net_device *dev)
 }
 
 /*
- * Whether `dev` is a wire: a packet that is sent over it is at the other end at once, because a wire has no queue.
+ * Whether `dev` is a wire. A wire has no queue, so a packet that is sent over a wire is at the other end at once.
  */
 static bool is_wire(const struct net_device *dev)
 {
@@ -159,9 +159,9 @@ static bool takes_at_once(const struct leolink_sched *q)
 
 /*
  * Whether the kernel already has the route and the neighbour entry that it creates for the first packet over a hop. If
- * not, the kernel must forward the first packet, so that it creates them at the same instant as without direct
- * forwarding. A different instant would change the run. The reason is that freeing an old route wakes ksoftirqd, which
- * affects the order in which the scheduler runs other tasks.
+ * the route or the neighbour entry is missing, the kernel must forward the first packet. The kernel then creates the
+ * missing entry at the same instant as without direct forwarding. A different instant would change the run, because
+ * freeing an old route wakes ksoftirqd. ksoftirqd affects the order in which the scheduler runs other tasks.
  */
 static bool is_known_to_kernel(const struct fib_nh_common *hop, struct net_device *dev, __be32 destination)
 {
@@ -224,7 +224,7 @@ static void find(struct way *w, const struct leolink_ways *ways, const struct ip
 	w->dev = dev;
 	w->next = link_of(dev);
 	w->is_wire = is_wire(dev);
-	/* packets in the opposite direction arrive over this device, so it needs cached routes as well */
+	/* packets in the opposite direction arrive over `dev`, so `dev` needs cached routes as well */
 	if (!w->next)
 		ways_of(dev);
 }
@@ -278,9 +278,9 @@ static void queue(struct sk_buff *skb, struct leolink_sched *next)
 }
 
 /*
- * Softirq: a packet leaves the node. If it leaves over a host's wire, it passes through the backlog once more, as with
- * veth_xmit. A turn of the backlog processes 64 packets, and processes may run between turns. Skipping one of these
- * passes would change when processes run.
+ * Softirq: a packet leaves the node. If the packet leaves over a host's wire, the packet passes through the backlog
+ * once more, as with veth_xmit. The backlog handles 64 packets in a row, and then user processes may run. If a packet
+ * did not pass through the backlog, user processes would run at other times.
  */
 static void send(struct sk_buff *skb, const struct way *w)
 {
@@ -321,8 +321,8 @@ static rx_handler_result_t receive(struct sk_buff **pskb)
 }
 
 /*
- * Cached routes for packets that arrive at a device; they are created by the first call. From then on, `receive` also
- * uses these routes. NULL = the device cannot have cached routes.
+ * Returns the cached routes for packets that arrive at a device. The first call creates the routes, and `receive` uses
+ * them from then on. NULL = the device cannot have cached routes.
  */
 static struct leolink_ways *ways_of(struct net_device *dev)
 {
@@ -365,7 +365,7 @@ struct net_device *leolink_direct_peer(struct leolink_sched *q)
 	return peer;
 }
 
-/* Called when a device is removed. Packets in flight to this device were dropped before. */
+/* Called when a device is removed. The packets in flight to the device were dropped earlier. */
 static int device_changes(struct notifier_block *block, unsigned long event, void *info)
 {
 	struct net_device *dev = netdev_notifier_info_to_dev(info);
@@ -428,7 +428,7 @@ static struct sk_buff *take_first(void)
 	return skb;
 }
 
-/* Leaves all packets of this instant to the kernel, those that have arrived and those that will. */
+/* Leaves to the kernel all packets that have arrived or will arrive at this instant. */
 void leolink_direct_give_way(void)
 {
 	rest_by_kernel = true;
@@ -454,7 +454,9 @@ static void prefetch_hop(const struct leolink_sched *q)
 	/* if the packet is not IPv4, the bytes read here are no IP header, but the buffer always has room for one */
 	next = place_of(q->ways, (const struct iphdr *)(skb->data + ETH_HLEN))->next;
 	if (!next) {
-		/* if the kernel forwards the packet, it first reads the memory behind the data */
+		/*
+		 * if the kernel forwards the packet, it first reads skb_shared_info at the end of the packet's buffer
+		 */
 		leolink_prefetch(skb_end_pointer(skb));
 		return;
 	}

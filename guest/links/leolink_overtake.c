@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Links on which packets overtake each other (hybrid ARQ without a buffer that restores the order). The packet list of
- * such a link is doubly linked, and is in order of arrival. Packets whose transmission has not begun are also in a
- * ring, in order of transmission.
+ * a link with overtaking is doubly linked, and is in order of arrival. Packets whose transmission has not begun are
+ * also in a ring, in order of transmission.
  */
 #include "leolink.h"
 

@@ -23,9 +23,9 @@
  *	departs at	depart = when the capacity since then has added up to 8 bytes
  *	arrives at	arrive = max(depart, depart - probe + delay(start), arrival of the packet before it)
  *
- * where `probe` is the time that probe_bytes would have taken, because a measured delay includes the transmission of
- * the packet with which it was measured. Packets that overtake (leolink_overtake.c) do not wait for the arrival of the
- * packet before them. Another queueing discipline can replace the FIFO (leolink_child.c).
+ * where `probe` is the transmission time of probe_bytes. `probe` is subtracted because a measured delay includes the
+ * transmission of the packet with which the delay was measured. Packets that overtake (leolink_overtake.c) do not wait
+ * for the arrival of the packet before them. Another queueing discipline can replace the FIFO (leolink_child.c).
  *
  * netem differs from leolink in four points. netem's limit also counts packets in the delay line. A change of rate or
  * delay does not affect packets that netem has already queued. netem's counters do not show why a packet was dropped.
@@ -141,9 +141,10 @@ static struct sk_buff *due(struct leolink_sched *q, u64 now)
 /*
  * The transmit path of the kernel. Only two kinds of packets leave the link by this function: packets that are due at
  * once (no delay, no rate), and packets that deliver() does not handle. The kernel also calls this function after each
- * enqueue. A packet that arrives later is then not removed, even if it is due: it waits for the link's interrupt. If
- * this function removed the packet at its arrival time, the packet would overtake arrivals over other links at the same
- * instant. The packet would also skip the function that restores the order of packets (leolink_cures_arrive).
+ * enqueue. In this call, the function does not remove a packet with a delay or a transmission time, even if the packet
+ * is due. Such a packet waits for the link's interrupt. If this function removed the packet at its arrival time, the
+ * packet would overtake arrivals over other links at the same instant. A packet that this function removed at its
+ * arrival time would also skip leolink_cures_arrive, which restores the order of packets.
  */
 static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
 {
@@ -152,8 +153,8 @@ static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
 	struct sk_buff *skb;
 
 	/*
-	 * usually no packet has arrived, so the time in q->due_ns is compared first, without reading the head, which is
-	 * not in the cache
+	 * usually no packet has arrived, so q->due_ns is compared first. The head of the queue is not read, because it
+	 * is usually not in the cache
 	 */
 	if (q->is_due && q->due_ns > now)
 		return NULL;
@@ -176,10 +177,10 @@ static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
 
 /*
  * Interrupt: packets that have arrived go directly to the receive queue of the device at the other end, as from
- * veth_xmit. They skip the transmit softirq, which would take a tenth of a run's time. This function needs no lock,
- * because it never interrupts other functions of the qdisc. The reason is that the clock advances only while the
- * processor is idle, or while a process reads the clock with softirqs enabled. If a socket still owns a packet, the
- * packet takes the transmit path, because an interrupt must not release it.
+ * veth_xmit. The packets skip the transmit softirq, because it would take a tenth of a run's time. This function needs
+ * no lock, because it never interrupts other functions of the qdisc. An interrupt comes only when the clock advances:
+ * while the processor is idle, or while a process reads the clock with softirqs enabled. If a socket still owns a
+ * packet, the packet takes the transmit path, because an interrupt must not release it.
  */
 static u64 deliver(struct leolink_sched *q, u64 now)
 {

@@ -106,7 +106,7 @@ u32 leolink_table_find(struct leolink_table *t, u64 at_ns)
 	u32 i = t->at;
 
 	if (at_ns < t->rows[i].t_ns)
-		i = 0;	/* the last search was for a later time, whose packets a flush has removed */
+		i = 0;	/* the last search was for the later time of packets that have been flushed */
 	while (i + 1 < t->count && t->rows[i + 1].t_ns <= at_ns)
 		i++;
 	return t->at = i;
@@ -126,10 +126,10 @@ u64 leolink_table_ready_ns(struct leolink_table *t, u64 from_ns)
 }
 
 /*
- * Time at which the last of `bytes` bytes leaves if the first leaves at `start_ns`; U64_MAX = never. By then, the link
- * has carried all bits from `start_ns` on, except for those in `credit` (as all sums here, in bits x 10^9). `rest`
- * receives the number of bits that could have been sent in addition in the last nanosecond. If the next packet follows
- * at once, its `credit` is this rest, so that rounding loses no capacity.
+ * Time at which the last of `bytes` bytes leaves if the first leaves at `start_ns`; U64_MAX = never. `credit` is the
+ * part of `bytes` that the link carried before `start_ns`, in bits x 10^9 (the unit of all sums here). `rest` receives
+ * the number of bits that could have been sent in addition in the last nanosecond. If the next packet follows at once,
+ * the caller passes `rest` as the `credit` of this packet, so that rounding loses no capacity.
  */
 u64 leolink_table_sent_ns(const struct leolink_table *t, u32 i, u64 start_ns, u32 bytes, u64 credit, u64 *rest)
 {

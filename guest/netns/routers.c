@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Network namespaces for nodes that only forward packets. Such a namespace has no directories in /proc/sys/net and
- * /sys/class/net.
+ * Network namespaces for nodes that only forward packets. The namespace of such a node has no directories in
+ * /proc/sys/net and /sys/class/net.
  *
  * Before working on this file, read net/sysctl_net.c, net/core/net-sysfs.c and setup_net of net/core/net_namespace.c.
  *
  * An ordinary namespace has directories for itself, for each of its interfaces, and for the queues of each interface.
- * No program reads the directories of a satellite. With thousands of satellites, creating these directories took half
- * of the time and a third of the memory (design/direct.md). The reason for the time is that the cache of /proc/sys
- * keeps the directories of all namespaces under one hash value, so each new directory was compared with all earlier
- * ones.
+ * No program reads the directories of a satellite. With thousands of satellites, creating the directories of their
+ * namespaces took half of the time and a third of the memory (design/direct.md). Creating directories was slow because
+ * the cache of /proc/sys keeps the directories of all namespaces under one hash value. Each new directory was therefore
+ * compared with all earlier ones.
  *
- * After "router" is written to /proc/leolink/namespaces, new namespaces are of this kind. After "host" is written, new
- * namespaces are ordinary ones. In a router's namespace, early demultiplexing (net.ipv4.ip_early_demux) is off, because
- * it would search a local socket for each packet.
+ * After "router" is written to /proc/leolink/namespaces, new namespaces are router namespaces, without directories in
+ * /proc/sys/net and /sys/class/net. After "host" is written, new namespaces are ordinary ones. In a router's namespace,
+ * early demultiplexing (net.ipv4.ip_early_demux) is off, because it would search for a local socket for each packet.
  *
  * The kernel is linked with --wrap for each of the functions below (guest/build.sh).
  */
@@ -64,8 +64,8 @@ static bool is_router(const struct net *net)
 }
 
 /*
- * In a router's namespace, returns a header that the kernel has in none of its tables. The caller reads its own table
- * from the header.
+ * In a router's namespace, returns a header that the kernel has in none of its tables. The header contains the caller's
+ * table (`ctl_table_arg`), which the caller reads later.
  */
 struct ctl_table_header *__wrap_register_net_sysctl_sz(struct net *net, const char *path, parameters *table,
 						       size_t count)
@@ -127,10 +127,10 @@ int __wrap_net_rx_queue_update_kobjects(struct net_device *dev, int old_count, i
 }
 
 /*
- * The kernel updates the carrier state of a veth end with a delay: it processes a hundred devices per second. Each
- * time, it goes through the list of all devices that wait for an update. No update is needed, because the agent sets up
- * every veth end such that its carrier state is already correct (message::up_again). In a router, the update would only
- * set the operstate of the device.
+ * The kernel updates the carrier state of a veth end with a delay: it processes a hundred devices per second. In each
+ * round, the kernel goes through the list of all devices that wait for an update. No update is needed, because the
+ * agent sets up every veth end such that its carrier state is already correct (message::up_again). In a router's
+ * namespace, an update of the carrier state would only set the operstate of the device.
  */
 void __wrap_linkwatch_fire_event(struct net_device *dev)
 {

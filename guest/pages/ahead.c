@@ -44,7 +44,7 @@ static void give_block_of(struct mm_struct *mm, unsigned long address)
 				continue;
 			/*
 			 * Without FAULT_FLAG_ALLOW_RETRY, handle_mm_fault() keeps the lock. If there is not enough
-			 * memory, the process's own later access to the page reports this
+			 * memory, the error is ignored here, and occurs again when the process accesses the page
 			 */
 			if (handle_mm_fault(vma, page, FAULT_FLAG_WRITE | FAULT_FLAG_USER, NULL) & VM_FAULT_ERROR)
 				break;

@@ -7,12 +7,12 @@
  * A packet socket clones each outgoing packet, runs a filter, and delivers blocks. This file only copies the first
  * bytes of packets.
  *
- * In addition, this file does not disturb the run, as a packet socket would. A packet socket wakes its reader when a
- * block is full, in the middle of an instant. Its reader then runs between the programs. The programs read their
- * sockets later than without the reader, so TCP sends different ACKs. The reader of /proc/leolink/taps wakes only when
- * the processor has nothing else to do at this instant, and reading takes no virtual time. A run with taps therefore
- * equals a run without taps (tests/guest/taps_test.py). Only if the processor is never idle, and the chunks fill up,
- * does the reader run between the programs.
+ * In addition, this file does not disturb the run, while a packet socket does. A packet socket wakes its reader when a
+ * block is full, in the middle of an instant. The reader of a packet socket would thus run between the programs. This
+ * reader delays the programs, which read their sockets later, so TCP sends different ACKs. The reader of
+ * /proc/leolink/taps wakes only when the processor has nothing else to do at this instant, and reading takes no virtual
+ * time. A run with taps therefore equals a run without taps (tests/guest/taps_test.py). The reader of
+ * /proc/leolink/taps runs between the programs only if the processor is never idle and the chunks fill up.
  *
  *	open		only one process can have the file open. A tap ends when the file is closed, or when its
  *			interface is removed
@@ -80,9 +80,9 @@ static bool is_open;
 static u8 *chunks;
 static u32 filled_bytes[CHUNKS];
 /*
- * Indexes of all chunks. First come the `full` chunks, in the order in which they were filled. The next one is the
- * chunk that is being filled, and the free chunks follow. The first free chunk is the one that was read last, because
- * it is still in the cache.
+ * Indexes of all chunks. The first `full` indexes are those of the full chunks, in the order in which the chunks were
+ * filled. The next index is that of the chunk that is being filled, and the free chunks follow. The first free chunk is
+ * the one that was read last, because it is still in the cache.
  */
 static u32 order[CHUNKS], full;
 static u64 lost;
@@ -156,8 +156,8 @@ void __wrap_time_travel_sleep(void)
 }
 
 /*
- * Used only in kernels without leolink, for instance a user's own kernel. Such a kernel has no records of drops, so the
- * function returns true, and the agent looks for itself.
+ * Used only in kernels without leolink, for instance a user's own kernel. A kernel without leolink has no records of
+ * drops. The function therefore always returns true, so that the agent checks for drops itself.
  */
 bool __weak leolink_drops_wait(void)
 {
@@ -188,8 +188,8 @@ static ssize_t taps_read(struct file *f, char __user *to, size_t size, loff_t *p
 		return 0;
 	}
 	/*
-	 * this chunk becomes the first free chunk, and the next one becomes the chunk that is being filled; if no chunk
-	 * was full, the next one is free, and is emptied
+	 * this chunk becomes the first free chunk, and the next chunk becomes the chunk that is being filled. If no
+	 * chunk was full, the next chunk was free, and is emptied here
 	 */
 	last = full ? full : 1;
 	memmove(order, order + 1, last * sizeof(*order));

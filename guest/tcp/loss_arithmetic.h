@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The arithmetic of the loss detection methods. The functions below only compute with numbers, and need no socket. They
- * are therefore also compiled by tests that run on the host (tests/guest/loss_arithmetic_test.py).
+ * The arithmetic of the loss detection methods. The functions below only compute with numbers, and need no socket.
+ * Tests that run on the host can therefore compile these functions (tests/guest/loss_arithmetic_test.py).
  */
 #ifndef LEOWARP_LOSS_ARITHMETIC_H
 #define LEOWARP_LOSS_ARITHMETIC_H
@@ -35,9 +35,8 @@ static inline u32 loss_ncr_dupthresh(u32 flight_size_pkts, int careful)
 }
 
 /*
- * Number of new packets that careful extended limited transmit sends for this ACK (RFC 4653, 3.3, E.2 to E.5).
- * Condition for each packet: pipe + Skipped <= FlightSizePrev - 1. Sending a packet increases both pipe and Skipped by
- * one.
+ * Number of new packets that careful extended limited transmit sends for this ACK (RFC 4653, 3.3, E.2 to E.5). A packet
+ * may be sent only if pipe + Skipped <= FlightSizePrev - 1. Sending a packet increases both pipe and Skipped by one.
  */
 static inline u32 loss_ncr_careful_pkts(u32 flight_size_prev_pkts, u32 pipe_pkts, u32 skipped_pkts)
 {
@@ -67,8 +66,8 @@ static inline u64 loss_pr_limit_ns(u64 longest_ns, u32 beta_ppm)
 }
 
 /*
- * The reordering window of early RACK, in us. The window is 1 ms. If `quarter` is set, it is a quarter of the minimum
- * RTT, but at least 1 ms
+ * The reordering window of early RACK, in us: 1 ms. If `quarter` is set, the window is a quarter of the minimum RTT,
+ * but at least 1 ms
  */
 static inline u32 loss_rack_window_us(int quarter, u32 min_rtt_us)
 {

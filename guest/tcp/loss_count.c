@@ -4,8 +4,9 @@
  *
  * NCR (RFC 4653). NCR's threshold is a share of the packets in flight. NCR therefore declares a loss only after a
  * window of duplicate ACKs. While the sender waits for these ACKs, it sends new packets (extended limited transmit).
- * The aggressive variant sends one new packet per SACKed packet. Linux does so without leowarp, because SACKed packets
- * are not in flight. The careful variant sends one new packet per two SACKed packets.
+ * The aggressive variant sends one new packet per SACKed packet. Linux without leowarp also sends one new packet per
+ * SACKed packet, because SACKed packets are not in flight. The careful variant sends one new packet per two SACKed
+ * packets.
  *
  * RR-TCP (Zhang, Karp, Floyd, Peterson: "RR-TCP: A Reordering-Robust TCP with DSACK", ICNP 2003), variant DSACK-FA.
  * RR-TCP's threshold is a percentile of the extents of late packets. The extent of a late packet is the number of
@@ -66,8 +67,8 @@ void loss_ncr_ack(struct sock *sk, struct loss_state *state, bool careful)
 	} else if (!state->flight_size_prev_pkts && tp->sacked_out && !had_holes) {
 		/*
 		 * RFC 4653, 3.1: extended limited transmit begins with the first ACK that carries SACK after ACKs
-		 * without SACK. SACKed packets that are left from an earlier period, for instance after a timeout, do
-		 * not begin it.
+		 * without SACK. Extended limited transmit does not begin if SACKed packets are left from an earlier
+		 * period, for instance after a timeout.
 		 */
 		state->flight_size_prev_pkts = tp->packets_out;
 		state->flight_size_pkts = tp->packets_out;

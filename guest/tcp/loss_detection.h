@@ -6,14 +6,14 @@
  * Before working on these files, read net/ipv4/tcp_recovery.c. Also read tcp_ack(), tcp_fastretrans_alert() and
  * tcp_identify_packet_loss() in net/ipv4/tcp_input.c.
  *
- * The kernel is linked with --wrap for the functions that loss_hooks.c names. Each of these functions is defined in one
- * file of the kernel and called from another, as --wrap requires. If a host has not chosen a method, the replacement of
- * a function only calls the kernel's function.
+ * The kernel is linked with --wrap for the functions that loss_hooks.c names. As --wrap requires, each of these
+ * functions is defined in one file of the kernel and called from another file. If a host has not chosen a method, the
+ * replacement of a function only calls the kernel's function.
  *
  * The chosen method is stored in net.ipv4.tcp_recovery, in the bits above the kernel's own (bits 0 to 2, TCP_RACK_* in
- * include/net/tcp.h). If a method alone must decide which packets are lost, bit 0 (RACK) must be set. With bit 0,
- * tcp_input.c leaves the decision to tcp_rack_mark_lost(). Without bit 0, tcp_input.c also counts duplicate ACKs by
- * itself.
+ * include/net/tcp.h). If a method alone must decide which packets are lost, bit 0 (RACK) must be set. If bit 0 is set,
+ * tcp_input.c leaves the decision to tcp_rack_mark_lost(). If bit 0 is not set, tcp_input.c itself also counts
+ * duplicate ACKs.
  *
  * loss_detection consists of the files below. Each file only uses files above it in the list:
  *
@@ -50,17 +50,20 @@ enum loss_detection {
 /* Number of late packets, the latest ones, whose extents rr uses */
 #define LOSS_RR_EXTENTS 512
 /*
- * Maximum number of retransmissions for which rr waits for a DSACK. The maximum is larger than any window on leowarp's
- * links
+ * Maximum number of retransmissions for which rr waits for a DSACK. LOSS_RR_PENDING is larger than any window on
+ * leowarp's links
  */
 #define LOSS_RR_PENDING 512
 
 struct loss_state {
-	/* for methods that count: SND.UNA, and the number of SACKed packets, both after the last ACK */
+	/*
+	 * used by methods that count packets: the values of SND.UNA and of the number of SACKed packets after the last
+	 * ACK
+	 */
 	u32 una, sacked_pkts;
 	/*
-	 * for ncr: FlightSizePrev (0 outside of extended limited transmit); FlightSize and the window when extended
-	 * limited transmit began, or began anew
+	 * for ncr: FlightSizePrev of RFC 4653 (0 outside of extended limited transmit). FlightSize and the congestion
+	 * window at the last beginning of extended limited transmit
 	 */
 	u32 flight_size_prev_pkts, flight_size_pkts, cwnd_pkts;
 	/* for rr */
@@ -69,8 +72,8 @@ struct loss_state {
 	/* for pr: M, the decaying maximum of round-trip times */
 	u64 longest_ns;
 	/*
-	 * for door: the time until which no loss reduces the window; the last reduction, with the values before it; the
-	 * counts of evidence at the last ACK
+	 * for door: the time until which no loss reduces the window; the time of the last reduction, and the values
+	 * before this reduction; the counts of evidence at the last ACK
 	 */
 	u64 frozen_until_ns, reduced_at_ns;
 	u32 frozen_cwnd_pkts, reduced_cwnd_pkts, reduced_ssthresh_pkts, reordered, repeated;

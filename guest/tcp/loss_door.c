@@ -7,13 +7,13 @@
  *	- no detected loss reduces the window for the time T1 (temporarily disabling congestion control), and
  *	- a reduction is undone if it is not older than T2 (instant recovery during congestion avoidance).
  *
- * In the paper, TCP options number packets and ACKs. In leowarp, a sender without such options infers from two signs
- * that data arrived out of order. The first sign is reordering that the kernel has seen (a hole was filled by a packet
- * that was never retransmitted, tp->reord_seen). The second sign is a DSACK. ACKs arrived out of order if an ACK has an
- * older timestamp than an earlier ACK.
+ * In the paper, TCP options number packets and ACKs. In leowarp, TCP options do not number packets, so a sender takes
+ * two signs as evidence that data arrived out of order. The first sign is reordering that the kernel has seen (a hole
+ * was filled by a packet that was never retransmitted, tp->reord_seen). The second sign of data out of order is a
+ * DSACK. ACKs arrived out of order if an ACK has an older timestamp than an earlier ACK.
  *
- * door replaces two functions of the socket's congestion control. One is ssthresh, which returns the window after a
- * reduction. The other function is cong_control, by which a congestion control such as BBR sets the window itself.
+ * door replaces the functions ssthresh and cong_control of the socket's congestion control. ssthresh returns the window
+ * after a reduction. With cong_control, a congestion control such as BBR sets the window itself.
  */
 #include <linux/moduleparam.h>
 #include "loss_detection.h"

@@ -38,11 +38,11 @@ static bool loss_has_own(enum loss_detection detection)
 
 /*
  * If losses are detected later, the sender must buffer more data until it is acknowledged. Linux's send buffer holds
- * two windows of data. The second window allows for the round trip of a retransmission (tcp_sndbuf_expand). If the
+ * two windows of data, of which the second allows for the round trip of a retransmission (tcp_sndbuf_expand). If the
  * sender waits for a window of duplicate ACKs, the buffer needs one more window. If the sender waits for beta * M
- * (method pr), the buffer needs beta more windows. With a full buffer, the sender would send nothing during recovery,
- * and after it up to a whole window at once. The buffer is enlarged only while some packets are SACKed. If a sender
- * never waits for a loss, its buffer therefore stays as in Linux.
+ * (method pr), the buffer needs room for beta further windows. With a full buffer, the sender would send nothing during
+ * recovery. After recovery, the sender would send up to a whole window at once. The buffer is enlarged only while some
+ * packets are SACKed, so it stays as in Linux if a sender never waits for a loss.
  */
 static u32 loss_windows_buffered(struct sock *sk)
 {
@@ -124,8 +124,8 @@ bool __wrap_tcp_rack_mark_lost(struct sock *sk)
 }
 
 /*
- * Same as the kernel's tcp_rack_reo_timeout, except that the chosen method finds the losses. With `state`, this method
- * is pr; with NULL, it is early RACK
+ * Does the same as the kernel's tcp_rack_reo_timeout, but finds losses by the chosen method. If `state` is given, the
+ * method is pr; if `state` is NULL, the method is early RACK
  */
 static void loss_timeout(struct sock *sk, struct loss_state *state)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * loss_detection: the method notified, which receives notices of route changes (design/cures.md, "Notice"). A notice
- * states for how long packets to a destination may arrive out of order. During this time, the sender does not declare
- * packets to this destination lost merely because later packets have arrived. Without RACK, the timers (TLP, RTO) keep
- * running during this time.
+ * states for how long packets to a destination may arrive out of order. For the stated time, the sender does not
+ * declare packets to this destination lost merely because later packets have arrived. Without RACK, the timers (TLP,
+ * RTO) keep running during the time that a notice states.
  *
  * Anyone who can send a packet to a host can send it a notice. Neither the source nor the content of a notice is
  * verified.
@@ -15,7 +15,10 @@
 /* One of the ICMP types that RFC 4727 reserves for experiments */
 #define LOSS_NOTICE_TYPE 253
 #define LOSS_NOTICE_MAGIC 0x6c656f6e	/* "leon" */
-/* A value of tp->reordering that no sender has otherwise. Multiplied by any MSS, this value stays below 2^31 bytes */
+/*
+ * A value of tp->reordering that no sender has otherwise. The product of any MSS and LOSS_NOTICE_REORDERING stays below
+ * 2^31 bytes
+ */
 #define LOSS_NOTICE_REORDERING (1U << 20)
 
 struct loss_notice_wire {
@@ -94,7 +97,7 @@ u64 loss_notice_left_ns(const struct sock *sk)
 
 /*
  * Without RACK, the kernel compares the number of duplicate ACKs with tp->reordering. Several functions of the kernel
- * do so, and they cannot be replaced one by one, so tp->reordering itself is raised
+ * make this comparison, and cannot be replaced one by one. tp->reordering itself is therefore raised
  */
 void loss_notice_ack(struct sock *sk, struct loss_state *state)
 {

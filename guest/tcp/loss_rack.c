@@ -11,9 +11,10 @@
  *	count	a packet is lost when tp->reordering packets above it are SACKed (RFC 6675). tp->reordering grows with
  *		the reordering that the kernel sees.
  *
- * The present kernel has both rules in tcp_rack_detect_loss(), with two differences. First, the kernel's window
- * is 0 or a quarter of the minimum RTT. Second, the kernel applies the count rule only until reordering has been seen.
- * The kernel itself maintains the variables that RACK needs: rack.mstamp, rack.rtt_us, rack.end_seq, reord_seen.
+ * The present kernel has the rules `time` and `count` in tcp_rack_detect_loss(), with two differences. First, the
+ * kernel's window is 0 or a quarter of the minimum RTT. Second, the kernel applies the count rule only until reordering
+ * has been seen. The kernel itself maintains the variables that RACK needs: rack.mstamp, rack.rtt_us, rack.end_seq,
+ * reord_seen.
  */
 #include "loss_detection.h"
 
@@ -40,7 +41,7 @@ bool loss_rack_mark_late(struct sock *sk)
 	s64 waits_us = (s64)tp->rack.rtt_us + loss_rack_window(sk), longest_us = -1;
 	struct sk_buff *skb, *next;
 
-	/* This list has packets in the order of their last transmission. It does not contain SACKed packets. */
+	/* tsorted_sent_queue is in the order of the last transmission, and does not contain SACKed packets. */
 	list_for_each_entry_safe(skb, next, &tp->tsorted_sent_queue, tcp_tsorted_anchor) {
 		u8 sacked = TCP_SKB_CB(skb)->sacked;
 		s64 left_us;
@@ -61,8 +62,8 @@ bool loss_rack_mark_late(struct sock *sk)
 	if (longest_us < 0)
 		return false;
 	/*
-	 * 1 us is added because a packet is lost only after more than the wait. TCP_TIMEOUT_MIN_US is added as for the
-	 * kernel's own RACK timer
+	 * 1 us is added because a packet counts as lost only if more time than longest_us has passed.
+	 * TCP_TIMEOUT_MIN_US is added as for the kernel's own RACK timer
 	 */
 	inet_csk_reset_xmit_timer(sk, ICSK_TIME_REO_TIMEOUT, usecs_to_jiffies(longest_us + 1 + TCP_TIMEOUT_MIN_US),
 				  inet_csk(sk)->icsk_rto);

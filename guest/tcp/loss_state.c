@@ -3,9 +3,9 @@
  * loss_detection: the state of a socket, and its congestion control, of which some functions are replaced.
  *
  * The state is stored in the socket's field for upper-layer protocols (icsk_ulp_data). The ULP delack does not use this
- * field. Multipath TCP uses it, so its subflows have no state here, and the kernel finds their losses. The socket's
- * congestion control becomes a copy of the chosen one, in which some functions are replaced. The kernel calls the
- * copy's functions, because the socket points to the copy.
+ * field. Multipath TCP uses icsk_ulp_data itself, so its subflows have no state here, and the kernel finds their
+ * losses. The socket's congestion control becomes a copy of the chosen one, in which some functions are replaced. The
+ * socket points to this copy of the congestion control, so the kernel calls the functions of the copy.
  */
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -28,7 +28,7 @@ struct loss_state *loss_state_if_any(const struct sock *sk)
 
 /*
  * Returns the state of a socket, and creates it if necessary. Returns NULL if there is no memory, or if another
- * protocol uses the field. The caller then leaves this ACK's losses to the kernel
+ * protocol uses the field. If the result is NULL, the caller leaves this ACK's losses to the kernel
  */
 struct loss_state *loss_state(struct sock *sk)
 {
@@ -58,8 +58,8 @@ void loss_state_free(struct sock *sk)
 }
 
 /*
- * Makes the socket use a copy of its congestion control. Returns true if the copy is new. The copy is new at the first
- * call, and when the congestion control has changed since the last ACK
+ * Makes the socket use a copy of its congestion control. Returns true if a new copy was made: at the first call, and
+ * when the congestion control has changed since the last ACK
  */
 bool loss_ops_copy(struct sock *sk, struct loss_state *state)
 {

@@ -2,12 +2,13 @@
 /*
  * loss_detection: TCP-PR (Bohacek, Hespanha, Lee, Lim, Obraczka: "A New TCP for Persistent Packet Reordering", IEEE/ACM
  * Transactions on Networking 14 (2), 2006). A packet is lost if it is not acknowledged within beta * M after it was
- * sent. M is the decaying maximum of round-trip times. TCP-PR uses no other sign of loss.
+ * sent. M is the decaying maximum of round-trip times. The expiry of beta * M is the only sign of loss that TCP-PR
+ * uses.
  *
- * In this implementation, the kernel calls the method only if an ACK is a duplicate or carries SACK. If the last
- * packets of a transfer are lost, the kernel's probe (TLP) and timer (RTO) find these losses. After a loss, the
- * congestion control halves the present window. In the paper, the sender halves the window that was in force when the
- * lost packet was sent.
+ * In this implementation, the kernel calls TCP-PR only if an ACK is a duplicate or carries SACK. If the last packets of
+ * a transfer are lost, the kernel's probe (TLP) and timer (RTO) find these losses. After a loss, the congestion control
+ * halves the present window. In the paper, the sender halves the window that was in force when the lost packet was
+ * sent.
  */
 #include <linux/moduleparam.h>
 #include "loss_detection.h"
@@ -64,7 +65,7 @@ bool loss_pr_mark(struct sock *sk, struct loss_state *state)
 	/* Before an RTT was measured, no packet can be late */
 	if (!state->longest_ns)
 		return false;
-	/* This list has packets in the order of their last transmission. It does not contain SACKed packets */
+	/* tsorted_sent_queue is in the order of the last transmission, and does not contain SACKed packets */
 	list_for_each_entry_safe(skb, next, &tp->tsorted_sent_queue, tcp_tsorted_anchor) {
 		u8 sacked = TCP_SKB_CB(skb)->sacked;
 		u64 left_ns;

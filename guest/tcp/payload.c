@@ -4,16 +4,17 @@
  *
  * Before working on this file, read tcp_sendmsg_locked of net/ipv4/tcp.c and _copy_from_iter of lib/iov_iter.c.
  *
- * The agent's bulk transfers send zeros, and their receivers discard the data while reading (MSG_TRUNC). Links and
- * packet truth read only headers. Writing a payload takes a twentieth of a run's time, and evicts useful data from the
- * cache, although no program reads it. With this file, TCP creates its packets as usual, from the same pages, but the
- * pages keep their old contents. The kernel skips copying if the data come from the range of memory that the agent has
- * named. Apart from the contents of payloads, nothing in the run differs. sendfile would avoid copying as well, but the
- * kernel would then split data into other fragments, and receivers would merge other packets.
+ * The agent's bulk transfers send zeros, and their receivers discard the data while reading (MSG_TRUNC). Links and the
+ * recording of packets (packet truth) read only headers. Writing a payload takes a twentieth of a run's time, and
+ * evicts useful data from the cache, although no program reads it. With this file, TCP creates its packets as usual,
+ * from the same pages, but the pages keep their old contents. The kernel skips copying if the data come from the range
+ * of memory that the agent has named. Apart from the contents of payloads, nothing in the run differs. sendfile would
+ * avoid copying as well, but the kernel would then split data into other fragments, and receivers would merge other
+ * packets.
  *
  *	write	two u64: address and length of the range in the writer's memory. With length 0, TCP copies all payload
  *
- * The agent names no range if payloads may be read: by captures into files, programs, a shell or live runs.
+ * The agent names no range if captures into files, programs, a shell or live runs may read payloads.
  *
  * The kernel is linked with --wrap=_copy_from_iter (guest/build.sh).
  */

@@ -4,9 +4,9 @@
  *
  * Before working on this file, read do_tcp_getsockopt of net/ipv4/tcp.c. This file fills TCP_INFO and TCP_CC_INFO of
  * each socket as do_tcp_getsockopt does. A system call in User Mode Linux takes two switches between processes of the
- * host, which cost as much as TCP's work on ten packets. A run samples both ends of each flow 20 times per second. A
- * sampler would need three kinds of calls: to sleep, to read each socket, and to read the queues. With this file, a
- * single call does all of this.
+ * host, which cost as much as TCP's work on ten packets. A run samples both ends of each flow 20 times per second. With
+ * ordinary system calls, a sampler would need a call to sleep, one call for each socket, and calls to read the queues.
+ * With this file, one system call does all three.
  *
  *	write	an array of s32: the caller's descriptors of the sockets on which later reads report, in this order
  *	read	at offset 0: returns one struct answer per socket. All answers have the same length, and the buffer must
@@ -28,7 +28,7 @@
 #include <net/tcp.h>
 #include "leolink.h"
 
-/* A descriptor has 20 bits in most systems. An agent has two descriptors per flow */
+/* In most systems, the number of a descriptor has at most 20 bits. An agent has two descriptors per flow */
 #define MOST_SOCKETS	(1u << 20)
 
 struct asked {

@@ -8,9 +8,9 @@
  * These quick ACKs come at the start of a connection, after an idle time of more than an RTO, and after each segment
  * that repeats received data. Second, Linux acknowledges each segment that makes the receive window grow
  * (tcp_grow_window). Third, Linux's timer for delayed ACKs adapts, up to 200 ms. Linux 6.12 does not have the socket
- * option TCP_DELACK_MAX_US, which sets the timer's limit icsk_delack_max. Without this option, only BPF can set
- * icsk_delack_max. The smallest hook in the kernel that can set it is an upper-layer protocol (ULP), here one that adds
- * no layer:
+ * option TCP_DELACK_MAX_US, which sets the timer's limit icsk_delack_max. Without TCP_DELACK_MAX_US, only BPF can set
+ * icsk_delack_max. The smallest hook in the kernel for setting icsk_delack_max is an upper-layer protocol (ULP). This
+ * ULP adds no layer:
  *
  *	setsockopt(fd, IPPROTO_TCP, TCP_ULP, "delack", 6)	on the accepted socket
  *

@@ -104,7 +104,7 @@ def test_messages_are_those_of_sgp4_own_readers(file, tmp_path):
         case "omm-csv":
             messages = list(omm.parse_csv(text.splitlines()))
         case "omm-xml":
-            # The other parser accepts neither an undeclared XML prefix nor an empty segment.
+            # sgp4's parser accepts neither an undeclared XML prefix nor an empty segment.
             declared = text.replace("<ndm ", '<ndm xmlns:xsi="any" ', 1) if "xmlns:xsi" not in text else text
             messages = list(omm.parse_xml(io.StringIO(re.sub(r"<segment>\s*</segment>", "", declared))))
         case _:
@@ -112,8 +112,8 @@ def test_messages_are_those_of_sgp4_own_readers(file, tmp_path):
             messages = [{key.strip(): re.sub(r"\[.*\]", "", value).strip() for key, value in pairs}]
     others = []
     for message in messages:
-        # The other parser does not accept dates that are given as a day of the year. The other parser also ignores
-        # fractions of a second and fields that SGP4 does not use, so these parts are left out.
+        # The parser of the package sgp4 does not accept dates that are given as a day of the year. The parser also
+        # ignores fractions of a second and fields that SGP4 does not use, so these parts are left out.
         unused = {"EPHEMERIS_TYPE": 0, "CLASSIFICATION_TYPE": "U", "ELEMENT_SET_NO": 0, "REV_AT_EPOCH": 0}
         fields = unused | {key: value for key, value in message.items() if value not in ("", None)}
         form = "%Y-%jT%H:%M:%S.%f" if re.match(r"\d{4}-\d{3}T", fields["EPOCH"]) else "ISO8601"

@@ -53,7 +53,7 @@ def test_positions_are_the_verification_vectors(number: int, first: str, second:
     names, elements = elements_of(path)
     satrec = elements[0].satrec
     since_1970 = timedelta(days=satrec.jdsatepoch - 2_440_587.5) + timedelta(days=satrec.jdsatepochF)
-    # timedelta rounds to 1 us, so the rest of the time is added to the requested nanoseconds.
+    # timedelta rounds the epoch to 1 us.
     epoch = datetime(1970, 1, 1, tzinfo=UTC) + since_1970
     orbits = Sgp4Orbits(file=str(path), names=names, elements=elements, epoch=epoch)
     expected = vectors()[number]

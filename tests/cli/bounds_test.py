@@ -168,7 +168,8 @@ MORE_BOMBS = {
     "a whole number": json_of(layout.SUMMARY, "1" * 5000),
     "no number": json_of(layout.SUMMARY, "NaN"),
     "flows of a plan": plan_of("\n" + "[[flows]]\n" * 500_000),
-    # A literal text, because tomllib takes seconds for a text of this length in double quotes, in each verb.
+    # The text is in single quotes, because tomllib takes seconds for a text of this length in double quotes. Each verb
+    # would take these seconds.
     "a text of a plan": plan_of("\nx = '" + "y" * (7 << 20) + "'\n"),
     "lists of a plan": plan_of("\nx = [" + "[]," * 2_000_000 + "]\n"),
 }
@@ -293,5 +294,6 @@ def test_mixtures_of_runs_end_in_a_sentence_that_names_the_file(leowarp, one, ot
 
 @pytest.mark.slow
 def test_200_mixtures_of_runs_end_in_a_sentence_and_never_in_status_70(leowarp, one, other, tmp_path):
-    # A verb refuses a mixture if it reads files of both runs, which happens with about half of the random mixtures.
+    # A verb refuses a mixture of two runs if the verb reads files of both. About half of the random mixtures are
+    # refused.
     assert try_mixtures(leowarp, one, other, tmp_path, 200, 41, VERBS) >= 100

@@ -135,7 +135,7 @@ def test_two_runs_cannot_go_into_one_directory(worker, tmp_path):
 def test_an_interruption_leaves_no_process_behind(worker, tmp_path):
     def interrupt(progress):
         if progress.stage == "guest":
-            # In the main thread of a program, Ctrl-C has the same effect as this signal.
+            # In the main thread of a program, Ctrl-C has the same effect as SIGINT.
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):

@@ -32,7 +32,7 @@ def test_a_verb_alone_has_the_help_that_it_has_among_all():
         helps = [CliRunner().invoke(made, [verb, "--help"]) for made in (alone, app)]
         assert helps[0].output == helps[1].output
         assert helps[0].exit_code == 0
-    # For an unknown word or an option, the program contains all verbs and not just one.
+    # If the first word is unknown or an option, the program contains all verbs and not just one.
     assert {word: set(typer.main.get_command(program([word])).commands) for word in ("nix", "--version")} == {
         "nix": every, "--version": every,
     }  # fmt: skip

@@ -28,8 +28,8 @@ def test_its_version_is_the_package_s():
 
 
 def test_its_licences_are_the_package_s():
-    # In CITATION.cff, a licence expression cannot contain AND. The key `license` therefore has the licence of most
-    # files, and the abstract names all licences.
+    # In CITATION.cff, a licence expression cannot contain AND, so the key `license` has the licence of most files. The
+    # abstract names all licences.
     assert CITATION["license"] == PROJECT["license"].partition(" AND ")[0]
     assert PROJECT["license"] in CITATION["abstract"]
 

@@ -41,7 +41,7 @@ def parse(command: str, *, name_alone: bool = False) -> None:
     while hasattr(verb, "resolve_command"):
         if not words or words[0].startswith("-"):
             break
-        # The context of the group serves only to find the verb
+        # `resolve_command` needs a context only to find the verb
         name, found, words = verb.resolve_command(verb.context_class(verb, info_name="leowarp"), words)
         assert found is not None, f"no verb {name}"
         verb = found

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An init whose child makes each system call that returns a time, or the state of a process. The tests compile this
- * file. The init writes two times into end.json: the virtual time of one call, and the time that a loop needs until the
- * call's answer changes.
+ * An init whose child makes each system call that returns either a time or the state of a process. The tests compile
+ * this file. The init writes two times into end.json: the virtual time of one call, and the time that a loop needs
+ * until the call's answer changes.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -51,7 +51,9 @@ static int64_t clock_ns(clockid_t clock)
 	SAY("\"%s\": %lld, ", name, (long long)(clock_ns(CLOCK_MONOTONIC) - began_ns - READING_NS) / CALLS); \
 } while (0)
 
-/* Records the virtual time of a loop that calls until `answer` changes. */
+/*
+ * Evaluates the expression `answer` in a loop until its value changes, and prints how much virtual time the loop took.
+ */
 #define UNTIL(name, answer) do { \
 	int64_t began_ns = clock_ns(CLOCK_MONOTONIC), first = answer; \
 	while (answer == first) \

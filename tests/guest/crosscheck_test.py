@@ -95,8 +95,8 @@ def test_a_record_that_was_changed_by_hand_is_found(runs, tmp_path, name, table,
     file = path / "30-trace" / f"{table}.parquet"
     old = pq.read_table(file)
     rows = old.to_pylist()
-    # the row for packets to Tokyo; in the table of notices, the row for the host to which packets go or that gets the
-    # notice
+    # the first row about packets to Tokyo (host 1), by the column `host` or else `destination_host`; if the table has
+    # neither column, its first row
     row = next(row for row in rows if row.get("host", row.get("destination_host", 1)) == 1)
     row[column] = (row[column] or 0) + by
     replaced(path, file, pa.Table.from_pylist(rows, schema=old.schema))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * This init has deliberate faults: each word in the file in/fault of the guest's directory selects one fault, and
- * "none" selects no fault. The tests compile it: gcc -O1 -static.
+ * "none" selects no fault. The tests compile this file: gcc -O1 -static.
  */
 #include <errno.h>
 #include <fcntl.h>

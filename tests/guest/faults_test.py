@@ -201,8 +201,8 @@ def test_everything_that_is_lacking_is_said_at_once(driver, fault_image, guest_d
 
 def in_own_mounts(script: str) -> list[str]:
     """Words that are put before a command, so that it can mount file systems without changing those of the machine."""
-    # Unsharing is possible for root, or for root of a new user namespace. A container may forbid both kinds of
-    # unsharing.
+    # `unshare` is possible for root, or for root of a new user namespace. A container may forbid both uses of
+    # `unshare`.
     for unshare in (["unshare", "-m"], ["unshare", "-Urm"]):
         probe = [*unshare, "mount", "-t", "tmpfs", "none", "/var/tmp"]
         if subprocess.run(probe, capture_output=True, check=False).returncode == 0:

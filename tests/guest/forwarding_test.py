@@ -27,8 +27,8 @@ def test_both_ways_of_forwarding_give_the_same_records(tmp_path, in_flight, seed
 
 def test_a_packet_that_arrives_while_its_link_queues_another_is_put_in_order_by_both_ways(tmp_path):
     # In this network, a station's wait for missing packets ends at the same instant at which two packets arrive. The
-    # acknowledgements of the packets that the station releases then reach links whose first packets arrive at the same
-    # instant.
+    # station then releases packets. The acknowledgements of these packets reach links whose first packets arrive at the
+    # same instant.
     assert not differing(tmp_path, [Network(329, "drain", duration_s * 10**9, has_loop=True) for duration_s in (2, 4)])
 
 

@@ -167,8 +167,8 @@ def test_lasers_that_are_being_pointed_lose_or_hold(tmp_path):
         assert made.is_as_expected()
         assert made.lost.any() == (mode == "lost")
         if mode == "lost":
-            # A packet reaches this link only after some hops. The first packets that this link lost were therefore sent
-            # before the update.
+            # A packet reaches the link whose lasers are being pointed only after some hops. The first packets that the
+            # link lost were therefore sent before the update.
             assert 2 * S // STEP_NS - 20 <= made.lost.sum() <= 2 * S // STEP_NS
             assert made.drops_pkts["loss"] >= made.lost.sum()
 

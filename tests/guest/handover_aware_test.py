@@ -146,8 +146,8 @@ def test_bbr_holds_its_probing_and_its_filters_in_the_window(tmp_path):
 
 def test_bbr_takes_the_new_paths_delay_and_rate_right_after_the_window(tmp_path):
     _, sockets = transfer(tmp_path, "bbr_handover", STEP, parameters=STEP_NOW, duration="7 s")
-    # 2 x 40 ms, plus the transmission of a packet of 1514 bytes and of an ACK of 66 bytes at 30 Mbit/s; the wires add
-    # nothing
+    # the RTT of the empty path is 2 x 40 ms plus the transmission of a packet of 1514 bytes at 30 Mbit/s. The
+    # transmission of the ACK is left out, and the wires add nothing
     base_us = 80_000 + 1514 * 8 / 30
     after = between(sockets, 4.0 + AFTER_S, 7)
     assert after.cwnd_pkts.min() == 4, "PROBE_RTT"
@@ -186,7 +186,7 @@ DEFER = {"bbr_handover": {"only_defer": "1"}}
 
 
 def test_deferring_alone_holds_the_pacing_and_nothing_else(tmp_path):
-    # This window is longer than the rounds that BBR's bandwidth filter covers
+    # The window `wide` is longer than the rounds that BBR's bandwidth filter covers
     wide = {"before_ns": "100 ms", "after_ns": "3000 ms"}
     _, sockets = transfer(tmp_path, "bbr_handover", STEP, parameters=STEP_NOW, window=wide, duration="9 s", alone=DEFER)
     window = between(sockets, 4.0 - BEFORE_S + 0.01, 7)

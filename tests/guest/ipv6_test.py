@@ -17,8 +17,8 @@ pytestmark = pytest.mark.guest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 IPV4, IPV6 = ({"network.family": family} for family in ("ipv4", "ipv6"))
-# With IPv6, a header has 20 bytes more. An MTU smaller by 20 bytes and an overhead larger by 20 bytes therefore give
-# IPv4 the same packet lengths on each link
+# The header of IPv6 is 20 bytes longer than that of IPv4. With an MTU smaller by 20 bytes and an overhead larger by 20
+# bytes, IPv4 packets are as long as IPv6 packets on each link
 AS_IPV6 = {"network.mtu": "1480 B", "chain.overhead": "34 B"}
 FLOWS = [
     {"source": "A", "destination": "B", "congestion_control": "cubic"},

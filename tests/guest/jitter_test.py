@@ -203,7 +203,7 @@ def test_a_change_takes_the_draws_as_they_come(tmp_path):
     exponential = after[second == 3]
     assert exponential.min() == pytest.approx(29e6, abs=1e4)
     assert (exponential - 29e6).std() == pytest.approx(1e6, rel=4 * math.sqrt(2 / 5000))
-    # The values of both tables are in ascending order, so the same random bits give both draws the same rank, up to the
-    # steps of tables and clock.
+    # The values of both tables are in ascending order. Equal random bits therefore give a packet equal ranks in both
+    # draws, up to the steps of tables and clock.
     ranks = [np.argsort(np.argsort(draws)) for draws in (exponential, before[second == 3])]
     assert np.corrcoef(*ranks)[0, 1] > 0.9999

@@ -136,8 +136,8 @@ static void offer(int packets)
 }
 
 /*
- * Writes the number of waiting packets and bytes, and the numbers of packets that were delivered, dropped at the queue,
- * and are held.
+ * Writes the numbers of waiting packets and bytes, of delivered packets, of packets dropped at the queue, and of held
+ * packets.
  */
 static void count(const char *what)
 {

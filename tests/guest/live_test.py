@@ -184,7 +184,7 @@ def test_a_reset_crosses_the_path(spawn, tmp_path, door, start):
 
 
 def test_a_reader_that_does_not_read_stops_the_writer(spawn, tmp_path, door, start):
-    total_bytes = 40 << 20  # at the path's rate, 40 MiB take 3.4 s; they are more than all buffers together hold
+    total_bytes = 40 << 20  # 40 MiB take 3.4 s at the path's rate, and do not fit into all buffers together
     session = Session(spawn, tmp_path)
     sent_bytes = 0
     door.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)

@@ -220,7 +220,8 @@ def spurious(sent: pd.DataFrame) -> int:
     return int(sent.is_spurious.fillna(False).sum())
 
 
-# Two packets overtake a packet with this extra delay; the second of the two leaves two intervals after it.
+# A packet with this extra delay is overtaken by two packets. The second overtaking packet is sent two intervals after
+# the late packet.
 LATE_NS = 1400_000
 SHORT_NS, LONG_NS = 490_000, 510_000
 
@@ -293,7 +294,7 @@ def test_a_burst_of_losses_is_repaired_under_each_congestion_control(tmp_path, d
     assert row["completion_ns"] is not None
 
 
-# The program sends a notice (design/cures.md) from B about the path to B: hold packets for 300 ms.
+# The program on B sends a notice (design/cures.md) to A: packets to B may arrive out of order for 300 ms.
 NOTICE = """
 import socket, struct, sys
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:

@@ -122,9 +122,9 @@ def test_an_object_is_asked_for_once_the_one_that_names_it_is_there(tmp_path):
     # epoll can wait only for whole milliseconds
     assert began.drop(["/", "/last"]).between(30 * MS, 32 * MS).all()
     assert 0 <= rows["start_ns"]["/last"] - rows["end_ns"]["/7"] < MS
-    # One of the eight requests uses the open connection, and three wait for a handshake. One object waits for an answer
-    # on the open connection, which takes as long as a handshake. The last three objects wait for two answers instead of
-    # one.
+    # One of the eight requests uses the open connection, and three wait for a handshake. One object waits on the open
+    # connection for the answer to an earlier request. This wait is as long as a handshake. The last three objects wait
+    # for two answers instead of one.
     waited_rtts = sorted(((rows["request_ns"] - rows["start_ns"]).drop(["/", "/last"]) / (2 * DELAY_NS)).tolist())
     assert waited_rtts == pytest.approx([0, 1, 1, 1, 1, 2, 2, 2], abs=0.15)
     assert rows["connection"].nunique() == 4
@@ -194,7 +194,7 @@ def test_what_a_program_of_ones_own_hands_in_is_read_and_what_is_wrong_is_named(
 
     row = one("mine", "run").measures().iloc[0]
     assert (row["kind"], row["role"], row["other"]) == ("mine", "client", '{"x": 1}')
-    # The shell starts at 0, and runs `date` before it starts the program.
+    # The shell starts at time 0, and runs `date` before it starts the program.
     assert 0 < row["start_ns"] < 10 * MS
     with pytest.raises(TraceError, match=r"measures.jsonl, line 1: a line of kind frame needs `number`"):
         one("frame", "wrong")
@@ -234,8 +234,8 @@ def test_a_video_below_the_capacity_never_stalls_and_one_above_it_stalls_by_what
     flow = run.summary["flows"][0]
     assert (flow["segments"], flow["stalls"], flow["stalled_ns"], flow["bitrate_mean_bps"]) == (8, 0, 0, 4e6)
     segment_ns = sending_ns(500_000 * (HEADERS_BYTES + MSS_BYTES) // MSS_BYTES)
-    # The bound is seven round trips: the handshake, the manifest, and a first window that doubles until 500 kB have
-    # arrived.
+    # The upper limit allows seven round trips for the handshake, the manifest, and a first window that doubles until
+    # 500 kB have arrived.
     assert segment_ns < flow["startup_ns"] < segment_ns + 7 * 2 * DELAY_NS
     # 8 s is the time from the first picture to the last
     assert flow["client_end_ns"] == pytest.approx(5e8 + flow["startup_ns"] + 8e9, rel=0.02)
@@ -273,8 +273,8 @@ def test_a_cut_stalls_a_live_video_for_as_long_as_its_buffer_falls_short_and_put
     assert last["end_ns"] == before.loc[late - 1]["end_ns"] < 11e9
     assert stall["start_ns"] == last["end_ns"] + last["buffer_ns"]
     assert stall["end_ns"] == after["end_ns"][late]
-    # After the outage, the link sends the packets that waited. The segment is therefore late by the length of the
-    # outage, plus the time that the sender's timeouts cost.
+    # After the outage, the link sends the packets that waited. The segment is late by the length of the outage, plus
+    # the time that the sender's timeouts cost.
     assert after["end_ns"][late] - before["end_ns"][late] == pytest.approx(5e9, abs=0.5e9)
     flow = cut.summary["flows"][0]
     assert flow["stalls"] == 1

@@ -16,9 +16,9 @@ pytestmark = pytest.mark.guest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 RATE_BPS = 20_000_000
-# The constellation and routes are those of madrid-tokyo, whose first route change is at 30 s. Links between satellites,
-# and Tokyo's ground link, have no rate limit. The bottleneck of each subflow is therefore the ground link of its own
-# station.
+# The constellation and routes are those of madrid-tokyo, whose first route change is at 30 s. Links between satellites
+# have 1 Gbit/s, and Tokyo's ground link has no rate limit. The bottleneck of each subflow is therefore the ground link
+# of its own station.
 STATIONS = [
     {"name": "Madrid"},
     {"name": "Lisbon", "latitude": "38.7 deg", "longitude": "-9.1 deg"},

@@ -72,7 +72,7 @@ def test_without_a_change_a_cure_leaves_the_bytes_of_drain(drain, tmp_path, name
         assert orders[list(IDLE)].fillna(0).to_numpy().sum() == 0
 
 
-# loss_detection_test.py shows that these methods change no packet if none is lost.
+# loss_detection_test.py shows that no method of loss detection changes a packet if none is lost or late.
 @pytest.mark.parametrize("detection", ["door", "notified"])
 def test_without_a_change_nor_a_loss_a_way_to_find_losses_leaves_the_bytes_of_drain(drain, tmp_path, detection):
     assert tables(tmp_path / "run", {"tcp.loss_detection": detection}) == drain

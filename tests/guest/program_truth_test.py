@@ -50,8 +50,8 @@ sender.sendall(data)
 sender.shutdown(socket.SHUT_WR)
 sender.recv(1)
 """
-# The time at which the reader wakes decides when its host opens the window, so the server wakes as in
-# crates/agent/src/flows/tcp.rs.
+# The receiving host opens its TCP window when the program reads. The server therefore wakes at the same times as the
+# reader in crates/agent/src/flows/tcp.rs.
 SERVER = """
 import ctypes, socket, struct, sys
 

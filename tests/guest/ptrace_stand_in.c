@@ -5,7 +5,7 @@
  *
  * The stand-in answers requests for NT_X86_XSTATE as Linux does with an XSAVE area of BYTES bytes (ptrace_regset() in
  * kernel/ptrace.c, xstateregs_set() in arch/x86/kernel/fpu/regset.c). It counts these requests. Exit status 0 means
- * that the case passes. Otherwise, the last line of the output names the condition that failed.
+ * that the case passes. If the case fails, the last line of the output names the failed condition.
  */
 #include <elf.h>
 #include <errno.h>
@@ -244,7 +244,8 @@ static void restarts(void)
 }
 
 /*
- * Postponed registers must be read before the process, or another of its threads, changes them, or the kernel uses them
+ * Postponed registers must be read before the process or one of its other threads changes them, and before the kernel
+ * uses them
  */
 static void owed(void)
 {

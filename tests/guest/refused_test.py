@@ -89,7 +89,7 @@ def test_the_reason_for_which_a_cure_does_nothing_is_in_its_table(tmp_path, chan
     if cure == "duplicate":
         row = at_madrid(run, run.switches())
         assert (pd.isna(row.copied_pkts), pd.isna(row.copied_bytes)) == (True, True)
-        # the satellite that sends packets back changes its route as well, and it has a path for copies
+        # the satellite that sends packets back changes its own route as well, and can send copies over its old link
         assert run.orders().eliminated_pkts.sum() == run.switches().copied_pkts.sum()
         assert (run.switches().copied_pkts.sum() > 0) == (name == "back")
     else:
@@ -104,7 +104,8 @@ def test_the_reason_for_which_a_cure_does_nothing_is_in_its_table(tmp_path, chan
 
 
 def test_ways_that_meet_behind_a_link_without_time_have_no_marker_and_packets_are_late(tmp_path):
-    # towards Madrid, the old and the new path meet only at Madrid's station, behind ground links that take no time
+    # towards Madrid, the old and the new path meet only at Madrid's station, and the ground links to the station take
+    # no time
     run = made(tmp_path, AT_THE_STATION, {"end_marker": True}, **{"ground.rate": "unshaped", "ground.delay": "zero"})
     merges = run.merges()
     [row] = merges[merges.host == "host:Madrid"].itertuples(index=False)

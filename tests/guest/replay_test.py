@@ -66,7 +66,8 @@ def test_probes_meet_the_delays_of_leoreplayer_and_packets_the_capacity_of_mahim
     """Both files are shorter than the run; each begins anew when its own length is over."""
     dice = np.random.default_rng(5)
     delay_ms = dice.integers(8, 40, 230)
-    # In each millisecond, up to six packets can be sent, and sometimes none for 30 ms.
+    # In most milliseconds, one to six packets can be sent. From each of five random times on, no packet can be sent for
+    # 30 ms.
     per_ms = dice.integers(1, 7, 1_900)
     for begin in dice.integers(100, 1_800, 5):
         per_ms[begin : begin + 30] = 0

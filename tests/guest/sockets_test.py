@@ -23,7 +23,7 @@ def test_the_range_that_nobody_looks_at_is_not_copied_and_all_else_is(found):
     # A byte that is not copied contains an earlier value of the kernel's memory, which may equal the right value by
     # chance.
     assert found["cut"] < BYTES
-    # One of the two pieces is not from the range that was named, so both are copied.
+    # `memory[2]`, the second piece of `mixed`, is outside of the range that the guest named, so both pieces are copied.
     assert found["mixed"] == found["beside"] == found["after"] == 2 * BYTES
 
 

@@ -33,7 +33,7 @@ def run_of(name: str, folder: Path, changes: dict[str, Any]) -> lw.Run:
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_run_with_truth_is_the_run_without(tmp_path, name):
-    # in starlink.toml, packet sockets changed which segment one in 10,000 ACKs acknowledged
+    # in starlink.toml, packet sockets changed the acknowledgement number of one in 10,000 ACKs
     with_truth, without = (run_of(name, tmp_path / str(on), {"observe.truth": on}) for on in (True, False))
     compared = 0
     for file in sorted((without.path / "30-trace").glob("*.parquet")):

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.guest
 
 SOURCE = Path(__file__).parents[2] / "crates" / "agent" / "src" / "flows" / "tcp_info.rs"
 TYPES = {"u8": ctypes.c_uint8, "u16": ctypes.c_uint16, "u32": ctypes.c_uint32, "u64": ctypes.c_uint64}
-# Bytes that contain several bit fields, which have no offsets in C.
+# Bytes that contain several bit fields each. Bit fields have no offsets in C.
 BIT_FIELDS = {"tcpi_wscales", "tcpi_flags"}
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An init that waits several times for a datagram that never comes, with a timeout of the kernel's timer wheel
- * (SO_RCVTIMEO) that starts in the middle of a tick. The tests compile it: gcc -O1 -static. For each wait, end.json
+ * An init that waits several times for a datagram, which never comes. The timeout (SO_RCVTIMEO) uses the kernel's timer
+ * wheel and starts in the middle of a tick. The tests compile this file: gcc -O1 -static. For each wait, end.json
  * contains the tick in which it began, and its length.
  */
 #include <fcntl.h>

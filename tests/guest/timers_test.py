@@ -21,8 +21,8 @@ def test_timers_below_63_ticks_end_with_a_tick_and_others_with_an_eighth_tick(en
     ends_ns = [tick * TICK_NS + TICK_NS // 2 + waited_ns for tick, waited_ns in longer]
     rounded = [end_ns for end_ns in ends_ns if end_ns % (8 * TICK_NS) < READINGS_NS]
     # After some other timer has expired, the wheel's own time is one tick ahead until that tick ends. If the wheel is
-    # one tick ahead, a wait of 63 ticks is only 62 ticks of the wheel's time. Every 104 ticks, the kernel's
-    # housekeeping (tcp_orphan_update) has such a timer.
+    # one tick ahead, a wait of 63 ticks is only 62 ticks of the wheel's time. Every 104 ticks, a timer of the kernel's
+    # housekeeping (tcp_orphan_update) expires.
     early = [waited_ns for _, waited_ns in longer if waited_ns < 63 * TICK_NS + TICK_NS // 2 + READINGS_NS]
     assert len(rounded) + len(early) == len(longer)
     assert 0 < len(early) < len(longer) // 20

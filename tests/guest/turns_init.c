@@ -2,8 +2,8 @@
 /*
  * An init with child processes whose threads read each other's entries in /proc. The last thread of a child wakes the
  * init and frees the entries of the child's threads in /proc. The init frees the same entries in /proc, so it has to
- * wait for the thread (release_task, shrink_dcache_parent). Then the init makes two long writes. The tests compile it;
- * end.json contains the times that the writes take.
+ * wait for the thread (release_task, shrink_dcache_parent). After the children have ended, the init makes two long
+ * writes. The tests compile this file. end.json contains the times that the two long writes take.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -96,7 +96,7 @@ static void child(void)
 	pthread_exit(NULL);
 }
 
-/* The virtual time that one write takes; the kernel calls cond_resched() once per 4 KiB of it. */
+/* The virtual time that one write of `mib` MiB takes. The kernel calls cond_resched() once per 4 KiB of the write. */
 static int64_t work_ns(int mib)
 {
 	static char text[MIB];

@@ -90,8 +90,8 @@ def test_an_ordinary_user_without_a_compiler_runs_a_scenario(wheel):
     python = environment / "bin" / "python"
     install = [sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", "--quiet", wheel]
     subprocess.run(install, check=True)
-    # Other libraries come from this environment, which follows the new environment in the search path. leowarp itself
-    # must come from the new environment.
+    # The new environment contains only leowarp. The environment of this test provides all other libraries. The search
+    # path lists the environment of this test last, because leowarp itself must come from the new environment.
     (site_packages,) = environment.glob("lib/python*/site-packages")
     (site_packages / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
     programs = home / "bin"

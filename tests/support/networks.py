@@ -113,8 +113,8 @@ class Network:
                     down.remove(link)
             weights = {link: float(draw.random()) for link in sorted(links) if link not in down}
             if copies:
-                # Paths must not lead through a station, as in a constellation, because the station would number copies
-                # once more
+                # As in a constellation, no path may lead through a station, because that station would number copies a
+                # second time
                 weights = {link: weight + FAR * (link[1] >= routers) for link, weight in weights.items()}
             in_use = set()
             for pair in pairs:

@@ -124,7 +124,7 @@ def _noise(dice: np.random.Generator, count: int, scale_ns: float, interval_ns: 
         noise = noise + scale_ns * dice.uniform(0.2, 1.0) * np.maximum(
             _wander(dice, count, interval_ns / lasting_ns), 0
         )
-    if dice.random() < 0.4:  # sending times lie on a grid, as for a dish's uplink
+    if dice.random() < 0.4:  # packets are sent at multiples of an interval, as by a dish on its uplink
         noise = noise + dice.uniform(0, min(_log_uniform(dice, 0.3, 6) * MS, 2 * scale_ns + 0.5 * MS), count)
     return noise
 
@@ -165,8 +165,8 @@ def _dish(dice: np.random.Generator, interval_ns: int) -> tuple[NDArray[np.int64
     noise_ns = _log_uniform(dice, 0.15, 5) * MS
     step_ns = _log_uniform(dice, 0.5, 12) * MS
     signs = dice.random(3) < (0.8, 0.7, 0.7)
-    # If a slot contains few probes, a small step is not visible. This bound is twice the standard error of a slot's
-    # mean.
+    # If a slot contains few probes, a small step is not visible. The variable `within` is twice the standard error of a
+    # slot's mean.
     within = noise_ns / np.sqrt(period_ns / interval_ns / 2)
     if signs[0]:
         step_ns = min(max(step_ns, 3 * within), 15 * MS)
@@ -174,7 +174,7 @@ def _dish(dice: np.random.Generator, interval_ns: int) -> tuple[NDArray[np.int64
         signs[dice.integers(1, 3)] = True
 
     if trap in ("half spikes", "thirds") and not (signs[0] or signs[2]):
-        trap = "none"  # if all spikes are equal, the true period is a fraction of it
+        trap = "none"  # without other signs, all spikes are equal, and the true period is a fraction of period_ns
 
     base_ns = np.full(slots, (dice.uniform(60, 180) if laser else dice.uniform(20, 45)) * MS)
     if signs[0]:
@@ -314,7 +314,7 @@ def _finished(
     ratio = 0.0 if dice.random() < 0.3 else _log_uniform(dice, 1e-4, 0.2)
     if dice.random() < 0.6:
         lost |= dice.random(count) < ratio
-    else:  # as many probes are lost as in the other branch, but in bursts
+    else:  # losses occur in bursts, with the same mean loss ratio as without bursts
         length = dice.uniform(2, 20)
         bursts = dice.random(count) < ratio / length
         for place in np.flatnonzero(bursts):

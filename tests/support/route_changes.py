@@ -199,7 +199,7 @@ def expected(
         by_new, waited = marked.passed(by_new, marker_ns)
         did |= waited | {"marker_ns": marker_ns}
     end = carried(ways, ways.after[ways.after.index(meet) :], [*by_old, *by_new])
-    # if a packet has two copies, the copy that arrives first
+    # if a packet has two copies, the copy that arrives first is kept
     return {number: at_ns for at_ns, number in sorted(end, reverse=True)}, did
 
 

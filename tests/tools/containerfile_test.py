@@ -12,7 +12,7 @@ def test_nothing_that_a_checkout_built_gets_into_the_image():
     ignored = {line.strip("/") for line in (ROOT / ".gitignore").read_text().split()}
     kept_out = [re.compile(line.removeprefix("**/").replace(".", r"\.").replace("*", ".*"))
                 for line in (ROOT / ".dockerignore").read_text().splitlines() if not line.startswith("#")]  # fmt: skip
-    # Only setuptools creates such directories, and this project does not use setuptools.
+    # Only setuptools creates directories named `*.egg-info`, and this project does not use setuptools.
     assert {name for name in ignored if not any(rule.fullmatch(name) for rule in kept_out)} == {"*.egg-info"}
 
 

@@ -34,7 +34,7 @@ def crate(licence: str | None, source: str | None = CRATES_IO) -> dict:
         (crate("Apache-2.0", None), []),
         (crate("GPL-3.0-only"), ["some: GPL-3.0-only"]),
         (crate("MIT AND GPL-3.0-only"), ["some: MIT AND GPL-3.0-only"]),
-        # this licence is compatible, but deny.toml does not list it
+        # MPL-2.0 is compatible, but deny.toml does not list it
         (crate("MPL-2.0"), ["some: MPL-2.0"]),
         (crate(None), ["some: none"]),
         (crate("MIT", "git+https://example.org/some"), ["some: comes from git+https://example.org/some"]),

@@ -56,9 +56,9 @@ def _of_name(module: ModuleType, name: str) -> Iterator[str]:
         if "__init__" in vars(thing) and not issubclass(thing, Exception):
             yield from _code(f"{name}{signature_of(thing)}")
         yield from _documented(_own_doc(thing))
-        # `vars` is used because it keeps the order of the source and omits inherited names, whereas `dir` does neither.
-        # Members that a class inherits from an unlisted base, such as `RunTables`, also belong to the interface. All
-        # errors share the members of `LeowarpError`, which has its own entry.
+        # `vars` is used because, unlike `dir`, it keeps the order of the source and omits inherited names. Members that
+        # a class inherits from an unlisted base, such as `RunTables`, also belong to the interface. All errors share
+        # the members of `LeowarpError`, which has its own entry.
         bases = [] if issubclass(thing, Exception) else [each for each in thing.__mro__[1:] if _is_ours(each)]
         members = {name: value for each in (*reversed(bases), thing) for name, value in vars(each).items()}
         for member, value in members.items():

@@ -101,8 +101,8 @@ def _default(key: str, declared: Key) -> str:
     if declared.required:
         return "**required**"
     if declared.default is None:
-        # Only stations have coordinates, whose default is in the gazetteer; every other key without a default in the
-        # schema gets it from a preset.
+        # The default of a station's coordinates comes from the gazetteer. Every other key without a default in the
+        # schema gets its default from a preset.
         return "place" if key in ("latitude", "longitude") else "preset"
     if isinstance(declared.default, bool):
         return f"`{str(declared.default).lower()}`"

@@ -164,7 +164,7 @@ def _of_field(field: pa.Field) -> tuple[str, str, str, str]:
 
     The type of a dictionary of strings is shown as string, because the dictionary is only a form of storage.
     """
-    # Users see the names of these column types in data frames.
+    # `kind` is the name that users see in data frames.
     kind = {"double": "float64", "list<item: string>": "list of string"}.get(str(field.type), str(field.type))
     if pa.types.is_dictionary(field.type):
         kind = "string"

@@ -400,7 +400,7 @@ proptest! {
     #[test]
     fn any_bytes_end_with_one_error(bytes in prop::collection::vec(any::<u8>(), 0..300), cut in 1usize..100, settings in any_settings()) {
         agrees(&bytes, cut, settings)?;
-        // In the second check, a correct beginning of a file precedes the same bytes.
+        // The checks below put a correct beginning of a file before the same bytes.
         agrees(&[&pcap(ETHERNET, &[])[..], &bytes].concat(), cut, settings)?;
         agrees(&[&pcapng(ETHERNET, &[])[..], &bytes].concat(), cut, settings)?;
     }

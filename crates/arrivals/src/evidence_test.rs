@@ -197,8 +197,8 @@ fn sender_middle_and_receiver_are_told_by_handshake_timestamps_or_times_to_live(
             assert_eq!(places(&file, Settings::default()), [place], "{handshake} {stamps}");
         }
     }
-    // In both cases, the delay of the answers is the only evidence of the place. In the first case, this delay excludes
-    // the receiver as the place. In the second case, it shows that the place is the receiver.
+    // In the next two captures, only the delay of the answers shows where the capture was made. In the first capture,
+    // the delay excludes the receiver. In the second capture, it shows that the place is the receiver.
     assert_eq!(places(&transfer(20_000, 100, false, false, (64, 64)), Settings::default()), [Sender, Middle]);
     assert_eq!(places(&transfer(100, 20_000, false, false, (64, 64)), Settings::default()), [Receiver]);
     // Both ends are on one machine.

@@ -283,7 +283,7 @@ fn described(kind: u32, body: &Reader, interfaces: &[Option<Interface>]) -> Opti
         let (interface, original_bytes) = (of(0)?, body.word(0)?);
         let limit = if interface.snap_bytes == 0 { u32::MAX } else { interface.snap_bytes };
         // A simple packet block does not contain the captured length, and its data are padded to 4 bytes. The captured
-        // length therefore follows from the original length and the interface's limit.
+        // length is computed from the original length and the interface's limit.
         let captured = original_bytes.min(limit);
         return Some(Described { interface, ticks: None, captured, original_bytes, from: 4 });
     }

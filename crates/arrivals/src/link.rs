@@ -33,7 +33,7 @@ pub fn first(link_type: u16, frame: Slice) -> Found<(Layer, Slice)> {
         COOKED => Ok((Layer::Type(frame.half(14)?), frame.from(16)?)),
         COOKED_2 => Ok((Layer::Type(frame.half(0)?), frame.from(20)?)),
         12 | 14 | 101 | 228 | 229 => Ok((Layer::Ip, frame)),
-        // The first 4 bytes contain the protocol family, whose numbers differ between systems. These first 4 bytes are
+        // The first 4 bytes contain the protocol family, whose numbers differ between systems. The protocol family is
         // skipped, because the version in the IP header is enough to identify IPv4 and IPv6.
         0 | 108 => Ok((Layer::Ip, frame.from(4)?)),
         9 | 50 => Ok((Layer::Ppp, frame)),

@@ -101,8 +101,8 @@ fn ipv6(ip: Slice, via: Via) -> Found<Datagram> {
     let destination = Ipv6Addr::from(array::<16>(ip.bytes, 24)?);
     let (mut protocol, hops, mut at) = (ip.byte(6)?, ip.byte(7)?, 40);
     let said = u32::from(ip.half(4)?);
-    // If the length does not fit into the field, the field is 0, and a jumbo option contains the length. Since 6.18,
-    // Linux omits the jumbo option (BIG TCP).
+    // If the packet's length does not fit into IPv6's length field, the field is 0, and a jumbo option contains the
+    // length. Since 6.18, Linux omits the jumbo option (BIG TCP).
     let mut total = if said == 0 { ip.wire_bytes } else { 40 + said };
     for _ in 0..EXTENSIONS_MAX {
         let length = match protocol {

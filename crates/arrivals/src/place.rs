@@ -170,7 +170,8 @@ impl Watch {
                 self.answered = Some((t_ns, t_ns - since));
             }
         }
-        // Only the first packet with a new timestamp counts, because the sender may echo the timestamp from then on.
+        // Only the first ACK with a new timestamp counts, because the sender may echo the timestamp as soon as it has
+        // received this ACK.
         if let Some(stamp) = ack.stamp {
             if self.last_stamp.is_some_and(|last| last != stamp) && self.stamped.is_none() {
                 self.stamped = Some((stamp, t_ns));

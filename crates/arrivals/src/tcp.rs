@@ -396,7 +396,7 @@ mod tests {
                 let k = k as u32;
                 match delay {
                     Some(delay) => arrivals.push((k + delay, k, k, true)),
-                    // The retransmission of a lost packet arrives 100 later, so it overtakes no packet.
+                    // The retransmission of a lost packet arrives 100 time units later, so it overtakes no packet.
                     None => arrivals.push((k + 100, k, k + 100, false)),
                 }
             }

@@ -380,13 +380,14 @@ fn a_packet_below_the_first_number_is_none_of_the_sequence() {
 fn a_packet_beyond_the_loss_window_is_lost() {
     let settings = Settings { loss_window_pkts: 3, ..thresholds(10) };
     let got = measured(&[1, 2, 6, 3, 7, 4, 5, 3], settings);
-    // The first 3 arrives when the largest number is 6, and 4 when it is 7. Both are within the loss window of 3
-    // packets, so both are counted. The second 3 is 4 below the largest number, so it is too late, and is not
+    // The first 3 arrives when the largest number is 6, and 4 when it is 7. Both packets are within the loss window of
+    // 3 packets, so both are counted. The second 3 is 4 below the largest number, so it is too late, and is not
     // recognised as a copy.
     assert_eq!((got.received_pkts, got.too_late_pkts, got.duplicate_pkts), (7, 1, 0));
     let got = measured(&[1, 2, 6, 7, 3, 4, 5], settings);
     assert_eq!((got.received_pkts, got.too_late_pkts, got.lost_pkts, got.reordered_pkts), (6, 1, 1, 2));
-    // the density of RFC 5236 uses its own threshold instead of the loss window, so it counts other packets
+    // the density of RFC 5236 uses its own threshold instead of the loss window, so the density also counts the packet
+    // that is too late
     assert_eq!(got.density.pkts, 7);
 }
 
@@ -431,7 +432,7 @@ fn a_threshold_within_the_jitter_does_not_bring_the_receive_index_to_a_halt() {
     let rfc = obvious::stay_back(&numbers, 2, Discarding::AsInTheRfc);
     assert!(rfc.counts.values().sum::<u64>() < 200, "{rfc:?}");
     assert!(density(&numbers, 2).pkts > 1400);
-    // if the threshold is larger than the jitter, the RFC's program gives the same result
+    // if the threshold is larger than the jitter, the RFC's program gives the same density as `density`
     let rfc = obvious::stay_back(&numbers, 9, Discarding::AsInTheRfc);
     assert_eq!(rfc.counts.into_iter().collect::<Vec<_>>(), density(&numbers, 9).counts);
 }

@@ -97,7 +97,7 @@ impl Discontinuities {
     /// Implements RFC 4737, 4.5.3 (reordering discontinuity).
     #[inline]
     pub fn overtaker(&mut self, seq: u64) -> Position {
-        // usually, it is one of the most recent discontinuities
+        // usually, the wanted arrival is one of the most recent ones in `recent`
         let few = self.recent.len().saturating_sub(FEW);
         let mut at = self.recent.len();
         while at > few && self.recent[at - 1].seq > seq {

@@ -113,7 +113,8 @@ mod tests {
             let fields: Vec<u64> = numbers.iter().map(|n| n.rem_euclid(range as i128) as u64).collect();
             let mut unwrap = Unwrap::new(bits).unwrap();
             let got: Vec<u64> = fields.iter().map(|&f| unwrap.number(f)).collect();
-            // with wide fields, few cycles are below the first number, so cases with numbers below 0 are skipped
+            // with wide fields, the first number is only a few cycles above 0, so cases with numbers below 0 are
+            // skipped
             let first = i128::from(got[0]);
             prop_assume!(numbers.iter().all(|n| (0..i128::from(u64::MAX)).contains(&(first + n - numbers[0]))));
             for (n, g) in numbers.iter().zip(&got) {

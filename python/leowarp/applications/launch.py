@@ -4,8 +4,8 @@
 
 import sys
 
-# Compiled modules are neither read nor written: they exist only if this installation was used before, and a failing
-# system call takes virtual time.
+# Python neither reads nor writes compiled modules, so that the virtual time of a run does not depend on earlier use.
+# Compiled modules exist only if this installation was used before, and a search for a missing file takes virtual time.
 sys.pycache_prefix = "/nonexistent"
 sys.dont_write_bytecode = True
 

@@ -76,7 +76,7 @@ def make_directory(path: Path, mode: int = 0o755) -> None:
         try:
             path.mkdir(mode=mode)
         except FileExistsError:
-            # Another process has created the directory in the meantime, or a file has this name.
+            # Either another process has just created the directory, or a file has the directory's name.
             if not path.is_dir():
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
 
@@ -87,7 +87,7 @@ def open_lock(path: Path) -> int:
     Raises OSError, with the reason in `strerror`, if the file cannot be opened or is not a regular file.
     """
     # O_NOFOLLOW is set because the path may be a symbolic link, and the file behind it would be locked instead.
-    # O_NONBLOCK: opening a pipe would wait for its other end.
+    # O_NONBLOCK is set because opening a pipe would otherwise wait for the pipe's other end.
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         descriptor = os.open(path, flags, 0o644)

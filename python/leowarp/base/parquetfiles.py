@@ -71,8 +71,8 @@ def read_table(
         footer = _footer(path)
         if filters is None and {*(columns or ())} <= {*footer.schema.to_arrow_schema().names}:
             # Reading the footer again, or making a data set, would take longer than decoding a small table. A small
-            # table is therefore decoded with the footer that was read before, and without a data set. In a thread of
-            # Arrow's, a lack of memory would end the process.
+            # table is decoded with the footer that `_footer` returned, and without a data set. Arrow's threads are not
+            # used, because a lack of memory in one of them would end the process.
             table = pq.ParquetFile(path, metadata=footer).read(columns, use_threads=False)
             table = table if columns is None else table.select(columns)
         else:

@@ -109,8 +109,7 @@ class BuildProgress:
     @property
     def left_s(self) -> float | None:
         """Seconds of real time until the build ends; None if unknown."""
-        # In the first 2 s, or below 1 %, there is no estimate. An earlier estimate would be wrong by minutes, and would
-        # jump.
+        # In the first 2 s, or below 1 %, there is no estimate, because it would be wrong by minutes, and would jump.
         return self.wall_s * (1 - self.share) / self.share if self.wall_s > 2 and self.share > 0.01 else None
 
     @property

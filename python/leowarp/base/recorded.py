@@ -100,8 +100,7 @@ def refuse_changed(
     if os.path.lexists(run / INCOMPLETE) or not (run / MANIFEST).exists():
         return
     listed = _files_of(run / MANIFEST, plainfiles.state(run / MANIFEST))
-    # Manifests of the first versions list no files at all, or only the files of a report that was added later. In both
-    # cases, no file is checked.
+    # Manifests of the first versions list no files at all, or only the files of a report that was added later.
     if all(other.startswith(f"{REPORT}/") for other in listed):
         return
     if name not in listed:

@@ -91,8 +91,7 @@ class Quantity:
             raise ValueError(f"{self.name} must be finite, not {value}")
         # repr gives the shortest decimal from which the same float is read; this decimal times a power of ten is exact.
         exact = Fraction(value) if self.whole else Fraction(Decimal(repr(float(value))))
-        # Zero has the same value in every unit. It is always written in the same unit (`zero_unit`), so that equal
-        # plans have equal texts.
+        # Zero is always written in the same unit (`zero_unit`), so that equal plans have equal texts.
         if exact == 0:
             return f"0 {self.zero_unit}"
         written = [(unit, exact / self.units[unit]) for unit in self.written if _decimal(exact / self.units[unit])]
@@ -205,8 +204,8 @@ _NUMBER = re.compile(
     r"(?P<number>[+-]?[0-9]+(?:_[0-9]+)*(?:\.[0-9]+(?:_[0-9]+)*)?(?:[eE][+-]?[0-9]{1,3})?)"
     r"\s*(?P<unit>[^0-9\s.+-]\S*|)"
 )
-# No sensible number with a unit is longer than 80 characters. The limit also keeps messages short, and the time of the
-# pattern above low.
+# No sensible number with a unit is longer than 80 characters. The limit also keeps messages short, and bounds the time
+# that matching the pattern above takes.
 _LONGEST_TEXT = 80
 _LONGEST_PLAIN = 24
 _SMALLEST_PLAIN = Fraction(1, 1000)

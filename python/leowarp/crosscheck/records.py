@@ -68,7 +68,7 @@ class Judge:
         """Check which packets each switch moved, held or copied."""
         found, cures = Findings(), self.run.plan.cures
         rows = list(self.run.switches().itertuples(index=False))
-        # If a switch sends no copies, it has a row only if packets were moved or held.
+        # A switch without copies has a row only if packets were moved or held.
         expected = self.changes.switches
         pairs = self._matched(
             rows, [self._switch_key(row) for row in rows], expected, [(e.old, e.new, e.host) for e in expected], found,
@@ -124,7 +124,8 @@ class Judge:
             return
         until_ns = int(row.t_ns) + (self.run.plan.cures.duplicate_ns or 0)
         node, host = switch.old[0], switch.host
-        # After the node's next switch for this host, packets no longer use the link of the old path.
+        # The node may switch again for the same host. After this next switch, packets no longer use the link of the old
+        # path.
         others = [each for each in self.changes.switches if (each.old[0], each.host) == (node, host)]
         end_ns = min((each.t_ns for each in others if each.t_ns > switch.t_ns), default=self.run.end_ns)
         if self.stations is None or not self._is_station(node) or min(end_ns, self.run.end_ns) < until_ns:

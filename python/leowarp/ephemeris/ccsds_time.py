@@ -29,8 +29,8 @@ def instant_of(text: str) -> datetime:
     year, month, day, day_of_year = (None if part is None else int(part) for part in found.group(1, 2, 3, 4))
     hour, minute, second = (int(part) for part in found.group(5, 6, 7))
     if second == 60:
-        # SGP4 counts days of 86,400 s, which contain no leap second. An instant other than the leap second would be
-        # wrong by up to 1 s, or 7.5 km of the satellite's orbit.
+        # SGP4 counts days of 86,400 s, which contain no leap second. Any other instant in place of the leap second
+        # would be wrong by up to 1 s, or 7.5 km of the satellite's orbit.
         raise ScenarioError(f"{text!r} is within a leap second, which SGP4's time does not have", FORMS)
     assert year is not None
     try:

@@ -75,8 +75,8 @@ def gmst_rad(day: NDArray[np.float64] | float, fraction: NDArray[np.float64] | f
     """
     days = (np.asarray(day) - _J2000_JD) + fraction
     centuries = days / 36_525.0
-    # In the formula, 876600 h per century are one turn per day. The daily turns are computed from the fraction of the
-    # day, because a float's 15 digits would not suffice for all turns since 2000.
+    # In the formula, the term of 876600 h per century is one turn per day. The daily turns are computed from the
+    # fraction of the day, because a float's 15 digits would not suffice for all turns since 2000.
     turns_s = 86_400.0 * (np.mod(np.asarray(day) - _J2000_JD, 1.0) + fraction)
     seconds = 67_310.54841 + turns_s + centuries * (8_640_184.812866 + centuries * (0.093104 - 6.2e-6 * centuries))
     return np.mod(seconds * (2.0 * math.pi / 86_400.0), 2.0 * math.pi)

@@ -122,8 +122,7 @@ def _kind(gaps_deg: NDArray[np.float64]) -> tuple[str, float | None]:
     if len(gaps_deg) == 1:
         return "part", None
     spacing_deg, widest_deg = float(np.median(gaps_deg[:-1])), float(gaps_deg[-1])
-    # In a star, the plane after the last one would be the first plane, half a turn further on: the largest gap is then
-    # 180 deg plus about a usual gap.
+    # The planes of a star cover half a turn. The largest gap is therefore about 180 deg plus one usual gap.
     if (1 - _SEAM) * gaps_deg[:-1].min() <= widest_deg - 180.0 <= (1 + _SEAM) * spacing_deg:
         return "star", spacing_deg
     around = widest_deg <= min(_NEIGHBOUR * spacing_deg, 180.0 + spacing_deg / 4)

@@ -209,8 +209,8 @@ def test_after_cutting_or_doubling_lines_no_message_is_lost_in_silence(
         return
     numbers = [element.catalogue_number for element in found.elements]
     left = "\n".join(lines)
-    # In CSV and in this XML, a message is one line. If the text lacks a message's name, the change therefore removed
-    # the whole message.
+    # In CSV and in this XML, a message is one line, so a change that removed a message's name removed the whole
+    # message.
     expected = [number for number in (1, 2, 3) for _ in range(left.count(f"S-{number}"))]
     if encoding in ("csv", "xml"):
         assert numbers == expected

@@ -113,8 +113,8 @@ def _chance(sizes: NDArray[np.intp], filled: NDArray[np.intp], counts: NDArray[n
     common: Number of slots in most planes.
     """
     # The first satellite of each plane fixes where the plane's slots are, so it is no evidence that satellites are on
-    # slots. In a plane with its own number of slots, a second satellite is no evidence either, because it determines
-    # this number.
+    # slots. If a plane's number of slots differs from `common`, its second satellite is no evidence either, because it
+    # determines this number.
     own = counts[counts != common]
     free = len(sizes) + len(own)
     number, hits = int(sizes.sum()) - free, int(filled.sum()) - free

@@ -60,8 +60,8 @@ def selected(constellation: Constellation, run: Run) -> Selected:
         # left out.
         header=file.header if len(kept) == len(file.elements) else None,
     )
-    # The age is checked before positions are computed. For elements of the wrong year, the error then names their date
-    # instead of an SGP4 error code.
+    # The age is checked before positions are computed. If the elements are of the wrong year, the error therefore names
+    # their date instead of an SGP4 error code.
     if DECAYED not in constellation.leave_out:
         sentences += orbits.age_warnings(run.duration_ns)
     orbits = _without_lost(orbits, run.duration_ns, sentences, leave=DECAYED in constellation.leave_out)

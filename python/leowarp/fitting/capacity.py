@@ -75,8 +75,8 @@ def carried(transfer: Transfer, access: Access, schedule: Schedule) -> tuple[lis
     low, high = resampled(best, lambda drawn: np.asarray(np.median(drawn)))
     own_bps = access.capacity_bps if transfer.way == "down" else access.capacity_up_bps
     if own_bps is not None and low <= own_bps:
-        # A flow with losses may use less than the link's capacity. A lower bound below the profile's capacity therefore
-        # gives no estimate.
+        # A flow with losses may use less than the link's capacity. If the lower bound is not above the profile's
+        # capacity, the flow gives no estimate.
         carried_text = f"{np.median(best) / 1e6:.4g} Mbit/s ({low / 1e6:.4g} to {high / 1e6:.4g})"
         why = f"one flow carried {carried_text} in its best seconds, which the profile's {own_bps / 1e6:.4g} allows"
         return [], [Untold(key, why), queue]

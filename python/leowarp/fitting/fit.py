@@ -76,8 +76,9 @@ class Fit:
             for one in told.estimates:
                 probed = found[one.key][0]
                 if one.of == "segments" and probed.of != "segments" and number(one) < number(probed):
-                    # Probes that a router drops by policy look like losses, so the transfer's bound is used if it is
-                    # lower: TCP cannot have lost more segments than it retransmitted.
+                    # TCP cannot have lost more segments than it retransmitted, so a transfer gives an upper bound of
+                    # the loss. The bound replaces a higher estimate from probes, because a router may drop probes by
+                    # policy.
                     found[one.key] = (one, told.source)
         return found
 

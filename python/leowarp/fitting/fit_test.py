@@ -67,8 +67,8 @@ def test_intervals_hold_as_often_as_they_say(name):
             told[key] += 1
             missed[key] += not low <= truth[key] <= high
     del told["residual_loss_up"], missed["residual_loss_up"]
-    # Suppose that intervals contained the true value in only 95 of 100 recordings. A given key would then exceed this
-    # number of misses in 1 of 10,000 cases, and any key in 1 of 1,000.
+    # Suppose that intervals contained the true value in only 95 of 100 recordings. A single key would exceed its limit
+    # of misses in 1 of 10,000 cases. The keys together would exceed their limit in 1 of 1,000 cases.
     assert {key: count for key, count in missed.items() if count > binom.ppf(0.9999, told[key], 0.05)} == {}
     assert missed.total() <= binom.ppf(0.999, told.total(), 0.05)
 
@@ -157,8 +157,8 @@ def test_no_losses_do_not_mean_that_there_are_surely_no_outages():
         keys=SHORT.keys | {"residual_loss_ratio": 0.0, "residual_loss_up_ratio": 0.0},
     )
     share = fit([recording(quiet, 1)]).chosen["outage_share"][0]
-    # None of 41 reconfigurations showed a loss. If 12 % of all reconfigurations had a loss, this would happen with a
-    # probability of 0.5 %.
+    # None of 41 reconfigurations showed a loss. If 12 % of all reconfigurations had a loss, 41 reconfigurations without
+    # a loss would have a probability of 0.5 %.
     assert (share.value, share.low) == (0.0, 0.0)
     assert share.high == pytest.approx(1.0 - 0.005 ** (1 / 41), rel=0.05)
 

@@ -96,9 +96,8 @@ def _ends_ns(peaks_ns: NDArray[np.float64], over_hold_ns: NDArray[np.float64]) -
             middles_ns = median_ns - np.quantile(np.median(drawn_ns, axis=1), _TESTED[::-1])
             ends.append(middles_ns[:, None] + np.array([-half_ns, half_ns]))
     if not ends:
-        # None of the tried ranges of holds gives peaks of this width. If no tried range fits, the nearest range is
-        # used. The interval of the shortest hold reaches from the range's lower end to its middle. The interval of the
-        # longest hold reaches from the middle to the upper end.
+        # If no tried range of holds gives peaks of the recorded width, the nearest range is used. The interval of the
+        # shortest hold is the lower half of the range. The interval of the longest hold is the upper half of the range.
         half_ns = _HALVES_NS[-1] if width_ns > _width(over_hold_ns) else 0.0
         middle_ns = median_ns - float(np.median(over_hold_ns))
         ends.append(np.array([[middle_ns - half_ns, middle_ns], [middle_ns, middle_ns + half_ns]]))

@@ -135,8 +135,8 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
     measured = _by_slot(taken, taken.series.delay_ns, lags)
     slots = len(measured)
     target = _middle(measured, trimmed)
-    # The covariance of the recording's statistics is added to the covariance of their mean over several simulations of
-    # the same length.
+    # Two covariances are added: that of the recording's statistics, and that of the mean over `_LAST_SEEDS` simulations
+    # of the same length.
     covariance = (1.0 + 1.0 / _LAST_SEEDS) * _covariance(measured, trimmed)
     weights = 1.0 / (np.diag(covariance) + _NO_FINER_NS**2 / slots)
 
@@ -171,7 +171,7 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
     normal = slopes.T @ (weights[:, None] * slopes)
     inverse = np.linalg.pinv(normal)
     # Every fit uses the same few simulations, and would therefore have the same error. The last step uses more
-    # simulations.
+    # simulations than the earlier steps.
     apart = target - np.mean([moments(logs, seed) for seed in range(1, _LAST_SEEDS + 1)], axis=0)
     logs = np.clip(logs + _step(slopes, weights, apart), bounds[:, 0], bounds[:, 1])
     spread = inverse @ slopes.T @ (weights[:, None] * covariance * weights[None, :]) @ slopes @ inverse
@@ -190,9 +190,9 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
             note = f"hardly told; {note}"
         low, high = np.exp(np.clip([log - wide * error, log + wide * error], least, most)).tolist()
         if not dense:
-            # Delays of sparse probes depend on the squares of both directions' means, and the error of such a square
-            # hardly depends on its value. If chance made an estimate large, an interval from the error of its logarithm
-            # would therefore be too narrow.
+            # The delays of sparse probes depend on the squares of the two directions' means. The error of a squared
+            # mean hardly depends on its value. If an estimate is too large by chance, an interval that is computed from
+            # the error of its logarithm is too narrow.
             low = min(low, float(np.exp(log) * np.sqrt(max(1.0 - 2.0 * wide * error, 0.0))))
             low = max(low, float(np.exp(least)))
         if name == "jitter_up_step_ns":
@@ -248,8 +248,8 @@ def _without_noise(
     middle = np.mean(every, axis=0)
     own = np.mean([one.T @ (weights[:, None] * one) for one in every], axis=0)
     normal = (len(every) * middle.T @ (weights[:, None] * middle) - own) / (len(every) - 1)
-    # If the data hardly determine some combination of the parameters, the variances of all parameters are uncertain.
-    # The result is then 0, and the caller uses its own errors.
+    # If the data hardly determine some combination of the parameters, all variances are uncertain. For uncertain
+    # variances the result is 0, and the caller uses its own errors.
     if np.linalg.eigvalsh(normal / np.sqrt(np.outer(np.diag(own), np.diag(own)))).min() < _TOLD:
         return np.zeros(len(normal))
     inverse = np.linalg.inv(normal)

@@ -164,8 +164,8 @@ def _outages(
     # A resample never contains an outage longer than the longest observed outage, so resampling gives no valid interval
     # for the maximum length.
     low, high = ends
-    # If there are more outages per reconfiguration, more of them merge, and shorter outages then give runs of the same
-    # length.
+    # The lower end of the longest outage is computed with the upper end of the number of outages per reconfiguration,
+    # and vice versa. More outages merge more often, so shorter outages give equally long runs of losses.
     for end, other, quantile in ((low, high, 1.0 - TAIL), (high, low, TAIL)):
         values = np.array([found[0], other[1], found[2]])
         end[2] = _longest(probes, access, values, isolated_ratio, quantile, longest, len(counts))
@@ -244,8 +244,8 @@ def _longest(
         counts, logs, numbers = _simulated_runs(probes, access, np.append(found[:2], one), isolated_ratio, _ROUNDS)
         copies = rng.multinomial(times, np.full(len(counts), 1.0 / len(counts)), _RECORDINGS)
         order = np.argsort(-logs)
-        # For each simulated recording and each run: the number of the recording's runs that are at least as long as
-        # this run.
+        # `ranks[k, n]` counts those runs of simulated recording k that are at least as long as the n-th longest of all
+        # simulated runs.
         ranks = np.cumsum(copies[:, numbers[order]], axis=1)
         wanted = np.maximum(np.rint(ranks[:, -1:] / _RANKED), 1)
         made.append(float(np.quantile(logs[order][np.argmax(ranks >= wanted, axis=1)], quantile)))
@@ -281,7 +281,7 @@ def _simulated_runs(
     isolated = np.random.default_rng(seed).random(len(t_ns)) < isolated_ratio
     lost |= isolated & (schedule.distance_ns(t_ns) <= access.outage_reach_ns)
     counts, logs, numbers = _runs(t_ns, lost, probes.interval_ns, schedule)
-    # The times include one more reconfiguration at their end, for which no outages were simulated.
+    # Only runs at reconfigurations for which outages were simulated are counted.
     inside = numbers < len(begin_ns)
     return counts[: len(begin_ns)], logs[inside], numbers[inside]
 

@@ -169,7 +169,8 @@ def test_every_packet_is_lost_that_passes_nearest_to_a_lost_probe_on_the_way_tha
         way: measured(tmp_path, text, duration_s=0.5, keys={"lost_probes": way})
         for way in ("down", "up", "both", "none")
     }
-    # Each row is valid from the middle between two probes. A probe sent at A is answered at B 15, 16 or 17 ms later.
+    # Each row of the channel is valid from the middle between its own probe and the previous probe. A probe sent at A
+    # is answered at B 15, 16 or 17 ms later.
     down = [(0, 15, 0), (0.05, 16, 0), (0.35, 17, 0)]
     up = [(0, 15, 0), (0.066, 16, 0), (0.367, 17, 0)]
     lossy_down = [*down[:2], (0.15, 16, 1), down[2]]
@@ -233,7 +234,7 @@ def test_a_gap_is_an_error_that_says_where_and_what_to_type(tmp_path: Path) -> N
     with pytest.raises(ScenarioError, match=r"a sample at 0\.4 s, and the next is 1\.6 s later") as raised:
         timeline_of(gap(tmp_path))
     assert 'gaps = "hold", "down" or "linear"' in str(raised.value.hint)
-    # A run that ends before the gap, or begins after it, needs no rule.
+    # A run that ends before the gap in the samples, or begins after it, does not need the key `gaps`.
     timeline_of(dataclasses.replace(gap(tmp_path), run=Run(duration_ns=400 * MS)))
     timeline_of(dataclasses.replace(gap(tmp_path), run=Run(duration_ns=300 * MS, start_ns=2 * S)))
 

@@ -107,8 +107,7 @@ def metrics(
         end_ns=end_ns,
     )
     summary = summary_of(evidence) if summary is None else summary
-    # Warnings are computed last, because they concern numbers of the summary, and late packets that no route change
-    # explains.
+    # Warnings are computed last, because they use the summary and the late packets that no route change explains.
     return Metrics(
         summary=summary,
         route_changes=changes,

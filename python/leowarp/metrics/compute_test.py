@@ -340,8 +340,8 @@ def test_a_flow_that_its_receivers_window_held_most_of_the_time_is_said_so(table
     assert told(0.75).startswith("the receiver's window held Madrid to Tokyo (flow 0) for 4")
     assert told(0.75, used_ratio=None) == told(0.75)
     assert told(0.4) is told(np.nan) is None
-    # A packet is missing, and the receiver buffers all later packets, so the window is full. The receiving program is
-    # therefore not the cause of the full window.
+    # A missing packet makes the receiver buffer all later packets, so the window is full. The receiving program is not
+    # the cause of the full window.
     assert told(0.75, ca_state=3) is None
     # The path carries as much as it can, so the receive window limits nothing.
     assert told(0.75, used_ratio=0.95) is None

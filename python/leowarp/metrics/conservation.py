@@ -184,8 +184,9 @@ def _contradictions(tables: Tables) -> list[str]:
                 way = "data" if direction == DATA else "back"
                 sentences.append(f"flow {flow}, {way}: {count} packets lost, but the drop table names {named}")
     if tables.knows_drops and tables.has("linktotals"):
-        # All packets are compared, not only those of flows: dropped resets and ACKs without a flow are in both counts.
-        # netem counts its drops but does not identify the packets, so its drops are in the table without a direction.
+        # All packets are compared, not only those of flows: the links and the drop table both count dropped resets and
+        # ACKs without a flow. netem counts its drops but does not identify the packets, so its drops are in the table
+        # without a direction.
         telling = tables.linktotals["offered_pkts"].notna().to_numpy()
         counted = int(sum(floats(tables.linktotals[f"dropped_{stem}_pkts"])[telling].sum() for stem in DROP_STEMS))
         named = int(tables.drops["direction"].notna().sum())
@@ -213,7 +214,7 @@ def _contradictions(tables: Tables) -> list[str]:
 def _not_counted(tables: Tables) -> list[str]:
     """Packets that arrived but are in no bin of one-way delays, and TCP data packets that the table of round trips does
     not count: one sentence per flow."""
-    # Pings and UDP have no round trips in bins. The table `echoes` has the round trip of each ping.
+    # The bins of round trips do not include pings and UDP. The table `echoes` has the round trip of each ping.
     transfers = {int(flow) for flow in np.unique(tables.sockets["flow"].to_numpy())}
     sentences = []
     for (flow, direction), (delivered,) in _sums(tables, "delivered_pkts"):

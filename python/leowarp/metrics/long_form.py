@@ -61,8 +61,8 @@ def _pieces(result: Numbers) -> Iterator[_Piece]:
     yield from _columns("recovery", result.recoveries, RECOVERY_COLUMNS, "t_ns")
     is_caused = result.causes["change"].notna()
     yield from _columns("cause", result.causes[is_caused], CAUSE_COLUMNS, "t_ns")
-    # Packets without a cause have the prefix `no_cause`. Rows of packets without a cause have no instant: a missing
-    # instant would look like a change at an unknown time.
+    # Packets without a cause have the prefix `no_cause`, and their rows have no instant. With the prefix `cause`, a
+    # missing instant would look like a change at an unknown time.
     yield from _columns("no_cause", result.causes[~is_caused], CAUSE_COLUMNS, None)
     for scope, (prefix, when) in REORDERING_METRICS.items():
         yield from _columns(prefix, result.reordering[result.reordering["scope"] == scope], REORDERING_COLUMNS, when)
@@ -173,8 +173,8 @@ def _seconds(delay: pd.DataFrame, end_ns: int) -> pd.DataFrame:
         second).
     """
     grid_ns = np.arange(0, end_ns, 1_000_000_000, dtype="int64")
-    # Each second begins with the delay that is valid at its start. If there is a path in another part of the second,
-    # fmin ignores nan (no path).
+    # Each second begins with the delay that is valid at its start. If a second has a path at some times only, fmin
+    # ignores nan (no path).
     at_start = step_at(delay["t_ns"].to_numpy(), floats(delay["delay_ns"]), grid_ns, np.nan)
     place = np.minimum(delay["t_ns"].to_numpy() // 1_000_000_000, len(grid_ns) - 1)
     np.fmin.at(at_start, place, floats(delay["delay_ns"]))
@@ -231,8 +231,8 @@ def _columns(
     """
     if frame.empty:
         return []
-    # The columns `flow` and `when` are converted only once, and not once per metric: a few hundred conversions of short
-    # series take a tenth of the host's time for a short run.
+    # The columns `flow` and `when` are converted once for all metrics. A few hundred conversions of short series would
+    # take a tenth of the host's time for a short run.
     flow, t_ns = (None if name not in frame else floats(frame[name]) for name in ("flow", when))
     return [
         _piece(f"{prefix}.{name}", flow, t_ns, frame[name], unit, words)

@@ -31,9 +31,9 @@ SYNS = 2
 flight when the run ends. The second SYN is sent 1 s after the first one if there is no answer (RFC 6298, 2.1)."""
 
 # A flow is reported only if both `HELD_RATIO` and `HELD_US` are exceeded. A growing receive window limits slow start
-# for a while without any fault: for 0.6 to 0.8 s with packets of 1,115 bytes over 180 ms. A window that did not grow
-# limited a flow with packets of 800 bytes permanently: it got 2.9 of 40 Mbit/s (docs/changes/0.2.0.md, "Receivers read
-# as their windows grow").
+# for a while without any fault. With packets of 1,115 bytes over a path of 180 ms, the window limits slow start for 0.6
+# to 0.8 s. A window that did not grow limited a flow with packets of 800 bytes permanently: it got 2.9 of 40 Mbit/s
+# (docs/changes/0.2.0.md, "Receivers read as their windows grow").
 HELD_RATIO, HELD_US = 0.5, 5_000_000
 """A flow is reported if its receiver's window limited it for more than this share of the sampled time, and for more
 than this number of us."""

@@ -25,8 +25,8 @@ def parts(this: Reading, chunks: Iterator[bytes], source: Source) -> Iterator[Pa
     for chunk in chunks:
         part = _part(capture.feed(chunk))
         # The first flow may be the only flow, so its packets are measured immediately. If a second flow appears, the
-        # choice of the flow is ambiguous. In this case, the measurement of the first flow is discarded, and the error
-        # below is raised.
+        # choice of the flow is ambiguous. The function then raises the error below, and the measurement of the first
+        # flow is discarded.
         if source.flow is not None or capture.flow_count() < 2:
             yield part
     last = _part(capture.finish())

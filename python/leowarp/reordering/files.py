@@ -161,7 +161,7 @@ def measure_file(
     packets = 0
     with reading(path, source, meter.settings.bits) as file:
         # The number of a packet has 16 bits for ICMP and RTP, 32 for TCP (a byte number), and `field_size` bytes for
-        # UDP. The crate handles the wrap-around of these numbers, so the setting `bits` must not be set.
+        # UDP. The crate handles the wrap-around of packet numbers in captures, so the setting `bits` must not be set.
         if file.format == "pcap" and meter.settings.bits is not None:
             raise ScenarioError("the numbers of a capture have widths of their own", hint="leave out --bits")
         for part in file:

@@ -20,8 +20,8 @@ from leowarp.reordering.columns import length_column, sequence_column, time_colu
 
 SEQUENCE_NAMES = ("seq", "sequence", "sequence_number", "number", "seq_pkts")
 """Names by which the sequence column is recognised."""
-# One part is 1 MiB of a CSV file, or 262,144 rows of a Parquet file. Memory thus does not depend on the length of the
-# file, and the overhead per part is negligible.
+# One part is 1 MiB of a CSV file, or 262,144 rows of a Parquet file. Files are read in parts of fixed size, so memory
+# does not depend on the length of the file. The overhead per part is negligible.
 _BLOCK_BYTES = 1 << 20
 _ROWS = 1 << 18
 _NS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
@@ -70,8 +70,8 @@ def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]
         this,
         lambda: pacsv.open_csv(
             stream,
-            # Parsing uses a single thread, because only then does an error name its row. Parsing takes only a small
-            # part of the total time.
+            # Parsing uses a single thread, because errors of several threads do not name their row. Parsing takes only
+            # a small part of the total time.
             read_options=pacsv.ReadOptions(
                 use_threads=False, block_size=_BLOCK_BYTES, column_names=unique, skip_rows=int(source.header)
             ),
@@ -171,7 +171,7 @@ def _floats(column: pa.Array, place: tuple[str, int]) -> np.ndarray:
         text = pc.utf8_trim_whitespace(column) if pa.types.is_string(column.type) else column
         values = text.cast(pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
-        # Arrow's conversion of the column fails without naming a value. Converting the values one by one finds the
+        # If Arrow cannot convert the column, Arrow's error names no value. Converting the values one by one finds the
         # first value that is not a number.
         values = np.array([_float(text) for text in column.to_pylist()])
     if not np.isfinite(values).all():

@@ -195,7 +195,7 @@ def test_probes_of_runs_that_lost_none_are_laid_out(run_dir, tmp_path):
 @pytest.mark.parametrize("name", ["probes", "ping", "ping_slots"])
 def test_probes_of_a_longer_run_beside_a_shorter_one_are_all_in_the_panel(run_dir, tmp_path, name):
     runs = [Run(pinged(run_dir, tmp_path / name, [40 * 10**6, None])) for name in ("longer", "shorter")]
-    assert runs[1].numbers  # this computes the numbers before the run becomes shorter, as bins reach to its end
+    assert runs[1].numbers  # `numbers` is computed before the run is shortened, because bins reach to the run's end
     runs[1].tables = dataclasses.replace(runs[1].tables, virtual_ns=10**8)
     panels = laid_out(drawn := figure(runs, name))
     assert [axes.get_xlim() for axes in drawn.axes] == [(0, runs[0].end_ns / 1e9)] * 2
@@ -228,8 +228,7 @@ def test_the_figure_of_reordering_has_all_four_distributions(run_dir):
     assert line.get_ydata()[0] == pytest.approx(1.0)
     (line,) = n_reordering.lines
     assert line.get_xdata().tolist() == [1]
-    # In this density no packet is late. The buffer is empty after most arrivals, but the three dropped packets make
-    # later packets wait in it.
+    # The buffer is empty after most arrivals, but the three dropped packets make later packets wait in it.
     assert buffer_density.get_xlim()[1] > 200
 
 
@@ -239,7 +238,7 @@ def test_reordering_over_time_shows_windows_and_what_is_around_changes(run_dir):
         windows, around = axes.lines[:2]
         assert windows.get_label() == "CUBIC, windows"
         # The packets that are overtaken at 20 s belong to the window from 15 to 25 s. The share of overtaken packets is
-        # smaller in this window than among the packets around the change.
+        # smaller in the window from 15 to 25 s than among the packets around the change.
         assert 0 < np.nanmax(windows.get_ydata()) < around.get_ydata()[0]
         assert windows.get_xdata()[-1] == 60
         assert around.get_xdata()[:2].tolist() == [19, 23]

@@ -54,8 +54,7 @@ def test_a_flipped_bit_gives_an_error_or_the_same_table(one, tmp_path):
         except LeowarpError as error:
             told += name in error.message
         file.write_bytes(content)
-    # Every flipped bit is detected, because the manifest has the sha256 of every file. The error message contains the
-    # name of the file.
+    # Every flipped bit is detected, because the manifest has the sha256 of every file.
     assert told == FLIPS
 
 

@@ -162,8 +162,8 @@ class Run(RunTables):
             return None
         segments = self.tables.sockets["snd_mss_bytes"].dropna()
         # The largest sample is used, because a socket shows 536 before its handshake (TCP_MSS_DEFAULT, tcp_init_sock in
-        # net/ipv4/tcp.c). Without a sample, three headers are subtracted: IP, 20 bytes of TCP, and 12 of timestamps
-        # (RFC 7323, appendix A).
+        # net/ipv4/tcp.c). If no sample exists, three headers are subtracted from the MTU: the IP header, 20 bytes of
+        # TCP header, and 12 bytes of timestamps (RFC 7323, appendix A).
         headers_bytes = network.ip_header_bytes + 32.0
         payload_bytes = float(segments.max()) if len(segments) else network.mtu_bytes - headers_bytes
         return min(shaped) * payload_bytes
@@ -176,8 +176,8 @@ class Run(RunTables):
 
         ends, network = self.observed_plan.flows[self.main_flow], self.plan.network
         pair = (ends.source, ends.destination)
-        # A capacity from a table may change at any ns. Means over thousandths of the run are compared, so that no
-        # change between two edges is missed.
+        # A capacity from a table may change at any ns. Means over thousandths of the run are compared, so that a change
+        # within a thousandth is not missed.
         edges_ns = np.linspace(0, self.end_ns, 1001).astype("int64")
         rates = np.unique(metrics.path_capacity(self.tables, pair, edges_ns))
         if len(rates) != 1 or np.isnan(rates[0]):

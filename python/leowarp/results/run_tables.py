@@ -86,7 +86,7 @@ class RunTables:
 
     @cached_property
     def _connections(self) -> list[dict[str, Any]]:
-        # A run may lack this table if it is being written, or if it was made by hand.
+        # A run may lack the table `flows` if the run is being written, or if it was made by hand.
         if not (self.path / TRACE / "flows.parquet").exists():
             return []
         return decode_metadata(self.table("flows").schema, "connections") or []

@@ -50,7 +50,7 @@ def of_walker(shell: Shell, isl: Isl, satellites_m: EcefMetres) -> Links:
     "shell",
     [
         STARLINK,
-        dataclasses.replace(STARLINK, phasing=36),  # half a slot from plane to plane: the partner is the slot ahead
+        dataclasses.replace(STARLINK, phasing=36),  # planes are shifted by half a slot; the partner is the slot ahead
         dataclasses.replace(STARLINK, phasing=37),
         STAR,
         dataclasses.replace(STAR, phasing=9, node_offset_deg=95.0),

@@ -166,8 +166,8 @@ class FewTerminals:
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
         """See `IslRule.pairs`. The result is that of considering one link after another in order of length."""
         pairs = self.rule.pairs(satellites_m)
-        # Walker patterns have many links of equal length. Lengths are rounded to the millimetre so that rounding errors
-        # do not decide between them.
+        # Walker patterns have many links of equal length. Lengths are rounded to the millimetre, so that rounding
+        # errors do not determine the order of links with equal lengths.
         length_mm = np.rint(lengths_m(satellites_m, pairs) * 1e3)
         left = pairs[np.argsort(length_mm, kind="stable")]
         free = np.full(len(satellites_m), self.terminals)
@@ -198,8 +198,7 @@ def _given_out(left: Pairs, free: NDArray[np.intp]) -> list[Pairs]:
     kept = []
     while len(left):
         # Let a satellite have f free terminals. A link that is among the first f remaining links of both its satellites
-        # is accepted, whatever happens to the other links. All links that satisfy this condition are therefore accepted
-        # in one step.
+        # is accepted, whatever happens to the other links. All links of this kind are accepted in one step.
         made = (_rank_at_end(left[:, 0], left[:, 1]) < free[left]).all(axis=1)
         kept.append(left[made])
         np.subtract.at(free, left[made], 1)
@@ -314,8 +313,7 @@ def delays_ns(plan: Plan, length_m: NDArray[np.float64], is_ground: NDArray[np.b
     is_ground: bool, or bool array that broadcasts to the shape of `length_m`. Whether each link is a ground link.
     """
     if plan.network.delay_rounding == "ceil-ms":
-        # The emulator of Frederiksen et al. rounds in the same way: each hop has a `tc ... netem delay` in whole ms,
-        # rounded up.
+        # The emulator of Frederiksen et al. also rounds up: each hop has a `tc ... netem delay` in whole ms.
         delay_ns = np.ceil(length_m / SPEED_OF_LIGHT_M_PER_S * 1e3).astype(np.int64) * 1_000_000
     else:
         delay_ns = np.rint(length_m / SPEED_OF_LIGHT_M_PER_S * 1e9).astype(np.int64)

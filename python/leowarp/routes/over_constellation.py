@@ -185,7 +185,7 @@ class _Network:
         """
         plan = self.plan
         # With a rule for the last hop, the current path may end at a satellite that is no longer allowed. The length of
-        # the current path is then no limit for the search.
+        # a path that is no longer allowed does not limit the search.
         bounded = isinstance(self.rule, RangeRule) and plan.routing.metric == "distance" and self.last_hop is None
         # To find new links (for acquisition or for instantiation), all links are needed.
         if (
@@ -198,14 +198,15 @@ class _Network:
             return self.rule.pairs(satellites_m)
         inside = np.zeros(self.satellites, dtype=bool)
         for (a, b), path in zip(self.forward, (before or [None] * 2 * len(self.forward))[::2], strict=True):
-            # If one pair has no limit, all links are needed, and the limits of other pairs save nothing.
+            # If one pair has no limit on its path's length, all links must be computed, whatever the limits of other
+            # pairs.
             if path is None or not self._exists(satellites_m, path):
                 return self.rule.pairs(satellites_m)
             to_a_m, to_b_m = (self.ephemeris.stations.slant_ranges_m(s, satellites_m) for s in (a, b))
             length_m = to_a_m[path[1]] + to_b_m[path[-2]] + lengths_m(satellites_m, _isl_of(path)).sum()
-            # The factor and 1 m allow for the tie rule and for rounding. Every satellite of a path that is short enough
-            # lies inside an ellipsoid whose foci are the two stations: the sum of its distances to them is at most
-            # `length_m`.
+            # The factor 1 + 1e-6 and the added 1 m allow for the tie rule and for rounding. Every satellite of a path
+            # that is short enough lies inside an ellipsoid whose foci are the two stations: the sum of its distances to
+            # them is at most `length_m`.
             inside |= to_a_m + to_b_m <= length_m * (1 + 1e-6) + 1.0
         some = np.flatnonzero(inside)
         return some[self.rule.pairs(EcefMetres(satellites_m[some]))]
@@ -273,7 +274,8 @@ class _Network:
         wanted = [i for i in range(len(pairs)) if (not mirrored or i % 2 == 0) and i not in kept]
         current = before if before is not None else [None] * len(pairs)
         tolerance = _TOLERANCES[self.plan.routing.metric]
-        # The current path's cost is an upper limit of the minimum cost, which limits the extent of the search.
+        # The current path's cost is an upper limit of the minimum cost. This upper limit also limits the extent of the
+        # search.
         limits: dict[int, float] = {}
         for i in wanted:
             path, end = current[i], pairs[i][1] - n
@@ -297,8 +299,8 @@ class _Network:
         # leave a node over different links.
         if self.plan.routing.in_flight == "source" or len(paths) == 2:
             return paths
-        # Paths that must not change come first. If a later path to the same destination meets an earlier path at a
-        # node, the later path follows the earlier path from there.
+        # Paths that must not change come before the other paths in `order`. If a path meets an earlier path to the same
+        # destination at a node, it follows the earlier path from this node on.
         order = sorted(range(len(paths)), key=lambda i: i not in kept)
         forwarded = dict(zip(order, as_forwarded([paths[i] for i in order]), strict=True))
         return [forwarded[i] for i in range(len(paths))]

@@ -61,8 +61,7 @@ class PathNumbers:
             if path is None:
                 return None
             # With `source` routing, nodes have an entry for each destination and path id. All pairs with the same
-            # destination must therefore use the same number for the same path (design/routes-and-timeline.md, "Many
-            # flows").
+            # destination must use the same number for the same path (design/routes-and-timeline.md, "Many flows").
             to_destination = known.setdefault(path[-1], {})
             return to_destination.setdefault(path, len(to_destination))
 

@@ -122,7 +122,7 @@ class Graph:
             the current path stays until one of its links is gone.
         Raises ValueError if the cost of a link is not above the tolerance, because equal paths could then form loops.
         """
-        # At each hop of the path below, the cost to the destination must fall by more than the tolerance.
+        # The cost to the destination must fall by more than the tolerance at each hop of a path.
         if self._least_cost <= tolerance:
             raise ValueError(f"a link that costs no more than the tolerance {tolerance}: paths could go in circles")
         satellites, costs = self.ground[source]
@@ -138,9 +138,10 @@ class Graph:
         most = np.inf if margin_ratio is None else least * (1.0 + margin_ratio) + tolerance
         if current is not None and np.isfinite(cost := self.cost_of(current)) and cost <= most:
             return current
-        # The walk starts at the source. At each node, the walk takes the next node with the smallest id from which the
-        # destination can still be reached within the limit. The result is the smallest of all paths within the limit.
-        # `ground` lists satellites in ascending order, so the first satellite within the limit is the smallest.
+        # The walk starts at the source. At each node, the walk considers the neighbours from which the destination can
+        # still be reached within the limit. The walk takes the neighbour with the smallest id. Among all paths within
+        # the limit, the result is the lexicographically smallest one by node ids. `ground` lists satellites in
+        # ascending order, so the first satellite within the limit is the smallest.
         at = int(np.argmax(totals <= limit))
         node, spent = int(satellites[at]), float(costs[at])
         path = [self.satellites + source, node]

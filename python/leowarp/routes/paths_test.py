@@ -153,7 +153,7 @@ def test_forwarding_by_destination_takes_everybody_there(
         if path is None or walk is None:
             continue
         assert (walk[0], walk[-1]) == (path[0], path[-1])
-        # At each node at which the path was diverted, its cost grows by at most one tolerance.
+        # Where a node diverts a path, the path's cost grows by at most one tolerance.
         assert graph.cost_of(walk) <= graph.cost_of(path) + n * TOLERANCE
         for node, after in pairwise(walk):
             assert next_hop.setdefault((walk[-1], node), after) == after

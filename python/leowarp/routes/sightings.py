@@ -50,8 +50,8 @@ class Sightings:
             before.append(np.asarray(seen[station].any(axis=-1)))
             if before[-1].any():
                 self._blind.discard(station)
-            # The nearest approach is only needed for the message about a station that never sees a satellite, so it is
-            # no longer computed once the station sees one.
+            # The nearest approach is needed only for the message about a station that never sees a satellite. It is
+            # therefore no longer computed once the station has seen a satellite.
             if station in self._blind:
                 self._note_hidden(station, satellites_m)
                 highest = float(stations.elevations_deg(station, satellites_m).max())

@@ -68,8 +68,9 @@ def test_each_proposal_lets_the_station_see_a_satellite(
     if started is not None:
         run = dataclasses.replace(resolved.run, start_ns=int(units.TIME.parse(started[1])))
         assert hint_of(dataclasses.replace(resolved, run=run)) is None
-    # The hint names the inclination or the number of satellites as the cause. With 1,600 satellites, their number
-    # cannot be the cause; orbits that only just come into view are not tested.
+    # The hint names the inclination or the number of satellites as the reason why the station sees no satellite. The
+    # test checks the hint with 1,600 satellites, so that only the inclination can be the reason. Orbits that only just
+    # come into view are not tested.
     steep = re.search(r"inclination of (\d+) to (\d+) deg", hint)
     assert (steep is None) == ("take more satellites" in hint)
 

@@ -84,8 +84,8 @@ def run_many(
         If `failures` is "raise": the error that ended a run, with the run's label. Also if building the guest fails.
     """
     outs = [str(Path(job.out).resolve()) for job in jobs]
-    # The output directories are compared before any run begins. Otherwise the second of two runs would fail only hours
-    # later, when it finds the directory locked.
+    # The output directories are compared before any run begins. If the directories were not compared first, the second
+    # of two runs would fail only hours later, when it finds the directory locked.
     twice = next((out for out in outs if outs.count(out) > 1), None)
     if twice is not None:
         raise ScenarioError(f"cannot make two runs in {twice}", hint="give each job a directory of its own")

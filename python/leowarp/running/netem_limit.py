@@ -30,7 +30,7 @@ def warnings_of(plan: Plan, events: pa.Table) -> list[str]:
         return []
     limit_pkts = pc.min(links["limit_pkts"]).as_py()
     full_bytes = plan.network.mtu_bytes + ETHERNET_BYTES
-    # The sum assumes the worst case that all flows share one link. The sum is limited by the link's rate.
+    # The sum assumes the worst case that all flows share one link. The link's rate limits the sum.
     pkts_per_s, bits_per_s = 0.0, 0.0
     for flow in plan.flows:
         size_bytes = (flow.payload_bytes or 0) + plan.network.ip_header_bytes + PROBE_HEADER_BYTES + ETHERNET_BYTES

@@ -59,8 +59,8 @@ def run(
     guest.check_programs(plan)
     guest.check_fits(plan)
     target = Path(out) if out is not None else default_directory(plan.name, plan.to_toml())
-    # `force` removes the old directory. Input files inside the old directory (a plan's own 00-inputs/) are therefore
-    # read now. All other input files are copied later, because a measurement may have 1 GiB.
+    # `force` removes the old directory, so input files inside it (a plan's own 00-inputs/) are read before the removal.
+    # All other input files are copied later, because a measurement may have 1 GiB.
     inside = target.resolve()
     inputs = {path.name: path.read_bytes() if path.resolve().is_relative_to(inside) else path for path in plan.inputs()}
     # The guest is built before the run directory is created, so that a failed build leaves no incomplete run.
@@ -88,8 +88,8 @@ def run(
             stage("trace")
             trace.convert(done.out_dir, directory / TRACE, directory / GUEST / "in" / "setup.json")
             guest.keep_outputs(done.out_dir, directory)
-            # At this stage, the guest's records are in Parquet files. Metrics and report read these, so the guest's own
-            # files are deleted.
+            # At this stage, the guest's records are in Parquet files. Metrics and report read the Parquet files, so the
+            # guest's own files are deleted.
             done.discard()
             stage("metrics")
             costs = watch.costs(done.end["virtual_ns"] / 1e9, done.cpu_s, done.peak_memory_bytes)

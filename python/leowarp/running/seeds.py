@@ -82,7 +82,8 @@ def run_seeds(
             on_standing(Path(job.out))
         else:
             todo.append(job)
-    # A directory that already exists for one of these runs is incomplete or of another plan, so it is replaced.
+    # Without `force`, `run_many` replaces incomplete run directories, and raises ScenarioError for a complete run of
+    # another plan, kernel or version.
     run_many(todo, at_once=at_once, kernel=kernel, force=force, report=report, progress=progress, trust=trust)
     return open_group(target)
 

@@ -37,7 +37,7 @@ def main(parent_pid: int, scratch: Path) -> None:
     # parent still run (prctl(2)).
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
-    # The parent may have died before the call of prctl; no signal would then come.
+    # If the parent died before the call of prctl, the kernel sends no death signal.
     if os.getppid() != parent_pid:
         sys.exit(1)
     # Messages use a copy of descriptor 1, so that output of libraries is not mixed with them.
@@ -69,7 +69,7 @@ if __name__ == "__main__":
     # The handler is set explicitly: a process that a shell starts in the background ignores SIGINT, and its children
     # inherit this.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    # Without this call, Python searches all objects for reference cycles at the end of each worker. `leowarp.cli.main`
+    # Without gc.freeze, Python searches all objects for reference cycles at the end of each worker. `leowarp.cli.main`
     # has the same call.
     atexit.register(gc.freeze)
     try:

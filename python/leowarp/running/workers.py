@@ -155,7 +155,7 @@ class LocalWorkers:
                     self._replace_dead(worker, events)
                 except HostError as error:
                     self._error = error
-        # If there are messages, this call returns them, and the next call raises the error.
+        # If there are messages, this call of `wait` returns them, and the next call raises the error.
         if self._error is not None and not events:
             raise self._error
         return events

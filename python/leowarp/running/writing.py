@@ -108,8 +108,8 @@ class Writing:
             return False
         if (here.st_dev, here.st_ino) != (there.st_dev, there.st_ino):
             return False
-        # A writer that replaces a run deletes the plan first and writes the manifest last. If the run is complete at
-        # this point, no writer is therefore replacing it.
+        # A writer that replaces a run deletes the plan first and writes the manifest last. A complete run therefore
+        # shows that no writer is replacing it.
         if here.st_size == 0 and not self.force and what_is_missing(self.path) is None:
             os.unlink(self.path / INCOMPLETE)
             return False
@@ -136,7 +136,7 @@ class Writing:
     def _failed(self, error: OSError) -> HostError:
         """The error to raise for a system error while the run was made. It names the directory only if the system error
         concerns the directory."""
-        # Errors of write(2) name no file. If a disk is full, it is the disk of the run directory or of temporary files.
+        # Errors of write(2) name no file. A full disk is always the disk of the run directory or of temporary files.
         if error.errno in _NO_SPACE or (isinstance(error.filename, str | Path) and self._holds(Path(error.filename))):
             return _unwritable(self.path, error)
         hint = "it is an error of this machine and not of the scenario: mend what it names, then start the run again"
@@ -155,7 +155,8 @@ class Writing:
             os.truncate(self._mark, 0)
             os.pwrite(self._mark, text, 0)
         except OSError as error:
-            # Runs often end because the disk is full. On a full disk, the mark remains an empty file, which is enough.
+            # Runs often end because the disk is full. On a full disk, the mark remains an empty file; an empty mark is
+            # enough to show that the run is incomplete.
             if error.errno not in _NO_SPACE:
                 raise
 

@@ -45,7 +45,8 @@ def order_interval(count: int, confidence: float = CONFIDENCE) -> tuple[int, flo
     count: At least 1; for a single value the probability is 0.
     confidence: Minimum probability.
     """
-    # Wider intervals have a higher probability, so a binary search finds the largest j with the required confidence.
+    # Wider intervals have a higher probability. A binary search finds the largest j whose interval reaches the required
+    # confidence.
     low, high = 1, max(count // 2, 1)
     while low < high:
         j = (low + high + 1) // 2

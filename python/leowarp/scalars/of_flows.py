@@ -67,9 +67,9 @@ IDENTITY: Section = (
            "congestion control"),
 )
 
-# The scalars in this section come from packets matched at both ends. The scalars of this section count all packets on
-# the wire, including retransmissions and packets without payload. They therefore differ from the socket's own counts in
-# the sections below.
+# The scalars in this section come from packets matched at both ends. These scalars count all packets on the wire,
+# including retransmissions and packets without payload. The socket's own counts in the sections below are therefore
+# different.
 PACKETS: Section = (
     Scalar("sent_pkts", PKTS, _PACKETS, "data packets on the wire, retransmissions included", "data packets sent",
            "data packets sent"),
@@ -167,7 +167,7 @@ DATAGRAMS: Section = (
 )
 
 # The life of a flow is the time from its start to its end. Means over a flow's life are totals divided by the length of
-# this time.
+# the flow's life.
 LIFE: Section = (
     Scalar("start_ns", NS_AS_S, _WHAT, "start of the flow, from the run's start: its first SYN or datagram"),
     Scalar("stop_ns", NS_AS_S, _WHAT,
@@ -187,8 +187,8 @@ ENDING: Section = (
     Scalar("error", COUNT, _WHAT, "errno with which the flow ended; 0: no error"),
 )
 
-# Counters of the kernel per network namespace, which means per host. If several flows share a host, these scalars are
-# null, because the counts cannot be attributed to one flow.
+# Counters of the kernel per network namespace, which means per host. If several flows share a host, the scalars in
+# `HOST` are null, because the counts cannot be attributed to one flow.
 HOST: Section = (
     Scalar("sender_recoveries", COUNT, _SENDER,
            "number of recoveries that the kernel of the sender's host began because it marked packets lost; null: "
@@ -375,8 +375,8 @@ CHANGES_WITH_LOST_PROBES: Section = (
 
 _SPIKE_WORDS = ("spike of the one-way delay (pings: there and back), median", "90th percentile")
 
-# Recovery is examined for at most 5 s after a change, and not beyond the next change. For a flow that recovers later,
-# the value is null instead of 5 s.
+# Recovery is examined for at most 5 s after a change, and not beyond the next change. If a flow has not recovered by
+# the end of the examined time, the value is null instead of 5 s.
 RECOVERY: Section = (
     Scalar("recovery_p50_ns", NS, _CHANGES,
            "median over all changes of the time until goodput is again 90 % of the goodput in the second before; null: "

@@ -105,7 +105,7 @@ FAIRNESS: Section = (
     "flows"),
 )
 
-# Costs depend on the machine that makes the run. All other scalars are the same on every machine.
+# Costs depend on the machine that makes the run. Scalars other than costs are the same on every machine.
 RUN: Section = (
     Scalar("name", TEXT, Group.WHAT, "the scenario's name"),
     *ROUTE_CHANGES,

@@ -203,7 +203,7 @@ def _values(
     found = []
     for row, label, text, values in _shown(rows, columns, declared):
         # A text that shows two scalars cannot be made from their medians, because these may come from different runs. A
-        # row whose text shows two scalars is therefore reduced to the first scalar or left out.
+        # row whose text shows two scalars is reduced to the first scalar or left out.
         if text is speed_text:
             continue
         name, place = (row.also[0], 1) if text is recovery_text else (row.name, 0)

@@ -61,8 +61,8 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
         if each is not Constellation:
             each.complete(draft.sections[each.NAME], problems)
         _fill_in(draft, each.defaults(draft.sections))
-    # Ends of flows are names of stations, and a medium may set the MTU, which limits a payload. Flows are completed
-    # after the stations and after the defaults of every medium, because flows depend on both.
+    # Flows are completed after the stations, because a flow's source and destination are stations. Flows are also
+    # completed after the defaults of every medium, because a medium may set the MTU, which limits payloads.
     complete_family(draft, problems)
     complete_flows(draft, document, problems)
     complete_modules(draft, problems)
@@ -90,8 +90,8 @@ def _check_medium(draft: Draft, document: Node, problems: Problems) -> type[Medi
     if not media:
         rule = f"none of {all_of_them} is given"
         problems.add(document.origin, "", rule, 'write [constellation] and below it preset = "oneweb-study"')
-        # A text with stations was probably meant to have a constellation. If this function returned a chain, each
-        # station and each flow's ends would be reported as mistakes.
+        # A scenario with stations was probably meant to have a constellation. If this function returned `Chain`, every
+        # station and the source and destination of every flow would be reported as mistakes.
         return Constellation if draft.stations else Chain
     medium = medium_of(media)
     may_follow = issubclass(medium, FollowsConstellation)
@@ -260,8 +260,9 @@ def _check_update(routing: Section, problems: Problems) -> None:
             rule = 'has no effect without update = "staggered"'
             problems.add(routing.where(key), f"routing.{key}", rule, 'write update = "staggered", too')
         return
-    # With `source`, a packet keeps its path although some nodes have already switched to the next path. With `source`,
-    # a link of the old path must therefore not go down during the switch.
+    # With `routing.in_flight = "source"`, a packet keeps its path although some nodes have already switched to the next
+    # path. With `in_flight = "drop"` or `leaving_links = "strict"`, a link of the old path could go down during the
+    # switch.
     for key, only in (("in_flight", "drain"), ("leaving_links", "keep")):
         value = value_of(routing, sections.Routing, key)
         if value != only:

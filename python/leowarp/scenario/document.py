@@ -334,7 +334,8 @@ def _override_node(base: Node | None, parts: list[str], value: Node, origin: Ori
             raise ScenarioProblems([Problem(origin, here, rule, f"{guess}write {there}{so_far}.{count} to add one")])
         old = below[index] if index < len(below) else Node({}, origin)
         new = _override_node(old, rest, value, origin, here)
-        # A preset file that a station's override names is merged here, as for a whole layer: over the lower values.
+        # A preset file that a station's override names is merged here. As in a whole layer, the values of the preset
+        # file replace those of lower layers.
         new = _with_preset(new) if rest else new
         return Node([*below[:index], merge(old, new), *below[index + 1 :]], origin)
     if not isinstance(below, dict):
@@ -343,8 +344,8 @@ def _override_node(base: Node | None, parts: list[str], value: Node, origin: Ori
     # the override would create a table named "0".
     if part in _LISTS and not so_far and rest and part not in below:
         below = {part: Node([], origin)}
-    # A sysctl's name contains dots. After "sysctl.", the rest of the override's key is therefore one name; `_flat` does
-    # the same for a file.
+    # A sysctl's name contains dots. After "sysctl.", the rest of the override's key is therefore one name. For the keys
+    # of a file, `_flat` joins the parts of the name.
     if part == "sysctl" and rest:
         rest = [".".join(rest)]
     child = below.get(part)
@@ -389,7 +390,8 @@ def _without_governed(lower: Node, upper: Node) -> Node:
         keys = section.value if isinstance(section.value, dict) else ()
         lower = _without(lower, [(name, f"{key}_sha256") for key in keys])
     if any(upper.get("access", key) is not None for key in ("clock", "phase", "period")):
-        # A plan passes the reconfiguration schedule to handover-aware congestion controls in these keys.
+        # A plan passes the reconfiguration schedule to handover-aware congestion controls in the keys `phase_ns` and
+        # `period_ns`.
         lower = _without(
             lower, [("modules", name, key) for name in HANDOVER_AWARE for key in ("phase_ns", "period_ns")]
         )
@@ -442,17 +444,17 @@ _LISTS = ("stations", "flows")
 
 _SECTIONS: dict[str, type[MediumSection] | type[QueueKeys]] = {**MEDIA, "isl": Isl, "ground": Ground}
 
-# Governing key -> its neighbouring keys that are removed when a higher layer sets the governing key.
+# Maps a governing key to its neighbouring keys that are removed when a higher layer sets the governing key.
 _GOVERNS: dict[tuple[str, ...], tuple[str, ...]] = {
     **{(name, key): governed for name, section in _SECTIONS.items() for key, governed in section.GOVERNS.items()},
-    ("name",): ("latitude", "longitude", "height"),  # for a station in a list whose name an override changes
+    ("name",): ("latitude", "longitude", "height"),  # for stations in a list: an override may change a name
     ("packet_rate",): ("interval", "rate"),  # of a flow
     ("interval",): ("packet_rate",),
     ("flood",): ("interval", "packet_rate"),
     ("rate",): ("packet_rate",),
 }
 
-# Governing key -> the value of this key for which the governed keys are not removed.
+# Maps a governing key to the value at which the governed keys are not removed.
 _KEEPS: dict[tuple[str, ...], str] = {
     (name, key): kept for name, section in MEDIA.items() for key, kept in section.KEEPS.items()
 }

@@ -124,8 +124,8 @@ def _decode(document: Node, problems: Problems) -> Draft:
     sections = {}
     for name, section in TABLES.items():
         given = document.get(name)
-        # A medium or traffic that the text does not mention is missing. Every section except a medium or traffic
-        # exists, with defaults if the text does not mention it.
+        # Media and traffic exist only if the text mentions them. Every other section exists, with defaults if the text
+        # does not mention it.
         if given is not None or name not in (*MEDIA, "traffic"):
             node = given if given is not None else Node({}, document.origin)
             sections[name] = decode_section(name, section, node, problems, elsewhere)

@@ -69,8 +69,8 @@ def resolve(scenario: Scenario) -> Plan:
     )
     # The error is raised after all sections are built, so that one message names every file that is missing or differs.
     problems.raise_any()
-    # The kernel may run only if the file that named it is trusted (`guest/building/trust.py`). Only the node of the key
-    # `kernel` in the scenario records which file named the kernel.
+    # The kernel may run only if the file that names it is trusted (`guest/building/trust.py`). Only the node of the key
+    # `kernel` in the scenario records which file names the kernel.
     kernel = scenario.sections["guest"].nodes.get("kernel")
     if kernel is not None:
         built["guest"] = dataclasses.replace(built["guest"], kernel_named_in=kernel.origin.named_in)

@@ -100,9 +100,9 @@ class Observe:
         "more.",
         "1000 pkts", low="1 pkts", high="1000000 pkts",
     )  # fmt: skip
-    # Windows are shifted by half their length against the route changes. Route changes occur at whole multiples of the
-    # route interval. If a window ended at a route change, late packets and the packets that overtook them would be in
-    # different windows.
+    # The borders of the windows are half a window away from whole multiples of the window's width. Route changes occur
+    # at whole multiples of the route interval. If a window ended at a route change, late packets and the packets that
+    # overtook them would be in different windows.
     reordering_window_ns: int | None = quantity(
         units.TIME,
         "Width of the windows in which reordering is also measured; their edges lie half a window off its multiples.",

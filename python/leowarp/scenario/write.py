@@ -55,8 +55,8 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
         yield from _table(medium.NAME, medium)
     if medium.STATIONS is None:
         for station in plan.stations:
-            # Before obstruction maps existed, plans had no keys for a limited view of the sky. For a station whose view
-            # is not limited, a plan is therefore still written without these keys.
+            # Before obstruction maps existed, plans had no keys for a limited view of the sky. A plan therefore omits
+            # the keys of a limited view for a station whose view is not limited.
             free = [key for key in SKY_KEYS if getattr(station, keys(sections.Station)[key][0]) is None]
             yield from _table("stations", station, free, double=True)
             if station.name in plan.dishes:
@@ -88,7 +88,7 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
         if not flow.is_mptcp:
             others |= {"protocol", "subflow_of"}  # Without MPTCP, the keys `protocol` and `subflow_of` have no effect.
         if flow.name is None:
-            others.add("name")  # A flow without a name is written without this key.
+            others.add("name")
         yield from _table("flows", flow, others, double=True, replace=last)
     yield from _table("tcp", plan.tcp)
     yield from _table("observe", plan.observe)
@@ -177,8 +177,8 @@ def _table(
                 yield f"{key}_sha256 = [{', '.join(quoted(one.sha256) for one in value)}]"
         elif isinstance(value, InputFile):
             yield f"{key} = {quoted(value.name)}"
-            # The hash is written in the line after the name. A plan whose file has another hash than the text says is
-            # rejected (`plan.resolve`).
+            # The hash is written in the line after the name. `plan.resolve` rejects a plan if the hash of the input
+            # file differs from the written hash.
             yield f"{key}_sha256 = {quoted(value.sha256)}"
         else:
             yield f"{key} = {_value(value, declared)}"

@@ -57,8 +57,7 @@ def studies() -> dict[str, EntryPoint]:
     found: dict[str, EntryPoint] = {}
     for entry in metadata.entry_points(group=GROUP):
         other = found.setdefault(entry.name, entry)
-        # The same study may be found twice, from a checkout and from an installation. In this case, both entries name
-        # the same module.
+        # If the same study is found twice, in a checkout and in an installation, both entries name the same module.
         if other.value != entry.value:
             raise HostError(
                 f"two packages have a study {entry.name!r}: {_package_of(other)} ({other.value}) and "

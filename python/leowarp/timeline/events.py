@@ -130,7 +130,7 @@ class LinkKind:
             discipline=plan.network.link_model,
             on_down=on_down,
             overhead_bytes=overhead_bytes,
-            # A wire needs no rate event. Any other ideal link needs an event that removes its rate limit.
+            # A wire needs no rate event. An ideal link other than a wire needs an event that removes its rate limit.
             has_own_rate=kind != "wire",
         )
 
@@ -151,8 +151,8 @@ class LinkKind:
         # netem's limit includes the packets of the delay line (sch_netem.c, `netem_enqueue`).
         if rate_bps is None:
             return None
-        # The formula for the packets in the delay line assumes full packets. If packets are smaller, the result is an
-        # approximation (design/leolink.md).
+        # The formula for the packets in the delay line assumes full packets. For packets that are not full, the result
+        # is an approximation (design/leolink.md).
         packet_bits = 8 * (self.full_packet_bytes + self.overhead_bytes)
         return self.limit_pkts + -(-delay_ns * rate_bps // (packet_bits * 1_000_000_000))
 

@@ -40,8 +40,6 @@ class Forwarding:
             self._events.route(0, self._host_of[source], host, between.get(source, source), None)
             if source in between:
                 self._events.route(0, between[source], host, source, None)
-        # A destination gets its entries once, even if several flows go to it; `dict.fromkeys` removes duplicates and
-        # preserves the order.
         for destination in dict.fromkeys(destination for _, destination in pairs):
             host = self._host_of[destination]
             self._events.route(0, destination, host, between.get(destination, host), None)

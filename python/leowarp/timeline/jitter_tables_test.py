@@ -33,9 +33,9 @@ def draws_ns(table: JitterTable, sigma_ns: int = SIGMA_NS, mean_ns: int = MEAN_N
     return np.trunc(x / SCALE).astype(np.int64) + jitter_ns // SCALE * t + mean_ns
 
 
-# The mean absolute deviation of a distribution with standard deviation 1, and its allowed error (because values are
-# rounded to 16 bits, and because the tail beyond the last of 16384 quantiles is missing). The last two values in a row
-# are the distribution's quantiles at the first and the last table entry.
+# The first number in a row is the mean absolute deviation of a distribution with standard deviation 1. The second
+# number is the allowed error. Errors come from rounding to 16 bits, and from the missing tail beyond the last of 16384
+# quantiles. The last two numbers are the distribution's quantiles at the first and the last table entry.
 CLOSED_FORMS = [
     ("uniform", math.sqrt(3) / 2, 1e-4, -math.sqrt(3), math.sqrt(3)),
     ("normal", math.sqrt(2 / math.pi), 1e-4, -4.0088, 4.0088),
@@ -88,8 +88,8 @@ def test_a_long_tail_gets_a_larger_multiplier():
     samples = np.zeros(10_000)
     samples[7] = 1.0
     table = table_of("table", standardised(quantiles_of(samples)))
-    # Quantiles repeat one sample of 10,000 in 1 or 2 of the 16,384 entries, and this sample is then 128 or 91 standard
-    # deviations from the mean.
+    # One sample of 10,000 fills 1 or 2 of the table's 16,384 entries. This sample is then 128 or 91 standard deviations
+    # from the mean.
     assert table.multiplier == 32.0
     assert (draws_ns(table, 10_000) - MEAN_NS).std() == pytest.approx(10_000, rel=5e-3)
 

@@ -59,7 +59,7 @@ class Replay:
         elif kind == "path":
             self.path_id[ends] = event["path_id"]
         else:
-            # Events of queues and tables are at time 0, when the link that they belong to may not exist yet.
+            # All events of queues and tables are at time 0. The link of such an event may come up only later.
             if kind not in ("queue", "capacity", "channel") and ends not in self.links and ends[::-1] not in self.links:
                 raise TraceError(f"replaying a timeline: {kind} at {event['t_ns']} ns on {ends}, which is no link")
             if kind == "queue":

@@ -53,7 +53,7 @@ def packets_from_captures(
             hint="address translation between the captures, or captures of different times?",
         )
     # By default, time 0 is the sending time of the first segment of a common connection. Other traffic is ignored,
-    # because it may begin much earlier.
+    # because it may begin much earlier than the first common connection.
     zero_ns = min(segment.t_ns for segment in here if _ends(segment) in connections) if start_ns is None else start_ns
     rows: list[_Packet] = []
     for ends, (flow, opener) in connections.items():
@@ -137,8 +137,8 @@ def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int,
     pairs: list[tuple[Segment, int, int | None]] = []
     early = 0
     for segment, t_ns in sent:
-        # Arrivals are assigned in order. Links that keep the order deliver equal segments (such as a keep-alive and its
-        # repetition) in the order of sending.
+        # Equal segments (such as a keep-alive and its repetition) are matched with their arrivals in the order of
+        # sending. Links that keep the order deliver equal segments in this order.
         queue = waiting[_same(segment)]
         # Segments that arrive too early are counted, because the error states their number.
         if queue and queue[0] < t_ns:
@@ -151,8 +151,8 @@ def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int,
             f"{early} segments sent in {name} arrived at the other end before they were sent: the clocks disagree",
             hint="give clock_offset_ns, what to add to the destination's times",
         )
-    # Losses on a path are some percent. If more than half of the packets are missing, the two captures do not contain
-    # the same segments.
+    # A path usually loses only some percent of its packets. If more than half of the packets are missing, the two
+    # captures do not contain the same segments.
     if len(pairs) > 20 and lost > len(pairs) / 2:
         raise TraceError(
             f"{lost} of {len(pairs)} segments sent in {name} are not in the other capture",

@@ -31,8 +31,8 @@ def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
 def values_of(column: pa.ChunkedArray, field: pa.Field) -> Any:
     """The values of a column as `data_frame` has them."""
     if field.nullable and pa.types.is_integer(field.type):
-        # Arrow's own cast rejects integers that float64 cannot represent exactly. It is not used, because byte counters
-        # can be that large.
+        # Arrow's own cast is not used, because it rejects integers that float64 cannot represent exactly. Byte counters
+        # can have such values.
         return column.to_numpy().astype("float64", copy=False)
     if pa.types.is_integer(field.type) or pa.types.is_floating(field.type):
         return column.to_numpy()

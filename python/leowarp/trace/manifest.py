@@ -240,7 +240,7 @@ def _first_value(path: str, key: str) -> str | None:
                 if name.strip() == key:
                     return value.strip()
     except OSError:
-        # Not every machine has this file, and a container may hide it.
+        # Some machines do not have the file at `path`, and a container may hide it.
         return None
     return None
 

@@ -226,8 +226,7 @@ def _slice(content: bytes, at: int, length: int) -> bytes:
 # Block types and option codes of pcapng.
 _SECTION, _INTERFACE, _ENHANCED = 0x0A0D0D0A, 1, 6
 _TSRESOL, _TSOFFSET = 9, 14
-# Byte order, and unit of the fraction in ns, by magic number of pcap. pcap's fractions of a second are in microseconds
-# or in nanoseconds.
+# Value for each magic number of pcap: the byte order, and the unit in ns of the time stamp's fraction of a second.
 _PCAP = {
     b"\xd4\xc3\xb2\xa1": ("<", 1000),
     b"\xa1\xb2\xc3\xd4": (">", 1000),

@@ -63,11 +63,10 @@ def open_records(path: Path | str) -> RecordFile:
         size = path.stat().st_size
         with path.open("rb") as stream:
             preamble = stream.read(_PREAMBLE.size)
-            # This check also rejects an empty file.
             if len(preamble) < _PREAMBLE.size or preamble[:8] != MAGIC:
                 raise _malformed(path, f"it does not begin with {MAGIC.decode()} (first bytes: {preamble[:8]!r})")
             header_bytes = _PREAMBLE.unpack(preamble)[1]
-            # If the header is longer, the field with its length is damaged.
+            # If the stated length exceeds the limit, the field with the header's length is damaged.
             if header_bytes > _HEADER_MAX_BYTES:
                 raise _malformed(
                     path, f"its header claims {header_bytes} bytes, at most {_HEADER_MAX_BYTES} are allowed"
@@ -275,8 +274,8 @@ def writer_options(columns: tuple[Column, ...]) -> dict[str, Any]:
     return {
         "compression": "zstd",
         "compression_level": 1,
-        # The version is given explicitly: the library's default may change with a version of Arrow, and then the bytes
-        # of the files would change.
+        # The format version is given explicitly. If Arrow changed its default version, the bytes of the files would
+        # change.
         "version": "2.6",
         "data_page_version": "1.0",
         # Times and byte positions differ in nearly every row. A dictionary of times or byte positions would take time

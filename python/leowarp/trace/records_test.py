@@ -180,7 +180,8 @@ def test_any_damage_is_read_or_refused_and_never_anything_else(tmp_path_factory,
         with refused:
             read_records(path)
     else:
-        # A record file that is cut off at such a place is rejected, or is complete but lacks the value of a key.
+        # If `open_records` accepts the damaged file, `read_records` either rejects the file, or returns as many rows as
+        # the file has records.
         with contextlib.suppress(TraceError):
             assert read_records(path).num_rows == rows
 

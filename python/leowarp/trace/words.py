@@ -40,7 +40,7 @@ def read_in_words(
     conditions = [] if isinstance(filters, pc.Expression) else list(_conditions(filters))
     coded = {column.name for column in _columns(table) if column.words or column.names}
     if not isinstance(filters, pc.Expression) and coded.isdisjoint(name for name, _, _ in conditions):
-        # No condition is on a column with words, so the filter is applied while the file is read.
+        # The filter uses no column with words, so it is applied while the file is read.
         return in_words(_read(trace, table, columns, filters), table, categories=categories)
     whole = _read(trace, table)
     known = _words(whole.schema, table)

@@ -68,7 +68,7 @@ def test_quantities_of_probes():
     assert found[STEPS].tolist() == [8.0, 8.0, 8.0]
     assert found[LOSSES].tolist() == [3.0]
     assert found[DIFFERENCES].max() == 8.0
-    # A lost probe gives no difference, neither to the probe before it nor to the probe after it.
+    # No difference is computed between a lost probe and its neighbours.
     assert len(found[DIFFERENCES]) == len(t_ns) - 1 - 4
     assert found[ABOVE].max() == 0.0
 

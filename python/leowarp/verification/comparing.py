@@ -93,8 +93,7 @@ def pages_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
             yield Found(name, Verdict.DIFFERS, (str(error),))
             continue
         if not again.exists() or (page != name and again.stat().st_size == 0):
-            # A report draws only its own pictures. Other pictures in the directory were drawn earlier, with other
-            # options.
+            # The new report does not draw pictures that an earlier report drew with other options.
             earlier = page != name and again.exists()
             why = "an earlier report drew it" if earlier else "no report has it"
             yield Found(name, Verdict.NOT_COMPARED if earlier else Verdict.DIFFERS, (why,))

@@ -40,7 +40,7 @@ def packets_of(run: Run, arrays: Arrays, budget_bytes: int = BUDGET_BYTES) -> di
     """
     tables = run.tables
     because = floats(tables.packets["stored_because"])
-    inside = because % 2 == IN_WINDOW  # nan % 2 is not 1
+    inside = because % 2 == IN_WINDOW  # false for missing values, because nan % 2 is nan
     if not inside.any():
         return None
     del because
@@ -48,12 +48,12 @@ def packets_of(run: Run, arrays: Arrays, budget_bytes: int = BUDGET_BYTES) -> di
     changes_ns = np.unique(np.concatenate([both_ways_ns(tables, pair) for pair in sorted(pairs)]))
     # A run that ends when its flows are complete may end before the first change.
     changes_ns = changes_ns[changes_ns < run.end_ns]
-    # If a run has no changes, all packets are stored only if the user requests it. Without changes, the page shows the
-    # first packets of the run.
+    # If a run has no changes, all packets are stored only if the user requests it. For a run without changes, the page
+    # shows the run's first packets.
     sent_ns = tables.packets["sent_ns"].to_numpy(dtype="int64")
     centres_ns = changes_ns if len(changes_ns) else sent_ns.min(where=inside, initial=run.end_ns, keepdims=True)
-    # Row numbers, in order of sending time, of all packets within the longest candidate span, which includes the
-    # shorter ones.
+    # Row numbers of the packets within the longest span, in order of sending time; all shorter spans lie within the
+    # longest span.
     borders_ns = np.column_stack(_windows(centres_ns, *SPANS_S[0], run.end_ns)).ravel()
     rows = np.flatnonzero(inside & (np.searchsorted(borders_ns, sent_ns, side="right") % 2 == 1))
     rows = rows[np.argsort(sent_ns[rows], kind="stable")]
@@ -67,8 +67,8 @@ def packets_of(run: Run, arrays: Arrays, budget_bytes: int = BUDGET_BYTES) -> di
         kept, begins, ends = _within(tables.packets, rows, sent_ns, begins, ends)
         table = _columns(run, kept)
         # Only the size of times and flags is computed, because the other columns are long sequences of equal values and
-        # take little space. The columns are compressed for each candidate, because it depends on the run how well the
-        # times compress.
+        # take little space. The columns are compressed for each candidate, because the compression of times differs
+        # between runs.
         if sum(compressed_bytes(np.diff(table[name], prepend=0)) for name in ("sent", "took", "flags")) <= budget_bytes:
             break
     else:
@@ -125,7 +125,7 @@ def _within(
     # the packets in it.
     longest_ns = float(np.nanmax(delay_ns)) if np.isfinite(delay_ns).any() else 0.0
     has = np.isin(np.arange(len(begins)), place)
-    # A span that begins with the run is complete from its begin, because no packet was sent earlier.
+    # A span that begins at the run's start is complete from its first instant, because no packet was sent earlier.
     full = np.where(begins == 0, 0, begins + longest_ns)
     some = has & (full < ends)
     return kept, full[some].astype("int64"), ends[some]

@@ -66,7 +66,7 @@ def flow_rows(run: Run, number: int, step_ns: int, arrays: Arrays) -> dict[str, 
         bins = tables.of_flow("bins", number)
         bins = bins[bins["direction"].to_numpy() == DATA]
         place = bins["t_ns"].to_numpy(dtype="int64") // step_ns
-        # Packets count in the step in which they were sent, as in the trace's bins; this also holds for late packets.
+        # Each packet, even a late one, counts in the step in which it was sent, as in the trace's bins.
         for name, column in (("late_pkts", "late_pkts"), ("lost_pkts", "lost_pkts"), ("again_pkts", "retrans_pkts")):
             rows[name] = np.bincount(place, weights=floats(bins[column]), minlength=len(grid_ns))[: len(grid_ns)]
     return {name: arrays.integers(values) for name, values in rows.items()}

@@ -212,8 +212,8 @@ def test_the_page_is_small(run_dir):
     text = view.page([run_dir])
     demand_policy(text)
     assert len(text.encode()) < 1_000_000
-    # Expected sizes in base64 of packets, of the run's series and queues, of loads, and of the fixed parts (script,
-    # land, licences).
+    # The sum has one term for each part of a page, with its size in base64: packets; series and queues; loads; fixed
+    # parts (script, land, licences).
     assert BUDGET_BYTES + 2_000_000 + loads_bytes(MOST_ROWS) + 300_000 < view.MOST_BYTES
 
 
@@ -250,8 +250,7 @@ def test_a_run_of_an_older_version_has_a_page(tmp_path):
         pq.write_table(pq.read_table(path).drop_columns(list(columns)), path)
     found = unpacked(document([Run(old, complete=False)]))["runs"][0]
     assert found["queues"]["pkts"].tolist() == [15, 0]
-    # As in an older version, the table lacks the bytes per flow. Without these bytes, the links' utilisation is
-    # unknown, not 0.
+    # As in an older version, the table lacks the bytes per flow.
     assert (found["load"]["busy_permille"] == MISSING).all()
     assert found["load"]["queue_pkts"].max() == 15
 

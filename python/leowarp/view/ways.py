@@ -53,12 +53,11 @@ def _pair(run: Run, pair: tuple[str, str], names: Names, arrays: Arrays) -> dict
             # Each slot of an access link has a path of its own, even if the next slot uses the same satellite.
             identity = (path, None if number is None or number != number else int(number))
             place = distinct.setdefault(identity, len(distinct))
-            # The maximum number of times is divided among the paths. In a run with many changes, the delays of each
-            # path are therefore listed at fewer times.
+            # The maximum number of times is divided among the paths, so a run with many changes lists the delays of
+            # each path at fewer times.
             at_ns, of_links_ns = _delays(run, path, starts[row], starts[row + 1], MOST_REFRESHES // len(paths) + 1)
             delays_ns.append(of_links_ns)
-        # `left_ns` has values only if one path replaces another: without an old path, no packets can be in flight on
-        # it.
+        # `left_ns` has values only if one path replaces another, because packets in flight need an old path.
         if before >= 0 <= place != before:
             left_ns.append(_delays_left(run, paths[row - 1], path, starts[row - 1], starts[row]))
         t_ns.append(at_ns)
@@ -114,8 +113,8 @@ def _delays(run: Run, path: tuple[str, ...], from_ns: int, until_ns: int, most: 
 def _delays_left(run: Run, before: tuple[str, ...], after: tuple[str, ...], since_ns: int, at_ns: int) -> np.ndarray:
     """Delays of the links of an old path, at the time `at_ns` at which a new path replaces it."""
     links = run.tables.links_of(before)
-    # If both paths use the same link (of an access link or a mobile channel), this link already has the new path's
-    # delay at `at_ns`. The delay just before is used.
+    # If the old and the new path share an access link or a mobile channel, this link already has the new delay at
+    # `at_ns`. For such a link, the delay 1 ns before `at_ns` is used.
     held_ns = at_ns - (links == run.tables.links_of(after))
     return np.array([_delay_ns(run, link, held_ns, since_ns, at_ns) for link in links])
 

@@ -74,9 +74,9 @@ LEAD_MS = 200
 CHANGE_S, INTERVAL_S = 30, 30
 """Time of the change in each run, and period of the schedule that senders know (`changes.BEFORE_S`), both in s."""
 _SCHEDULE = {"period_ns": f"{INTERVAL_S} s", "phase_ns": f"{CHANGE_S} s"}
-# PROBE_RTT begins one round trip (some 100 ms) after the start of the scheduled window. It keeps four packets in flight
-# for 200 ms plus a round trip. From 50 ms after the beginning of PROBE_RTT, the path is empty for 300 ms. The route
-# change is within the 300 ms in which the path is empty.
+# PROBE_RTT begins one round trip (some 100 ms) after the start of the scheduled window. PROBE_RTT keeps four packets in
+# flight for 200 ms plus a round trip. From 50 ms after the beginning of PROBE_RTT, the path is empty for 300 ms. The
+# route change is within the 300 ms in which the path is empty.
 _EMPTIED = _SCHEDULE | {"phase_ns": f"{CHANGE_S * 1000 - 300} ms", "before_ns": "100 ms", "after_ns": "0 s"}
 _QUEUES: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
     "queue-50": ("queue of 50", "links hold 50 packets in place of 500", {"queue": "50 pkts"}),

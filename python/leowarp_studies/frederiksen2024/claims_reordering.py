@@ -152,7 +152,8 @@ def raised_threshold(sample: Sample) -> Outcome:
             "repair_median_ms": ev.median(delays),
             "goodput_mean_mbps": flow["goodput_mean_bps"] / 1e6,
         }
-    # In each pair, (threshold 3, threshold 300), both runs use the same TCP and the same path without loss.
+    # Each pair has a run with threshold 3 and a run with threshold 300. Both runs use the same TCP and the same path
+    # without loss.
     pairs = (("classic-cubic", "threshold-300-classic"), ("cubic", "threshold-300-linux"))
     left = {
         after: rows[after]["spurious_retransmissions_pkts"] / max(rows[before]["spurious_retransmissions_pkts"], 1)

@@ -155,8 +155,7 @@ def queues_full(sample: Sample) -> Outcome:
     """
     at = {limit: {slug: ev.full_queue_ratio(sample[slug], limit) for slug in ALGORITHMS} for limit in (0.9, 0.5)}
     parts = {slug: at[0.9][slug] > 0.5 for slug in ("cubic", "bbr")}
-    # A queue at half of its limit is a standing queue, but not a full queue. A queue at half of its limit gives the
-    # verdict "partly".
+    # A queue at half of its limit is a standing queue, but not a full queue, so it gives the verdict "partly".
     softer = [at[0.5][slug] > 0.5 for slug in ("cubic", "bbr")]
     verdict = holds_if(parts)
     if verdict == "does not hold" and any(softer):

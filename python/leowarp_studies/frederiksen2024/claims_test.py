@@ -99,7 +99,8 @@ def made_up_run(**different):
         }),
         "srtt": rtt_frame(100, 90, 101, 100),
     } | different  # fmt: skip
-    # By default, both ends have similar values, and the busiest minute has three changes; a test may override this.
+    # By default, `acked_bps` equals `rates_bps`, and `changes` has three changes within one minute. A test may override
+    # both.
     mine = {"acked_bps": mine["rates_bps"], "changes": pd.concat([mine["reordered"]] * 3)} | mine
     numbers = SimpleNamespace(
         summary={"path_delay_min_ns": 50 * MS, "path_delay_max_ns": int((50 + delay_span_ms) * MS),
@@ -164,7 +165,7 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.1", each(SCENARIOS, delay_span_ms=2.5), "does not hold"),
         ("1.2", {"reno": {"mean_bps": 94e6}}, "partly"),
         ("1.2", {"reno": {"mean_bps": 94e6, "shortfall_ratio": 0.001}}, "does not hold"),
-        # The goodput is equally low without route changes, so the cause is a full queue.
+        # Without route changes, the goodput is as low as with route changes, so the cause is a full queue.
         ("1.2", {control_slug("reno"): {"mean_bps": 80e6}}, "partly"),
         ("1.2", {control_slug("cubic"): {"mean_bps": 120e6}}, "partly"),
         ("1.3", {"bbr": {"mean_bps": 0.94 * CAPACITY_BPS}}, "partly"),
@@ -180,7 +181,8 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.5", each(("cubic", "bbr"), full_ratio={0.9: 0.4, 0.5: 0.4}), "does not hold"),
         ("1.6", {"reno": {"depth_ratio": 0.4}}, "partly"),
         ("1.6", each(ALGORITHMS, depth_ratio=0.4), "does not hold"),
-        # The cases are only one fall, as many falls without route changes, and falls only after a dropped packet
+        # In these cases, only one fall occurs, or falls are as frequent without route changes, or falls occur only
+        # after a dropped packet
         ("1.6", {"reno": {"drops": 1}}, "partly"),
         ("1.6", {control_slug("bbr"): {"falls_ratio": 0.6}}, "partly"),
         ("1.6", {"cubic": {"changes": pd.concat([change(lost_pkts=3)] * 2)}}, "partly"),
@@ -188,7 +190,8 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.7", {"reno": {"growth_pkts_per_s": [30.0]}}, "does not hold"),
         ("1.7", {"reno": {"growth_pkts_per_s": []}}, "cannot be told"),
         ("1.8", {"reno": {"reordered": UNDISTURBED}}, "partly"),
-        # The spike of retransmissions and the fall of the window occur, but without the delay of a second.
+        # The spike of retransmissions and the fall of the window occur, but the first retransmission comes already 100
+        # ms after the change.
         ("1.8", each(ALGORITHMS, reordered=change(first_retransmission_after_ns=100 * MS)), "partly"),
         ("1.8", each(ALGORITHMS, reordered=UNDISTURBED), "does not hold"),
         ("1.8", each(ALGORITHMS, reordered=change().iloc[:0]), "cannot be told"),
@@ -231,8 +234,8 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.24", each(ALGORITHMS[1:], reordered=change(queue_left_wait_ns=5 * MS)), "partly"),
         ("1.24", each(ALGORITHMS, reordered=change(queue_left_wait_ns=5 * MS)), "does not hold"),
         ("1.24", each(ALGORITHMS, reordered=change().iloc[:0]), "cannot be told"),
-        # If the order is kept, goodput is equally low in the first case, and the sending rate falls as often in the
-        # second case.
+        # The first two cases change a run in which the path keeps the order. The goodput of reno is as low as with
+        # reordering, or the sending rate of bbr falls almost as often.
         ("1.25", {ordered_slug("reno"): {"mean_bps": 80e6}}, "partly"),
         ("1.25", {ordered_slug("bbr"): {"sending_falls": 2}}, "partly"),
         ("1.25", each(map(ordered_slug, ALGORITHMS), mean_bps=80e6, sending_falls=3), "does not hold"),

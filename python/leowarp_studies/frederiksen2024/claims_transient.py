@@ -56,8 +56,8 @@ def drops_after_changes(sample: Sample) -> Outcome:
         without_loss[slug] = int((rows["depth_ratio"].fillna(0) > 0.5).sum())
         control = sample[control_slug(slug)]
         instants_ns = np.arange(ev.SKIP_NS, control.end_ns - 2000 * MS, 5000 * MS)
-        # Even in a trial, the control run is much longer than 15 s. It therefore has instants with which the changes
-        # can be compared.
+        # Even in a trial (`--duration 60 s`), the control run is much longer than 15 s. The control run therefore has
+        # instants with which changes can be compared.
         still[slug] = ev.falls_after(control, "in_order", instants_ns) / max(len(instants_ns), 1)
     parts = {}
     for slug in ALGORITHMS:
@@ -175,8 +175,8 @@ def cubic_recovers_first(sample: Sample) -> Outcome:
         changes = ev.disturbed(sample[slug])
         # A change without retransmissions has no duration of retransmitting.
         changes = changes[changes["retransmissions_pkts"].fillna(0) > 0]
-        # A longer time is clipped instead of left out, because the claim's slow case is a sender that still retransmits
-        # after 5 s.
+        # A time above 5 s is clipped and not left out, because a sender that still retransmits after 5 s is the claim's
+        # slow case.
         last = changes["last_retransmission_after_ns"].clip(upper=5000 * MS)
         span[slug] = ev.median((last - changes["first_retransmission_after_ns"]) / 1e9)
         length[slug] = ev.median(changes["recovery_state_ns"] / 1e9)

@@ -195,7 +195,7 @@ def isl_delay_span_ns(run: Run) -> int:
         # A route is valid until the next route of the same pair; the last route is valid until the end of the run.
         until_ns = int(routes["t_ns"].iloc[index + 1]) if index + 1 < len(routes) else run.end_ns
         if path is not None:
-            # Delays change only at these instants, so other instants need not be evaluated.
+            # Within a route, delays change only every `step_ns`, so other instants need not be evaluated.
             values += [links.path_delay_ns(path[1:-1], at) for at in range(int(t_ns), until_ns, step_ns)]
     return max(values) - min(values)
 
@@ -261,7 +261,7 @@ def dips_by_cause(run: Run, share_of_median: float) -> dict[str, int]:
 
     def follows(instants_ns: np.ndarray, within_ns: int) -> np.ndarray:
         instants_ns = np.sort(instants_ns)
-        # The window ends with the end of the bin, because an event inside the bin may also be its cause.
+        # The window extends to the end of the dip's bin, because an event inside this bin may be the dip's cause.
         last = np.searchsorted(instants_ns, low + BIN_NS, side="left") - 1
         if len(instants_ns) == 0:
             return np.zeros(len(low), dtype=bool)

@@ -107,8 +107,7 @@ def draw(views: Mapping[str, Run], folder: Path) -> list[DrawnFigure]:
                     options["end_s"] = min(options["end_s"], end_s)
                 save(figure([views[slug] for slug in item.runs], item.name, **options), folder / item.stem)
             except TraceError as error:
-                # A trial run may be too short to contain a route change. The page then shows a message instead of
-                # the figure.
+                # If a trial run is too short to contain a route change, the page shows a message instead of the figure.
                 missing = error.message
         drawn.append(DrawnFigure(item.stem, item.title, caption, missing))
     return drawn

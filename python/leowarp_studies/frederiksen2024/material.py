@@ -64,7 +64,7 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
         raise next(iter(failures.values()))
     write_study(making.folder, KEY, chosen, settings)
     collect_results(making.folder, made)
-    # All runs are read from disk. Existing runs and new runs are thus treated alike.
+    # All runs are read from disk, so that new runs and existing runs are treated alike.
     views = {slug: Run(path, complete=False) for slug, path in made.items()}
     warnings = [f"{slug}: {text}" for slug, run in views.items() for text in run.warnings]
     if duration:

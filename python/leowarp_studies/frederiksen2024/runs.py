@@ -218,7 +218,7 @@ timeout?"""
 CAPACITY_SENDERS = ("cubic", "bbr")
 CAPACITIES_MBPS = (25, 400)
 """Link capacities in addition to the study's 100 Mbit/s: a quarter of it, and four times as much."""
-# In this time, a run has ten route updates.
+# In 300 s, a run has ten route updates.
 CAPACITY_DURATION = "300 s"
 
 

@@ -46,12 +46,12 @@ class Route:
 
 
 ROUTES = (
-    # The times are spread over the changes of the first half hour, with updates every 9 s. In this half hour, 19
-    # changes meet the condition of `changes_s`, and 10 changes use a new laser.
+    # The times are spread over the changes in the first 30 min of the run, with updates every 9 s. In the first half
+    # hour, 19 changes meet the condition of `changes_s`, and 10 changes use a new laser.
     Route("madrid-tokyo", "Madrid to Tokyo", "madrid-tokyo", "Madrid", "Tokyo",
           (117, 477, 693, 1053, 1404), (189, 378, 558, 738, 918)),
-    # In this half hour, 16 changes meet the condition of `changes_s`. In a +Grid of one shell, no laser is ever new; if
-    # links were made by a range of 2500 km, one of 600 updates would use a new laser.
+    # In the first half hour, 16 changes meet the condition of `changes_s`. In a +Grid of one shell, no change uses a
+    # new laser. With links by a range of 2500 km, one of 600 updates would use a new laser.
     Route("new-york-london", "New York to London", "starlink-new-york-london", "New York", "London",
           (99, 441, 639, 1260, 1602)),
 )  # fmt: skip

@@ -156,7 +156,7 @@ def test_minimum_that_never_moves_refutes_the_slots_in_part(as_the_study_says):
     delay_ns = np.where(still.probes.is_lost, np.nan, 30e6)
     flat = pg.Pings(1, type(still.probes)(still.probes.sent_ns, delay_ns), still.changes_ns, still.end_ns)
     row = outcome("3.1", as_the_study_says | {"flood": {runs.REGULAR: [flat], runs.ANSWERED: [flat]}})
-    # In this case, the losses show the period, but the delays do not.
+    # In the pings `flat`, the losses show the period, but the delays do not.
     assert row["verdict"] == "partly"
     assert row["numbers"]["changed_over_1_ms_ratio"] == 0
 

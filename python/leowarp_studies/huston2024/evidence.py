@@ -146,7 +146,7 @@ def why_bbr(frames: Frames, variant: str = "bbr", preset: str = PEAK) -> str:
     traces = frames["traces"].get((variant, preset), [])
     if not traces:
         return f"{label(variant)}: no trace is kept"
-    # The bins of all sessions are pooled, because differences between sessions do not matter here.
+    # The median is taken over the bins of all sessions together, because the text does not compare sessions.
     over = middle(pd.concat([pd.Series(estimate_ratio(trace)) for trace in traces]))
     return (
         f"{label(variant)}, {preset}: lost packets a session: {_counted(loss_counts(traces))}; its estimate of the "

@@ -145,7 +145,7 @@ def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:
         axes.plot(x, [c.median / 1e6 for c in cells], marker=DOTS[ALGORITHMS[variant.name]], markersize=3,
                   label=variant.label, **style)  # fmt: skip
     axes.set_xscale("log")
-    # Only values for which there are runs have ticks, because nothing was measured between them.
+    # Only values for which there are runs have ticks, because no other values were measured.
     axes.set_xticks(x, [f"{100 * ratio:g}" for ratio in ratios])
     axes.minorticks_off()
     axes.set_xlabel("isolated loss in each direction, %")

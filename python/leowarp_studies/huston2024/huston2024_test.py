@@ -302,7 +302,7 @@ def test_slow_start_ends_by_a_loss_before_or_by_what_hystart_counted():
 
 
 def test_growth_after_a_timeout_is_by_the_round_trip_until_the_next_cut():
-    # The repair of losses ends at 0.4 s. From this time on, the window grows by 5 % every 40 ms, until a cut at 1.4 s.
+    # The repair of losses ends at 0.4 s. From 0.4 s on, the window grows by 5 % every 40 ms, until a cut at 1.4 s.
     t_ns = np.arange(0, 2 * S, 20_000_000)
     window = 10 * 1.05 ** ((t_ns - 0.4 * S) / (0.04 * S))
     state = np.where((t_ns >= 0.1 * S) & (t_ns < 0.4 * S), CA_LOSS, 0)
@@ -310,7 +310,7 @@ def test_growth_after_a_timeout_is_by_the_round_trip_until_the_next_cut():
     assert row["growth_ratio"] == pytest.approx(0.05)
     assert (row["t_s"], row["until_s"]) == (0.4, 1.38)
     assert traces.after_timeouts(t_ns, np.zeros(len(t_ns)), window, window, np.array([])).empty
-    # The time until this cut is too short to compute a growth rate.
+    # The time from the end of the repair to a cut at 0.5 s is too short to compute a growth rate.
     assert traces.after_timeouts(t_ns, state, window, np.full(len(t_ns), 4e4), np.array([0.5])).empty
 
 

@@ -203,8 +203,7 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
     frames["hystart"] = [trace_of(view) for _, view in kept.get("hystart", ())]
     frames["conditions"] = _by_condition(kept.get("conditions", []))
     frames |= _tables(rows)
-    # These data sets are for claims that need sessions at peak and off-peak, or a schedule. A recording may lack the
-    # sessions at one of the two hours (peak, off-peak), and the schedule.
+    # A recording may lack the sessions at peak or off-peak, and may lack the schedule.
     sessions = frames["sessions"]
     frames["off-peak"] = sessions[sessions["preset"] == OFF_PEAK]
     frames["clean"] = sessions[sessions["preset"] == CLEAN_PEAK]

@@ -104,8 +104,8 @@ def handovers(pings: Pings, around_ns: int = AROUND_NS) -> list[Handover]:
                 before_ms=float(np.median(before)),
                 highest_ms=float(after.max()),
                 lost_pkts=int(pings.probes.between(t_ns - around_ns, t_ns + around_ns).is_lost.sum()),
-                # If a probe was lost, the gap would be the spacing of the answered probes instead of the time without
-                # replies.
+                # If a probe was lost, `gap_ms` is nan: the gap would be the spacing of the answered probes, and not the
+                # time without replies.
                 gap_ms=float(gaps_ns.max()) / MS if len(gaps_ns) and not close.is_lost.any() else np.nan,
             )
         )

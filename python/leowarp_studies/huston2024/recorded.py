@@ -122,7 +122,7 @@ def _span_ns(found: Measurement) -> tuple[int, int]:
     if not series:
         raise ScenarioError(f"reproducing huston2024 over {found.source}: it has no delays")
     first_ns = max(int(one.t_ns[0]) for one in series)
-    # Windows lie in the time in which every series has values.
+    # In each window, every series has values.
     return -(-first_ns // S) * S, min(int(one.t_ns[-1]) for one in series)
 
 

@@ -142,8 +142,8 @@ def _sessions(
     made["together"] = [in_step(variants)]
     if keep:
         made["keep"] = {"runs": "all"}
-    # Off-peak, claims compare only the study's own variants and its cures. Other variants only have a value in the
-    # table of results.
+    # Off-peak, claims compare only the variants of `MAIN` and `CURES`. All other variants are only listed in the table
+    # of results.
     off_peak = QUICK_SEEDS if variants in (MAIN, CURES) else OFF_PEAK_QUICK_SEEDS
     few = {PEAK: QUICK_SEEDS, OFF_PEAK: off_peak}
     return Part(name, why, made, len(variants) * len(presets) * seeds,
@@ -235,8 +235,8 @@ def capacity_instants() -> list[datetime]:
     # The tests include the last day, so there are 244 days with six tests each.
     hours = int((LAST_DAY - FIRST_DAY) / timedelta(hours=1)) + 24
     starts = [FIRST_DAY + timedelta(hours=hour) for hour in range(0, hours, TEST_EVERY_H)]
-    # 7 and 60 have no common divisor, so every second of the minute occurs. Some tests therefore start near
-    # reconfigurations, which are at seconds 12, 27, 42 and 57, and some do not.
+    # 7 and 60 have no common divisor, so tests start at every second of the minute. Some tests start near
+    # reconfigurations (seconds 12, 27, 42 and 57), and some do not.
     return [start + timedelta(seconds=7 * place % 60) for place, start in enumerate(starts)]
 
 

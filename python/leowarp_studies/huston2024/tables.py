@@ -31,7 +31,7 @@ def table(frames: Mapping[str, Any]) -> str:
     first = html.table(f"At peak; {HOW}", header, rows)
     mine = [column for column in COLUMNS if column.frame == "sessions"]
     others = []
-    # Other presets have separate tables with fewer columns: results beside another flow exist only at peak.
+    # Tables of other presets have fewer columns, because sessions beside another flow exist only at peak.
     for preset, caption in ELSEWHERE.items():
         here = sessions[sessions["preset"] == preset]
         rows = []

@@ -148,7 +148,7 @@ def trace_of(
     samples = run.tables.of_flow("sockets", flow)
     frame = goodput(run.tables, flow, series, bin_ns)
     # The last bin has the full width even if the run ends before the bin's end. The goodput of the last bin is a mean
-    # over this full width.
+    # over the bin's full width.
     edges = np.append(frame["t_ns"].to_numpy(dtype="int64"), int(frame["t_ns"].iloc[-1]) + bin_ns)
     if changes_ns is None:
         changes_ns = run.changes["t_ns"].to_numpy(dtype="int64")
@@ -180,8 +180,7 @@ def trace_of(
 def _hystart(tables: Tables, source: str) -> pd.DataFrame:
     """`t_ns`, `by`: Time of the first counters of a host in which HyStart has ended slow start, and the cause according
     to the counter."""
-    # The guest reads all counters each time, so only values above 0 are used. The first counter above 0 shows the
-    # cause.
+    # The guest records every counter at each reading, even if its value is 0.
     mine = tables.counters[(tables.counters["host"] == tables.host_number(source)) & (tables.counters["value"] > 0)]
     rows = []
     for by, counter in (("delay", "TcpExt.TCPHystartDelayDetect"), ("ACK train", "TcpExt.TCPHystartTrainDetect")):
@@ -229,7 +228,7 @@ def after_timeouts(
         # The growth of a window also ends at a new timeout.
         again = np.flatnonzero(in_loss[place:until])
         last = (place + int(again[0]) if len(again) else until) - 1
-        # The number of round trips is computed with the mean RTT over this time, because windows grow per round trip
+        # The number of round trips is computed with the mean RTT during the growth, because windows grow per round trip
         # (RFC 5681, RFC 9438).
         trips = (t_ns[last] - t_ns[place]) / 1e3 / float(np.nanmean(srtt_us[place : last + 1])) if last > place else 0.0
         if trips >= _FEWEST_TRIPS and cwnd_pkts[place] > 0:
@@ -258,7 +257,7 @@ def capacity_in_bins(tables: Tables, a: str, b: str, edges_ns: np.ndarray) -> np
     t_ns, rate_bps = tables.channels.capacity_bps[a, b]
     # Between the instants of the rows, the integral of the rate is linear, so its differences over the bins are exact.
     carried = np.concatenate([[0.0], np.cumsum(rate_bps[:-1] * np.diff(t_ns))])
-    # A row is valid from its instant on. `row` is the row that is valid at each edge.
+    # A row is valid from its instant on.
     row = np.searchsorted(t_ns, edges_ns, side="right") - 1
     return np.diff(carried[row] + rate_bps[row] * (edges_ns - t_ns[row])) / np.diff(edges_ns)
 
@@ -271,8 +270,8 @@ def losses(drops: pd.DataFrame, changes_ns: np.ndarray) -> pd.DataFrame:
     """
     t_ns, cause = drops["t_ns"].to_numpy(dtype="int64"), drops["cause"].to_numpy(dtype="int64")
     at_handover = near(t_ns, changes_ns, HANDOVER_NS)
-    # The first matching kind is used. The kind of a packet that a full queue drops near a reconfiguration is "queue",
-    # not the kind for reconfigurations.
+    # If a loss matches several kinds, the first one is used. If a full queue drops a packet near a reconfiguration, the
+    # packet's kind is "queue", not the kind for reconfigurations.
     kind = np.select([cause == QUEUE, (cause == LOSS) & at_handover, cause == LOSS], KINDS[:3], KINDS[3])
     frame = pd.DataFrame({"t_s": t_ns / 1e9, "kind": kind})
     return frame.sort_values("t_s", kind="stable").reset_index(drop=True)
@@ -298,8 +297,8 @@ def cuts(
     kinds = lost["kind"].to_numpy()
     previous_ns = -CUT_WITHIN_NS
     for place in range(1, len(t_ns)):
-        # The window may have begun to fall before the last sample, because the loss may precede this sample. The larger
-        # window of two samples is therefore taken as the window before the cut.
+        # The loss may precede the last sample, so the window may have begun to fall before this sample. The larger
+        # window of the last two samples is taken as the window before the cut.
         before = float(np.nanmax(cwnd_pkts[max(place - 2, 0) : place]))
         now, was = ssthresh_pkts[place], ssthresh_pkts[place - 1]
         # BBR does not change its threshold (bbr_ssthresh in tcp_bbr.c), so its sessions have no cuts.

@@ -83,8 +83,8 @@ OTHERS = (
     # 8290).
     Variant("cubic-fq_codel", "CUBIC, fq_codel", "cubic", _aqm("fq_codel", ecn=False), "what ECN adds to fq_codel"),
     Variant("cubic-ecn-cake", "CUBIC, ECN, cake", "cubic", _aqm("cake"), "another AQM"),
-    # PIE is defined in RFC 8033, CoDel in RFC 8289. AQMs mark packets at different times. Several AQMs are run, so that
-    # the claim does not depend on a single AQM.
+    # PIE is defined in RFC 8033, CoDel in RFC 8289. Several AQMs are run, because they mark packets at different times,
+    # and the claim must not depend on one AQM.
     Variant("cubic-ecn-pie", "CUBIC, ECN, pie", "cubic", _aqm("pie"), "another AQM"),
     Variant("cubic-ecn-red", "CUBIC, ECN, red", "cubic", _aqm("red"), "another AQM"),
     Variant("cubic-ecn-codel", "CUBIC, ECN, codel", "cubic", _aqm("codel"), "another AQM"),

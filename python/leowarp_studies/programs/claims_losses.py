@@ -100,7 +100,7 @@ def a_receiver_forgets(frames: Frames) -> Outcome:
             parts[name] = beyond[name] > 0 and abs(unheard[name] - beyond[name]) <= UNHEARD_SPREAD * beyond[name]
         else:
             parts[name] = unheard[name] <= (1 - NINE_TENTHS) * in_vain[name]
-    # The number comes from quic-go v0.59.1, internal/ackhandler/sent_packet_handler.go: newLostPacketTracker(64)
+    # The number 64 comes from quic-go v0.59.1, internal/ackhandler/sent_packet_handler.go: newLostPacketTracker(64)
     remembers = "" if parts.get(QUIC_GO, True) else "; quic-go remembers the last 64 packets that it declared lost"
     return ev.outcome(
         parts,

@@ -168,8 +168,8 @@ def links() -> dict[str, Any]:
 def at(change: Change, condition: str) -> dict[str, Any]:
     """Keys of a scenario whose path changes at `change`."""
     stations = [{"name": change.pair.source}, {"name": change.pair.destination}]
-    # Routes are computed at the run's start and every 30 s. In the control, the interval is longer than the run, so
-    # that the first routes remain.
+    # Routes are computed at the run's start and every 30 s. In the control condition, the interval is longer than the
+    # run, so that the first routes remain.
     interval = "30 s" if condition == MOVING else "3600 s"
     start = {"run.start": f"{change.at_s - BEFORE_S} s"}
     return {"constellation.preset": change.pair.preset, "stations": stations, "routing.interval": interval} | start

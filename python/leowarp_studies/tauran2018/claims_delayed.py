@@ -284,7 +284,8 @@ def pairs_wait(frames: Frames) -> Outcome:
         for name in ("reno", "cubic")
     }
     parts = {name: 0.05 <= value.median <= 0.2 for name, value in shares.items()}
-    # The study has 10 % of the pairs; the stricter limits of 7 and 13 % allow a third more or less.
+    # In the study, the second segment of 10 % of the pairs comes `WAIT_MS` or more after the first. The stricter limits
+    # of 7 and 13 % allow a third more or less.
     tight = all(0.07 <= value.median <= 0.13 for value in shares.values())
     text = (
         f"ACKs of two segments whose second came {WAIT_MS:g} ms or more after the first, of all such: "

@@ -137,7 +137,8 @@ def signs_of_loss_stay(frames: Frames) -> Outcome:
             first, last = values[0].median, values[-1].median
             what = f"{ev.label(control)}, {delayed}, {name}"
             parts[f"{what}: high"] = all(value.median >= least for value in values)
-            # The factor is 0.8 instead of 1, because the share at either end varies by some per cent with the seeds.
+            # The factor is 0.8 instead of 1, because the shares at the lowest and the highest SNR vary by some per cent
+            # with the seeds.
             parts[f"{what}: does not fall"] = last >= 0.8 * first
             stays_half &= last >= 0.5 * first
             lines.append(f"{what}: {ev.over_snr(values, 100, 1)}")
@@ -167,8 +168,8 @@ def resequencing_helps(frames: Frames) -> Outcome:
             ev.sessions(frames, control, resequencing=order, delayed_ack=delayed).set_index(ev.KEY)["goodput_bps"]
             for order in (True, False)
         )
-        # Both sessions of a pair have the same SNR and seed. A deep fade therefore affects both sessions; without
-        # pairing, it would have more effect than the order of packets.
+        # Both sessions of a pair have the same SNR and seed. A deep fade therefore affects both sessions of a pair.
+        # Without pairs, deep fades would have more effect on the ratio than the order of packets.
         both = pd.DataFrame({"ordered": ordered, "shuffled": shuffled}).dropna()
         ratio = middle(both["ordered"] / both["shuffled"])
         if delayed == ON:

@@ -107,8 +107,8 @@ def effects(
     # If timeouts occur only with delayed ACKs, the relative change of their number is infinite. The median can be
     # computed although some values are infinite.
     with np.errstate(divide="ignore", invalid="ignore"):
-        # The difference is divided by the mean at this SNR instead of the count of one session: with few timeouts, the
-        # ratio of two small counts would vary widely.
+        # The divisor of the relative change is the mean at this SNR, not the count of one session. With few timeouts,
+        # the ratio of two small counts would vary widely.
         change = np.where(difference == 0, 0.0, difference / mean.to_numpy(dtype="float64"))
     both["change"] = change
     return both.reset_index()[[*KEY, "change"]]

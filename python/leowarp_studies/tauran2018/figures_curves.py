@@ -87,8 +87,8 @@ def _grid(
         for axes, control in zip(row, algorithms, strict=True):
             for place, delayed in enumerate((ON, OFF)):
                 values = ev.curve(frames, quantity.column, control, resequencing=resequencing, delayed_ack=delayed)
-                # Points are shifted by 0.06 dB to the left or right. Without this shift, the intervals with and without
-                # delayed ACKs would hide each other.
+                # Points are shifted by 0.06 dB to the left or right, so that the intervals with and without delayed
+                # ACKs do not hide each other.
                 _line(axes, snrs_db + 0.06 * (2 * place - 1), values, quantity.scale, STYLES[delayed])
             axes.margins(y=0.08)
             # Axes start at 0, so that a change of some per cent looks small.

@@ -57,7 +57,8 @@ def window(frames: Mapping[str, Any], rules: Rules) -> Figure:
     panels = drawn.subplots(1, len(controls), sharey=True)
     adaptive = {"color": OKABE_ITO[2], "linestyle": (0, (1.2, 1.2)), "label": "adaptive, as Linux is"}
     # The axis ends when the slowest flow has filled the path and a queue as long as the path's bandwidth-delay product.
-    # If the slowest flow never fills the path, its time is infinite, so the next line limits the axis.
+    # If the slowest flow never fills the path, its time is infinite. The axis then ends at `WINDOW_S`, or at the end of
+    # the longest trace if this end is earlier.
     until_s = max(trace.reaches_s(2 * BDP_PKTS) for trace in growth.values())
     until_s = min(1.15 * until_s, WINDOW_S, max(float(trace.t_s[-1]) for trace in growth.values()))
     for axes, control in zip(panels, controls, strict=True):

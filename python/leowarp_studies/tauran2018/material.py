@@ -112,8 +112,8 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
         for name in ("growth", "growth_by_acks")
         for row, view in _views(rows[name], folder / name)
     }
-    # Claim 4.8 compares four algorithms. The two algorithms whose windows grow per ACK only explain the result, so
-    # their runs may be missing.
+    # Claim 4.8 compares four algorithms. The two algorithms whose windows grow per ACK serve only to explain the
+    # result, so their runs may be missing.
     if all((control, delayed) in growth for control in ("reno", "cubic") for delayed in (runs.ON, runs.OFF)):
         frames["growth"] = growth
     for name, beside in (("profiles", _same(sessions, "profiles")), ("assumptions", _same(sessions, "assumptions"))):
@@ -142,8 +142,7 @@ def _other_samples(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]
     if "rto_floor" in frames:
         samples.append((NO_FLOOR, {"timers": frames["rto_floor"]}))
     if "capacity" in frames:
-        # Without fading there are no retransmissions on the link, so the growth of windows is that of the study's own
-        # runs.
+        # Without fading, the link has no retransmissions, so windows grow as in the study's own runs.
         growth = {"growth": frames["growth"]} if "growth" in frames else {}
         samples.append((CHARGED, {"sessions": frames["capacity"], "timers": frames["capacity"]} | growth))
     return samples

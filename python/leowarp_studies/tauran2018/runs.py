@@ -112,8 +112,8 @@ ASSUMPTIONS = (
     # The bandwidth-delay product is 807 packets of 1,115 bytes (40 Mbit/s x 180 ms).
     Assumption("queue", "queue before the link", "mobile.queue", "500 pkts", ("50 pkts", "5000 pkts"),
                "about half of the path's bandwidth-delay product"),
-    # The choice of the satellite determines how often the route changes. The choice of the satellite therefore also
-    # determines how often packets overtake each other for reasons other than HARQ.
+    # The choice of the satellite determines how often the route changes, and therefore how often packets overtake each
+    # other for reasons other than HARQ.
     Assumption("satellite", "last satellite", "mobile.last_satellite", "kept", ("highest", "shortest"),
                "ns-2's terminals keep a satellite while they see it"),
     # The study does not give the time of its runs. Other start times show how far results depend on the 600 s that
@@ -183,7 +183,8 @@ def _growth(name: str, why: str, algorithms: Sequence[str], delayed_acks: Sequen
         "tcp.profile": STUDY_PROFILE,
         "observe.packets": "none",
         "mobile.fading": False,
-        # With the sessions' queue of 500 packets, a drop would end slow start, and thus the growth that is measured.
+        # The queue of the sessions holds 500 packets. With a queue of this length, a drop would end slow start, during
+        # which growth is measured.
         "mobile.queue": DEEP,
         "run.duration": f"{GROWTH_S} s",
         # The window is sampled more often than in the sessions, because slow start doubles it every 180 ms.
@@ -226,8 +227,8 @@ def _assumptions() -> Part:
     """Sessions with one changed assumption at a time, at one SNR. Each setting differs from the base in one key."""
     content = _content("assumptions", (ASSUMPTION_SNR_DB,), ALGORITHMS[:2], 1, ASSUMPTION_SEEDS)
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
-    # The keys of the assumptions vary together, with one row per setting. Each row changes one assumption and keeps the
-    # default values of all others.
+    # One table varies the keys of all assumptions together, with one row per setting. Each row changes one assumption
+    # and keeps the default values of all others.
     settings = [(each, value) for each in ASSUMPTIONS for value in each.others]
     # The scenario's name varies together with the other keys. The scenario's name becomes the column `name`, by which
     # figures identify the setting.

@@ -100,7 +100,7 @@ def _growth_an_ack(frames: Frames, name: str, delayed: str) -> tuple[float, floa
         return float("nan"), float("nan")
     grown = np.ptp(trace.cwnd_pkts[grows])
     segments = np.ptp(trace.delivered_pkts[grows])
-    # The number of ACKs per segment is that of the whole session, because ACKs are counted only for the whole session.
-    # In the group `growth` no packet is lost, so every ACK acknowledges data in order.
+    # `acks_a_segment` is a number for the whole session, because ACKs are counted only for the whole session. In the
+    # group `growth` no packet is lost, so every ACK acknowledges data in order.
     acks_a_segment = trace.acks_per_segment_ratio
     return float(grown / (segments * acks_a_segment)), float(grown / segments)

@@ -48,8 +48,8 @@ def sums_of_density(frames: Frames) -> Outcome:
     parts = {
         "(3)": all(value == 1 for value in counted_ratio.values()),
         "(4), no packet beyond the threshold": bool(inside) and all(abs(mean_pkts[key]) < 1e-9 for key in inside),
-        # The tolerance is 0.01 packets. If 65,535 packets were displaced by 80 packets each, in random directions,
-        # their mean would deviate more.
+        # The tolerance of the mean displacement is 0.01 packets. If each of 65,535 packets were displaced by 80 packets
+        # in a random direction, the mean would deviate from 0 by more than 0.01.
         "(4), packets beyond it": all(abs(mean_pkts[key]) < 0.01 for key in beyond),
     }
     cause = ""

@@ -84,8 +84,9 @@ def shape_mirrors(frames: Frames) -> Outcome:
         measured = np.cumsum(share)
         distance[name] = {other: float(np.abs(measured - simulation.cdf(other, x)).max()) for other in DISTRIBUTIONS}
     nearest = {name: min(row, key=lambda other: row[other]) == name for name, row in distance.items()}
-    # The limit of 0.06 is about the distance between the uniform and the normal distribution. For these two, the claim
-    # is therefore decided only by the second condition, that no other distribution is nearer.
+    # The limit of 0.06 is about the Kolmogorov distance between the uniform and the normal distribution. For the
+    # uniform and the normal distribution, only the second condition therefore decides the claim: no other distribution
+    # is nearer.
     close = {name: distance[name][name] <= 0.06 for name in DISTRIBUTIONS}
     parts = {name: nearest[name] and close[name] for name in DISTRIBUTIONS}
     cause = "" if all(parts.values()) else "Kolmogorov distance to each: " + "; ".join(

@@ -157,7 +157,7 @@ def _separation(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
         "clear on the E_r axis": apart["entropy_nats"] >= CLEAR,
         # The limit is a fifth of the axis of 10 ms, as in claim 2.5.
         "little jitter": apart["jitter_ms"] <= 0.2,
-        # The paper calls E_r "more significant ... due to its logarithmic scale" than MD, which is proportional to the
+        # The paper calls E_r "more significant ... due to its logarithmic scale" than MD. MD is proportional to the
         # jitter.
         "twice as clear as on the MD axis": apart["entropy_nats"] >= 2 * apart["mean_displacement_pkts"],
     }

@@ -36,8 +36,8 @@ def test_algorithms_that_collapse_near_each_other_are_not_told_apart(undisturbed
     assert row["numbers"]["apart_ratio"]["jitter_ms"] < 0.2
     assert row["numbers"]["apart_ratio"]["entropy_nats"] < 0.25
 
-    # In this test, throughput collapses at jitters of 4 to 9 ms. On the axis of jitter they are further apart than on
-    # the axis of E_r.
+    # In this test, throughput collapses at jitters of 4 to 9 ms. The collapses are further apart on the axis of jitter
+    # than on the axis of E_r.
     def far_apart(distribution, algorithm, profile, jitter_ms):
         return synthetic.collapse_at(4.0 if algorithm == "westwood" else 9.0)(jitter_ms)
 

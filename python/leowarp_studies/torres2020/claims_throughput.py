@@ -119,7 +119,7 @@ def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
     parts = {
         "collapses in all": len(half) == len(lines),
         # "Quite different" is taken to mean a factor of at least 1.5. At equal jitter, the MDs of the distributions
-        # differ by much less: the largest and the smallest have the ratio 0.87 to 0.74.
+        # differ by much less: the largest is 0.87 / 0.74 times the smallest.
         "at MD 1.5 times apart": len(half) == len(lines) and max(half.values()) >= 1.5 * min(half.values()),
         # "A small range of jitter" is taken to mean at most a fifth of the study's 10 ms.
         "within 2 ms": len(span) == len(lines) and max(span.values()) <= 2.0,
@@ -146,8 +146,7 @@ def _collapse_entropy(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any
                 shares[name] = float(collapsed[column] / line[column].max())
         texts.append(f"{name}: {_fall_text(line)}, {at_same[name]:.0%} at E_r {SAME_ENTROPY:g}")
     entropy, displacement = place["entropy_nats"], place["mean_displacement_pkts"]
-    # A curve that never collapses has no point of collapse. The claim is about all three curves, so it does not hold in
-    # this case.
+    # The claim is about all three curves, so it does not hold if a curve never collapses.
     whole = len(entropy) == len(lines)
     parts = {
         "in the middle half of the E_r axis": whole and all(0.25 <= value <= 0.75 for value in entropy.values()),
@@ -183,8 +182,8 @@ def _collapse_by_algorithm(lines: Lines) -> tuple[dict[str, bool], str, dict[str
         for algorithm, value in half.items()
         if value is not None and abs(value - STUDY_ENTROPY[algorithm]) <= 0.6
     ]
-    # Algorithms are compared by their last point with a throughput of 90 % or more. The first point below 90 % would
-    # give the same order, because all algorithms have the same jitters.
+    # Algorithms are compared by their last point with a throughput of 90 % or more. A comparison by the first point
+    # below 90 % would give the same order, because all algorithms are run with the same jitters.
     parts["westwood first"] = all(holds_to["westwood"] < holds_to[name] for name in holds_to if name != "westwood")
     text = "; ".join(texts) + f"; below 50 % within 0.6 of the study's E_r: {', '.join(wide) or 'none'}"
     return parts, text, {"holds_to_entropy_nats": holds_to, "below_50_entropy_nats": half}

@@ -71,7 +71,7 @@ def pdfs(frames: Mapping[str, Any], rules: Rules) -> Figure:
     # The axis extends further to the right, because the exponential distribution begins one sigma below its mean and
     # has a long tail above it.
     x_ms = np.linspace(100 - 4 * sigma_ms, 100 + 6 * sigma_ms, 2001)
-    # After the shaper, packets are 0.121 ms apart. A bin is twice as wide as this distance between packets.
+    # After the shaper, packets are 0.121 ms apart. A bin is twice as wide as the distance between two packets.
     edges = np.arange(x_ms[0], x_ms[-1], 2e3 / simulation.PROBE_RATE_PKTS_PER_S)
     for place, name in enumerate(DISTRIBUTIONS):
         style, shape = line_style(place), frames["shapes"][name]
@@ -100,8 +100,8 @@ def densities(frames: Mapping[str, Any], rules: Rules) -> Figure:
         Shares(frames["shapes"][name].displacement_pkts, frames["shapes"][name].share, name) for name in DISTRIBUTIONS
     ]
     draw_density(axes, shares, y_scale="linear")
-    # The axis has the same range as the study's figure. A few packets of the exponential tail are outside this range;
-    # the data contain them.
+    # The axis has the same range as the study's figure. A few packets of the exponential tail are outside the axis; the
+    # data contain them.
     axes.set_xlim(-45, 65)
     axes.legend(title=f"sigma = {SHAPE_US / 1e3:g} ms", title_fontsize=6.5)
     return figure
@@ -115,13 +115,13 @@ def displacement(frames: Mapping[str, Any], rules: Rules) -> Figure:
     _by_distribution(axes, table)
     ends_ms = np.array([0.0, table.index.max()])
     inset = axes.inset_axes((0.6, 0.09, 0.38, 0.4))
-    # Lines extend to 2 ms, so that they cross the inset completely; its axis ends at 1.3 ms.
+    # Lines extend to 2 ms, so that they cross the inset completely; the inset's axis ends at 1.3 ms.
     _by_distribution(inset, table[table.index <= 2])
     for place, name in enumerate(DISTRIBUTIONS):
         closed = [simulation.closed_form_pkts(name, end_ms / 1e3) for end_ms in ends_ms]
         axes.plot(ends_ms, closed, color=line_style(place)["color"], linewidth=0.5, linestyle=":", zorder=1)
         inset.plot(1.0, STUDY_MD_PKTS[name], zorder=5, **_CROSS)
-    # An empty line adds the crosses to the legend; the crosses themselves are only in the inset.
+    # A line without points adds the crosses to the legend, because the crosses themselves are only in the inset.
     axes.plot([], [], label="the study, at 1 ms", **_CROSS)
     axes.plot([], [], color="#555555", linewidth=0.5, linestyle=":", label="closed form, no threshold")
     inset.tick_params(labelsize=5)
@@ -230,8 +230,8 @@ def _by_metric(frames: Mapping[str, Any], rules: Rules, column: str, label: str)
 
 def _throughput(axes: Axes, line: pd.DataFrame, column: str, label: str, place: int) -> None:
     style = line_style(place)
-    # Points are sorted by the metric instead of by jitter. In the order of jitter, the line would run backwards if the
-    # metric does not grow.
+    # Points are sorted by the metric instead of by jitter. If the points were sorted by jitter and the metric did not
+    # grow with jitter, the line would run backwards.
     line = line.sort_values(column, kind="stable")
     x = line[column]
     axes.fill_between(x, line["q1_bps"] / 1e6, line["q3_bps"] / 1e6, color=style["color"], alpha=0.2, linewidth=0)

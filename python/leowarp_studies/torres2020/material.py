@@ -97,8 +97,8 @@ def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str,
     frames: dict[str, Any] = {}
     for name in ("transfers", "yeah"):
         frames[name] = results.transfers(tables[name])
-    # The groups in `MECHANISMS` form one data set, because two of the distributions were run with BIC only, in separate
-    # groups.
+    # In `MECHANISMS`, two of the distributions were run with BIC only, in separate groups, so all groups are joined to
+    # one data set.
     frames["mechanisms"] = results.joined({name: results.transfers(tables[name]) for name in MECHANISMS})
     if _some_ok(tables["probes"]):
         frames["probes"] = frames["path"] = results.probes(tables["probes"])
@@ -119,7 +119,7 @@ def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str,
             name: results.shape(views[name, runs.SHAPED].tables, views[name, runs.UNSHAPED].tables)
             for name in DISTRIBUTIONS
         }
-    # Claim 2.9 needs both kinds of probes: some with packets beyond the threshold, and some without.
+    # Claim 2.9 needs probes with packets beyond the threshold, and probes without such packets.
     if "shapes" in frames and len(beyond) == len(tables["beyond"]):
         inside = {
             (name, runs.SHAPE_US / 1e3): results.counted(views[name, runs.SHAPED].tables) for name in DISTRIBUTIONS
@@ -140,8 +140,8 @@ def _other_tcps(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     samples = []
     for profile in ev.profiles_of(mechanisms):
         mine = mechanisms[mechanisms["profile"] == profile]
-        # A curve needs a transfer without jitter. If the transfer without jitter is missing because its runs failed,
-        # there is no sample for the TCP.
+        # Each curve of throughput over jitter begins with a transfer without jitter. If this transfer is missing
+        # because its runs failed, the TCP has no sample.
         points = mine[mine["jitter_ns"] == 0].groupby(["distribution", "congestion_control"]).ngroups
         if profile == runs.PROFILES[0] or points < len(DISTRIBUTIONS) + len(runs.ALGORITHMS):
             continue

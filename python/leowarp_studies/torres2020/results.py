@@ -118,7 +118,8 @@ def transfers(rows: pd.DataFrame) -> pd.DataFrame:
             "bytes": rows["flow0_bytes"].astype("int64"),
             "finished": rows["flow0_completion_ns"].notna(),
             # If a transfer was not complete at the end of the run, its throughput is the delivered data divided by the
-            # duration of the run. Without transfers that are not complete, the mean would omit the slowest transfers.
+            # duration of the run. Incomplete transfers are included, because the mean would otherwise omit the slowest
+            # transfers.
             "duration_s": rows["flow0_completion_ns"].astype("float64").div(1e9).fillna(rows["virtual_s"]),
         }
     )

@@ -43,7 +43,7 @@ JITTERS_US = (
     # Below a tenth of a ms, jitter is less than the packet spacing of 0.121 ms, but it already reorders TCP's bursts.
     *(12.5 * step for step in range(9)),  # 0 to 0.1 ms, where westwood collapses
     *range(125, 501, 25),  # to 0.5 ms
-    *(550, 600, 650, 700, 750, 800, 858.5, 900, 950, 1000),  # to 1 ms, where all but westwood collapse
+    *(550, 600, 650, 700, 750, 800, 858.5, 900, 950, 1000),  # to 1 ms, where all TCPs except westwood collapse
     *(1100, 1247.5, 1400, 1500, 1600, 1800, 2000),  # to 2 ms
     *(2250, 2500, 2750, 3000, 3250, 3500, 3750, 4000, 4500, 5000),  # to 5 ms
     *(5500, 6000, 6500, 7000, 7500, 8000, 8500, 9000, 9500, 10_000),  # to 10 ms
@@ -167,8 +167,7 @@ def _on_profiles(
     content["parameters"] |= _algorithms(algorithms)
     # Only the runs about mechanisms store every packet, because only packets show the mechanisms.
     content["set"] |= {"observe.sockets": "100 ms", "observe.truth": True}
-    # Two keys, which vary together, set a profile in these groups. `profile_of` derives the profile's name from the
-    # results.
+    # `profile_of` derives the profile's name from the results.
     settings = [PROFILE_TCP[profile] for profile in profiles]
     content["together"] = [
         {

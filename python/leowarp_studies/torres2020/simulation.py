@@ -105,8 +105,8 @@ def stand_in_pkts(name: str, sigma_s: float, seed: int = 1) -> float:
     """
     rng = np.random.default_rng(seed)
     if name == "kept":
-        # The random values come from inverting the exponential distribution function truncated at 4. This gives the
-        # same distribution as discarding larger random numbers.
+        # The random values come from inverting the exponential distribution function truncated at 4. Truncation gives
+        # the same distribution as discarding random values above 4.
         draws = -np.log1p(rng.random(PROBE_PKTS) * np.expm1(-4.0))
     else:
         assert name == "pareto", name

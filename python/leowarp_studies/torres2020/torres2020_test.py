@@ -174,7 +174,7 @@ def test_the_worked_example_is_told_apart_from_a_library_that_errs(as_the_study_
 # Tests claim 2.9 of torres2020.
 def test_the_sums_of_density_fail_where_packets_are_missing_from_them(as_the_study_says):
     rds = as_the_study_says["counted"]
-    # The same probes are counted with the study's threshold, as the library would count them.
+    # `with_threshold` contains the library's counts of the same probes with the study's threshold.
     with_threshold = {}
     for (name, jitter_ms), full in rds.items():
         rd = reordering.density(simulation.probe(name, jitter_ms / 1e3, 1, 5_000), threshold_pkts=200)
@@ -399,7 +399,7 @@ def engine(monkeypatch, made_up):
 
     run_study.asked, run_study.changes = asked, {}
     monkeypatch.setattr(study_parts, "run_study", run_study)
-    # This object replaces the run directories of the three shapes, whose tables are not tested here.
+    # Tables of the three shapes are not tested here, so a simple object replaces each run directory.
     monkeypatch.setattr(
         material, "Run", lambda path, complete: SimpleNamespace(manifest={}, tables=path.name.split("-")[0])
     )
@@ -428,8 +428,8 @@ def test_a_reproduction_leaves_everything_behind(engine, tmp_path):
     assert done.cost.startswith(f"{1674 + 186 + 186 + 6 + 160 + 80 + 112 + 56 + 3:,} runs")
     (row,) = (row for row in claims["claims"] if row["number"] == "2.7")
     assert [sample["sample"] for sample in row["samples"]] == [material.LINUX, *runs.PROFILES[1:]]
-    # Only these claims have a verdict for each TCP; claims about the path, and claims that are only calculated, have a
-    # single verdict.
+    # Only the six claims in the list below have one verdict per TCP. Claims about the path, and claims that are only
+    # calculated, have a single verdict.
     apart = [row["number"] for row in claims["claims"] if len(row["samples"]) > 1]
     assert apart == ["2.5", "2.6", "2.7", "2.8", "2.12", "2.13"]
     assert "CPU s a run" in done.cost

@@ -52,7 +52,7 @@ def _row(variant: str, tcp: str, load: str, change: route_changes.Change) -> dic
     late = min(late, SHORT.get(variant, late))
     spurious = late * (0.5 if tcp == "classic" else 0.1) * SPURIOUS_LEFT.get(variant, 0.0 if ordered else 1.0)
     # A classic TCP interprets the change as a loss, which costs it a tenth of the bytes that the path can carry in 5 s.
-    # Other TCPs lose almost nothing.
+    # TCPs other than `classic` lose almost nothing.
     lost_bytes = ROOM_BYTES * (0.1 if tcp == "classic" else 0.001) if spurious else 0.0
     if variant in ("scheduled", "emptied"):
         lost_bytes = ROOM_BYTES * (0.05 if variant == "emptied" else 0.002)

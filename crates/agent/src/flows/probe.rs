@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(Pace::PerSecond(8235.0).offset_ns(65_534), 7_957_984_213);
         assert_eq!(Pace::PerSecond(0.5).offset_ns(3), 6_000_000_000);
         assert_eq!(Pace::EveryNs(7).offset_ns(6), 42);
-        // 1,042 bytes at 20 Mbit/s
+        // packets of 1,042 bytes (8,336 bits) at 20 Mbit/s
         assert_eq!(Pace::Bits(20_000_000, 8336).offset_ns(10_000), 4_168_000_000);
     }
 }

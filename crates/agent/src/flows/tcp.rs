@@ -306,8 +306,8 @@ fn read(shared: &Shared, clock: Clock, ending: &Ending) {
         if fd < 0 {
             return;
         }
-        // Computing takes no virtual time. Only data that arrived at the very instant at which the handshake ended can
-        // therefore be in the socket already.
+        // Computing takes no virtual time. The socket can already contain data, but only data that arrived at the
+        // instant at which the handshake ended.
         if shared.delays_acks && !socket::delay_acks(fd) {
             shared.error.store(socket::errno(), SeqCst);
         }
@@ -347,8 +347,8 @@ fn read(shared: &Shared, clock: Clock, ending: &Ending) {
 fn write(shared: &Shared, clock: Clock, spec: &Flow, destination: &Address) {
     let result = transfer(shared, clock, spec, destination);
     if shared.stop.load(SeqCst) {
-        // SAFETY: these are plain system calls. Closing with a linger time of 0 resets the connection and discards
-        // queued data. The descriptor is replaced and not closed, so that no other file can get its number.
+        // SAFETY: setsockopt and dup2 are plain system calls. Closing with a linger time of 0 resets the connection and
+        // discards queued data. The descriptor is replaced and not closed, so that no other file can get its number.
         unsafe {
             let linger = libc::linger { l_onoff: 1, l_linger: 0 };
             let (fd, size) = (shared.sender.as_raw_fd(), size_of::<libc::linger>() as u32);

@@ -209,8 +209,8 @@ impl Infos {
         }
         let Some(file) = &self.file else { return Ok(false) };
         let n = match file.read_at(&mut self.buffer, monotonic_ns as u64) {
-            // A signal interrupted the sleep, or a socket was closed during the sleep. After this return, the caller
-            // sleeps and reads in separate calls, with the same result.
+            // A signal interrupted the sleep, or a socket was closed during the sleep. If this function returns false,
+            // the caller sleeps and reads in separate calls, with the same result.
             Err(e) if matches!(e.raw_os_error(), Some(libc::EINTR | libc::EBADF)) => return Ok(false),
             read => read.map_err(failed)?,
         };

@@ -211,8 +211,8 @@ impl Relay {
             Told::Reset { stream } => {
                 // If the connection's handshake is not complete, removing it aborts the handshake.
                 if let (0, Some(opening)) = (stream % 2, self.openings.remove(&(stream / 2))) {
-                    // If the port stayed in `by_port`, the far end would take the next connection from the same port
-                    // for this one.
+                    // If the port stayed in `by_port`, the far end would mistake the next connection from the same port
+                    // for the connection that is reset.
                     self.by_port.remove(&port_of(&opening.fd)?);
                 }
                 self.streams.remove(&stream).map_or(Ok(()), Stream::cut)
@@ -345,7 +345,8 @@ impl Relay {
 fn ticks(clock: Clock, step_ns: i64) -> Result<File> {
     let step = libc::timespec { tv_sec: step_ns / 1_000_000_000, tv_nsec: step_ns % 1_000_000_000 };
     let times = libc::itimerspec { it_interval: step, it_value: clock.monotonic(0) };
-    // SAFETY: these are plain system calls on a value that outlives them; the descriptor is owned afterwards.
+    // SAFETY: timerfd_create and timerfd_settime are plain system calls, and `times` outlives them; the descriptor is
+    // owned afterwards.
     unsafe {
         let fd = check(libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC), "make a timer")?;
         let timer = File::from_raw_fd(fd);

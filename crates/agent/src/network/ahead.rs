@@ -40,8 +40,8 @@ impl Network<'_> {
         let Some(first) = change.first() else { return Ok(()) };
         let present = (self.routes.clone(), self.directions.clone());
         self.foresee(until);
-        // only links that go down at that instant count as losing packets now; links that go down earlier have lost
-        // theirs by then
+        // only links that go down at the instant of the change count as losing packets. Links that go down earlier have
+        // already lost their packets
         self.say.fill(None);
         let before = self.foresee(change);
         let mut told = self.notices(&before, When::Before);
@@ -131,7 +131,7 @@ mod tests {
             panic!("it is of a change");
         };
         assert_eq!((from, from_ns, answer_ns), (6, 900, 1995));
-        // the sum is computed as in leolink, which adds the delay of the old direction
+        // this test adds the delay of the old direction to `to_ns`, as leolink does
         assert_eq!(300_u64.wrapping_add(to_ns), 50 + 100);
         let lost = NoticeCause::Change { from: 6, rests_ns: None, answer_ns: 0 };
         assert_eq!(ahead(lost, (300, 50), 2), NoticeCause::Change { from: 6, rests_ns: None, answer_ns: 2 });

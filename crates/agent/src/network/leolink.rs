@@ -77,7 +77,7 @@ pub fn set_namespaces(of_routers: bool) -> error::Result<bool> {
 /// copy these bytes (guest/tcp/payload.c).
 pub fn set_payload(nobody_looks_at: &'static [u8]) -> error::Result<()> {
     let range = [nobody_looks_at.as_ptr() as u64, nobody_looks_at.len() as u64];
-    // on a custom kernel, this file is missing, and the kernel copies all payload
+    // a custom kernel without the file PAYLOAD copies all payload
     tell(PAYLOAD, range.map(u64::to_ne_bytes).concat()).map(|_| ())
 }
 
@@ -294,7 +294,7 @@ pub fn switch(batch: &mut Batch, ifindex: u32, s: &Switch) {
         bytes[28..32].copy_from_slice(&limit_bytes.to_ne_bytes());
     }
     let marker = s.marker.map_or(0, |marker| marker.map_or(0, |merge| merge.marker));
-    // the agent never uses markers and copies together, so there is at most one reason
+    // the agent never uses markers and copies together, so at most one of the two was refused
     let refused = [s.marker.and_then(Result::err), s.copies_ns.and_then(Result::err)];
     let refused = refused.into_iter().flatten().next().map_or(0, |refused| refused as u32);
     bytes[32..36].copy_from_slice(&marker.to_ne_bytes());

@@ -180,7 +180,8 @@ impl<'a> Network<'a> {
                 // nothing to do: IPv6 counts packets without a route (sample::no_route_pkts), and a node without an
                 // address sends no ICMP answer
                 _ if setup.is_ipv6() && setup.shell.is_none() => {}
-                // packets without a route are discarded without an ICMP answer, and counted in in_no_route of the guest
+                // packets without a route are discarded without an ICMP answer, and the guest's counter in_no_route
+                // counts them
                 _ => message::discard_by_default(network.changing(i), setup.is_ipv6()),
             }
             if setup.shell.is_some() && node.kind != NodeKind::Host {

@@ -110,8 +110,8 @@ fn features(interface: &str) -> Result<Vec<String>> {
     const ETHTOOL_GSTRINGS: u32 = 0x1b;
     const ETH_SS_FEATURES: u32 = 4;
     const NAME_BYTES: usize = 32;
-    // Linux 6.12 has 64 features. A kernel with more than `MOST` features reports a larger count and truncates the
-    // data.
+    // In Linux 6.12, an interface has 64 features. A kernel with more than `MOST` features reports a larger count and
+    // truncates the data.
     const MOST: usize = 256;
     let mut strings = vec![0u32; 3 + MOST * NAME_BYTES / 4];
     (strings[0], strings[1], strings[2]) = (ETHTOOL_GSTRINGS, ETH_SS_FEATURES, 0);

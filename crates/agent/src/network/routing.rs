@@ -21,8 +21,8 @@ impl Network<'_> {
         }
         if self.homes[node] != node {
             // A host that joins another host uses the other host's namespace. In the shared namespace, the joining
-            // host's routes would belong to the other host. The joining host therefore has a routing table of its own
-            // with a default route
+            // host's routes would belong to the other host. The joining host has a routing table of its own with a
+            // default route
             return Ok(());
         }
         let path = path.filter(|_| self.setup.source_routing);

@@ -360,7 +360,7 @@ pub mod tests {
         assert_eq!((netem.2, netem.3), (0x1_0000, u32::MAX));
         assert_eq!(netem.4[12..24], [32, 0, 8, 128, 28, 0, 1, 0, 0, 0, 0, 0]);
         assert_eq!(netem.4[24..28], (-14i32).to_ne_bytes());
-        // the netem's limit, then a loss of all packets
+        // the field of netem's limit, and the field of its loss ratio, which is 100 %
         assert_eq!(netem.4[52..60], [0, 0, 0, 64, 255, 255, 255, 255]);
         assert_eq!(netem.4.len(), 12 + 32 + 4 + 24 + 12 + 12 + 12);
     }

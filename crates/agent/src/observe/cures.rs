@@ -183,7 +183,7 @@ fn node_totals(context: &Context) -> Result<()> {
 fn notices(context: &Context) -> Result<()> {
     let mut rows = Rows::create(&context.header)?;
     let lead_ns = context.setup.cures.notify.as_ref().map_or(0, |notify| (-notify.delay_ns).max(0));
-    // the records are sorted by number here, because nodes report them in the order of the nodes
+    // the records are sorted by number here, because they come in the order of the nodes that send the notices
     let mut all = BTreeMap::new();
     records(NOTICES, |r| {
         let flags = word(r, 12);

@@ -95,8 +95,8 @@ impl Diag {
             let [source, destination] = self.ends[&c.program];
             let at_source = (source.1, c.source_port, destination.1, c.destination_port);
             let at_destination = (destination.1, c.destination_port, source.1, c.source_port);
-            // Samples after the start of the next connection between the same ports belong to that connection, although
-            // a socket may outlive its last packet.
+            // A socket may outlive its last packet. Samples after the start of the next connection between the same
+            // ports therefore belong to the next connection.
             let next = all.iter().filter(|(other, start_ns)| other.has_ports_of(c) && *start_ns > lived.start_ns);
             let until_ns = next.map(|(_, start_ns)| *start_ns).min().unwrap_or(i64::MAX);
             let range = (source.0, at_source, lived.start_ns)..(source.0, at_source, until_ns);

@@ -187,10 +187,12 @@ impl Capture {
             FlowKind::Ping => Numbers::Packets(16),
             FlowKind::Udp | FlowKind::Program => Numbers::Packets(32),
         };
-        // The size belongs to the whole connection. How much of this size a subflow will carry is not known in advance.
+        // The size belongs to the whole connection, and it is not known in advance how much of the data a subflow will
+        // carry.
         let size_bytes = |f: &Flow| f.size_bytes.filter(|_| !f.is_mptcp);
-        // The links report their losses. If no link reports the loss of a packet, the packet was lost between links. It
-        // had no route or, if neighbours are resolved, it may have been dropped from a neighbour's queue.
+        // The links report their losses. If no link reports the loss of a packet, the packet was lost between links.
+        // The packet had no route. If neighbours are resolved (ARP), it may also have been dropped from the queue of an
+        // unresolved neighbour.
         let reports_all = |l: &Link| !l.is_modelled() || (l.discipline == Some(Discipline::Leolink) && !l.arp);
         let silence = if setup.links.iter().all(reports_all) { CAUSE_NO_ROUTE } else { CAUSE_UNKNOWN };
         let streams =

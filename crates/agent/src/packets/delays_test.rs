@@ -30,7 +30,8 @@ fn bins_follow_each_other_and_are_narrow() {
         assert!(upper - lower <= 10_000, "{lower} to {upper}");
     }
     assert_eq!(lower_ns(0), 0);
-    // one and two minutes are the longest delays that can occur, because later a packet without reports counts as lost
+    // a packet that nothing reports for one minute counts as lost. One-way delays are therefore at most one minute, and
+    // round trips at most two minutes
     assert_eq!(lower_ns(place(120_000_000_000)), 120_000_000_000 / 8192 * 8192);
 }
 
@@ -48,7 +49,7 @@ fn a_data_packet_is_answered_by_the_first_packet_back_that_left_once_it_had_arri
     data.iter().for_each(|p| delays.enter(0, p));
     // The first return packet leaves before any data packet arrives, and the second is lost. The third return packet
     // leaves exactly when the first data packet arrives, and the fourth return packet overtakes the third. The fifth
-    // leaves 1 ns before the last data packet arrives.
+    // return packet leaves 1 ns before the last data packet arrives.
     delays.enter(1, &packet(999, Some(1_100)));
     delays.enter(1, &packet(1_000, None));
     delays.enter(1, &packet(1_000, Some(9_000)));

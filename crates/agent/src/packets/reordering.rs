@@ -99,9 +99,9 @@ impl Sequence {
         self.whole.sent_pkts += 1;
         if let Some(width_ns) = self.window_ns {
             if self.windows.back().is_none_or(|w| w.to_ns <= t_ns) {
-                // Routes change at multiples of their interval, so window borders are not placed there. If a packet is
-                // overtaken across a window border, it would be late in neither window. Borders are therefore shifted
-                // by half a window.
+                // Routes change at multiples of their interval, which may be multiples of the window's width. A packet
+                // that is overtaken across a window border is late in neither window, so borders are shifted by half a
+                // window.
                 let half_ns = width_ns / 2;
                 let number = (t_ns + half_ns).div_euclid(width_ns);
                 let from_ns = number * width_ns - half_ns;

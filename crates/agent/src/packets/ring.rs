@@ -64,8 +64,8 @@ impl Ring {
         // BPF_RET | BPF_K: the filter keeps the first `snap_bytes`
         let mut code = [libc::sock_filter { code: 6, jt: 0, jf: 0, k: snap_bytes }];
         let filter = libc::sock_fprog { len: 1, filter: code.as_mut_ptr() };
-        // SAFETY: these are plain system calls on values that outlive them. The mapping is as long as the ring that was
-        // requested.
+        // SAFETY: the block makes plain system calls, and their arguments outlive the calls. The mapping is as long as
+        // the ring that was requested.
         unsafe {
             let fd =
                 check(libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0), "open a packet socket")?;
@@ -84,8 +84,8 @@ impl Ring {
             if map == libc::MAP_FAILED {
                 return Err(Error::last_os("map a capture ring"));
             }
-            // A child process that starts a program must not inherit the mapping. When the child's copy is unmapped,
-            // User Mode Linux would treat the ring's pages as anonymous memory ("Bad page map", mm/memory.c).
+            // A child process that starts a program must not inherit the mapping. If the child had a copy and unmapped
+            // it, User Mode Linux would treat the ring's pages as anonymous memory ("Bad page map", mm/memory.c).
             check(libc::madvise(map, BLOCK_BYTES * BLOCKS, libc::MADV_DONTFORK), "keep a capture ring from children")?;
             let mut address: libc::sockaddr_ll = std::mem::zeroed();
             address.sll_family = libc::AF_PACKET as u16;

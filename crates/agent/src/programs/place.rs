@@ -60,8 +60,8 @@ impl Place {
         let namespace = self.namespace.as_raw_fd();
         let root = c_string(&self.root.path.display().to_string())?;
         let directory = c_string(&self.directory)?;
-        // SAFETY: these are plain system calls on strings that outlive them. Between fork and exec, this code allocates
-        // no memory.
+        // SAFETY: `confine` makes only plain system calls, and its strings outlive the calls. Between fork and exec,
+        // this code allocates no memory.
         unsafe {
             command.pre_exec(move || confine(namespace, &root, &directory));
         }

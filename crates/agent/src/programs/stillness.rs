@@ -29,8 +29,8 @@ const WHOLE_LOOKS: u64 = 16;
 /// `terminal`. Returns when this session ends.
 pub fn keep(leader: i32, terminal: &File, mut gate: Gate, clock: Clock) -> Result<()> {
     // No other process may run between reading and writing the terminal's settings, so this thread gets a higher
-    // priority. Without this priority, a keypress could wake a shell that changes the settings after the read. The
-    // write would then undo the shell's change.
+    // priority. With a normal priority, a keypress could wake a shell that changes the settings between the read and
+    // the write. This thread's write would then undo the shell's change.
     let first = libc::sched_param { sched_priority: 1 };
     // SAFETY: `first` outlives the call.
     check(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const first) }, "run before the programs")?;
@@ -107,8 +107,8 @@ impl Process {
     }
 
     fn read(text: &str) -> Option<Self> {
-        // State, parent, process group, session, terminal, foreground group. These are fields 3 to 8 of proc(5). In
-        // proc(5), the fields follow the process's name, which may contain any characters.
+        // Fields 3 to 8 of /proc/PID/stat (proc(5)): state, parent, process group, session, terminal, foreground group.
+        // Field 2 is the process's name, which may contain any characters.
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
         let number = |place: usize| fields.get(place)?.parse::<i32>().ok();
         let state = *fields.first()?;

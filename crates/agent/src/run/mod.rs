@@ -43,8 +43,8 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
     let shell = Shell::open(&network, setup, input_dir)?;
     let live = Live::open(&network, setup, input_dir)?;
 
-    // From its start on, the clock must have the same values in every run of a plan. Each reading of the clock and each
-    // sleep changes its value.
+    // After its start, the clock must have the same values in every run of a plan. Each reading of the clock, and each
+    // sleep, changes the clock's value.
     let clock = Clock::begin();
     say::line(&json!({ "start_ns": clock.start_ns }));
     network.begin(clock.start_ns)?;

@@ -222,7 +222,8 @@ impl<'a> Player<'a> {
         let are_both_sampled = what == Due::Queues && sockets_ns.is_some_and(|period_ns| t_ns % period_ns == 0);
         if let Some(links_bytes) = self.queues.links_bytes().filter(|_| are_both_sampled) {
             let transfers = &self.flows.transfers;
-            // Transfers that this call does not look at are queried separately.
+            // The call of `sample::sleep_until` queries the transfers in `looked_at`. All other transfers are queried
+            // separately.
             let is_asked = |i: &usize| !transfers[*i].is_mptcp() && self.is_looked_at(t_ns, *i);
             let looked_at = (0..transfers.len()).filter(is_asked).map(|i| &transfers[i]);
             let looked_at: Vec<&Transfer> = looked_at.collect();

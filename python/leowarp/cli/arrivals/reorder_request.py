@@ -102,7 +102,7 @@ class Request:
         typer.Option(help="B_T: size of RBD's buffer in packets; default: --threshold.", rich_help_panel=_METRICS),
     ] = None
     # The default is 2^16, the number of different sequence numbers in RTP (RFC 3550, 5.1) and ICMP echo (RFC 792). A
-    # packet that is late by more numbers could have the same number as another packet.
+    # packet that is late by more than 2^16 numbers could have the same number as another packet.
     loss_window: Annotated[
         int,
         typer.Option(help="RFC 4737: a packet that is late by more numbers counts as lost.", rich_help_panel=_METRICS),

@@ -27,8 +27,8 @@ def reorder(request: Request) -> None:
     from leowarp.cli.output import note, print_json
 
     file, source = request.file, request.source()
-    # Opening a named pipe waits until another process writes into it, so a message says this. An anonymous pipe
-    # (/dev/fd/63) opens at once, and needs no message.
+    # Opening a named pipe waits until another process writes into the pipe, so a message says that leowarp waits. An
+    # anonymous pipe (/dev/fd/63) opens at once, and needs no message.
     if Path(os.path.realpath(file)).is_fifo():
         note(f"{_name(file)} is a named pipe: waiting for a process that writes into it (Ctrl-C ends this)")
     if request.flows:

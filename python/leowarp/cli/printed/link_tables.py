@@ -72,8 +72,8 @@ def _why_none(run: Run) -> str:
 def _sorted(frame: pd.DataFrame, by: Order) -> pd.DataFrame:
     """Rows of the frame, largest first; rows with equal values are always in the same order."""
     if by is Order.drops:
-        # netem does not report the causes of drops. With min_count, the sum of unknown causes is missing instead of 0,
-        # and the row comes last.
+        # netem does not report the causes of drops. With min_count, the sum of a row with unknown causes is missing
+        # instead of 0, and this row comes last.
         keys = frame[[f"dropped_{cause}_pkts" for cause in ("queue", "loss", "down")]].sum(axis=1, min_count=1)
     else:
         # Runs of older versions have the longest queue in packets, but not in bytes.

@@ -96,8 +96,8 @@ def ephemeris(
         )
     ecef_m = sky.positions_ecef_m(t_ns)
     radius_m = np.linalg.norm(ecef_m, axis=-1)
-    # This is the spherical latitude, the angle as seen from the Earth's centre; it does not depend on the ellipsoid of
-    # the stations.
+    # The printed latitude is spherical (the angle at the Earth's centre), so it does not depend on the ellipsoid of the
+    # stations.
     latitude_deg = np.degrees(np.arcsin(ecef_m[:, 2] / radius_m))
     longitude_deg = np.degrees(np.arctan2(ecef_m[:, 1], ecef_m[:, 0]))
     stations = sky.stations

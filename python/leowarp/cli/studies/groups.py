@@ -23,7 +23,7 @@ class FileOrVerb(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words of the command line; the default verb is inserted if they do not begin with a verb."""
         # The default verb is inserted in `parse_args`, because the group has options of its own, and again in
-        # `resolve_command`. Inserting it twice has no effect, because the words then begin with a verb.
+        # `resolve_command`. The second insertion changes nothing, because the words already begin with a verb.
         return super().parse_args(ctx, self._with_verb(args))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -33,8 +33,8 @@ class FileOrVerb(TyperGroup):
 
     def _with_verb(self, args: list[str]) -> list[str]:
         """The words with the default verb in front, if they do not begin with a verb."""
-        # While the group itself is looked up, the context is that of its parent, so the context's setting for extra
-        # arguments cannot be used here.
+        # While click looks up the group itself, the context belongs to the group's parent. The function therefore
+        # cannot use the context's setting for extra arguments.
         is_verb = not args or args[0] in self.commands or args[0] in ("-h", "--help")
         return args if is_verb else [self.default, *args]
 

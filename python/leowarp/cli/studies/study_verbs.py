@@ -135,7 +135,6 @@ def run_again(
         })  # fmt: skip
     else:
         if made.differences:
-            # Differences are results of the study that this machine does not reproduce; this verb exists to find them.
             rows = [(name, *pair) for name, pair in made.differences.items()]
             print_table(f"{run_id} made again", ("scalar", "stored", "now"), rows)
         say(f"{len(made.scalars)} scalars, {len(made.differences)} differ; run: {made.path}")

@@ -92,7 +92,7 @@ def _of_run(path: Path) -> list[Measurement]:
             continue
         of_flow = echoes.filter(np.equal(echoes["flow"].to_numpy(), number)).sort_by("sent_ns")
         sent_ns = of_flow["sent_ns"].to_numpy()
-        # The last requests may have no reply, because the run ended before it arrived.
+        # The last requests may have no reply, because the run may have ended before the reply arrived.
         rtt_ns = of_flow["reply_ns"].to_numpy().astype(np.float64) - sent_ns
         # Times of a measurement must be strictly ascending, so of two probes at the same time only one is used.
         kept = np.diff(sent_ns, prepend=-1) > 0
@@ -249,8 +249,8 @@ def _loss_lines(description: Description) -> dict[str, str]:
     loss = description.loss
     values = {"lost": f"{loss.lost} of {loss.sent}" + ("" if loss.ratio is None else f" ({_percent(loss.ratio)})")}
     if loss.over_time_ratio is not None:
-        # In a table, the share of lost packets over time does not come from probes. If no probe was lost, the lines
-        # about lost probes are left out, because they would only say "0 of 350".
+        # If the recording is a table with loss ratios, the share of lost packets is a mean over time, and not a share
+        # of probes. Without lost probes, the line "lost" is left out, because it would only say "0 of 350".
         values = {} if not loss.lost else values
         values |= _table_loss_lines(loss)
     # Without losses, there are no runs of losses, and the lines about them are left out.

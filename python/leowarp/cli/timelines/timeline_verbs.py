@@ -53,8 +53,8 @@ def show(
     sky = skies.ephemeris_of(resolved)
     table = media.timeline_of(resolved, sky)
     begin_ns = parsed(units.TIME, "--from", from_)
-    # The end is one ns after the duration, because --to excludes its own time but events at the end of the run are
-    # included.
+    # The end is one ns after the duration, so that events at the end of the run are included; --to excludes its own
+    # time.
     end_ns = parsed(units.TIME, "--to", to) if to else resolved.run.duration_ns + 1
     rows = [
         # An event fills only the columns of its kind; the other columns are null and are left out.
@@ -189,8 +189,7 @@ def describe(
             note(f"{measurement.source}: {text}")
     titles = [f"{Path(description.source).name}: {_SERIES[description.series]}" for _, description in described_series]
     cells = [lines(description) for _, description in described_series]
-    # One table has all files. Lines that the first file has come first, in the first file's order; lines that only
-    # other files have follow.
+    # Lines that the first file has come first, in the first file's order; lines that only other files have follow.
     rows = [(name, *(cell.get(name) for cell in cells)) for name in dict.fromkeys(k for c in cells for k in c)]
     print_table(None, ("", *titles), rows)
     if slots:

@@ -35,7 +35,7 @@ def start(tmp_path):
 
 @pytest.mark.parametrize("mib", [32, 256])
 def test_the_peak_of_memory_is_the_programs_own_however_short_its_life(start, mib):
-    # The array `big` raises the peak memory of the starting process. The result must not include this peak.
+    # The array `big` raises the peak memory of the test's own process. The child's result must not include that peak.
     big = bytearray(128 * MIB)
     rusage = start(f"bytearray({mib} << 20)").reap()
     assert mib * MIB < rusage.ru_maxrss * 1024 < (mib + 32) * MIB
@@ -120,7 +120,7 @@ def test_a_launcher_holds_nothing_of_its_guests_but_their_ends(start, launchers)
     first, second = (start("import time; time.sleep(3600)") for _ in range(2))
     [launcher] = launchers
     assert Path(f"/proc/{launcher.pid}/cwd").readlink() == Path("/")
-    # The descriptors are the launcher's pidfd of its parent and those of two guests.
+    # A launcher has one pidfd for its parent and one for each of the two guests.
     wait_until(lambda: sorted(held(launcher)) == ["/dev/null", *["anon_inode:[pidfd]"] * 3], launcher)
     os.kill(first.pid, signal.SIGKILL)
     wait_until(lambda: sorted(held(launcher)) == ["/dev/null", *["anon_inode:[pidfd]"] * 2], launcher)
@@ -159,10 +159,10 @@ def test_a_launcher_that_was_killed_is_replaced(start, launchers):
 
 def test_an_interruption_while_it_starts_leaves_no_process(tmp_path, monkeypatch, launchers):
     def interrupted(descriptor, size):
-        # Popen also calls read, but before `launchers` has an entry.
+        # `interrupted` passes on the calls by Popen, which reads before `launchers` has an entry.
         if launchers and not reads:
             reads.append(descriptor)
-            # The test waits until the program's process id can be read, and then interrupts.
+            # The test waits until the program's process id can be read, and then raises KeyboardInterrupt.
             select.select([descriptor], [], [])
             raise KeyboardInterrupt
         return read(descriptor, size)

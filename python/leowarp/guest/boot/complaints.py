@@ -112,8 +112,8 @@ class Complaints:
         text = text[:_LONGEST_TEXT]
         key = text if at else re.sub(r"\d+", "0", text)
         if key in self._found:
-            # Only one call trace is read per kind of complaint. Further messages of the kind are only counted, so a
-            # flood of warnings costs little.
+            # Only one call trace is read per kind of complaint. Further messages of the same kind are only counted, so
+            # a flood of warnings costs little.
             self._found[key] = replace(self._found[key], count=self._found[key].count + 1)
             self._key = None
             return

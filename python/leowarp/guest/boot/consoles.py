@@ -172,7 +172,7 @@ class Terminal(Consoles):
                 termios.tcsetattr(self._keys, termios.TCSADRAIN, self._before)
 
     def _tell(self) -> None:
-        # If the pipe is full, the notifications in it are enough.
+        # If the pipe is full, the reader has not yet read earlier notifications, so a further one is not needed.
         with suppress(BlockingIOError):
             os.write(self._change, b"s")
 

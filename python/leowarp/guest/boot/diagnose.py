@@ -169,8 +169,8 @@ def failure(returncode: int, agent_error: dict | None, words: Words) -> LeowarpE
             return with_disk(sign.error, message, sign.hint, words)
     if panic := _PANIC.search(words.console):
         return with_disk(GuestError, *_of_panic(panic["what"].strip(), words), words)
-    # User Mode Linux ends with 0 after an out-of-memory kill as well as after a power-off. A panic in the text of the
-    # console therefore counts more than exit status 0.
+    # User Mode Linux ends with 0 after an out-of-memory kill as well as after a power-off. A panic in the console's
+    # text counts as an error even if the exit status is 0.
     if returncode == 0:
         return None
     # leowarp does not kill a guest that it still watches: when a guest exceeds a limit, leowarp first raises an error.

@@ -46,8 +46,9 @@ from leowarp.guest.setup.input import MODULES
 # The guest's wall clock at boot: 2000-01-01T00:00:00Z in ns. With a constant wall clock at boot, results do not depend
 # on the host's time.
 GUEST_EPOCH_NS = 946_684_800_000_000_000
-# Table sizes of the kernel. By default the kernel derives the sizes of its tables from MemTotal, which varies with the
-# host's address layout. Over several boots with mem=300M, MemTotal was 278 to 293 MB.
+# Kernel parameters that fix the sizes of the kernel's hash tables. By default the kernel derives the sizes of its
+# tables from MemTotal, which varies with the host's address layout. Over several boots with mem=300M, MemTotal was 278
+# to 293 MB.
 TABLE_SIZES = (
     "thash_entries=4096 uhash_entries=1024 dhash_entries=16384 "
     "ihash_entries=8192 mhash_entries=1024 mphash_entries=1024"
@@ -153,7 +154,8 @@ def prepared(image: GuestImage, directory: Path, memory_bytes: int) -> Path:
     directory = directory.resolve()
     host.demand(check(image, directory, memory_bytes), "booting the guest")
     out = directory / "out"
-    # Records of an earlier guest are removed, because they would be mistaken for this guest's records if it wrote none.
+    # Records of an earlier guest are removed. If the new guest wrote no records, the old ones would be mistaken for its
+    # records.
     if out.exists():
         shutil.rmtree(out)
     out.mkdir()
@@ -267,14 +269,14 @@ class Watched:
     def _boot(self, seed: int, memory_bytes: int) -> Child:
         directory, _ = host.memory_directory(memory_bytes, [self._work])
         environment = {
-            # The kernel makes a directory ~/.uml/ for its own files, and aborts if it cannot. HOME is therefore a
-            # directory of the run, so that no files remain elsewhere.
+            # The kernel makes a directory ~/.uml/ for its own files, and aborts if it cannot. HOME is a directory of
+            # the run, so that the files in ~/.uml/ do not remain elsewhere.
             "HOME": ".",
             # The kernel makes its memory file here. The kernel's memory file is sparse, so only memory in use takes
             # space.
             "TMPDIR": str(directory),
             "LEOWARP_SEED": str(seed),
-            # GLIBC_TUNABLES is for kernels without guest/host/rseq.c. In these kernels glibc would register a
+            # GLIBC_TUNABLES is for kernels without guest/host/rseq.c. In kernels without rseq.c, glibc would register a
             # restartable sequence (rseq), and the host would kill each guest process whose memory is unmapped.
             "GLIBC_TUNABLES": "glibc.pthread.rseq=0",
         }
@@ -292,8 +294,8 @@ class Watched:
             # The processor is set before the kernel starts a process of the guest, because children inherit their
             # parent's allowed processors.
             processor.keep([child.pid])
-            # During its first 0.5 s a guest is sampled more often. With a longer interval, processes of a short guest,
-            # which wait4 does not count, would be missed.
+            # During its first 0.5 s a guest is sampled more often. With a longer interval, some processes of a short
+            # guest would never be sampled, and wait4 does not count these processes.
             while not child.has_ended(0.03 if time.monotonic() - began < 0.5 else 0.1):
                 self._hear(console)
                 self._consoles.check()
@@ -318,7 +320,7 @@ class Watched:
     def _stood_still(
         self, why: str, stuck: Standstill, child: Child, memory: GuestMemory, console: Console
     ) -> GuestError:
-        # The console is read first: making the kernel print its position causes a panic, which is not the cause of the
+        # The console is read first, because `make_kernel_tell` causes a panic. The panic is not the cause of the
         # standstill.
         words = self._words(console.text())
         message, hint = message_and_hint(why, memory.running_program(), stuck.calls, memory.calls())

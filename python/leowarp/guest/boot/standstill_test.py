@@ -63,8 +63,8 @@ def test_a_kernel_that_computes_is_no_program_that_computes_or_calls_it_again_an
     assert not is_in_kernel([(t, t, t * S, 7) for t in range(12)])
     # The program made the eighth call before it began to compute.
     assert is_in_kernel([(0, 0, S, 7), *((t, t, S, 8) for t in range(1, 12))])
-    # The kernel in the first line below does not record system calls. The clock of the second advances without a
-    # message of the agent.
+    # In the first two lines below, the kernel does not record system calls. In the third line, the clock advances
+    # without a message of the agent.
     assert is_in_kernel([(t, t, S, None) for t in range(12)]) is None
     assert is_in_kernel([(t, 0, S, None) for t in range(12)]) is False
     assert is_in_kernel([(t, t, 200 * t * S, 7) for t in range(12)]) is None

@@ -105,8 +105,9 @@ class Usage:
     def sample(self) -> float:
         """Take a new sample; return the total so far in CPU seconds."""
         before, looks = None, {}
-        # A process that the kernel program reaps between two readings would be missed or counted twice; the sample is
-        # then repeated. Once the kernel program has ended, the guest's processes are no longer its children.
+        # A process that the kernel program reaps between two readings would be missed or counted twice, so the sample
+        # is then repeated. Once the kernel program has ended, the guest's processes are no longer its children, so no
+        # further sample is taken.
         while (main := look_at(self.pid)) and not main.has_ended:
             if before and main.reaped_s == before.reaped_s:
                 self.main_s, self.reaped_s = main.cpu_s, main.reaped_s
@@ -201,4 +202,4 @@ def _message(line: bytes) -> dict | None:
     try:
         return json.loads(b"{" + rest)
     except ValueError:
-        return None  # A kernel message interrupted this line; the line remains in `text()`.
+        return None  # A kernel message interrupted this line, which remains in `text()`.

@@ -82,7 +82,7 @@ def test_a_process_that_was_waited_for_is_counted_once(spawn):
     assert first_s - 2 * tick_s <= seen_s
     go_on()
     assert process.stdout.readline() == b"ended\n"
-    # If the first process were counted twice, `usage.sample()` would be above this limit.
+    # If the first process were counted twice, `usage.sample()` would be above `seen_s + first_s / 2`.
     assert seen_s <= usage.sample() < seen_s + first_s / 2
     assert usage.reaped_s >= first_s - 2 * tick_s
     go_on()

@@ -225,8 +225,8 @@ def entry_or_build(
     if entry.is_dir() and not entry_faults(entry):
         return entry
     with _writable(home), locked(home / f"{key}.lock", kind, on_message):
-        # Only the process that holds the lock builds this key. A temporary directory of this key therefore remains from
-        # an interrupted build.
+        # Only the process that holds the lock builds the entry of this key. If a temporary directory of this key
+        # exists, it is therefore left over from an interrupted build.
         for leftover in home.glob(f"{key}.tmp-*"):
             shutil.rmtree(leftover)
         if entry.is_dir():
@@ -240,7 +240,7 @@ def entry_or_build(
         try:
             build(growing)
             _seal(growing)
-            # A rename within one file system is atomic, so a directory with this name is complete.
+            # A rename within one file system is atomic, so the directory `entry` is complete as soon as it exists.
             growing.rename(entry)
         except BaseException:
             shutil.rmtree(growing, ignore_errors=True)

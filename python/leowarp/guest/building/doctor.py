@@ -130,7 +130,7 @@ def _build_space() -> Check:
     root = cache_place()
     if built := None if why_not_own(root) else _built():
         return Check("space for the build", True, f"the kernel is built: {built}", "nothing more")
-    # The cache may not exist yet. The nearest existing directory above it is on the same file system.
+    # If the cache does not exist yet, its nearest existing parent directory is on the same file system.
     place = next(p for p in (root, *root.parents) if p.is_dir())
     free_bytes = host.free_space_bytes(place)
     return Check(

@@ -106,7 +106,8 @@ def is_built(shelved: ShelfKernel) -> bool:
 def _packaged() -> Kernel | None:
     """The kernel in a wheel; None in a checkout, which has a recipe of its own."""
     program = recipe.packaged("linux")
-    # In a checkout, its sources are built, because a packaged kernel may be of another version.
+    # In a checkout, the kernel is built from the checkout's sources, because a packaged kernel may be of another
+    # version.
     if program is None or (recipe.CHECKOUT / "guest" / "build.sh").is_file():
         return None
     if wrong := faults(program.parent):
@@ -198,8 +199,8 @@ def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
     build = _Build(_guest_sources(), facts, on_message, on_progress, shelved=None, leave_out=True)
 
     def make(entry: Path) -> None:
-        # The build's objects are kept under a key of the tree's path. If the tree has changed, make decides which files
-        # to recompile.
+        # The build's objects are kept in a folder whose key depends on the tree's path. If the tree has changed, make
+        # decides which files to recompile.
         with _tree(content_key([("tree", str(tree))]), keep_tree, on_message) as scratch:
             build.run(tree, scratch / "build", entry)
 
@@ -235,8 +236,8 @@ def _from_binary(path: Path) -> Kernel:
     content = path.read_bytes()
     warnings = []
     lacking = {}
-    # guest/host/seed.c reads the environment variable LEOWARP_SEED. A program without its name was linked without that
-    # object, and is assumed to lack leolink as well.
+    # guest/host/seed.c reads the environment variable LEOWARP_SEED. A kernel program that does not contain this name
+    # was linked without seed.c.
     if b"LEOWARP_SEED" not in content:
         warnings.append(f"the kernel {path} takes its random seed from the host: no run with it repeats")
     if b"leolink" not in content:
@@ -340,8 +341,8 @@ class _Build:
             **facts,
             **(shelved.facts() if shelved is not None else {}),
             "recipe_sha256": (shelved or shelf.kernel_of(shelf.DEFAULT)).recipe_sha256(directory),
-            # Compiler and linker are part of the key, because another version gives another program and a run's
-            # manifest names both.
+            # The key of the cache contains the compiler and the linker. Another version of them builds another program,
+            # and the manifest of a run names both versions.
             "compiler": recipe.first_line_of("gcc", "--version"),
             "linker": recipe.first_line_of("ld", "--version"),
         }

@@ -104,7 +104,8 @@ def build(tree: Path, *choice: str, planted: str = "", extra: tuple[str, ...] = 
         for name in extra:
             (recipe / "clock" / f"{name}.c").write_text("")
         listed = (recipe / "overrides.toml").read_text()
-        # The small tree has none of the structures that objects copy, so the list's copies are removed.
+        # The small tree has no structures that objects could copy, so the tables `override.copies` are removed from
+        # overrides.toml.
         (recipe / "overrides.toml").write_text(re.sub(r"\[\[override.copies\]\]\n(\S+ = .*\n)+", "", listed) + planted)
     out = tree.parent / "out"
     command = ["sh", str(recipe / "build.sh"), *choice, str(tree), str(tree.parent / "build"), str(out)]
@@ -162,8 +163,8 @@ def test_an_object_that_copies_a_structure_is_refused_for_a_tree_whose_structure
     status, said, out = build(tree, planted=planted, extra=("planted",))
     assert status == 0, said
     assert "planted_register" in (out / "symbols.txt").read_text()
-    # The changed tree adds a member at the front of the structure. The object would still compile and link, but write
-    # to the wrong word.
+    # The changed tree adds a member at the front of the structure. With the old copy of the structure, the object would
+    # still compile and link, but write to the wrong word.
     (tree / "kernel" / "base.c").write_text(BASE.replace("int lock", "int before; int lock"))
     status, said, _ = build(tree)
     assert status != 0

@@ -31,7 +31,7 @@ WORDS = ("changes", "saves", "without", "asked_by", "test", "page")
 # Only the chosen kernel's entry in this file is part of the recipe. A change of another kernel's entry does not cause a
 # build.
 SHELF = "kernels.toml"
-# Lines of leowarp's C files that are compiled only into kernels with this option, which kernels.toml sets for some
+# Lines of leowarp's C files that are compiled only if the kernel has CONFIG_IPV6, which kernels.toml sets for some
 # kernels.
 _ONLY_WITH = re.compile(rb"^#if IS_ENABLED\((CONFIG_IPV6)\)\n.*?^#endif\n\n?", re.MULTILINE | re.DOTALL)
 
@@ -46,7 +46,7 @@ def guest_sources() -> Path | None:
 
 def agent_sources() -> Path | None:
     """The checkout whose `crates/` contain the agent; None if this installation has none."""
-    # In a checkout its own sources are used, even if there is a packaged agent, because they may have changed.
+    # A checkout's own sources take precedence over a packaged agent, because the sources may have changed.
     return CHECKOUT if (CHECKOUT / "crates" / "agent" / "Cargo.toml").is_file() else None
 
 

@@ -349,8 +349,8 @@ def _remembered(path: Path, facts: Mapping[str, Callable[[Path], str]]) -> dict[
         return {fact: str(known[fact]) for fact in facts}
     computed = {fact: compute(path) for fact, compute in facts.items()}
     make_directory(memory.parent)
-    # The values are stored, because reading 150 MB would cost each command a fraction of a second. The stored file is
-    # replaced as a whole, so that two concurrent writers never leave a mixture.
+    # The computed facts are stored, because reading 150 MB would cost each command a fraction of a second. The stored
+    # file is replaced as a whole, so that two concurrent writers never leave a mixture.
     partial = memory.with_suffix(f".{os.getpid()}")
     partial.write_text(json.dumps({"stamp": stamp, **computed}))
     os.replace(partial, memory)

@@ -255,7 +255,7 @@ def _remember(identity: str, path: Path, on_message: OnMessage) -> None:
         with open(os.open(directory / identity, flags, 0o600), "wb") as file:
             file.write(os.fsencode(path.resolve()) + b"\n")
     except FileExistsError:
-        pass  # The record exists, so the same content was accepted earlier.
+        pass  # If a record exists, the user accepted the same content earlier.
     except (OSError, HostError) as error:
         # The user requested this run, so it continues even if the consent cannot be recorded. The user must consent
         # again only if a file names the same code in a later run.

@@ -21,7 +21,7 @@ MIB = 1 << 20
 # to 1 GiB).
 ADDRESS_SPACE_MARGIN_BYTES = 2 << 30
 # Space for the console, capture buffers and the records of a short run. A long run writes more records than a short
-# one, and itself reports when they fill the disk.
+# one. If the records fill the disk, the run reports an error.
 DISK_NEEDED_BYTES = 64 * MIB
 
 

@@ -86,7 +86,8 @@ def everything() -> dict[int, Look]:
 
 def trees(roots: Iterable[int], looks: Mapping[int, Look]) -> dict[int, Look]:
     """Samples of the processes `roots` and of all their descendants that have not ended, selected from `looks`."""
-    # An ended process that is not reaped still names its parent, and would count as a sleeping process.
+    # Without this filter, a process that has ended but is not reaped would count as a sleeping process, because it
+    # still names its parent.
     looks = {pid: look for pid, look in looks.items() if not look.has_ended}
     below: dict[int, list[int]] = {}
     for pid, look in looks.items():

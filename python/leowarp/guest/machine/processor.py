@@ -19,7 +19,7 @@ from contextlib import suppress
 STARVED_RATIO = 0.7
 """A guest that gets a smaller share of its processor competes with other work, and moves to another processor."""
 
-# The window is long enough that one wait for the disk does not move a guest.
+# The share of the processor is measured over a window so long that one wait for the disk does not move a guest.
 WINDOW_S = 3.0
 
 
@@ -60,8 +60,8 @@ class Processor:
 
     def keep(self, pids: Iterable[int]) -> None:
         """Restrict these processes, and those that they will start, to the processor."""
-        # No processor was free: there are more guests than processors, and the host's scheduler distributes them better
-        # than a fixed choice.
+        # If no processor was free, there are more guests than processors. The host's scheduler distributes many guests
+        # better than a fixed choice.
         if self._number is None:
             return
         for pid in pids:

@@ -61,8 +61,7 @@ class Directions:
             direction = network.ends(chosen).astype(np.int64)
             counts[event] = np.bincount(direction, minlength=2 * len(network.link_a))
             parts.append(_capacity(chosen) if event == "capacity" else _channel(chosen))
-            # All rows of a direction are consecutive, and its capacity comes first. The guest expects rows in this
-            # order.
+            # The guest expects the rows of a direction consecutively, with its capacity first.
             places.append(2 * direction + rank)
         place, rows = np.concatenate(places), np.concatenate(parts)
         # The sort is stable and the timeline is sorted by time, so the rows of a table stay sorted by time.

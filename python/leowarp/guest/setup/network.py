@@ -86,7 +86,7 @@ class Network:
         Raises ScenarioError if a pair has no link.
         """
         keys = _pair(self.link_a, self.link_b, len(self.nodes))
-        # Pairs are found by one sort and a binary search, because timelines have millions of events.
+        # The links of node pairs are found by one sort and a binary search, because timelines have millions of events.
         order = np.argsort(keys)
         wanted = _pair(a, b, len(self.nodes))
         at = np.searchsorted(keys, wanted, sorter=order)

@@ -28,7 +28,7 @@ _ELEMENT_OPERATIONS_AT = 16
 # Fields of struct kernel_symbol: address, name, namespace.
 _EXPORT_BYTES, _EXPORT_NAME_AT = 24, 8
 _NAME = re.compile(r"\w+(?:\.\w+)?")
-# Built-in modules with parameters that exist in every kernel that leowarp boots.
+# Modules that have parameters, and that are built into every kernel that leowarp boots.
 _BUILT_IN = {"printk", "tcp_cubic"}
 _WRITABLE = 0o200
 

@@ -171,13 +171,12 @@ def _modulation(access: Access, way: str, seed: int, duration_ns: int) -> tuple[
     Returns factor: float64 array of shape (n,)
     """
     rng = stream(seed, f"access.modulation.{way}")
-    # The number of random values is the mean number of steps plus five standard deviations, and 16 more for the
-    # shortest runs.
+    # `count` is the mean number of steps plus five standard deviations. For the shortest runs, 16 is added.
     mean = duration_ns / access.modulation_time_ns
     count = int(mean + 5.0 * math.sqrt(mean)) + 16
     lasts_ns = np.maximum(rng.exponential(access.modulation_time_ns, count), 1.0).astype(np.int64)
     t_ns = np.append(0, np.cumsum(lasts_ns))
-    # Moving the index by one or two places modulo 3 always changes the factor, and both other factors are equally
+    # The index moves by one or two places modulo 3, so the factor always changes, and both other factors are equally
     # probable.
     place = (rng.integers(0, 3) + np.append(0, np.cumsum(rng.integers(1, 3, count)))) % 3
     return t_ns, 1.0 + access.modulation_ratio * (place.astype(np.float64) - 1.0)

@@ -44,8 +44,8 @@ def channel_rows(
     spike_t_ns, spike_ns = _spikes(access, slots, drawn)
     outages = (drawn.outage_begin_ns, drawn.outage_end_ns)
     residual = access.residual_loss_ratio if way == "down" else access.residual_loss_up_ratio
-    # The presets peak and off-peak set this loss when the plan is resolved (0.01 % and 0.001 %). This loss decides
-    # CUBIC's goodput, so no default is assumed here (design/starlink-profile.md, "Isolated loss").
+    # The presets peak and off-peak set this loss when the plan is resolved (0.01 % and 0.001 %). The isolated loss
+    # decides CUBIC's goodput, so no default is assumed here (design/starlink-profile.md, "Isolated loss").
     if residual is None:
         raise ValueError("residual loss is not given: not a resolved plan")
     bursts = bursts_ns(access, way, residual, seed=seed, duration_ns=duration_ns)
@@ -93,8 +93,8 @@ def jitter_rows(
     # A step lasts at least a frame, because jitter represents grants, and each frame has one grant.
     frames_each = max(lasts_ns * access.frames_per_s / 1e9, 1.0)
     frames = duration_ns * access.frames_per_s // 1_000_000_000 + 1
-    # More steps are sampled than the run can need: their mean number plus five standard deviations (which are at most
-    # the mean), and 16 more.
+    # More steps are sampled than the run can need: their mean number, plus five standard deviations, plus 16. The
+    # standard deviation of the number is at most the square root of its mean.
     count = int(frames / frames_each + 5.0 * math.sqrt(frames / frames_each)) + 16
     if way == "down":
         # Jitter is smaller and steadier on the downlink than on the uplink, as in LeoCC's public trace
@@ -104,20 +104,21 @@ def jitter_rows(
     else:
         # By default, values on the uplink are uniform from 0 to twice the mean, and steps last 6 ms on average. With
         # the defaults, the mean difference between successive RTTs of a flood ping is within 15 % of the published 6.7
-        # ms. Both pings 10 ms apart and pings a round trip apart have this difference (design/starlink-profile.md,
-        # "Steps of the jitter").
+        # ms. The difference is about the same for pings 10 ms apart and for pings a round trip apart
+        # (design/starlink-profile.md, "Steps of the jitter").
         first, last = up_step_frames(frames_each)
         lasts = rng.integers(first, last + 1, count)
         if access.jitter_up_shape == "uniform":
             values_ns = rng.uniform(0.0, 2.0 * mean_ns, count)
         else:
             values_ns = rng.exponential(mean_ns, count)
-    # The lengths of steps are added in frames and only then converted to ns (`frame_border_ns`). If rounded ns were
+    # The lengths of steps are added in frames, and the sums are converted to ns (`frame_border_ns`). If rounded ns were
     # added, steps would drift away from the frames.
     begins = np.append(0, np.cumsum(lasts)[:-1]).astype(np.int64)
     begins_ns = frame_border_ns(access, begins)
     if access.jitter_spread_ratio:
-        # The factor of a step is that of the slot in which the step begins; steps last some frames, slots thousands.
+        # A step has the factor of the slot in which the step begins. A step lasts some frames, and a slot lasts
+        # thousands of frames.
         deviations = cut_normal(stream(seed, "access.jitter_spread").random(len(slots_ns)))
         of_slot = np.maximum(np.searchsorted(slots_ns, begins_ns, side="right") - 1, 0)
         values_ns = values_ns * np.exp(access.jitter_spread_ratio * deviations)[of_slot]

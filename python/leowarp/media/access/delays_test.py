@@ -41,8 +41,8 @@ def test_frames_can_be_a_sawtooth_of_the_same_mean():
     steps = profile_for(0.5, frame_steps=8, **QUIET)
     t_ns = np.arange(SECOND_NS, 2 * SECOND_NS, 7_919, dtype=np.int64)
     waiting_ns = passed(steps.up, t_ns, np.random.default_rng(1))[0] - t_ns - steps.slots.base_at_ns(t_ns)
-    # Probes that are sent one after another all arrive with the last probe of their frame. On average, a probe in such
-    # a series therefore waits half a step longer than a single probe would.
+    # Probes that are sent one after another all arrive with the last probe of their frame. On average, a probe in a
+    # series waits half a step longer than a single probe would.
     assert waiting_ns.mean() == pytest.approx(1e9 / 750 * (1 / 2 + 1 / 16), rel=0.05)
     assert waiting_ns.min() < 1e9 / 750 / 8
     assert waiting_ns.max() > 1e9 / 750 * 7 / 8

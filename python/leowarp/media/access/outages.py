@@ -33,8 +33,8 @@ def outages_ns(
     """
     rng = stream(seed, "access.outages")
     first_ns = int(slots.begin_ns[0])
-    # A reconfiguration just after the end of the run may have an outage before it. Outages are therefore generated for
-    # all reconfigurations up to `outage_reach` after the run's end.
+    # Outages are generated for all reconfigurations up to `outage_reach` after the run's end, because an outage may
+    # begin before its reconfiguration.
     around_ns = np.arange(first_ns, duration_ns + access.outage_reach_ns, access.period_ns, dtype=np.int64)
     some = rng.random(len(around_ns)) < access.outage_share_ratio
     # The number of outages n at a reconfiguration that has any: P(n) = (1 - again) again^(n - 1). Random numbers are
@@ -42,8 +42,8 @@ def outages_ns(
     # change the other random numbers.
     count = np.where(some, rng.geometric(1.0 - access.outage_again_ratio, len(around_ns)), 0)
     around_ns = np.repeat(around_ns, count)
-    # The logarithm of the length is uniform. With 5 to 800 ms, half of the outages are shorter than 63 ms, and a tenth
-    # is longer than half a second.
+    # The logarithm of an outage's length is uniformly distributed. With 5 to 800 ms, half of the outages are shorter
+    # than 63 ms, and a tenth is longer than half a second.
     low, high = np.log(access.outage_min_ns), np.log(access.outage_max_ns)
     length_ns = np.exp(rng.uniform(low, high, len(around_ns)))
     triangle = rng.random(len(around_ns)) + rng.random(len(around_ns)) - 1.0

@@ -77,7 +77,7 @@ def slots_of(plan: Plan, access: Access, ephemeris: Ephemeris | None = None) -> 
         if ephemeris is None:
             raise ValueError("a plan with a constellation needs its ephemeris")
         return _by_geometry(access, ephemeris, begin_ns, plan.run.seed)
-    # The study measured only RTTs. Each direction gets half of the RTT, because no public data separates the two
+    # Huston's study measured only RTTs. Each direction gets half of the RTT, because no public data separates the two
     # directions.
     base_ns = _drawn_rtts_ns(access, len(begin_ns), plan.run.seed) // 2 + access.server_delay_ns
     # Without geometry there are no real satellites. Each slot has a satellite name of its own, so that its path differs
@@ -106,8 +106,8 @@ def first_reconfiguration_ns(access: Access) -> int:
         show.
     """
     clock = datetime.fromisoformat(access.clock)
-    # The phase is relative to midnight, in seconds of the day. If the period divides neither minute nor hour, it
-    # therefore begins again with the phase at each midnight.
+    # The phase is relative to midnight, in seconds of the day. If the period divides neither minute nor hour, the
+    # sequence of periods therefore begins again with the phase at each midnight.
     of_day_s = 3600 * clock.hour + 60 * clock.minute + clock.second
     of_day_ns = 1_000_000_000 * of_day_s + 1000 * clock.microsecond
     return (access.phase_ns - of_day_ns) % access.period_ns
@@ -124,8 +124,9 @@ def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
     """
     low, high, step = access.base_rtt_min_ns, access.base_rtt_max_ns, access.base_step_min_ns
     draws = stream(seed, "access.base").random(slots)
-    # A random stream of its own decides which slots keep the previous base delay. With another `base_kept_ratio`, slots
-    # that get a new base delay still get the same value.
+    # A separate random stream selects the slots that keep the previous base delay. Another `base_kept_ratio` therefore
+    # changes which slots get a new base delay, but not the random number from which a slot's new base delay is
+    # computed.
     kept = stream(seed, "access.base_kept").random(slots) < access.base_kept_ratio
     if access.base_rtts:
         of_base_ns = quantiles_ns(access.base_rtts)
@@ -171,8 +172,8 @@ def _by_geometry(access: Access, ephemeris: Ephemeris, begin_ns: NDArray[np.int6
     for t_ns, draw in zip(begin_ns.tolist(), draws, strict=True):
         at_ns = t_ns + np.linspace(0, access.period_ns - 1, samples).astype(np.int64)
         here_m = ephemeris.positions_ecef_m(at_ns)
-        # Within one pass, a satellite rises once and sets once. A satellite that is above the mask at both ends of the
-        # slot is therefore above the mask in between.
+        # A satellite rises once and sets once in each pass. A satellite that is above the mask at both ends of a slot
+        # is therefore above the mask during the whole slot.
         seen_deg = stations.elevations_deg(TERMINAL, EcefMetres(here_m[[0, -1]]))
         gateway_deg = stations.elevations_deg(GATEWAY, EcefMetres(here_m[[0, -1]]))
         visible = np.flatnonzero((np.minimum(seen_deg, gateway_deg) >= access.min_elevation_deg).all(axis=0))

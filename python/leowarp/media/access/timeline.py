@@ -99,8 +99,8 @@ def _queues(events: Events, access: Access, terminal: int, gateway: int) -> None
     plain = access.queue_discipline == "fifo"
     limits = (
         # The queues are deep by default, as the study observed and LeoReplayer's authors recommend. On the downlink,
-        # 5000 packets take 0.24 s at 250 Mbit/s. A handover of 50 ms fills less than half of this queue even at the
-        # highest rate. On the uplink, 500 packets take 0.4 s at 15 Mbit/s (docs/guides/access-links.md).
+        # 5000 packets take 0.24 s at 250 Mbit/s. A handover of 50 ms fills less than half of the downlink queue even at
+        # the highest rate. On the uplink, 500 packets take 0.4 s at 15 Mbit/s (docs/guides/access-links.md).
         (terminal, gateway, access.queue_up_pkts, None),
         (gateway, terminal, access.queue_pkts, access.queue_bytes),
     )

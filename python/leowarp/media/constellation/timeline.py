@@ -117,8 +117,8 @@ class _Builder:
         for k, (t_ns, end_ns) in enumerate(zip(routes.t_ns.tolist(), until_ns.tolist(), strict=True)):
             before, needed = needed, self._needed(k)
             fresh, live = live, np.union1d(before, needed)
-            # Removals come before new links. A link whose 5 s have passed becomes a new link, even if this update uses
-            # it again.
+            # Removals come before new links. A link that is due for removal (after 5 s) becomes a new link, even if
+            # this update uses it again.
             self._tear_down(t_ns, needed)
             for code in needed.tolist():
                 if code not in self._up:
@@ -169,7 +169,7 @@ class _Builder:
     def _follow(self, k: int, t_ns: int, end_ns: int) -> None:
         """Add the paths of a route update: the nodes switch to them at once or one after another."""
         routes = self._routes
-        # After the last update, a node may switch even after the end of the run.
+        # A switch that belongs to the last update may come after the end of the run.
         until_ns = end_ns if k + 1 < len(routes.t_ns) else sys.maxsize
         if self._torn_down_later:
             # If an update no longer uses a link, the link may be removed before the next update.
@@ -212,8 +212,7 @@ class _Builder:
             kept = needed
         elif self._torn_down_later:
             for code in sorted(self._up.difference(needed.tolist())):
-                # The 5 s until a link is removed begin at the first update at which no path uses the link. An existing
-                # time is therefore not overwritten.
+                # The 5 s until a link is removed begin at the first update at which no path uses the link.
                 self._teardown_ns.setdefault(code, t_ns + TEARDOWN_AFTER_NS)
             return
         elif self._routes.isl is not None:
@@ -268,8 +267,8 @@ class _Builder:
         length_m = lengths_m(node_positions_m(self._ephemeris, t_ns), np.column_stack([a, b]))
         delay_ns = delays_ns(self._plan, length_m, b >= self._satellites) + self._fixed_ns[b]
         changed = self._delays.changed(links, delay_ns)
-        # With `drop`, `live` may contain links that have just gone down. The delay of such a link is set when the link
-        # comes up again.
+        # With `drop`, `live` may contain links that have just gone down. Their delays are not set now, but when the
+        # links come up again.
         if len(self._up) < len(links) or not self._up.issuperset(links.tolist()):
             changed &= np.array([code in self._up for code in links.tolist()])
         self._delays.set(links[changed], delay_ns[changed])

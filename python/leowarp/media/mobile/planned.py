@@ -21,8 +21,8 @@ class PlannedMobile(PlannedMedium[Mobile]):
         path per direction."""
         if ephemeris is not None:
             return constellation_routes(self.plan, ephemeris, last_hop_of(self.section))
-        # The fading link's delay is that towards the terminal, of a packet that is decoded after the first
-        # transmission.
+        # The fading link's delay is the delay of a packet that travels towards the terminal and is decoded after the
+        # first transmission.
         last_hop, forward_ns = last_hop_of(self.section), self.section.forward_delay_ns
         delays_ns = forward_ns + last_hop.leaving_ns, forward_ns + last_hop.arriving_ns
         there = tuple(range(len(ROUTERS)))

@@ -176,7 +176,7 @@ def test_a_table_of_the_users_reaches_the_model(tmp_path):
     assert [entry.name for entry in plan.inputs()] == ["mine.toml"]
     delays = np.array([row["delay_ns"] for row in of_kind(timeline_of(plan), "channel")])
     # The channel has only one state, whose diffuse signal is a millionth of the direct one. The first transmission is
-    # sized for the median, so half of the codewords narrowly need a retransmission.
+    # sized for the median power, so half of the codewords narrowly fail and need a retransmission.
     assert set(delays.tolist()) <= {10_000_000, 30_000_000}
 
 

@@ -155,7 +155,7 @@ def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
     if pair not in tables.changes_of_pairs:
         routes = pair_routes(tables, pair)
         paths = list(routes["path"])
-        # After the last update there is no next one, so its period ends at the largest int64.
+        # After the last route update, the period has no end, so the largest int64 is used.
         until_ns = np.append(routes["t_ns"].to_numpy(dtype="int64")[1:], np.iinfo(np.int64).max)
         tables.changes_of_pairs[pair] = [
             PathChange(
@@ -383,8 +383,8 @@ def _growth(tables: Tables, flow: int, column: str, from_ns: int, until_ns: int)
     """Increase of a cumulative column of `sockets` between two instants. Each value is taken from the last sample at or
     before the instant."""
     mine = tables.of_flow("sockets", flow)
-    # Cumulative counters of a socket start at 0. A sample without the counter therefore counts as 0. Before the first
-    # sample of the socket, the counter counts as 0 as well.
+    # Cumulative counters of a socket start at 0. A counter therefore has the value 0 in a sample that lacks it, and
+    # before the socket's first sample.
     values = step_at(mine["t_ns"].to_numpy(), np.nan_to_num(floats(mine[column])), np.array([from_ns, until_ns]), 0.0)
     return int(values[1] - values[0])
 

@@ -93,8 +93,7 @@ class LinkValues:
             return np.zeros(max(len(edges_ns) - 1, 0))
         t_ns = self.rate_instants_ns(a, b)
         low, high = np.searchsorted(t_ns, [edges_ns[0], edges_ns[-1]], side="right")
-        # Bins are also split at every change of the rate, so that the rate is constant in each piece. The pieces of
-        # each bin are then added up.
+        # Bins are also split at every change of the rate, so that the rate is constant in each piece.
         every = np.unique(np.concatenate([edges_ns, t_ns[low:high]]))
         every = every[every <= edges_ns[-1]]
         bits = self.rate_bps(a, b, every[:-1]) * np.diff(every) / 1e9

@@ -158,7 +158,7 @@ class _Stored(Tables):
         rows = self._row_counts.get(name, 0)
         make_room(self, name, rows)
         if rows > MANY_ROWS:
-            # Callers use only those parts of a data frame that a large table has too.
+            # Callers use only those parts of a data frame that `LargeTable` has as well.
             return cast(pd.DataFrame, self._large(name, rows))
         table = self._read(name)
         _check_columns(table, NEEDED[name], f"{self._where}, table {name}", TABLES[name].arrow())

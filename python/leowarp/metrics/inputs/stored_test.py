@@ -89,8 +89,8 @@ def test_a_run_that_is_released_is_not_compared_with_others(run_dir, monkeypatch
     first, second = read_tables(run_dir), read_tables(run_dir)
     assert len(first.bins) == len(second.bins)
     monkeypatch.setattr(held, "MOST_ROWS", 0)
-    # The list of large tables begins with `bins` of `first`, so removing an entry of `second` must not compare the two
-    # runs.
+    # The first entry of the list of large tables is `bins` of `first`. Removing an entry of `second` must not compare
+    # the two runs.
     assert len(first.links)
     assert set(vars(first)) & set(TABLES) == {"bins", "links"}
     assert not set(vars(second)) & set(TABLES)

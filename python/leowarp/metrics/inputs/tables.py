@@ -33,8 +33,8 @@ DATA, ACK = 0, 1
 """Values of `direction` of a packet or bin within its flow: data go to the destination, and acknowledgements come
 back."""
 
-# `NEEDED` lacks some columns of `leowarp.trace.TABLES`, among them the newest ones. Runs of older versions, which lack
-# the newest columns, therefore remain readable.
+# `NEEDED` lacks some columns of `leowarp.trace.TABLES`, among them the newest ones, so that runs of older versions
+# remain readable.
 NEEDED: dict[str, tuple[str, ...]] = {
     "sockets": ("t_ns", "flow", "ca_state", "cwnd_pkts", "srtt_us", "bytes_acked", "bytes_received", "sacked_pkts",
                 "dsack_pkts", "snd_mss_bytes"),
@@ -281,7 +281,7 @@ class Tables:
 
         Withdrawn routes are not included: they belong to a link that goes down, not to a new path.
         """
-        # A hand-made timeline without routes lacks these columns.
+        # A hand-made timeline without routes lacks the columns of routes.
         rows = self.timeline.reindex(columns=["t_ns", "event", "destination", "next_hop"])
         rows = rows[(rows["event"] == "route") & rows["next_hop"].notna()]
         by_host = rows.groupby("destination", observed=True)["t_ns"]

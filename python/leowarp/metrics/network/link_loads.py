@@ -85,8 +85,8 @@ def _carried_bits(
     pairs = _Pairs(flows)
     pair_of = pairs.of(sent["flow"].to_numpy(), sent["direction"].to_numpy())
     lost = tables.drops
-    # Packets of no flow (neighbour discovery, resets of an unknown port) are not in `bins` either, so they are left
-    # out.
+    # Packets without a flow (neighbour discovery, resets of an unknown port) are left out, because `bins` does not
+    # contain them.
     lost = lost[lost["flow"].notna().to_numpy() & lost["direction"].notna().to_numpy()]
     flow = lost["flow"].to_numpy(dtype="int64")
     length = floats(lost["len_bytes"]) if "len_bytes" in lost else np.zeros(len(lost))
@@ -160,8 +160,8 @@ class _Ways:
         rows = gone.assign(row=self._at(gone["t_ns"].to_numpy()), step=gone["t_ns"].to_numpy() // step_ns)
         sums = rows.groupby(["row", "direction", "step"])["bits"].sum()
         for (row, direction, step), bits in sums.items():  # type: ignore[misc]
-            # `row` is the path that was valid when the packet was dropped. If this path lacks the link, the latest
-            # earlier path with the link is used.
+            # `row` is the path that was valid when the packet was dropped. If the path lacks the link that dropped the
+            # packet, the latest earlier path with this link is used.
             for place in range(int(row), -1, -1):
                 if direction in self._links[place]:
                     for behind in self._links[place][self._links[place].index(direction) :]:

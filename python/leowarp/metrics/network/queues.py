@@ -62,8 +62,8 @@ def path_queues(
         the grid.
     """
     routes = pair_routes(tables, pair)
-    # Paths share links, and the same path may be used several times. Each queue is therefore evaluated on the grid only
-    # once.
+    # Each queue is evaluated on the grid only once, even if several paths share its link, or a path is in force several
+    # times.
     known: dict[int, np.ndarray] = {}
     for index, (t_ns, path) in enumerate(zip(routes["t_ns"], routes["path"], strict=True)):
         until_ns = routes["t_ns"].iloc[index + 1] if index + 1 < len(routes) else end_ns

@@ -107,8 +107,8 @@ def test_a_freeze_is_three_times_the_mean_and_150_ms_above_it():
     # from 188.17 ms on.
     assert after(33, 188) == []
     assert after(33, 189) == [189 * MS]
-    # With frames 100 ms apart, three times the mean interval is the limit. An interval x exceeds 3 * (29 * 100 + x) /
-    # 30 from 322.2 ms on.
+    # If frames are 100 ms apart, an interval counts as a freeze if it exceeds three times the mean interval. An
+    # interval x exceeds 3 * (29 * 100 + x) / 30 from 322.2 ms on.
     assert after(100, 322) == []
     assert after(100, 323) == [323 * MS]
     assert freezes(np.array([0, 1, 2, 3, 1000]) * MS).tolist() == [], "of four intervals nothing is told"

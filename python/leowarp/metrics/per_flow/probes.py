@@ -85,8 +85,9 @@ def near(t_ns: np.ndarray, instants_ns: np.ndarray, within_ns: int = NEAR_NS) ->
     if len(instants_ns) == 0:
         return np.zeros(len(t_ns), dtype=bool)
     after = np.searchsorted(instants_ns, t_ns, side="left")
-    # The instants are sorted, so it is enough to check the last one before a time and the first one after it. If all
-    # instants are before a time, or all are after it, both distances are computed to the same instant.
+    # For each time, it is enough to check the last instant before it and the first instant after it, because instants
+    # are sorted. If there is no instant before the time or no instant after it, both distances refer to the same
+    # instant.
     ahead = np.abs(instants_ns[np.minimum(after, len(instants_ns) - 1)] - t_ns)
     behind = np.abs(t_ns - instants_ns[np.maximum(after - 1, 0)])
     return np.minimum(ahead, behind) <= within_ns

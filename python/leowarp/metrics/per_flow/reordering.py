@@ -133,7 +133,7 @@ def _bars(tables: Tables, pairs: Mapping[Pair, Sequence[int]], frame: pd.DataFra
     of_scopes = tables.reordering.set_index(keys)[["t_ns", "received_pkts"]]
     of_scope = of_scopes.reindex(pd.MultiIndex.from_frame(frame[keys]))
     # n-reordering is cumulative (a 3-reordered packet is also 2-reordered), so the sum of its bars exceeds the number
-    # of packets. The counts of n-reordering are therefore divided by the number of received packets (RFC 4737, 5.3).
+    # of packets. The counts of n-reordering are divided by the number of received packets (RFC 4737, 5.3).
     is_n = frame["kind"].to_numpy() == DENSITIES.index("n_reordering")
     made = frame.assign(
         scope=[SCOPES[number] for number in frame["scope"]],

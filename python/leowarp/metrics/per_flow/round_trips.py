@@ -127,8 +127,8 @@ class _Way:
         first = np.searchsorted(self.stored_sent, t_ns, side="left")
         is_stored = first < len(self.stored_sent)
         first = np.minimum(first, len(self.stored_sent) - 1)
-        # The first stored packet after an instant is the first packet sent after it only if all bins up to this packet
-        # are stored completely.
+        # If all bins up to the first stored packet after an instant are stored completely, no packet was sent between
+        # the instant and this packet.
         here = np.maximum(np.searchsorted(self._starts, t_ns, side="right") - 1, 0)
         there = np.searchsorted(self._starts, self.stored_sent[first], side="right")
         exact = is_stored & (self._gaps[np.maximum(there, here)] == self._gaps[here])

@@ -113,8 +113,9 @@ def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[st
         settled = np.array([change.settled_ns for change in changes], dtype="int64")
         late_by[late] = _of_late(times, data[late], instants, settled, tables.reorders)
         lost_by[lost] = _of_lost(tables, flow, data[lost], changes, instants)
-    # A spurious retransmission repeats a packet that was only late, and a needed one a packet that was lost. The cause
-    # is that of the first transmission, even if the packet was retransmitted several times.
+    # The cause of a spurious retransmission is the cause of the packet's lateness. The cause of a needed retransmission
+    # is the cause of the packet's loss. Both causes are taken from the first transmission, even if the packet was
+    # retransmitted several times.
     spurious_by = _inherited(data, spurious, late & ~again, late_by)
     needed_by = _inherited(data, again & ~spurious, lost & ~again, lost_by)
     places = len(changes) + 1
@@ -188,8 +189,8 @@ def _first_of(arrival: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     instants = np.unique(wanted[np.isfinite(wanted)])
     if len(instants) == 0:
         return np.zeros(len(wanted), dtype=np.intp)
-    # Arrivals are looked up in the short list of instants; the reverse would need a sorted copy of all arrivals, which
-    # takes several times their memory.
+    # Each arrival is looked up in the short list of instants. Looking up instants in the arrivals would need a sorted
+    # copy of all arrivals, which takes several times their memory.
     place = np.minimum(np.searchsorted(instants, arrival), len(instants) - 1)
     there = np.flatnonzero(instants[place] == arrival)
     _, first = np.unique(place[there], return_index=True)
@@ -279,7 +280,7 @@ def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by
     some = high > low
     origin = by[order]
     # `turns` counts how often the change differs from one candidate to the next. A retransmission has one cause only if
-    # `turns` is the same at `low` and at its last candidate.
+    # `turns` is the same at the first and at the last overlapping candidate.
     turns = np.append(0, np.cumsum(np.diff(origin) != 0))
     alike = turns[high[some] - 1] == turns[low[some]]
     change_numbers[some] = np.where(alike, origin[low[some]], NONE)

@@ -113,7 +113,7 @@ def test_on_a_path_that_jitters_a_change_under_way_is_no_cause(tables):
         (3, LEFT, 20 * S + 30 * MS, 0),
         # The link went down before any route change, so no route change caused the drop.
         (3, LEFT, 19 * S, NONE),
-        # Direction 0 is on both paths.
+        # Direction 0 belongs to a link that is on the path before and after the change.
         (3, 0, 20 * S, NONE),
         (1, LEFT, 20 * S, NONE),
         (2, LEFT, 20 * S, NONE),

@@ -58,7 +58,7 @@ def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkV
         for link in path:
             if link not in rates:
                 rates[link] = links.capacity_bits(*link, edges_ns) * 1e9 / np.diff(edges_ns)
-            # A link without a rate limit has nan, which fmin ignores.
+            # The rate of a link without a limit is nan, which fmin ignores.
             capacity_bps[here] = np.fmin(capacity_bps[here], rates[link][here])
     return capacity_bps
 
@@ -187,8 +187,8 @@ def payload_ratio(
     headers_bytes = ip_header_bytes + 32
     segment_bytes = float(known.max()) if len(known) else float(ip_bytes - headers_bytes)
     # The segment size may be smaller than usual, because a program requested it (TCP_MAXSEG). It is unknown whether
-    # such segments have timestamps. The formula assumes that small segments have no timestamps, so that the share of
-    # the capacity is never too high.
+    # these smaller segments have timestamps. The formula assumes that small segments have no timestamps, so that the
+    # share of the capacity is never too high.
     is_full = ip_bytes - segment_bytes <= headers_bytes
     packet_bytes = ip_bytes if is_full else segment_bytes + ip_header_bytes + 20
     return segment_bytes / (packet_bytes + overhead_bytes)

@@ -148,8 +148,8 @@ class _LastLinks:
             taken = [link for link in self._tables.links_of(paths[0]) if self._links.is_shaped(*link)]
             if taken:
                 return taken[-1:]
-        # A packet in flight at a route change follows the routing tables of the nodes that it reaches. The last
-        # rate-limited link that such a packet crosses may therefore be on neither the old nor the new path.
+        # A packet in flight at a route change follows the routing tables of the nodes that it reaches. The packet's
+        # last rate-limited link may therefore be on neither the old nor the new path.
         return self._to(destination, source)
 
     def _paths(self, source: str, destination: str, lived: Life) -> list[Any]:

@@ -74,8 +74,8 @@ def test_payload_that_no_link_counted_fails_the_run(full):
     sockets = full.tables.sockets.copy()
     last = sockets.index[sockets["flow"] == 1][-1]
     check(full, sockets=sockets)
-    # The link has also counted packets that are in flight at the end, but these are fewer than the 20 packets that are
-    # added here.
+    # The link has also counted packets that are in flight at the end. Fewer than 20 packets are in flight, so the 20
+    # packets added here exceed the link's count.
     sockets.loc[last, "bytes_received"] += 20 * 1448
     with pytest.raises(TraceError, match=r"flow 1: .* of which hub>D alone carried"):
         check(full, sockets=sockets)

@@ -80,8 +80,8 @@ def competition(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkVa
     of_pair, names = pd.factorize(pd.Series(pairs, dtype=object))
     rivals: dict[int, tuple[int, ...]] = dict.fromkeys(lives, ())
     together: dict[int, Spans] = {}
-    # All tuples of competitors contain the integers of this list. 2000 flows have four million pairs, for which new
-    # integers would take 130 MB.
+    # All tuples of competitors share the integer objects of the list `listed`. 2000 flows have four million pairs, for
+    # which new integers would take 130 MB.
     listed = numbers.tolist()
     for place, number in enumerate(listed):
         from_ns, until_ns = np.maximum(starts, starts[place]), np.minimum(stops, stops[place])

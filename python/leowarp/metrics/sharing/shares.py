@@ -195,7 +195,8 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
         # Bins start at whole multiples of their length on the run's clock, so the bins of all flows are the same.
         first = -(-lived.start_ns // bin_ns) * bin_ns
         edges = bin_edges(first, min(lived.stop_ns, int(t_ns[-1])), bin_ns)
-        # If a flow has only one sample, at its end, the series would be a straight line from the flow's start.
+        # A flow with a single sample at its end is left out, because its series would be a straight line from the
+        # flow's start.
         if len(t_ns) > 2 and len(edges) > 1:
             rate = np.diff(np.interp(edges, t_ns, received)) * 8e9 / bin_ns
             pieces.append(pd.DataFrame({"t_ns": edges[:-1], "flow": number, "goodput_bps": rate}))

@@ -177,9 +177,9 @@ def _share_axis(axes: Axes, smallest: float, largest: float, y_scale: str) -> bo
     log = largest > 0 and (y_scale == "log" or (y_scale == "auto" and largest > WIDE_ENOUGH_FOR_LOG * smallest))
     if log:
         axes.set_yscale("log")
-        # The axis starts at 10^-0.3 of the smallest share, about half of it, or lower. If the axis started at the
-        # smallest share, its bar would have no height. At the upper end, the axis extends beyond the largest share by a
-        # twentieth of its decades.
+        # The axis starts at a power of ten that is at most 10^-0.3 (about half) of the smallest share. If the axis
+        # started at the smallest share, its bar would have no height. Above the largest share, the axis has a margin of
+        # a twentieth of the decades between the smallest and the largest share.
         axes.set_ylim(
             10.0 ** np.floor(np.log10(smallest) - 0.3), 10.0 ** (0.05 * np.log10(largest / smallest)) * largest
         )

@@ -97,8 +97,8 @@ def fading_figure(
         rows = table[(table.statistic == statistic) & (table.value > 0)]
         panels[name].semilogy(rows["at"], rows.value * scale, color=BEFORE, marker=".", markersize=3)
         panels[name].set(xlabel="level, dB", ylabel=label)
-        # All rates and durations of an environment may lie within one decade. With ticks only at powers of ten, there
-        # would be too few ticks.
+        # All rates and durations of an environment may lie within one decade, which contains too few powers of ten for
+        # ticks.
         panels[name].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         panels[name].yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         panels[name].yaxis.set_minor_locator(NullLocator())
@@ -134,8 +134,7 @@ def _draw_levels(axes: Axes, quantiles: pd.DataFrame) -> None:
     if quantiles.closed_form.notna().any():
         axes.plot(quantiles.closed_form, quantiles["at"], color=AFTER, label="model, closed form")
     axes.plot(quantiles.value, quantiles["at"], "o", markersize=3, color=BEFORE, label="series")
-    # The logit scale shows both tails in equal detail: power exceeded 99 % of the time, and power exceeded 1 % of the
-    # time.
+    # The logit scale shows both tails in equal detail: the levels exceeded in 99 % and in 1 % of the time.
     axes.set_yscale("logit")
     ticks = (0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99)
     axes.set_yticks(ticks, [f"{100 * tick:g}" for tick in ticks])

@@ -64,8 +64,8 @@ class FigureKind:
     @property
     def around_changes(self) -> bool:
         """Whether the figure has the option `change_s`: the time of the route change around which it shows the runs."""
-        # The signature of the function decides (also of a `functools.partial`), because a separate flag could
-        # contradict the signature.
+        # The result follows from the signature of the function (also of a `functools.partial`), because a separate flag
+        # could contradict the signature.
         return "change_s" in inspect.signature(self.draw).parameters
 
     def concerns(self, runs: Sequence[Run]) -> bool:
@@ -319,7 +319,7 @@ def _of_flows(run: Run, name: str, flow: int | str | Sequence[int | str] | None)
         return [run]
     have = flows_of(run, name)
     if flow is None:
-        # If the run has TCP flows, figures of reordering show only these.
+        # If the run has TCP flows, figures of reordering show only TCP flows.
         have = run.tcp_flows or have if FIGURES[name].shows == "any" else have
         return [run] if len(have) < 2 else [run.of_flow(number) for number in have]
     wanted = numbers_of(run, flow)

@@ -25,7 +25,7 @@ from leowarp.report.style import AFTER, BAD, PAGE_IN, highest_of, legend_below, 
 from leowarp.results.run import Run
 
 # Score (late, lost packets) of a flow whose path did not change. A flow whose path changed without late or lost packets
-# has the score (0, 0), which is higher, so this flow is shown first.
+# has the higher score (0, 0). That flow is shown before flows whose path did not change.
 _NOT_CHANGED = (-1, -1)
 PACKET_WORDS, EMPTY_WORDS = "each packet (every fifth)", "empty path, there and back"
 
@@ -111,8 +111,8 @@ def columns_of(runs: Sequence[Run], count: int, change_s: float | None = None) -
         if not sums and at_ns is None:
             raise _never_changed(group)
         for t_ns in sorted(hit_hardest_first(sums)[:count]) if at_ns is None else [at_ns]:
-            # A run in which no path changed at the common time is shown as well, with the title "no change at". The
-            # absence of a change is a result if other runs had one.
+            # A run in which no path changed at the common time is shown as well, with the title "no change at". A
+            # missing change is a result if other runs had a change.
             changed = [look for look in mine if t_ns in of_flows[id(look[0])]] or mine
             # Scores are compared by late packets first, then by lost packets, as in `hit_hardest_first` and
             # `hardest_hit`; the two counts are not added.
@@ -187,8 +187,8 @@ def cwnd_around_changes(
         when, again = ((bins["t_ns"] - t_ns) / 1e9 + 0.025).to_numpy(), floats(bins["retrans_pkts"])
         spurious = floats(bins["spurious_pkts"])
         for height, below, look in ((again - spurious, spurious, NEEDED), (spurious, 0 * spurious, SPURIOUS)):
-            # Bars of height 0 are not drawn. Each bar is a separate artist of matplotlib, and bars of height 0 took
-            # half a CPU second.
+            # Bars of height 0 are not drawn. Each bar is a separate artist of matplotlib, so drawing the bars of height
+            # 0 would take half a CPU second.
             some = height > 0
             bottom.bar(when[some], height[some], width=0.05, bottom=below[some], **look)
         for axes in (top, bottom):
@@ -201,8 +201,8 @@ def cwnd_around_changes(
         if place == len(columns) - 1:
             causes = bottom.legend(handles=[Patch(**NEEDED), Patch(**SPURIOUS)], loc="upper right")
         if several:
-            # The names of flows are a legend, because the layout reserves space for a legend of an axes but not for
-            # other added artists.
+            # The names of flows are the legend of the axes, and the legend of causes is added as an artist. The layout
+            # reserves space only for the legend of the axes.
             _name_flows(bottom, column)
             if place == len(columns) - 1:
                 bottom.add_artist(causes)
@@ -243,7 +243,8 @@ def srtt_around_changes(
     found = {name: handle for each in pairs[::-1] for name, handle in each.items()}
     names = [name for name in (PACKET_WORDS, EMPTY_WORDS, "smoothed") if name in found]
     several = len(by_run(runs)) > 1 or columns[0].of_several
-    # The smoothed RTT has a different colour in each panel or for each flow, so its one entry in the legend is grey.
+    # Each panel or each flow has its own colour for the smoothed RTT. The legend has only one entry for the smoothed
+    # RTT, which is therefore grey.
     handles = [Line2D([], [], color="#333333") if name != PACKET_WORDS and several and name == "smoothed"
                else found[name] for name in names]  # fmt: skip
     figure.legend(handles, names, loc="outside upper center", ncols=3, markerscale=4)
@@ -261,8 +262,8 @@ def _draw_srtt(axes: Axes, column: Column, before_s: float, after_s: float) -> N
             # At 100 Mbit/s, some 50,000 full packets are sent in the 6 s that are shown. Only every fifth packet is
             # drawn, which is enough to show how each queue grows.
             near = each[((each["sent_ns"] - t_ns) / 1e9).between(-before_s, after_s)].iloc[::5]
-            # Each point is drawn at the time at which the acknowledgement arrives, because the sender then learns the
-            # RTT. The samples of the smoothed RTT are drawn at the same times.
+            # Each point is drawn at the arrival time of the acknowledgement, because the sender learns the RTT at this
+            # time. The smoothed RTT is drawn at the times of its samples.
             axes.plot((near["sent_ns"] + near["rtt_ns"] - t_ns) / 1e9, near["rtt_ns"] / 1e6, ".", color="#9a9a9a",
                       markersize=1.2, markeredgewidth=0, label=PACKET_WORDS, rasterized=True)  # fmt: skip
         flow = run.observed_plan.flows[run.main_flow]

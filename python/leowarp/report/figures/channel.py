@@ -153,8 +153,8 @@ def codeword_shares(found: Realisation, most: int, end_s: float, bin_s: float) -
     bins = max(1, int(np.ceil(end_s / bin_s - 1e-9)))
     place = np.minimum(found.starts_ns // round(bin_s * 1e9), bins - 1)
     counts = np.bincount(place * (told + 2) + kinds, minlength=bins * (told + 2)).reshape(bins, told + 2)
-    # If no codeword begins in a bin, its shares are undefined. Undefined shares are drawn as 0, the result of a
-    # division by 1, because matplotlib cannot draw a stack that contains nan.
+    # If no codeword begins in a bin, its shares are undefined. Undefined shares are drawn as 0, because matplotlib
+    # cannot draw a stack that contains nan.
     shares = 100 * counts / np.maximum(1, counts.sum(axis=1, keepdims=True))
     names = [*map(str, range(told + 1)), "lost"]
     if most > TOLD_APART:

@@ -57,8 +57,9 @@ def goodput_cdf(
         x, share = cdf(rate)
         if len(rate):
             highest, mean = max(highest, float(rate.max())), max(mean, float(rate.mean()))
-            # The ninth decile of the rates is used instead of their maximum. When a missing packet arrives, one bin may
-            # exceed the capacity by far, although the flow is seldom near the capacity.
+            # The ninth decile of the rates, and not their maximum, decides whether the axis is stretched. When a
+            # missing packet arrives, one bin may exceed the capacity by far, although the flow is seldom near the
+            # capacity.
             usual = max(usual, float(np.quantile(rate, 0.9)))
         axes.plot(x, share, drawstyle="steps-post", label=label, **style)
     capacities = [run.capacity_bps for run in runs if run.capacity_bps]
@@ -169,8 +170,8 @@ def _stretch_low(axes: Axes, capacity_mbps: float, highest_mbps: float, mean_mbp
 def _stretch(axes: Axes, capacity_mbps: float, highest_mbps: float) -> None:
     """Stretch the axis around the capacity with asinh, so that 1 Mbit/s near the capacity is as wide as tens of Mbit/s
     far from it."""
-    # The scale is about linear within `width` of the capacity, and logarithmic beyond it. For a capacity of 95.64
-    # Mbit/s, the last Mbit/s below the capacity is as wide as the first 57 Mbit/s.
+    # The scale is approximately linear within `width` of the capacity, and logarithmic farther away. For a capacity of
+    # 95.64 Mbit/s, the last Mbit/s below the capacity is as wide as the first 57 Mbit/s.
     width = 0.01 * capacity_mbps
 
     def forward(x: np.ndarray) -> np.ndarray:

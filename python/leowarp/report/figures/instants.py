@@ -23,7 +23,7 @@ def hits(run: Run) -> dict[int, tuple[int, int]]:
     in ns."""
     changes = run.changes
     # The numbers of late and lost packets are null if the run did not observe single packets (observe.truth = false).
-    # For the comparison of changes, null becomes 0; no page shows this 0.
+    # For the comparison of changes, null becomes 0, but no page shows this 0 as a number of packets.
     late, lost = (changes[name].fillna(0).astype("int64") for name in ("late_pkts", "lost_pkts"))
     return {int(t_ns): (int(a), int(b)) for t_ns, a, b in zip(changes["t_ns"], late, lost, strict=True)}
 
@@ -55,8 +55,8 @@ def common_instant(views: Sequence[Run]) -> int | None:
         return None
     each = [hits_of_run(group) for group in by_run(views)]
     runs = {t_ns: sum(t_ns in of_run for of_run in each) for t_ns in sums}
-    # First, only those times are considered that are times of a change in as many runs as possible. If only one run had
-    # a change at that time, the figure would show no change for the other runs.
+    # Only times at which as many runs as possible had a change are considered. At a time with a change in only one run,
+    # the figure would show no change for the other runs.
     most = max(runs.values())
     return hit_hardest_first({t_ns: both for t_ns, both in sums.items() if runs[t_ns] == most})[0]
 

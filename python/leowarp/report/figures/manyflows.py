@@ -74,7 +74,7 @@ def in_colour(runs: Sequence[Run], scores: Sequence[float]) -> list[Named]:
         return list(zip(runs, labels(runs), styles(runs), strict=True))
     order = sorted(range(len(runs)), key=lambda place: scores[place])
     # If the number of curves is even, the median is the lower of the two middle curves. The coloured median curve is
-    # therefore always the curve of one flow, not the mean of two flows.
+    # the curve of one flow, and not the mean of two flows, for any number of curves.
     chosen = {order[0]: "lowest", order[(len(order) - 1) // 2]: "median", order[-1]: "highest"}
     found: list[Named] = []
     names = labels(runs)

@@ -163,13 +163,12 @@ def _draw(axes: Axes, series: Series, lines: Sequence[_Line], from_s: float, unt
     words = name.removesuffix("_bytes").removesuffix("_ratio").replace("_", " ")
     axes.set_ylabel(f"{words},\n{shown}" if shown else words)
     if series.words:
-        # The number of a state has no magnitude, and each state has a name. The axis of states therefore has one tick
-        # for each state that occurs.
+        # The numbers of states are not quantities. The axis therefore has one tick with a name for each state that
+        # occurs.
         axes.set_yticks(sorted(met), [series.word(number) for number in sorted(met)])
         axes.set_ylim(min(met, default=0) - 0.5, max(met, default=0) + 0.5)
         return
     if axes.get_ylim()[0] > 0.5 * axes.get_ylim()[1]:
-        # In this case, all values are far from 0, as the delays of a path are. Changes of the values would be invisible
-        # on an axis from 0.
+        # If all values are far from 0, as the delays of a path are, their changes would be invisible on an axis from 0.
         return
     axes.set_ylim(0, 1.06 * highest_of(axes))

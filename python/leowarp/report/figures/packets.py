@@ -148,7 +148,7 @@ def _frame(
     packets that overtook them, and the first retransmissions."""
     if len(late) == 0:
         away_ns = (data["sent_ns"] - t_ns).abs()
-        # A sender with a small window may send no packet within 60 ms of the change. If no packet is that near, the
+        # A sender with a small window may send no packet within 60 ms of the change. If no packet is within 60 ms, the
         # axis extends to 200 ms, about one round trip, beyond the nearest packet.
         reach_ns = 60e6 if (away_ns < 60e6).any() else float(away_ns.min()) + 200e6
         near = data[away_ns < reach_ns]

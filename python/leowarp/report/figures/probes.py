@@ -50,7 +50,8 @@ def draw_probes(
     axes.plot(sent_s, found.delay_ns / 1e6, ".", color=BEFORE, markersize=size, markeredgewidth=0, rasterized=True)
     lost_s = sent_s[found.is_lost]
     if len(lost_s):
-        # The ticks have their height in axes coordinates, so they are at the bottom whatever the scale is.
+        # The height of the ticks for lost probes is in axes coordinates, so the ticks are at the bottom for every scale
+        # of the axis.
         axes.plot(lost_s, np.full(len(lost_s), 0.012), "|", color=BAD, markersize=6, markeredgewidth=0.8,
                   transform=axes.get_xaxis_transform(), clip_on=False)  # fmt: skip
     axes.set_ylabel("round-trip time, ms")
@@ -187,8 +188,8 @@ def probe_delays(runs: Sequence[Run]) -> Figure:
                     # times are rounded down to 10 ms.
                     of_flows.append((np.floor(sent / 1e7) / 100, delay_ms))
             lost = sent[np.isnan(floats(echoes["received_ns"]))]
-            # The marks are not clipped, and matplotlib would place an empty artist at the lower left corner of the
-            # figure.
+            # Without lost probes, nothing is plotted, because matplotlib would place an empty unclipped artist at the
+            # lower left corner of the figure.
             if len(lost):
                 axes.plot(lost / 1e9, np.zeros(len(lost)), "D", color=BAD, markersize=2.5, clip_on=False)
         if not shown_apart(group):

@@ -82,8 +82,8 @@ def queues(runs: Sequence[Run]) -> Figure:
             edges_ns / 1e9, places, waiting, cmap="YlGnBu", vmin=0, vmax=max(highest, 1), rasterized=True
         )
         if len(run.changes):
-            # An empty line is not drawn: it is not clipped, so matplotlib finds no position for it and the layout
-            # fails.
+            # Without route changes, no line is drawn. matplotlib finds no position for an empty unclipped line, so the
+            # layout would fail.
             axes.plot(run.changes["t_ns"] / 1e9, np.full(len(run.changes), places[-1]), "v", color=CHANGE_COLOUR,
                       markersize=3, clip_on=False)  # fmt: skip
         axes.set_title(label, loc="left", pad=5)

@@ -175,7 +175,8 @@ def _levels(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
     the next begins, their pieces are connected."""
     start, end = floats(rows["t_ns"]) / 1e9, floats(rows["end_ns"]) / 1e9
     value = floats(rows[column])
-    # nan interrupts the line between two rows that do not meet, because nothing was measured in between.
+    # If the next row begins after the end of a row, nan interrupts the line, because nothing was measured between the
+    # two rows.
     follows = np.append(start[1:] == end[:-1], False) if len(rows) else np.zeros(0, dtype=bool)
     t_s = np.stack([start, end, end], axis=1).ravel()
     return t_s, np.stack([value, value, np.where(follows, value, np.nan)], axis=1).ravel()

@@ -84,7 +84,7 @@ def _switches(view: Run) -> str:
     cures = view.document.get("cures", {})
     copies = cures.get("duplicate", "off") != "off"
     columns = _COPIED if copies else _SWITCHED
-    # Tables of older versions lack the column of reasons.
+    # Tables of older versions lack the column `refused`.
     told = "refused" in frame and (copies or bool(frame["refused"].notna().any()))
     rows = [
         [*_entry(view, row), *_numbers(row, columns), *([_refusal(row.refused)] if told else [])]

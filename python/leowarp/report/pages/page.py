@@ -107,8 +107,8 @@ def _written(view: Run, drawing: Drawing, command: str | None) -> Path:
     folder, figures, chosen = view.path / layout.REPORT, drawing.names, drawing.flows
     drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, drawing)
     if figures is not None:
-        # The page lists the figures that were not requested but could be drawn. Without this list, a page with two
-        # figures would suggest that the run has data for only two figures.
+        # The page lists the figures that were not requested but could be drawn. Otherwise a page with two figures would
+        # suggest that the run has no data for other figures.
         left_out = [name for name in replace(drawing, names=None).chosen([view]) if name not in figures]
         not_drawn |= dict.fromkeys(left_out, f"not asked for; leowarp report {shlex.quote(_directory(view))} draws it")
     body = _run_body(view, drawn, not_drawn, command, chosen, moving([view], folder))
@@ -178,7 +178,7 @@ def write_comparison(
         parts.append(("again", "How to make this again", f"<pre>{html.text(command)}</pre>"))
     lead = moving(many, folder) + lead
     body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings)
-    # Differences come first on the page, because a reader needs them to interpret the numbers.
+    # Differences between the runs come first on the page, because a reader needs them to interpret the numbers.
     body += difference_section(many) + worded(many, first_numbers(many)) + lead + _assembled(parts)
     return _write(folder, body, title)
 
@@ -423,8 +423,8 @@ def _chart(runs: Sequence[Run], chosen: Sequence[int] | None = None) -> str:
         if len(numbers) > MOST_CHARTED:
             of += f" Of {len(numbers):,} flows it has {MOST_CHARTED}, evenly spaced by their mean goodput."
             numbers = _evenly(run, numbers)
-        # If a run has a single flow, its own view is drawn, so that the line has the run's name and the run's colour in
-        # the comparison.
+        # If a run has a single flow, the view of the run is drawn, and not the view of the flow. The line of the run
+        # thus has the run's name, and the run's colour in the comparison.
         views_shown += [run] if len(run.tcp_flows) == 1 and numbers else [run.of_flow(number) for number in numbers]
     if not views_shown:
         return ""

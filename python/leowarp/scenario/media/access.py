@@ -85,8 +85,7 @@ class Access(QueueKeys, FollowsConstellation):
         high="10 s",
     )
 
-    # The limits of a slot's RTT are the smallest and the largest minimum RTT in the study's figure 3, read off the
-    # figure.
+    # The limits of a slot's RTT are read off figure 3 of the study: the smallest and the largest minimum RTT.
     base_rtt_min_ns: int = quantity(
         units.TIME, "Smallest RTT that a slot can have, without jitter and waiting.", "20 ms", low="0 s", high="10 s"
     )
@@ -138,8 +137,8 @@ class Access(QueueKeys, FollowsConstellation):
         high="10 s",
     )  # fmt: skip
     # The default is calibrated. With the default, RTTs measured 10 ms apart differ by 6.3 ms on average, and RTTs
-    # measured one round trip apart by 7.2 ms. The study's value of 6.7 ms lies between 6.3 and 7.2 ms. With any step
-    # from 3 to 9 ms, both differences are within 15 % of the study's value.
+    # measured one round trip apart by 7.2 ms. With any step from 3 to 9 ms, the differences at both spacings are within
+    # 15 % of the study's 6.7 ms.
     jitter_up_ns: int = quantity(
         units.TIME, "Mean delay above the base on the uplink: waiting for a grant (uniform from 0).", "10.5 ms",
         low="0 s", high="1 s",
@@ -263,9 +262,9 @@ class Access(QueueKeys, FollowsConstellation):
         "standard deviations.",
         "20 %", low="0 %", high="100 %",
     )  # fmt: skip
-    # LeoCC: means over 100 ms of a slot's capacity vary by 15 %. After 100 ms about half of this variance has decayed,
-    # because of scheduling, which is jitter in this profile. After 500 ms a tenth of the variance remains. How the
-    # remaining variance is divided between wander and modulation is an assumption.
+    # LeoCC: means over 100 ms of a slot's capacity vary by 15 %. After 100 ms, about half of the variance of capacity
+    # has decayed, because of scheduling, which is jitter in this profile. After 500 ms, a tenth of the variance of a
+    # slot's capacity remains. How the remaining variance is divided between wander and modulation is an assumption.
     wander_ratio: float = quantity(
         units.RATIO, "Variation of capacity within a slot: standard deviation of its logarithm.", "8 %", low="0 %",
         high="100 %",
@@ -316,7 +315,7 @@ class Access(QueueKeys, FollowsConstellation):
     )  # fmt: skip
 
     # Assumption: 5000 packets take 0.24 s at 250 Mbit/s; during a handover of 50 ms, less than half as many packets
-    # queue up. LeoReplayer's authors recommend 50,000, so that nothing is dropped.
+    # queue up. LeoReplayer's authors recommend 50,000 packets, so that nothing is dropped.
     queue_pkts: int | None = queue("Largest number of packets that wait at the gateway for the terminal.", "5000 pkts")
     queue_bytes: int | None = None
     # LeoReplayer's authors recommend a limit of 500 packets for the uplink: 0.4 s at 15 Mbit/s.
@@ -333,8 +332,8 @@ class Access(QueueKeys, FollowsConstellation):
         high="1000 B",
     )
 
-    # The three places are Canberra, Wagga Wagga and Sydney. Assumption: the places are in eastern Australia, where the
-    # study was made.
+    # Terminal, gateway and point of presence are in Canberra, Wagga Wagga and Sydney. Assumption: all three are in
+    # eastern Australia, where the study was made.
     terminal_latitude_deg: float = quantity(
         units.ANGLE, 'geometry = "constellation": position of the terminal.', "-35.28 deg", low="-90 deg", high="90 deg"
     )
@@ -359,7 +358,7 @@ class Access(QueueKeys, FollowsConstellation):
     pop_longitude_deg: float = quantity(
         units.ANGLE, "The same: its longitude.", "151.21 deg", low="-180 deg", high="360 deg"
     )
-    # SpaceX's filings with the FCC give this angle, and so does the study.
+    # The study and SpaceX's filings with the FCC give this angle of 25 deg.
     min_elevation_deg: float = quantity(
         units.ANGLE, 'geometry = "constellation": smallest elevation at which terminal and gateway use a satellite.',
         "25 deg",
@@ -373,7 +372,8 @@ class Access(QueueKeys, FollowsConstellation):
         ("weighted", "highest"),
         "weighted",
     )
-    # The default is calibrated: with it, round trips that follow from slant ranges start a little above 20 ms.
+    # The default of 5.5 ms is calibrated: it makes the round trips that follow from slant ranges start a little above
+    # 20 ms.
     processing_delay_ns: int = quantity(
         units.TIME,
         'geometry = "constellation": one-way delay in addition to propagation.',

@@ -208,15 +208,15 @@ class Constellation(MediumSection):
             _complete_shells(section, problems)
             return
         for key in ("pattern", "planes", "satellites_per_plane", "altitude", "inclination"):
-            # An unknown preset, or a preset that is not text, has already been reported. Messages about five missing
-            # keys would distract from that report.
+            # An unknown preset, or a preset that is not text, has already been reported. After the report about the
+            # preset, messages about five missing keys would only distract the user.
             wrong_preset = section.gave("preset") and (preset is not None or "preset" not in section.values)
             if known[key][0] not in section.values and not section.gave(key) and not wrong_preset:
                 hint = f"write it, or preset = one of: {', '.join(PRESETS)}"
                 problems.add(section.origin, f"constellation.{key}", "is missing", hint)
         planes, phasing = section.values.get("planes"), section.values.get("phasing", 0)
-        # F and F + P give the same positions: a shift of P times 360 / T deg is the distance between two satellites of
-        # a plane.
+        # Walker's F and F + P give the same positions. A shift of P times 360 / T deg is the distance between two
+        # satellites of a plane.
         if planes is not None and phasing >= planes:
             rule = f"{phasing} is not below the number of planes ({planes}), as Walker's F is"
             problems.add(section.where("phasing"), "constellation.phasing", rule, f"allowed: 0 to {planes - 1}")

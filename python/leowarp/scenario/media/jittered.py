@@ -24,7 +24,7 @@ class Jittered(MediumSection):
 
     NAME: ClassVar = "jittered"
     GOVERNS: ClassVar = {"distribution": ("table", "table_sha256")}
-    # On a plan with a table, `--set jittered.distribution=table` must not remove the table's name.
+    # If a plan has a table, `--set jittered.distribution=table` must not remove the table's name.
     KEEPS: ClassVar = {"distribution": "table"}
 
     delay_ns: int = quantity(units.TIME, "Mean one-way delay, A to B.", "100 ms", low="0 s", high="60 s")

@@ -79,9 +79,9 @@ class Mobile(QueueKeys, FollowsConstellation):
     transition_m: float | None = quantity(
         units.LENGTH, "Length of the slope between two states.", "table", low="0 m", high="1000 km", none="table"
     )
-    # The published shares of the states are those of the Markov chain, which agree with the path's shares only if all
-    # steps have the same length. With a separate length per state, deep shadow would cover 19 % of the path instead of
-    # 25 %.
+    # The published shares of the states are shares of the Markov chain's steps. These shares are also shares of the
+    # path only if all steps have the same length. With a separate length per state, deep shadow would cover 19 % of the
+    # path instead of 25 %.
     frames: str = word(
         "Step of the Markov chain of states: one length for all (common), or each state's shortest stay (by-state).",
         ("common", "by-state"),
@@ -117,8 +117,8 @@ class Mobile(QueueKeys, FollowsConstellation):
         "all bits sent, in steps of 100 ms, as if every codeword were used.",
         False,
     )
-    # The delays are from tauran2018: 10 ms without a retransmission, 70 ms with three; that they grow evenly is our
-    # interpretation.
+    # The delays are from tauran2018, which states 10 ms without a retransmission and 70 ms with three retransmissions.
+    # Delays in equal steps are our interpretation.
     first_delay_ns: int = quantity(
         units.TIME, "Time from the start of a transmission to its decoding, propagation included.", "10 ms", low="0 s",
         high="10 s",
@@ -154,8 +154,8 @@ class Mobile(QueueKeys, FollowsConstellation):
         ("received", "predicted", "statistics", "equal"),
         "received",
     )
-    # The sender does not know the channel when it sizes the first transmission; a probability of one half favours
-    # neither delay nor few symbols.
+    # When the sender sizes the first transmission, it does not know the channel. A target of one half is a compromise
+    # between short delays and few symbols.
     first_target_ratio: float = quantity(
         units.RATIO, "Probability of decoding that determines the size of the first transmission.", "50 %", low="0.1 %",
         high="99.9 %",
@@ -203,8 +203,8 @@ class Mobile(QueueKeys, FollowsConstellation):
         ("kept", "highest", "shortest"),
         "kept",
     )
-    # The two places are Frankfurt and Lima. This pair's delay is the nearest to the 70 to 90 ms of tauran2018, among
-    # all pairs from six cities of the gazetteer.
+    # By default, the gateway is in Frankfurt and the terminal is in Lima. Of all pairs from six cities of the
+    # gazetteer, this pair has the delay nearest to the 70 to 90 ms of tauran2018.
     gateway_latitude_deg: float = quantity(
         units.ANGLE,
         'delays = "constellation": position of the gateway, which is next to the server.',
@@ -282,7 +282,8 @@ class Mobile(QueueKeys, FollowsConstellation):
                 rule = f'has no effect with delays = "{"constellation" if driven else "constant"}"'
                 problems.add(section.where(key), f"mobile.{key}", rule, "take it out")
         # If packets may overtake, leolink can hold at most LEOLINK_WAITING_MAX = 65,536 waiting packets
-        # (guest/links/leolink.h). A queue that is larger, unlimited or in bytes is therefore rejected.
+        # (guest/links/leolink.h). With overtaking, a queue is therefore rejected if its limit is larger, is in bytes,
+        # or is absent.
         in_packets = section.values.get("queue_pkts", Mobile.queue_pkts)
         if not value_of(section, Mobile, "resequencing") and (
             in_packets is None or in_packets > _OVERTAKING_QUEUE_PKTS

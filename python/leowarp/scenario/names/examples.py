@@ -12,8 +12,8 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.spelling import nearest
 
 _PACKAGE = Path(__file__).resolve().parents[2]
-# The wheel's copy comes first. A checkout has no examples inside its package; its examples are two levels above the
-# package. An installed package must not read a folder that happens to be there.
+# The examples of an installed wheel are searched first. A checkout has no examples inside its package; its examples are
+# two levels above the package. An installed package must not read a folder that happens to be there.
 _FOLDERS = (_PACKAGE / "examples", _PACKAGE.parents[1] / "examples")
 _ABOUT_EXTENT = 600
 """The first sentence of an example's comment is looked for in this number of characters, from the beginning of the

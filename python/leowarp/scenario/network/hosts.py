@@ -232,7 +232,7 @@ class Tcp:
         "Upper limit of that number, which grows as the sender sees reordering (net.ipv4.tcp_max_reordering).",
         "profile", 1, 1_000_000, none="profile",
     )  # fmt: skip
-    # The methods are described in docs/concepts/loss-detection.md.
+    # docs/concepts/loss-detection.md describes the methods of loss detection.
     loss_detection: str = word(
         "Rule by which a sender marks packets lost, under any congestion control. kernel: as `recovery` says; "
         "ncr-careful, ncr-aggressive: after duplicate ACKs of a whole window (RFC 4653); door: as the kernel, but "

@@ -44,7 +44,7 @@ class Station:
         low="-1 km",
         high="100 km",
     )
-    # SpaceX's filing SAT-MOD-20200417-00037 with the FCC says 22 deg.
+    # SpaceX's filing SAT-MOD-20200417-00037 with the FCC gives a separation of 22 deg.
     geostationary_separation_deg: float | None = quantity(
         units.ANGLE, "The station uses no satellite nearer than this to the geostationary arc, as seen from the "
         "station; 22 deg is Starlink's value in its filings.", "none", low="0 deg", high="90 deg", none="none",

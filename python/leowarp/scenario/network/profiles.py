@@ -49,8 +49,9 @@ def host_sysctls(tcp: Tcp) -> dict[str, str]:
     sysctls = {**PROFILE_SYSCTLS[tcp.profile], **own}
     if tcp.loss_detection != "kernel":
         recovery = 1 if tcp.loss_detection in OWN_SCOREBOARD else int(sysctls["net.ipv4.tcp_recovery"])
-        # Of tcp_recovery, the kernel reads bits 0 to 2, and our module the higher bits (guest/tcp/loss_detection.h). A
-        # method that replaces RACK runs where the kernel would call RACK, so bit 0, which enables RACK, must be set.
+        # The kernel reads bits 0 to 2 of tcp_recovery, and our module reads the higher bits
+        # (guest/tcp/loss_detection.h). A method that replaces RACK runs where the kernel would call RACK, so bit 0,
+        # which enables RACK, must be set.
         recovery += LOSS_DETECTIONS.index(tcp.loss_detection) << _LOSS_DETECTION_SHIFT
         sysctls["net.ipv4.tcp_recovery"] = str(recovery)
     return dict(sorted({**sysctls, **tcp.sysctl}.items()))

@@ -78,8 +78,8 @@ def decode_section(
     section = Section(name, node.origin)
     prefix = f"{name}." if name else ""
     known = keys(schema)
-    # A plan writes the hash of the content beside each file name. For each key that names files, a section therefore
-    # has a hash key that it does not declare.
+    # A plan writes the hash of the content beside each file name. A section therefore has an undeclared hash key for
+    # each key that names files.
     hashes = {f"{key}_sha256": declared for key, (_, declared) in known.items() if declared.kind in ("file", "files")}
     if not isinstance(node.value, dict):
         problems.add(node.origin, name, f"{_shown(node.value)} is not a table", f"write [{name}] and its keys below")
@@ -243,7 +243,7 @@ def _queue(raw: Any, declared: Key) -> tuple[int | None, int | None]:
         return None, None
     unit = re.search(r"[^\W\d_]+\s*$", raw) if isinstance(raw, str) else None
     try:
-        # The unit decides whether the limit is in packets or in bytes, so it is read first.
+        # The unit is read first, because it decides whether the limit is in packets or in bytes.
         in_bytes = unit is not None and unit[0].strip() in BYTES.units
         limit = (BYTES if in_bytes else PACKETS).parse(raw)
     except ScenarioError as error:

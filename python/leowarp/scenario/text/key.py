@@ -215,5 +215,5 @@ def _field(key: Key, value: object, required: bool = False) -> Any:
     return dataclasses.field(default=value, metadata={"key": key})
 
 
-# All sections share this empty default, so it is read-only.
+# All sections share the empty default `_EMPTY`, so `_EMPTY` is read-only.
 _EMPTY: Mapping[str, Any] = MappingProxyType({})

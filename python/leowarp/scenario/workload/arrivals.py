@@ -74,8 +74,8 @@ def arrivals(
     weights = np.array(list(mix.values()), dtype=np.float64)
     controls = _weighted(weights / weights.sum(), stream(run.seed, "traffic.congestion_controls").random(number))
     names = list(mix)
-    # Keys that belong to other kinds of flow are None, as for a flow in a text. A plan with other values would not be
-    # equal to the plan that is loaded from its text.
+    # Keys that belong to other kinds of flow are None, as for a flow in a text. With other values, a plan would not be
+    # equal to the same plan loaded from its text.
     without: dict[str, Any] = dict.fromkeys(fields_of_other_kinds("tcp"))
     return tuple(
         Flow(

@@ -101,7 +101,7 @@ def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
         for name in traffic.values.get("congestion_controls", {}):
             mixed = Section("traffic", traffic.where("congestion_controls"), {"congestion_control": name})
             _check_congestion_control(mixed, draft, problems)
-    # Names are checked last, because two flows must not have the same name.
+    # Names are checked for all flows together, because two flows must not have the same name.
     _check_names(draft, problems)
     _check_replies(draft, problems)
     _check_ends_of_run(draft, problems)
@@ -124,8 +124,9 @@ def _check_ends(section: Section, draft: Draft, problems: Problems) -> None:
     stations = station_names(draft)
     for key in ("source", "destination"):
         name = section.values.get(key)
-        # If a station's name was wrong, and a flow's end has an unknown name, the flow probably means this station.
-        # Because the station's name is already a mistake, the flow's unknown end is not reported as a second mistake.
+        # If a station has an invalid name, a flow with an unknown source or destination probably means this station.
+        # The invalid name is already reported, so the unknown source or destination is not reported as a second
+        # mistake.
         all_named = len(stations) == len(draft.stations)
         if name is not None and name not in stations and all_named:
             hint = one_of(name, stations, "stations:")

@@ -89,7 +89,7 @@ def complete_traffic(draft: Draft, problems: Problems) -> None:
     there = {station.values.get("name") for station in draft.stations}
     for name in section.values.get("cities", ()):
         if name in COORDINATES and name not in there:
-            # Cities are added as if the text contained them: they are then checked like every other station.
+            # Cities are added as if the text contained them, so that they are checked like every other station.
             written = dict(zip(("latitude", "longitude"), COORDINATES[name], strict=True))
             nodes = {key: Node(text, section.origin) for key, text in {"name": name, **written}.items()}
             place = f"stations.{len(draft.stations)}"

@@ -43,7 +43,8 @@ def write_file(path: Path, content: bytes) -> None:
     # The temporary file is in the same directory, because rename(2) cannot move a file to another file system.
     partial = path.with_name(f".{path.name}{TEMPORARY}")
     try:
-        # O_NOFOLLOW, because another user may have made the directory and could redirect the write by a symbolic link.
+        # O_NOFOLLOW is set, because another user may have made the directory, and could redirect the write by a
+        # symbolic link.
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         try:
             _write_all(descriptor, content)

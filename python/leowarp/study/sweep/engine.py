@@ -163,7 +163,7 @@ def run_study(
     >>> done = run_study("queue-sweep.toml", only=lambda run: run.seed == 1)            # doctest: +SKIP
     >>> done.table(["cc", "seed", "flow0_goodput_mean_bps"]).to_pandas()                # doctest: +SKIP
     """
-    # Both options together are an error, because only one of them could have an effect.
+    # `at_once` and `scheduler` together are an error, because only one of the two could have an effect.
     if at_once is not None and scheduler is not None:
         raise ScenarioError("--jobs counts workers of this machine, and --scheduler has others", "leave one away")
     options = Options(at_once, scheduler, progress, only, retry_failed, maker, trust)
@@ -258,8 +258,8 @@ def _held(
     # The origin is computed once per kernel instead of once per run: its computation hashes the image and builds
     # missing parts, which may take minutes.
     origins = {kernel: _origin(kernel, options) for kernel in dict.fromkeys(run.kernel for run in runs)}
-    # The ids of runs that are read from the directory are computed again. With another kernel or version of leowarp,
-    # these runs count as different runs.
+    # If runs were read from the directory, their ids are computed again. If the kernel or the version of leowarp has
+    # changed, runs get new ids and count as different runs.
     known = [identified(run, origins[run.kernel]) for run in runs]
     with disk.writing(folder):
         remove_manifest(folder)

@@ -60,8 +60,7 @@ class Holding:
         """Whether the lock was obtained in `TRIES` attempts, `PAUSE_S` apart."""
         for _ in range(TRIES):
             try:
-                # A flock belongs to the open file. The kernel releases the lock however the process ends, even with
-                # SIGKILL.
+                # The kernel releases a flock however the process ends, even with SIGKILL.
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return True
             except BlockingIOError:

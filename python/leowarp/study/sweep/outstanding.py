@@ -40,8 +40,8 @@ class Outstanding:
         Returns: The runs. A run that must be made alone is returned alone. The caller must check first that at least
             one run is left.
         """
-        # The queue is chosen by the run number, so that runs are made in the order of the study across all queues. If a
-        # study is stopped early, all combinations therefore have results for the first seeds.
+        # The queue whose first run has the lowest number comes next, so that runs are made in the order of the study. A
+        # study that is stopped early therefore has results of the first seeds for all combinations.
         queue = min((queue for queue in (self._alone, *self._others.values()) if queue), key=lambda q: q[0].number)
         return [queue.popleft() for _ in range(1 if queue is self._alone else min(most, len(queue)))]
 

@@ -81,8 +81,8 @@ def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
     # The plan alone does not identify a run, because another kernel, agent or version may give another result
     # (docs/changes/0.2.0.md, "Results change").
     run_id = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
-    # The run was read from `plans.parquet`. If the kernel, the agent or leowarp's version has changed since the run was
-    # made, the run id changes.
+    # A `StudyRun` was read from `plans.parquet`. If the kernel, the agent or leowarp's version has changed since the
+    # run was made, the run id changes.
     if isinstance(run, StudyRun):
         return replace(run, run_id=run_id, origin=origin)
     return StudyRun(
@@ -136,8 +136,8 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
         # A run that was removed from the study file and added again has its old id, so it is already in `known`.
         kept = kept.set_column(kept.schema.get_field_index("in_study"), "in_study", false)
         table = pa.concat_tables([table, kept.cast(table.schema)])
-        # If the table of plans has not changed, its file is not written again. This saves a sync, and the file's
-        # modification time shows when the study last changed.
+        # If the table of plans has not changed, its file is not written again, which saves an fsync. The file's
+        # modification time therefore shows when the study last changed.
         if table.equals(old, check_metadata=True):
             return gone
     content = io.BytesIO()
@@ -227,7 +227,8 @@ def code_of(folder: Path, run: StudyRun) -> list[Code]:
         guest = tomltext.loads(run.plan)["guest"]
         kernel, modules = guest["kernel"], guest.get("cc_modules", [])
         # The study displays the column `kernel` and groups runs by it, but the kernel named in the plan's text is
-        # executed. The column and the text differ only if somebody manipulated the file.
+        # executed. The kernel in the column and the kernel in the plan's text differ only if somebody manipulated the
+        # file.
         if kernel != run.kernel or not all(plainfiles.is_plain_name(name) for name in modules):
             raise ValueError(f"the plan of the run {run.run_id} names other code than its row")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

@@ -175,8 +175,8 @@ def _type_of(value: Any) -> pa.DataType | None:
         case bool():
             return pa.bool_()
         case int():
-            # JSON does not limit integers. A larger integer would make pyarrow raise OverflowError for the complete
-            # file.
+            # JSON does not limit integers. An integer that int64 cannot hold would make pyarrow raise OverflowError for
+            # the complete file.
             return pa.int64() if -(2**63) <= value < 2**63 else pa.float64()
         case float():
             return pa.float64()
@@ -202,7 +202,8 @@ def _field(name: str, kind: pa.DataType | None) -> pa.Field:
     unit."""
     unit = next((unit for ending, unit in _UNITS.items() if name.endswith(ending)), "")
     metadata = {"unit": unit} if unit else {}
-    # A column that is null in every run so far is a float, and "open" allows a later run to change its type.
+    # A column that is null in all runs so far gets the type float64. The metadata entry "open" allows a later run to
+    # change this type.
     return pa.field(name, kind or pa.float64(), metadata=metadata | ({"open": "yes"} if kind is None else {}))
 
 

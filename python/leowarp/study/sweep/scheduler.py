@@ -40,7 +40,7 @@ class DaskWorkers:
         self._address = address
         self._client = _connected(address)
         self._under_way: dict[Future, int] = {}
-        # The time of the last count is set into the past, so that the first call counts the workers.
+        # The start value of `_counted_at` lies in the past, so that the first call of `_count` counts the workers.
         self._counted_at = -COUNT_S
         self.size = 0
         self._count()
@@ -118,8 +118,8 @@ class DaskWorkers:
             # Dask raises KilledWorker when the number of lost workers exceeds `allowed-failures` by one.
             return [BatchEnded(self._under_way.pop(future), lost=error.allowed_failures + 1)]
         except Exception as error:
-            # Other exceptions are raised before `_results` runs, for example if the worker lacks leowarp or has another
-            # version.
+            # An exception other than KilledWorker was raised before `_results` ran, for example because the worker
+            # lacks leowarp or has another version.
             message = f"a worker of {self._address} could not begin: {error!r}"
             hint = "install the same leowarp on every machine; the worker's log says more"
             fault = encode_error(HostError(message, hint))

@@ -137,7 +137,8 @@ class Session:
                 self._give()
                 self._write(self._rows(self._workers.wait(WAIT_S)))
                 self._show_progress()
-            # Until all other runs have ended, another run may still show that the machine can make runs.
+            # The rows of runs that were set aside are written last, because until then another run may show that the
+            # machine can make runs.
             self._write(self._aside_at_the_end())
             self._show_progress()
         except KeyboardInterrupt:
@@ -168,8 +169,8 @@ class Session:
         study's directory.
         """
         first = runs[0]
-        # With "failed", larger batches write no directories: writing a directory takes longer than computing the
-        # summary, and few runs fail.
+        # If `keep` is "failed", batches of several runs write no directories. Few runs fail, and writing a directory
+        # takes longer than computing the summary.
         is_kept = self._task.keep == "all" or (self._task.keep == "failed" and len(runs) == 1)
         orders = tuple(
             Order(
@@ -189,7 +190,6 @@ class Session:
     def _fresh_directory(self, run: StudyRun) -> Path:
         """Path for the directory of a run. Files that a killed start of the study has left are removed first."""
         path = (self._task.folder / RUNS / run.run_id).resolve()
-        # A start that was killed may have written files to this path before it wrote the row of the run.
         with disk.writing(self._task.folder):
             plainfiles.remove(path)
             path.parent.mkdir(exist_ok=True)
@@ -231,8 +231,7 @@ class Session:
         error = event.fault or {"kind": "GuestError", "message": "its batch ended without a word of it", "hint": None}
         if batch.is_alone:
             return self._bad(unfinished[0], {"error": error})
-        # Each run is put at the front of the queue. The loop is reversed so that the runs end up in the order of the
-        # study.
+        # Each unfinished run is put at the front of the queue, so the loop is reversed to keep the order of the study.
         for run in reversed(unfinished):
             self._outstanding.give_back_alone(run)
         return []
@@ -246,8 +245,8 @@ class Session:
             # `lost` may exceed 1, because Dask itself gives the batch of a lost worker to other workers
             # (`KilledWorker`).
             count = self._lost[run.run_id] = self._lost.get(run.run_id, 0) + lost
-            # Only a run that was alone in its batch is recorded as failed. In a larger batch, another run may have made
-            # the worker die.
+            # Only a run that was alone in its batch is recorded as failed. In a batch of several runs, another run may
+            # have made the worker die.
             if batch.is_alone and count >= MOST_LOST_WORKERS:
                 message = f"its worker was killed {count} times while it was made"
                 hint = "does it need more memory than there is? look for 'out of memory' in the kernel's log (dmesg)"
@@ -267,8 +266,8 @@ class Session:
         # Rows are written in the order in which runs are completed. The store sorts rows by number when it reads them.
         rows = [self._row(run, result), *(self._row(*one) for one in self._put_aside)]
         self._put_aside = []
-        # With `keep = "failed"`, a run that was made alone has written its directory. With this setting, a run that
-        # succeeded is not stored, so its directory is deleted.
+        # With `keep = "failed"`, a run that was made alone has written its directory. The directory of a run that
+        # succeeded is deleted.
         if self._task.keep == "failed":
             plainfiles.remove(self._task.folder / RUNS / run.run_id)
         return rows
@@ -283,8 +282,9 @@ class Session:
             self._host_errors_in_a_row = 0
             return [self._row(run, result)]
         # Either the machine cannot make any run, or only this run needs more than the machine has. The next runs show
-        # which of the two is true. Until then, no row is written. A row would mark the run as failed, and a later start
-        # with more memory or disk space would skip the run.
+        # whether the cause is the machine or this run. No row is written before the next runs have shown the cause. A
+        # row would mark the run as failed. A later start of the study with more memory or disk space would then skip
+        # the run.
         self._put_aside.append((run, result))
         self._host_errors_in_a_row += 1
         if self._host_errors_in_a_row >= MOST_HOST_ERRORS:

@@ -109,7 +109,7 @@ class Store:
                     self._waiting.append(row)
                     self.status[row["run_id"]] = row["status"]
             # `flush` also empties the journal. The journal must be emptied before a line is appended. After a power
-            # cut, its last line may be incomplete, and the appended line would be joined to it.
+            # cut, the journal's last line may be incomplete, and the appended line would be joined to it.
             self.flush()
 
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
@@ -126,8 +126,9 @@ class Store:
         # The journal has one line per row, so that an interrupted write damages only the last line (`_read_journal`).
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         with disk.writing(self._folder):
-            # Rows are written to disk before `status` records them. If the write fails, the run is only repeated. If
-            # `status` were changed first, the run's row would be missing without notice.
+            # Rows are written to disk before `status` records them. If the write fails, `status` does not change, and
+            # the run is repeated. If `status` were changed before a write that fails, the run's row would be missing
+            # without notice.
             self._journal.append(lines.encode())
         self._waiting += rows
         self.status |= {row["run_id"]: row["status"] for row in rows}
@@ -161,8 +162,8 @@ class Store:
                     self._files += self._write_parts(new, self._results, "part")
                 self._schema = schema
                 self._waiting = []
-            # The journal is emptied last. If a kill leaves a row both in the journal and in a file, the run id shows
-            # that it is the same row.
+            # The journal is emptied after the files are written. If leowarp is killed in between, a row may be both in
+            # the journal and in a file. The two copies have the same run id.
             self._journal.empty()
         self._flushed_at = time.monotonic()
         self._is_flushing = False

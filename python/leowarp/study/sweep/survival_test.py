@@ -102,8 +102,8 @@ def test_the_rest_of_an_interrupted_row_does_not_stand_behind_the_next(tmp_path,
     file = disk.AppendedFile(path)
     file.append(b"first\n")
     with monkeypatch.context() as patch:
-        # The test interrupts the second call that changes the file. The complete row is then written, but `append` has
-        # not recorded its length.
+        # The test interrupts the second call that changes the file, after the complete row is written, and before
+        # `append` records its length.
         patch.setattr(disk, "os", Disk(2, "interrupt"))
         with pytest.raises(KeyboardInterrupt):
             file.append(b"a longer one\n")
@@ -133,7 +133,7 @@ def test_a_torn_line_of_the_journal_is_a_run_that_was_not_made(quick, study_file
     first = quick(file).table()
     out = tmp_path / "out"
     row = first.to_pylist()[0]
-    # The files are as after a power cut that comes after the journal is written, but before its fsync.
+    # The files have the state after a power cut between the writing of the journal and its fsync.
     for path in (out / "results").rglob("*.parquet"):
         path.unlink()
     whole = json.dumps(row | {"number": 0})

@@ -63,7 +63,7 @@ class Environment:
     def state_shares(self) -> NDArray[np.float64]:
         """The chain's stationary distribution, shape (n,): the share of frames in each state."""
         n = len(self.states)
-        # The equations w P = w and sum w = 1 are one more than there are unknowns. Least squares gives the exact
+        # There is one more equation (w P = w and sum w = 1) than there are unknowns. Least squares gives the exact
         # solution, except for rounding.
         equations = np.vstack([self.chain.T - np.eye(n), np.ones(n)])
         return np.linalg.lstsq(equations, np.append(np.zeros(n), 1.0), rcond=None)[0]

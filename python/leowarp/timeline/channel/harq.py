@@ -148,7 +148,7 @@ class Harq:
     @property
     def _longest_transmission_ns(self) -> int:
         # The first transmission takes one period and has at least data_bits bits. No transmission has more than
-        # codeword_bits bits, so none takes longer than the result.
+        # codeword_bits bits, so no transmission takes longer than the returned time.
         return self.codeword_period_ns * math.ceil(self.codeword_bits / self.data_bits)
 
     @property
@@ -163,8 +163,8 @@ class Harq:
         if self.rule == "equal" and self.kind == "incremental":
             return self._whole_symbols(self.codeword_bits / (self.retransmissions + 1))
         # The expected power is the power that the channel exceeds with the target probability. By default, the target
-        # probability is one half. Nothing is known about the channel before the first transmission, and one half is a
-        # compromise between delay and number of symbols (design/lms-harq.md).
+        # probability is one half. Before the first transmission, nothing is known about the channel. A probability of
+        # one half is a compromise between delay and number of symbols (design/lms-harq.md).
         information = float(self.bit_information(snr_db + levels.first_db))
         return self._whole_symbols(self.needed_ratio * self.data_bits / information)
 
@@ -272,8 +272,7 @@ class _Looks:
         self, power: PowerSeries, snr_db: float, harq: Harq, first_bits: int, starts_ns: NDArray[np.int64]
     ) -> None:
         self.harq, self.first_bits, self.snr_db, self.count = harq, first_bits, snr_db, len(starts_ns)
-        # Only the part of the series that this chunk needs is converted to ratios, and not the series of the whole run
-        # for each chunk.
+        # Only the part of the power series that this chunk needs is converted to ratios.
         begin = int(starts_ns[0]) // power.spacing_ns
         end = (int(starts_ns[-1]) + harq.longest_ns) // power.spacing_ns + 2
         # Ratio of symbol energy to noise at each sample.
@@ -357,9 +356,9 @@ def _asked(
     """Number of bits that the receiver requests: whole symbols, and at most the remaining bits. `seen` is the ratio of
     energy to noise of the last transmission."""
     harq = looks.harq
-    # A packet that is not decoded after the last transmission is lost, so it is useless to save bits there. If the size
-    # of the last transmission followed the rule, 9.19 % instead of 8.11 % of the packets would be lost at 7 dB
-    # (design/lms-harq.md).
+    # A packet that is not decoded after the last transmission is lost, so the last transmission should not save bits.
+    # If the size of the last transmission followed the rule, 9.19 % instead of 8.11 % of the packets would be lost at 7
+    # dB (design/lms-harq.md).
     if harq.last_sends_rest and attempt == harq.retransmissions:
         # Send all remaining bits, although all transmissions together may then take 1.7 to 1.9 times as many symbols as
         # first transmissions alone.

@@ -227,7 +227,7 @@ def test_shares_of_retransmissions_and_losses_are_everything(found_by_snr):
 @pytest.mark.slow
 @pytest.mark.parametrize("target", [0.4, 0.6])
 def test_a_prediction_meets_its_target_where_bits_are_left(target):
-    # The terminal is fast, so that the 400 s contain many stays.
+    # The terminal is fast, so that in 400 s the channel stays in each state many times.
     harq = Harq(rule="predicted", target_ratio=target)
     channel = LandMobile(speed_m_per_s=50.0, samples_per_wavelength=8)
     power = power_series(channel, 400 * SECOND, 1)

@@ -241,7 +241,7 @@ def power_series(parameters: LandMobile, duration_ns: int, seed: int) -> PowerSe
         raise ValueError(f"a power series of {duration_ns} ns")
     model = parameters.model()
     step_ns = spacing_ns(parameters, model.correlation_m, duration_ns)
-    # The series has one sample more, so that interpolation has a sample at or after the end.
+    # The series has one more sample than steps, so that interpolation has a sample at or after the end.
     count = -(-duration_ns // step_ns) + 1
     if count > SAMPLES_MAX:
         raise ScenarioError(

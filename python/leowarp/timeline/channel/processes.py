@@ -153,8 +153,8 @@ class Multipath:
         from scipy.special import j0
 
         reach = max(1, round(self.REACH_WAVELENGTHS / spacing_wavelengths))
-        # The length of the transform is a power of two, and four times the used length, so that wrap-around only
-        # affects values beyond the Gaussian.
+        # The length of the transform is a power of two, and at least four times the used length. Wrap-around therefore
+        # affects only values at which the Gaussian is negligible.
         half = 4 << math.ceil(math.log2(reach))
         d = np.arange(-half, half) * spacing_wavelengths
         correlation = j0(2 * np.pi * d) * np.exp(-((d / self.MEMORY_WAVELENGTHS) ** 2) / 2)

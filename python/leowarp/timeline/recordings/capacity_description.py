@@ -78,7 +78,7 @@ def _gaps_ns(capacity: Capacity) -> int:
     ends_ns = np.append(capacity.t_ns[1:], capacity.end_ns)
     busy = capacity.rate_bps > 0
     begins_ms, lengths_ms = capacity.t_ns[busy] // _MS_NS, (ends_ns - capacity.t_ns)[busy] // _MS_NS
-    # Each millisecond with an opportunity, as a number of ms; there are at most as many as the file has lines.
+    # `instants_ms` contains each millisecond with an opportunity, and has at most as many values as the file has lines.
     first = np.cumsum(lengths_ms) - lengths_ms
     instants_ms = np.repeat(begins_ms - first, lengths_ms) + np.arange(int(lengths_ms.sum()))
     end_ms = capacity.end_ns // _MS_NS

@@ -156,8 +156,8 @@ def _way(name: str, measurement: Measurement, series: Series) -> _Way:
     if measurement.end_ns is not None:
         period_ns = measurement.end_ns
     else:
-        # The last probe holds as long as the interval between probes. Without this interval, a repeated trace would
-        # start again at the time of its last sample.
+        # The last probe's values are valid for one interval between probes. If the trace ended at its last sample, a
+        # repetition would start again at the time of this sample.
         period_ns = int(series.t_ns[-1]) + (series.interval_ns or 1)
     return _Way(
         name=name,
@@ -204,8 +204,8 @@ def _rows(way: _Way, forward: _Way | None = None) -> Rows:
     if forward is not None:
         before = np.maximum(np.searchsorted(forward.t_ns, way.t_ns, side="right") - 1, 0)
         enters_ns = way.t_ns + np.round(forward.delay_ns[before]).astype(np.int64)
-        # The probes are sorted by the time at which they enter this direction. If several probes enter at the same
-        # instant, only the one that was sent first is used, because the others wait for it on a FIFO link.
+        # The probes are sorted by `enters_ns`, the time at which they enter this direction. If several probes enter at
+        # the same instant, only the one that was sent first is used, because the others wait for it on a FIFO link.
         enters_ns, place = np.unique(enters_ns, return_index=True)
         delay_ns, loss_ratio = delay_ns[place], loss_ratio[place]
     begins_ns = enters_ns.copy()

@@ -90,7 +90,7 @@ def part_of(path: Path, stretch: Stretch, column: str = "t_s") -> Part | None:
         with plainfiles.opened(path, links=True) as file:
             return _Table(path, file, column).part(stretch)
     except (OSError, _Unexpected):
-        # The caller then reads the whole table, and reports the mistake in it.
+        # If the result is None, the caller reads the whole table, and reports the mistake in the table.
         return None
 
 
@@ -138,8 +138,8 @@ class _Table:
         from_ns = stretch.begin_ns - stretch.margin_ns + offset_ns
         until_ns = stretch.end_ns + stretch.margin_ns + offset_ns
         start = self._last_before(from_ns, begin)
-        # In a row without a connection or with a lost probe, the delay comes from an earlier row. The part that is read
-        # must therefore begin at an earlier row.
+        # The delay of a row without a connection or with a lost probe comes from an earlier row, so reading begins at
+        # that earlier row.
         while start > begin and (row := self._first(start)) is not None and not self._is_known(row[1]):
             start = self._row_at(max(start - _STEP_BYTES, begin), begin)
         lines = [(self._number_at(self._header[0]), self._header[1].removeprefix(b"\xef\xbb\xbf").decode())]

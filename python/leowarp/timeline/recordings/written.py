@@ -72,8 +72,8 @@ def _transfer(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
     columns = {}
     if not np.isnan(transfer.rtt_ns).any() and (transfer.rtt_ns > 0).all():
         columns["rtt_ms"] = [_decimal(round(value), 6) for value in transfer.rtt_ns.tolist()]
-    # In a test of both directions, the transfer on the downlink is written to the downlink's column. A single transfer
-    # is always in this column, because a table requires it.
+    # The column `rate_mbps` contains the downlink's transfer if both directions were tested, and otherwise the only
+    # transfer. A table must have this column.
     back = measurement.transfer_back
     for name, one in (("rate_mbps", back or transfer), ("rate_up_mbps", None if back is None else transfer)):
         if one is not None:

@@ -46,8 +46,7 @@ def followed_by_a_cut(traces: Sequence[Trace]) -> list[bool]:
     for trace in traces:
         t_s = trace.losses["t_s"].to_numpy()
         cut_s = trace.cuts["t_s"].to_numpy()
-        # A loss is isolated if its nearest other loss is far enough; the first and the last loss have only one
-        # neighbour.
+        # A loss is isolated if no other loss is within `WITHIN_S`. The first and the last loss have only one neighbour.
         apart_s = np.concatenate([[math.inf], np.diff(t_s), [math.inf]])
         alone = np.minimum(apart_s[:-1], apart_s[1:])[: len(t_s)] > WITHIN_S
         for at_s in t_s[alone & (trace.losses["kind"].to_numpy() == "isolated")].tolist():

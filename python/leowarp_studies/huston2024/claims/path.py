@@ -47,8 +47,9 @@ def minimum_changes(frames: Frames) -> Outcome:
         periods.append(math.nan if schedule is None else schedule.period_ns / 1e9)
         if schedule is None:
             continue
-        # The minimum is taken for each second of a slot instead of for the slot. With a probe every 10 ms, a single one
-        # of the slot's 1,400 probes would give the slot's minimum, which does not show whether the minimum is constant.
+        # The minimum is taken for each second of a slot instead of for the slot. A slot has about 1,400 probes (one
+        # every 10 ms). The slot's minimum would come from a single probe, and could not show whether the minimum is
+        # constant.
         minima = [values for values in pg.slot_minima_ms(pings, pg.slots_of(pings, schedule)) if len(values)]
         steps.append(np.abs(np.diff([values.min() for values in minima])))
         spreads += [float(np.median(values) - values.min()) for values in minima]
@@ -137,9 +138,9 @@ def latency_rises(frames: Frames) -> Outcome:
     # "from 30 to 80 ms" is a single event.
     worst = max(seen, key=lambda handover: handover.rise_ms)
     parts = {
-        # A probe that is sent when the hold begins waits for 35 to 50 ms. The published spike of the RTT is this wait.
-        # If the spike were a delay in addition to the wait, the rise would be 70 to 90 ms (design/starlink-profile.md,
-        # "Hold, not spike").
+        # A probe that is sent when the hold begins waits for 35 to 50 ms. The published spike of the RTT is the wait of
+        # a probe during the hold. If the spike were a delay in addition to the wait, the rise would be 70 to 90 ms
+        # (design/starlink-profile.md, "Hold, not spike").
         "median 30 to 50 ms": 30 <= float(np.median(rises)) <= 50,
         "worst from about 30": 20 <= worst.before_ms <= 45,
         # In 30 minutes of the profile, the largest rise is 104 ms (median over seeds); the study's 80 ms are the
@@ -185,7 +186,8 @@ def successive_differences(frames: Frames) -> Outcome:
     whole = float(pg.pooled([pg.steps_ms(pings, from_ns=0) for pings in frames["flood"][REGULAR]]).mean())
     mean = means[REGULAR]
     off = mean / STUDY_STEP_MS - 1
-    # The tolerance is 15 %, because measurements of the real network differ by 12 %: LENS has 5.9 ms, the study 6.7 ms.
+    # The tolerance is 15 %, because measurements of the real network differ by 12 %: LENS measured 5.9 ms, and the
+    # study 6.7 ms.
     verdict: Verdict = "holds" if abs(off) <= 0.15 else "partly" if abs(off) <= 0.3 else "does not hold"
     text = (
         f"{mean:.2f} ms with a probe at least every {REGULAR} ({off:+.0%}; with the handovers: {whole:.2f} ms), "
@@ -321,7 +323,8 @@ def _by_hour(rows: pd.DataFrame) -> str:
     """Text that explains differences between tests: the share of tests below 80 % of their link's capacity, and medians
     by hour of the day.
     """
-    # The profile's capacity depends on the hour. Tests are four hours apart, so there are six different hours.
+    # The medians are computed by hour, because the profile's capacity depends on the hour. Tests are four hours apart,
+    # so there are six different hours.
     by_hour = rows.groupby("hour")[["down_bps", "up_bps"]].median() / 1e6
     medians = ", ".join(f"{hour} h {row.down_bps:.0f} and {row.up_bps:.0f}" for hour, row in by_hour.iterrows())
     short = ", ".join(

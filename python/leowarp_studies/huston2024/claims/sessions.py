@@ -80,8 +80,8 @@ def _first_peak(trace: Trace) -> float:
 def _lowest_after_peak(trace: Trace) -> float:
     """Smallest mean over half a second, in bit/s, in the second after the session's peak. The peak is searched in the
     first 2 s."""
-    # The study says "in 2 s". The search is limited to these 2 s, because later peaks occur when the window has grown
-    # again.
+    # The search for the peak is limited to 2 s, because the study says "in 2 s". Later peaks occur when the window has
+    # grown again.
     early = trace.t_s < 2.0
     at_s = float(trace.t_s[early][int(np.argmax(trace.goodput_bps[early]))])
     after = (trace.t_s > at_s) & (trace.t_s <= at_s + 1.0)
@@ -100,8 +100,8 @@ def cubic_off_peak(frames: Frames) -> Outcome:
     off, peak = ev.goodput_bps(frames, "cubic", OFF_PEAK), ev.goodput_bps(frames, "cubic")
     ratio = off.median / peak.median
     # The result must be within 25 % of the study's "near 200". The study's "3 to 4 times" is widened to 2.5 to 5 times.
-    # Off-peak, the profile has a tenth of the isolated loss that it has at peak. This difference alone raises CUBIC's
-    # rate from 42 to 145 Mbit/s (design/starlink-profile.md).
+    # Off-peak, the profile has a tenth of the isolated loss that it has at peak. The smaller isolated loss alone raises
+    # CUBIC's rate from 42 to 145 Mbit/s (design/starlink-profile.md).
     parts = {"near 200": 150e6 <= settled.median <= 250e6, "several times": 2.5 <= ratio <= 5}
     text = (
         f"from 12 s on {settled.text(M, 0)} Mbit/s; mean {off.text(M, 0)} against {peak.text(M, 0)} at peak: "
@@ -155,8 +155,8 @@ def bbr_is_revised(frames: Frames) -> Outcome:
     alike = off.median / peak.median
     parts = {
         "starts near 250": 175e6 <= start.median <= 325e6,
-        # The change at a reconfiguration must be larger than the change within a slot. Without this condition, an
-        # estimate that changes all the time would seem to change at reconfigurations.
+        # The change at a reconfiguration must be larger than the change within a slot. Otherwise an estimate that
+        # changes all the time would seem to be revised at reconfigurations.
         "revised": moves.known
         and moves.revised(0.1) >= 0.5
         and float(np.median(moves.across)) > float(np.median(moves.within)),

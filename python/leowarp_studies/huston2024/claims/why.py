@@ -105,8 +105,9 @@ def latency_moves_the_estimate(frames: Frames) -> Outcome:
     )
     floor, every = (max(float(np.median(moves.across)), float(np.median(moves.within))) for moves in (still, jitter))
     stepped = float(np.median(base.across))
-    # The change must exceed 5 %, and must also exceed the change in the condition in which nothing varies. In that
-    # condition, the estimate also changes, for example by probing, but latency is not the cause.
+    # A change of the estimate must be at least 5 %, and must also exceed the change that other causes, for example
+    # probing, make. For jitter, the change is compared with the change where nothing varies; for steps of the base
+    # delay, with the change within slots.
     parts = {
         "jitter alone moves it": every >= MOVES_RATIO and every > floor,
         "steps of the base delay alone move it": stepped >= MOVES_RATIO and stepped > float(np.median(base.within)),
@@ -218,8 +219,8 @@ def jitter_lowers_the_rate(frames: Frames) -> Outcome:
         for control in (NO_JITTER, MEAN_KEPT):
             found[control, preset] = paired_ratio(every, "goodput_bps", "cubic", control)
     least, mean = found[NO_JITTER, PEAK], found[MEAN_KEPT, PEAK]
-    # The claim is about the RTT estimate. A longer mean RTT alone would lower the rate of a sender that is limited by
-    # its window, so the second comparison keeps the mean RTT.
+    # The claim is about the RTT estimate. A longer mean RTT alone would slow a sender that is limited by its window, so
+    # the comparison with `MEAN_KEPT` keeps the mean RTT.
     parts = {"less than without jitter": least.below(1.0), "at the same mean, too": mean.below(1.0)}
     clean = {control: found[control, CLEAN_PEAK].text(1, 2) for control in (NO_JITTER, MEAN_KEPT)}
     text = (

@@ -73,7 +73,7 @@ class Combination:
         assert match is not None, "a plan has a seed in [run]"
         around = text[: match.start(1)], text[match.end(1) :]
         # A second text, written with another seed, proves that only one place in the text depends on the seed. The plan
-        # of any seed is then the text before the seed, the seed, and the text after it.
+        # with any seed therefore consists of the text before the seed, the seed, and the text after it.
         other = dataclasses.replace(self.plan, run=dataclasses.replace(self.plan.run, seed=_OTHER_SEED))
         assert other.to_toml() == str(_OTHER_SEED).join(around), "a seed stands in one place of a plan"
         return around
@@ -247,7 +247,7 @@ def _refuse_twins(runs: list[PlannedRun]) -> None:
     """Raise an error if two runs have the same plan. Results are stored by the hash of the plan, so the two runs would
     share one row."""
     # The text before the seed, the text after the seed, and the seed are compared separately. There may be a million
-    # plans, so none of them is joined or hashed for this check.
+    # plans, so the check neither joins nor hashes their texts.
     seen: dict[tuple[str, str, int], PlannedRun] = {}
     for run in runs:
         twin = seen.setdefault((*run.combination.around_seed, run.seed), run)

@@ -82,7 +82,7 @@ def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) 
     name = column_name(parts, label)
     key = plan_key(parts)
     match key.declared.kind if key is not None else "text":
-        # The column with the number, in the column's unit, is for computations. The column with the text is for
+        # The column of numbers has the unit in its name, and is for computations. The column with the text is for
         # grouping, because a value such as 0.1 ms has no exact float.
         case "quantity":
             assert key is not None

@@ -127,7 +127,6 @@ class _Kind:
         `from`."""
         if self._quantity is None:
             return round(number)
-        # The unit is that of `from`, and `number` has already checked it.
         return self._quantity.format_in(round(number) if self._quantity.whole else float(number), self._unit)
 
 

@@ -121,7 +121,7 @@ def guess(path: Path, text: str) -> Guess | None:
         if not len(values) or np.abs(values).max() > 1e20:
             continue
         steps = np.diff(values)
-        # Times also rise, so a column that counts up is recognised as sequence numbers first.
+        # A column is tested for sequence numbers before it is tested for times, because times rise as well.
         if "seq" not in columns and _counts_on(values):
             columns["seq"] = names[place] = SEQUENCE
         elif "time" not in columns and (not len(steps) or (steps.any() and (steps >= 0).mean() > _RISES)):
@@ -315,15 +315,15 @@ def _cells(line: str) -> list[str]:
 
 def _usual_width(rows: list[list[str]]) -> int:
     widths = Counter(len(cells) for cells in rows)
-    # If two widths are equally frequent, the larger one is used, because a missing cell is more likely than an extra
-    # one.
+    # If two numbers of cells per row are equally frequent, the larger one is used. A missing cell is more likely than
+    # an extra cell.
     return max(widths, key=lambda width: (widths[width], width), default=0)
 
 
 def _counts_on(values: NDArray[np.float64]) -> bool:
     """Whether the values are whole numbers that rise by one, or by a little more where probes are missing."""
-    # If every second probe is missing, at least half of the remaining steps are still 1; times in whole ms seldom have
-    # that many steps of 1.
+    # If every second probe is missing, at least half of the remaining steps are still 1. In a column of times in whole
+    # ms, that many steps of 1 are rare.
     steps = np.diff(values)
     return bool(len(steps) and values[0] < 1e9 and (steps >= 0).all() and not (values % 1).any()
                 and np.count_nonzero(steps == 1) * 2 >= np.count_nonzero(steps))  # fmt: skip

@@ -69,8 +69,8 @@ def interval_of(where: str, interval: Any, roles: Roles) -> Interval | tuple[str
         return OMITTED
     whole = sums[0] if sums else streams[0] if streams else {}
     start_s, end_s = (_number(f"{where}.sum", whole, name, _MOST_S) for name in ("start", "end"))
-    # If the test ends exactly at the end of an interval, iperf3 writes one more interval. This last interval is empty,
-    # and its rate is null, 0 or not a number (esnet/iperf 278, 388).
+    # If the test ends exactly at the end of an interval, iperf3 writes one more interval. The additional interval is
+    # empty, and its rate is null, 0 or not a number (esnet/iperf 278, 388).
     t_ns, end_ns = round(start_s * 1e9), round(end_s * 1e9)
     if t_ns == end_ns:
         return EMPTY

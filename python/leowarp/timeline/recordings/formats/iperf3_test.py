@@ -131,7 +131,7 @@ def test_both_directions_are_two_transfers(tmp_path: Path, of_39: bool, server: 
     if server:
         start |= {"accepted_connection": {"host": "192.0.2.1"}}
     content = text(*(both(n) for n in range(10)), **start)
-    if of_39:  # In iperf 3.9's output, the object has two keys named "sum".
+    if of_39:  # For both directions, iperf 3.9 writes an object with two keys named "sum".
         content = content.replace('"sum_bidir_reverse"', '"sum"')
     of = read(written(tmp_path, content))
     assert of.transfer is not None

@@ -34,7 +34,7 @@ def text_of(path: Path) -> str:
         check_memory(path, len(text))
         return text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        # PowerShell's `>` writes UTF-16, which begins with these bytes.
+        # PowerShell's `>` writes UTF-16. The two bytes below are the byte order marks of UTF-16.
         if text[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise ScenarioError(
                 f"reading a measurement: {path} is text in UTF-16", f"iconv -f UTF-16 -t UTF-8 {path} > trace.txt"

@@ -116,7 +116,7 @@ def read_mahimahi(path: Path, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: i
 def capacity_of(times_ms: NDArray[np.int64], packet_bytes: int = OPPORTUNITY_BYTES) -> Capacity:
     """The capacity as a rate per millisecond; successive milliseconds with the same rate are one row. The capacity ends
     with the last time."""
-    # No row per ms is created first, because a trace may last for weeks.
+    # The capacity is computed without a row for every ms, because a trace may last for weeks.
     place_ms, count = np.unique(np.maximum(times_ms - 1, 0), return_counts=True)
     end_ms = int(times_ms[-1])
     after_ms = place_ms + 1

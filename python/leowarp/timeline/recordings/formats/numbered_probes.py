@@ -139,8 +139,8 @@ def _interpolated(sequence: NDArray[np.int64], sent_ns: NDArray[np.int64]) -> ND
     sent_ns = np.maximum.accumulate(sent_ns)
     sent_ns = sent_ns + np.maximum(_place_in_run(sent_ns), 0)
     every = np.arange(int(sequence[-1] - sequence[0]) + 1)
-    # Interpolation needs floats, so times are relative to the first one: up to 104 days they need at most 53 bits, but
-    # ns since 1970 need more.
+    # Interpolation needs floats, so times are relative to the first time. Up to 104 days, relative times need at most
+    # 53 bits, but ns since 1970 need more.
     offset_ns = np.interp(every, sequence - sequence[0], (sent_ns - sent_ns[0]).astype(np.float64))
     return np.asarray(np.round(offset_ns).astype(np.int64) + sent_ns[0])
 

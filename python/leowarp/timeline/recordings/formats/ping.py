@@ -171,7 +171,7 @@ def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> li
         if rest.replies[place].printed_ns is None or len(found) == _MOST_PARTS:
             raise numbers_begin_anew(path, rest.replies[place - 1], rest.replies[place])
         first = Run(rest.header, rest.replies[:place])
-        # ping's summary covers both parts of the recording, so neither part gets the summary.
+        # ping's summary at the end of the output covers both parts of the recording, so it is assigned to neither part.
         after = Run(None, rest.replies[place:])
         for n, reply in rest.without_time:
             (first if n <= place else after).without_time.append((n if n <= place else n - place, reply))
@@ -204,7 +204,8 @@ def _in_order(path: Path, run: Run, seqs: list[int], interval_ns: int | None, sk
     first: dict[int, Reply] = {}
     marked = twice = unmarked = 0
     notes = []
-    # The first reply with a number is the reply; a later one is a duplicate, which was made on the path.
+    # Of several replies with the same number, only the first counts. The others are duplicates that were made on the
+    # path.
     for seq, reply in zip(seqs, run.replies, strict=True):
         if seq in first:
             same = first[seq].text == reply.text

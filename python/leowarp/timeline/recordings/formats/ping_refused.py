@@ -44,7 +44,7 @@ def no_replies(path: Path, text: str, runs: list[Run]) -> ScenarioError:
             "answered, so there is no round trip to read",
             _ANSWER,
         )
-    # ping -O prints such a line for each probe; ping that was killed prints no statistics.
+    # For each unanswered probe, ping -O prints a line. A ping that was killed prints no statistics.
     unanswered = sum(text.count(f"{words} for icmp_seq") for words in ("no answer yet", "Request timeout"))
     if unanswered:
         return ScenarioError(f"{path}: none of {unanswered} probes was answered, so there is no round trip", _ANSWER)

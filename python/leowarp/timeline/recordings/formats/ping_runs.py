@@ -129,7 +129,7 @@ def _overtaken(before: Reply, reply: Reply, numbers: int, step_ns: float) -> boo
     between the two probes."""
     assert before.rtt_ns is not None
     assert reply.rtt_ns is not None
-    # Half of the time between the two probes is enough as a limit, because the interval is only estimated.
+    # The limit is half of the time between the two probes, because the interval is only estimated.
     slower_ns = reply.rtt_ns - before.rtt_ns + reply.resolution_ns + before.resolution_ns
     return slower_ns >= numbers * step_ns / 2
 
@@ -167,8 +167,8 @@ def _by_clock(last: int, before: Reply, reply: Reply, step_ns: float) -> int | N
     ahead = (reply.seq - last) % SEQUENCE_NUMBERS
     assert reply.rtt_ns is not None
     if number < last - SEQUENCE_NUMBERS // 2 and reply.rtt_ns < (last - number) * step_ns / 2:
-        # No reply is overtaken by this many probes, so the clock was set back, and the time stamps say nothing about
-        # numbers.
+        # By its time stamp, the reply was overtaken by more than 32,768 probes, but its round trip is too short for
+        # that. The clock was set back, so time stamps do not show the reply's number.
         return last + ahead if ahead <= _LONG_PKTS else None
     if number < last:
         # If a reply was overtaken, its probe was sent before the probe of the reply that overtook it. If a reply has a
@@ -177,7 +177,7 @@ def _by_clock(last: int, before: Reply, reply: Reply, step_ns: float) -> int | N
     wraps = number // SEQUENCE_NUMBERS > last // SEQUENCE_NUMBERS
     drift_pkts = max(_DRIFT_PKTS, _DRIFT_RATIO * abs(expected - last))
     # A number that continues although the times disagree seldom occurs by chance, so the clock was set, or the machine
-    # slept. After a very long time, however, any 16-bit number could be the next one.
+    # slept. After a very long pause, however, any 16-bit number could be the next one.
     says_nothing = ahead <= (_LONG_PKTS if drift_pkts > SEQUENCE_NUMBERS // 4 else _NEAR)
     if number - last <= _LONG_PKTS or (
         off <= drift_pkts and not (wraps and reply.seq in _FIRST_NUMBERS) and not says_nothing

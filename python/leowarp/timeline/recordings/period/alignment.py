@@ -22,8 +22,8 @@ _SAMPLE_NS = 50_000_000
 """If probes are denser than this, all probes within this time are combined: into their minimum, their maximum and their
 loss ratio."""
 
-# The search is correct to some bins of 0.2 s (`signs.BIN_S`), so the offsets need not be larger. With larger offsets, a
-# curve would include the next event.
+# The search finds the schedule with an error of a few bins of 0.2 s (`signs.BIN_S`), so offsets of about 1 s are
+# enough. With larger offsets, a curve would include the next event.
 _REACH_NS = 1_000_000_000
 _EDGE_NS = 300_000_000
 # Length of the time before and after an instant over which the level is averaged; for a period of 15 s, it is about a
@@ -55,7 +55,7 @@ def aligned(
     offsets_ns = np.arange(-round(2 * reach_ns / step_ns), round(2 * reach_ns / step_ns) + 1) * step_ns
     first = int(np.ceil((of.t_ns[0] - phase_ns) / period_ns))
     numbers = np.arange(first, int((of.t_ns[-1] - phase_ns) // period_ns) + 1)
-    # Weak signs are not used: the time of a step is known only to seconds, and would blur the time of a loss, which is
+    # Weak signs are not used. The time of a step is known only to seconds, and would blur the time of a loss, which is
     # known to one probe.
     least = max(_TELLING, _ALMOST * max(by_sign.get(sign, 0.0) for sign in _CURVES))
     telling = {sign: weight for sign, weight in by_sign.items() if sign in _CURVES and weight >= least}
@@ -85,14 +85,14 @@ def aligned(
         moved = np.rint(outermost * (numbers - middle) / far / step_ns).astype(np.int64)
         totals.append(curves[np.arange(len(numbers))[:, None], kept[None, :] + moved[:, None]].sum(axis=0))
     total = np.array(totals)
-    # All offsets between two probes give the same sum, and so do all periods whose instants stay between the same
-    # probes. Among equivalent offsets and periods, the middle one is used.
+    # All offsets between two probes give the same sum. All periods whose instants stay between the same probes also
+    # give the same sum. Among equivalent offsets and periods, the middle one is used.
     top = total >= total.max() - 0.02 * (total.max() - np.median(total))
     slope, place = np.nonzero(top)
     outermost, offset_ns = float(outermost_ns[slope].mean()), float(offsets_ns[kept][place].mean())
     period_ns, phase_ns = period_ns + outermost / far, phase_ns + offset_ns - outermost * middle / far
     # A loss or a spike begins at one probe, while the time of a step is known only to seconds. Losses and spikes are
-    # therefore used to locate the instants even if steps are stronger evidence for the period.
+    # therefore used to locate the instants of reconfigurations, even if steps are stronger evidence for the period.
     sharp = {sign for sign in (LOSSES, SPIKES) if by_sign.get(sign, 0.0) >= _TELLING}
     return _through_beginnings(series, period_ns, phase_ns, sharp, loose_ratio)
 
@@ -119,7 +119,7 @@ def _through_beginnings(
         near = np.abs(t_ns - phase_ns - number * period_ns) < near_ns
         # The number of events expected near the line if events came at random times.
         chance = len(t_ns) * min(2 * near_ns / period_ns, 1.0)
-        # Instants are counted and not events, because one long outage consists of many runs of losses at the same
+        # Instants are counted instead of events, because one long outage consists of many runs of losses at the same
         # instant.
         if len(np.unique(number[near])) < max(4, 0.3 * instants, 2 * chance):
             break

@@ -43,13 +43,13 @@ def confidence(found: Search | None) -> float:
         Machines", 1999).
     """
     if found is None:
-        return 0.5  # The series is too short for four periods, so both answers are equally likely.
+        return 0.5  # The series is too short for four periods, so it is equally likely that a period exists or not.
     best, *others = found.candidates
     exists = _logistic(_SLOPE * (best.log_odds - BELIEVED))
     if not believed(found):
         return _NONE_AT_MOST * (1 - exists)
-    # Other multiples and parts of the same period are not compared here, because `search` decides between them by a
-    # separate test.
+    # Multiples and parts of the found period are not compared here, because `search` has a separate test that selects
+    # one of them.
     part_s = best.period_s / found.multiple
     rivals = [
         one

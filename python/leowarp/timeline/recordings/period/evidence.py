@@ -112,8 +112,7 @@ class Ratios:
 
     def sums(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """Sums of log likelihood ratios over the instants in these `places`, shape (rows, models, phases)."""
-        # An instant after the end of the series has the place -1. The index -1 selects the added last column, which is
-        # 0.
+        # An instant after the end of the series has the place -1, which selects the added last column of zeros.
         padded = np.concatenate([self.of, np.zeros((*self.of.shape[:2], 1))], axis=2)
         return np.asarray(padded[:, :, places].sum(axis=2))
 

@@ -91,9 +91,9 @@ def set_forward(series: Series) -> tuple[ClockStep, ...]:
         by_ns = int(apart_ns[place]) - interval_ns
         without = undone(series, (ClockStep(int(series.t_ns[place]), by_ns),))
         other = _odds(without)
-        # A jump counts as an adjustment of the clock only if undoing it gives a schedule that is believed. This
-        # schedule must be at least twenty times as likely as the schedule without undoing the jump. If there is no
-        # schedule, no jump counts as an adjustment (`test_a_clock_set_forward_is_told_from_a_pause`).
+        # A jump counts as an adjustment of the clock only if undoing it gives a schedule that is believed. The schedule
+        # with the jump undone must also be at least twenty times as likely as the schedule with the jump. If there is
+        # no schedule, no jump counts as an adjustment (`test_a_clock_set_forward_is_told_from_a_pause`).
         if other - odds > _TELLING and other > BELIEVED:
             steps.append(ClockStep(int(series.t_ns[place]), by_ns))
     return tuple(steps)
@@ -130,7 +130,7 @@ def _refined(series: Series, found: Search) -> Schedule:
     phase_s, bin_s = (phase_ns + late_ns - zero_ns) / 1e9, found.signs.bin_s
     weights = [weight(found, period_ns / 1e9, phase_s + bins * bin_s) for bins in (-1, 0, 1)]
     # The refinement fails if one sign has more peaks than the search found. If the refinement fails, the candidate of
-    # the search is used, which is correct to one bin.
+    # the search is used without refinement. The candidate is correct to one bin.
     if max(weights) < best.log_factor - _ALLOWED:
         return _schedule(series, best, late_ns)
     return Schedule(round(period_ns), round(phase_ns) % round(period_ns))

@@ -99,8 +99,8 @@ def search(series: Series) -> Search | None:
     Returns: The candidates; the same series always gives the same candidates.
     """
     found = signs(series)
-    # If bins are longer than the longest period, no period can be found. A recording with a pause of years has such
-    # long bins, and without this check also billions of periods to try.
+    # If bins are longer than the longest period, no period can be found. For a recording with a pause of years, bins
+    # are too long, and without this check there would be billions of periods to try.
     if found is None or found.bin_s > max(LONGEST_S, (series.interval_ns or 0) / 1e9):
         return None
     ratios = Ratios.from_signs(found)
@@ -111,8 +111,8 @@ def search(series: Series) -> Search | None:
     weighed = [_weighed(ratios, period_s, row) for period_s, row in _lines(ratios, longest_s)]
     for period_s in _KNOWN_S:
         if period_s <= longest_s:
-            # Both a known period and its neighbourhood are tried: exactly the known period has a higher prior
-            # (`EXACT_WITHIN`), and the grid of the neighbourhood may miss it.
+            # A known period is tried in two ways: exactly, because the exact period has a higher prior
+            # (`EXACT_WITHIN`), and on a grid around it. The grid may miss the exact period.
             weighed += [_weighed(ratios, period_s, together), _of_period(ratios, period_s)]
     weighed.sort(key=lambda one: -one.log_odds)
     # The strongest line is often at half of the period or at a multiple of it, because recurring events have lines at
@@ -275,8 +275,8 @@ def _log_prior(ratios: Ratios, period_s: float) -> float:
     for usual_s, share in USUAL.items():
         if abs(period_s / usual_s - 1) <= _USUAL_WITHIN:
             believed += share * (1 - _EXACT) * min(apart_s / (2 * _USUAL_WITHIN * usual_s), 1.0)
-        # The usual period itself, measured with a slightly wrong clock, has a prior that is divided among the periods
-        # within `EXACT_WITHIN`.
+        # The recording may have exactly the usual period, measured with a slightly wrong clock. The prior of this case
+        # is divided evenly among the periods within `EXACT_WITHIN` of the usual period.
         exact_s = EXACT_WITHIN * usual_s
         low_s, high_s = max(period_s - apart_s / 2, usual_s - exact_s), min(period_s + apart_s / 2, usual_s + exact_s)
         believed += share * _EXACT * max(high_s - low_s, 0.0) / (2 * exact_s)
@@ -345,7 +345,7 @@ def _split(ratios: Ratios, best: Candidate, times: int) -> tuple[float, float, f
             rows = ratios.signs.rows(sign)
             of_class, of_all = log_mean(apart[rows], axis=0), float(log_mean(alike[rows], axis=0))
             at = int(np.argmax(of_class))
-            # If all classes of instants show the sign, a stronger sign in one class is no evidence for a longer period.
+            # If all classes of instants show the sign, a stronger sign in one class does not indicate a longer period.
             if np.delete(of_class, at).max() <= 0:
                 gain[at] += max(float(of_class[at]) - max(of_all, 0.0) - _CHOSEN, 0.0)
         if gain.max() > found[0]:

@@ -27,7 +27,7 @@ RANKED_WITHIN_S = 60.0
 
 _MOST_BINS = 6_000
 # Short windows are better on paths whose level changes often, and long windows detect smaller steps in noise. It is
-# unknown which window suits a path, so all three are evaluated.
+# unknown which window suits a path, so all three window lengths are evaluated.
 _STEP_WINDOWS_S = (2.0, 6.0, 12.0)
 _CLIPPED_OVER_S = 3.0
 _EDGE_WINDOW_S = 1.0
@@ -124,7 +124,7 @@ def _steps(bins: _Bins) -> list[Scores]:
     found = []
     for window_s in _STEP_WINDOWS_S:
         width = max(round(window_s / bins.bin_s), 2)
-        # A bin itself belongs neither to the window before it nor to the window after it.
+        # A bin is counted neither in the window before it nor in the window after it.
         change_ns = changes(level_ns, width, apart=1)[: len(level_ns)]
         # The median change is subtracted, because a steady drift of the level gives every bin the same change.
         score = np.abs(change_ns - _moving_median(change_ns, 2 * round(_DRIFT_S / bins.bin_s) + 1))

@@ -14,8 +14,8 @@ from leowarp.timeline.recordings.measurement import Series
 LEVEL_NS = 2_000_000_000
 """Width of the window whose median is the level of the delays."""
 
-# Normal noise exceeds six standard deviations with a probability of one in a billion. In one hour of probes every 10 ms
-# (360,000 probes), normal noise therefore gives no false spike.
+# Normal noise exceeds six standard deviations with a probability of one in a billion. One hour of probes every 10 ms
+# has 360,000 probes, so normal noise gives no false spike.
 _SPIKE_SIGMAS = 6.0
 
 
