@@ -39,7 +39,7 @@ def spread(values: list[float], form: str) -> str:
 
 
 def publish(name: str, lines: list[str], *, quick: bool) -> None:
-    """Print a table. Unless the run was a quick one, also replace the table of the same name on the page."""
+    """Print a table and, unless `quick` is true, replace the table `name` on the page."""
     print("\n".join(lines))
     if quick:
         return

@@ -74,7 +74,8 @@ def share_lines(kernel: Path, seconds: int) -> list[str]:
 
 
 def packet_ns(kernel: Path, case: Case, scratch: Path) -> dict[str, float]:
-    """Cost of one packet in ns, by part, between two virtual seconds in which nothing else changes."""
+    """Cost of one packet in ns, by part, computed from the difference between a run to `case.to_s` and a run to
+    `case.from_s`. Between these times, nothing else changes."""
     file = flows_file(case.pairs, scratch / "flows.toml")
     counts, pkts = [], []
     for until_s in (case.from_s, case.to_s):

@@ -45,8 +45,7 @@ interval = "{INTERVAL_S} s"
 
 
 def scenario(pairs: int, file: Path) -> Path:
-    """Write a scenario in which this number of station pairs send pings to each other. These pairs are spread evenly
-    over all pairs of stations."""
+    """Write a scenario in which this number of station pairs send pings to each other."""
     every = list(combinations(range(STATIONS), 2))
     chosen = [every[place * len(every) // pairs] for place in range(pairs)]
     stations = [

@@ -9,8 +9,8 @@ are one flow from Madrid to Tokyo, and one flow for each pair of some cities. To
 is subtracted from a long run. The result is processor time of the guest per packet delivered by a link. Further cases
 show the causes of the cost. A flow over two links shows the cost of the hosts, and a flow without packet truth shows
 the cost of the records. A third case, with a tenth of the rate and of the packets in flight, shows the cost of memory
-accesses. It also has a tenth of the samples, so that the number of samples per packet is the same. A second table shows
-the memory latency of this machine.
+accesses. The third case also has a tenth of the samples, so that the number of samples per packet does not change. A
+second table shows the memory latency of this machine.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ REGIONS_KIB = (512, 2 * 1024, 4 * 1024, 8 * 1024, 16 * 1024, 64 * 1024)
 
 @dataclass(frozen=True)
 class Case:
-    """A case: its cities, the two virtual seconds between which it is measured, and the scenario keys that it sets."""
+    """A case: its pairs of cities, the virtual times at which its measurement begins and ends, and the scenario keys
+    that it sets."""
 
     pairs: tuple[tuple[str, str], ...]
     from_s: int
@@ -114,7 +115,7 @@ def sent_pkts(totals: pd.DataFrame) -> int:
 
 
 def price(case: Case, share: float, scratch: Path) -> Price:
-    """Cost of a case between its two virtual seconds, or in the first `share` of that time."""
+    """Cost of a case between the virtual times `from_s` and `to_s`, or in the first `share` of this interval."""
     file = scenario(case.pairs, scratch / "size.toml")
     until_s = case.from_s + (case.to_s - case.from_s) * share
     costs: list[Price] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measure which steps of a study with many small runs take how much time: the second table of docs/performance.md.
+"""Measure the time of each step of a study with many small runs, for the second table of docs/performance.md.
 
     python bench/study.py            measure, print, and write the table into docs/performance.md
     python bench/study.py --quick    one repetition, printed only

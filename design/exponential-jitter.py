@@ -5,8 +5,8 @@
 
 The script prints the table of design/exponential-jitter.md: each possible explanation and its computed mean
 displacement (python/leowarp_studies/torres2020/simulation.py, 20 probes of 65,535 packets each). An explanation fits if
-it gives 5.3 within 3 % for the exponential distribution. If the explanation also affects the uniform and the normal
-distribution, it must give 7.1 and 6.6 within 3 %.
+it gives 5.3 within 3 % for the exponential distribution. An explanation that also affects the uniform and the normal
+distribution must give 7.1 and 6.6 packets, respectively, within 3 %.
 
 `--tables`: directory of iproute2's distribution tables (Debian: /usr/lib/x86_64-linux-gnu/tc).
 """
@@ -67,7 +67,8 @@ def quantiles(size: int) -> np.ndarray:
 
 
 def maketable(samples: np.ndarray, size: int = 4096) -> np.ndarray:
-    """The table of iproute2's `maketable`: samples scaled to mean 0 and sigma 1, cut to +-4, inverted.
+    """The table that iproute2's `maketable` computes from samples. The samples are scaled to mean 0 and sigma 1, and
+    limited to +-4; the table is the inverse of their distribution function.
 
     `maketable` interpolates linearly between two occurring values, by the shares of samples below them. The last entry
     of its table is the largest value.

@@ -65,7 +65,7 @@ RUN_SEEDS = (1, 2)
 
 
 def recording(name: str, folder: Path) -> Measurement | None:
-    """A public recording; None and a line if it is missing."""
+    """A public recording. If the recording is missing, the function prints a line and returns None."""
     public = PUBLIC[name]
     path = public.found(folder)
     if path is None:

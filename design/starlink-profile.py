@@ -88,8 +88,8 @@ def mean_difference(rtt_ms: NDArray[np.float64]) -> float:
 
 
 def slots_of(profile: Profile, t_ns: NDArray[np.int64], rtt_ms: NDArray[np.float64]) -> tuple[Any, Any]:
-    """For each whole slot: the least RTT (without 1 s at both ends), and the largest RTT at its beginning relative to
-    its median."""
+    """For each whole slot: the smallest RTT, without the first and the last second of the slot. Also the largest RTT at
+    the slot's beginning, minus the slot's median RTT."""
     least_ms, over_ms = [], []
     for begin_ns in profile.slots.begin_ns[1:-1]:
         rest_ms = rtt_ms[(t_ns > begin_ns + SECOND_NS) & (t_ns < begin_ns + 14 * SECOND_NS)]

@@ -16,8 +16,8 @@ In the code, a comment on its own line cites a clause or claim by a sentence suc
 The script checks the following rules. Every clause has either the citations that its kind needs, or a written
 exception, but not both. Every citation names an existing clause. A citation with "Tests" is directly above a test. Each
 section of an RFC has clauses, or a reason why it has none. The words and the source of a claim in the code are those of
-the list. A claim has one function. A citation is above this function, and a test of the function cites the claim as
-well.
+the list. A claim has one function. The citation of a claim is above the claim's function, and a test of this function
+cites the claim as well.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class Judged:
 
     number, says, source: Number ("1.4"), words and place in the paper, as in the list.
     file, function: File and function that check the claim.
-    function_line: First line of the function, from 1. The citation must be above this line.
+    function_line: First line of the function, from 1. The citation must be above the function's first line.
     """
 
     number: str

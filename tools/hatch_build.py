@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Adds the parts of the wheel that are not Python: the native library, the examples, and the guest with its sources
-from `build/guest`. The hook also adds version and commit of the checkout.
+from `build/guest`. The hook also writes the checkout's version and commit into the wheel.
 
 `tools/wheel.py` fills `build/guest`, and `make` builds the library. An editable installation needs none of these files,
 because it uses those of the checkout.

@@ -6,9 +6,8 @@ files of the guest kernel.
     python tools/module_circles.py --graph     # prints every module and what it imports
 
 Compilers refuse circles of crates, but not circles of modules or files. import-linter checks the layers in
-pyproject.toml, but not the modules within a layer's package. `make check` runs this script. Rust's test modules are
-left out, because they import what they test. An import that is only for type checking counts, and so does an import
-inside a function.
+pyproject.toml, but not the modules within a layer's package. Rust's test modules are left out, because they import what
+they test. An import that is only for type checking counts, and so does an import inside a function.
 
 A crate's root names all its modules. If a module uses something that the root defines itself, root and module therefore
 form a circle. If the root only re-exports a name, the name counts as part of the module that defines it.

@@ -48,8 +48,8 @@ class Made:
         (its metrics `name.*`, a row for each instant and flow; flow -1: of the path), `answers` (the output of commands
         with `--json`), `here` (the directory), the modules `lw`, `np` and `pd`, and the values before it. Values whose
         name begins with `_` are not stored.
-    long: True if the result takes more than about ten seconds. The tests do not make such a result again; only this
-        script does.
+    long: True if the result takes more than about ten seconds. The tests do not repeat a long result; only this script
+        does.
     """
 
     name: str
@@ -68,8 +68,8 @@ class Stored:
     flow: int = 0
 
     def __getattr__(self, name: str) -> Any:
-        """The value with this name. If the result has no such value, the scalar of the flow, or of the run. Raises
-        AttributeError if there is neither."""
+        """The value with this name. If the result has no value with this name, the scalar of the flow, or else of the
+        run, is returned. Raises AttributeError if nothing has this name."""
         summary = self.result.get("summary", {})
         flows = summary.get("flows", [])
         for of in (self.result.get("values", {}), flows[self.flow] if flows else {}, summary):
@@ -78,7 +78,7 @@ class Stored:
         raise AttributeError(f"no stored number {name}")
 
     def __getitem__(self, flow: int) -> "Stored":
-        """The stored result of the same run for another flow."""
+        """The stored result of this run for the flow with the number `flow`."""
         return Stored(self.result, flow)
 
 
@@ -129,7 +129,7 @@ def wrong_quotes(quotes: list[dict[str, str]], results: dict[str, Stored], root:
 
 
 def wrong_blocks(blocks: list[dict[str, str]], results: dict[str, Stored], root: Path = ROOT) -> Iterator[str]:
-    """For each printed block, one message per line that does not occur, in this order, in the stored output.
+    """For each printed block, one message per line that the stored output lacks, or has in another order.
 
     A block is the first fenced block of its page that contains the text `block`; in it, `...` stands for omitted lines.
     """

@@ -2,8 +2,8 @@
 """Builds a release from the current commit of a clean checkout: wheel, source archive, notes and checksums.
 
 `python tools/release.py [DIRECTORY]`; the default directory is dist/VERSION. The script uploads nothing and creates no
-tag. If the tree is not clean, or if the tag of the tree's version does not name the commit, the script prints the
-command to type.
+tag. The script stops if the tree is not clean, or if the tag of the tree's version does not name the commit. The script
+then prints the command that corrects the fault.
 """
 
 from __future__ import annotations

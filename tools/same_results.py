@@ -7,8 +7,8 @@
 
 `record` and `compare` run every example for 5 s. With --kernel, another kernel than the default is used. `kernels` also
 runs a sample of each study's runs, and random networks. --only selects the cases whose names contain a word. The
-example Madrid to Tokyo runs with BBR and Reno as well, with a route change in its 40 s, and with each in-flight rule
-(tools/same_cases.py).
+example `two-changes` also runs for 40 s, with a route change: with BBR, with Reno, and with the in-flight rules
+`source` and `drop` (tools/same_cases.py).
 
 The script compares the sha256 of routes, timeline and each table of the trace, and the scalars of `summary.json` except
 its costs. Columns that are newer than the recorded results (`ADDED`) are left out of the comparison.
@@ -94,7 +94,8 @@ def between(pool: ProcessPoolExecutor, kernels: list[str], only: str) -> int:
 
 
 def fingerprint(case: Case, kernel: str = "default") -> dict[str, str]:
-    """sha256 of each file of a case's run, and each scalar of its summary as text. If the run fails, only its error.
+    """sha256 of each file of a case's run, and each scalar of its summary as text. If the run fails, only the error is
+    returned.
 
     case: The case to run; this machine may lack its program.
     kernel: Value of the key guest.kernel.
@@ -126,7 +127,7 @@ def of_network(network: Any, kernel: str) -> dict[str, str]:
 
 
 def without_added(path: Path) -> bytes:
-    """Content of a file of a run without the columns in `ADDED`, as it would have been written."""
+    """Bytes of a run's file as leowarp would have written the file without the columns in `ADDED`."""
     if path.suffix != ".parquet":
         return path.read_bytes()
     import pyarrow as pa

@@ -7,8 +7,9 @@
     python tools/shelf.py -- tests/guest/ipv6_test.py -n 1     other arguments for pytest than all tests of the guest
 
 For each kernel, some examples (`CASES`) run twice with it and once with the default kernel, and the results are
-compared. Then the tests run with this kernel in place of the default one (`pytest --kernel NAME`). Exit status 1 means
-that a run is not repeatable, or that a test fails for which tools/shelf_reasons.toml gives no reason.
+compared. After the comparison, the tests run with this kernel in place of the default kernel (`pytest --kernel NAME`).
+Exit status 1 means that a run is not repeatable, or that a test fails for which tools/shelf_reasons.toml gives no
+reason.
 """
 
 from __future__ import annotations

@@ -67,8 +67,8 @@ def on_site(page: Path, there: Path, extra: Path) -> str:
     """The text of a page, with its links changed for the site.
 
     page, there: Path of the page in the repository, and on the site.
-    extra: Directory whose content appears at the top of the site. Files to which pages link are written below its
-        `source/`.
+    extra: Directory whose content appears at the top of the site. A file to which a page links is written below
+        `source/` in this directory.
     Raises SystemExit if a link leads to something that does not exist.
     """
 

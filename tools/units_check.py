@@ -2,10 +2,10 @@
 """Checks that conversions by powers of ten give the unit in the result's name: `python tools/units_check.py`.
 
 The name of a quantity ends in its unit (CONTRIBUTING.md). The script can therefore find that `start_s = start_ns / 1e6`
-is wrong: 1e6 ns are not a second. It checks products and quotients with a power of ten that has at least three zeros,
-and compares the units of the two sides of a sum, a difference or a comparison. The unit of a value is compared with the
-unit in the name that receives it (a variable, an attribute, an argument, a key, a column, the returning function). For
-a number in a text, the unit is compared with the unit that follows the number.
+is wrong: 1e6 ns are not a second. The script checks products and quotients with a power of ten that has at least three
+zeros. It also compares the units of the two sides of a sum, a difference or a comparison. The unit of a value is
+compared with the unit in the name that receives it (a variable, an attribute, an argument, a key, a column, the
+returning function). For a number in a text, the unit is compared with the unit that follows the number.
 
 Names without a unit are not checked. Exit status 1 means that units differ; the output names each such line.
 """
@@ -110,8 +110,8 @@ class Checker(ast.NodeVisitor):
     """Finds the faults of one file.
 
     faults: list of (int, str). Line number and description of each fault.
-    conversions, compared: Number of conversions by powers of ten, and number of pairs of units, that were checked. A
-        test uses these numbers to see that the script compares something.
+    conversions, compared: Number of conversions by powers of ten, and number of pairs of units, that were checked. The
+        two numbers exist for a test, which checks that the script compares something.
     """
 
     def __init__(self) -> None:
@@ -174,7 +174,7 @@ class Checker(ast.NodeVisitor):
         return replace(of, exponent=of.exponent + by)
 
     def _multiple(self, node: ast.BinOp) -> Unit | None:
-        """A quantity times a plain number, such as twice or a third of it, has the same unit."""
+        """A quantity that is multiplied or divided by a plain number keeps its unit."""
         of = None
         if is_plain_number(node.right):
             of = self.unit(node.left)
@@ -191,7 +191,7 @@ class Checker(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Compare(self, node: ast.Compare) -> None:
-        """Compares neighbours in a comparison: `a_ns < b_ns < c_ns` has two pairs."""
+        """Compares the neighbours in a comparison; `a_ns < b_ns < c_ns` has two pairs of neighbours."""
         for left, right in zip([node.left, *node.comparators], node.comparators, strict=False):
             self._compare(node, self.unit(left), self.unit(right), "the two sides")
         self.generic_visit(node)

@@ -80,8 +80,8 @@ def around_change(case: Case, made: dict[str, Outcome]) -> dict[str, Any]:
 
 
 def rounds(scratch: Path, *, quick: bool) -> Iterator[dict[str, Any]]:
-    """Run all cases once per round, and yield all data of the page after each round. The rounds make other work of the
-    machine affect all cases alike."""
+    """Run all cases once per round, and yield all data of the page after each round. Because of the rounds, other work
+    of the machine affects all cases alike."""
     where, installed = machine(), ns3()
     played = program(installed)
     netem = over_netem(5 if quick else 100)

@@ -40,7 +40,7 @@ class Outcome:
     """The result of one run.
 
     cpu_s: Processor time in s (user and system) of the process, and of all processes for which it waited.
-    memory_bytes: Peak of memory in bytes. For ns-3, this is the peak of its process; for leowarp, the sum of two peaks:
+    memory_bytes: Peak of memory in bytes. For ns-3, the peak is that of its process. For leowarp, two peaks are added:
         that of the guest, and that of the largest other process.
     numbers: The results, by the names in `COUNTED`; None if the program does not report a result.
     series: `t_ns, window_pkts, goodput_bps`, every 50 ms.

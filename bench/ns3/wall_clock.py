@@ -78,8 +78,8 @@ def reason(said: str) -> str:
 
 
 def over_netem(duration_s: int) -> dict[str, Any]:
-    """Run the dumbbell with CUBIC over netem. Return results and duration; if the host cannot run it, return the reason
-    under the key `lacking`.
+    """Run the dumbbell with CUBIC over netem. Return results and duration. If the host cannot run the dumbbell, the
+    result has the reason under the key `lacking`.
 
     Raises HostError if the run was started and failed.
     """

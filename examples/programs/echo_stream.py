@@ -3,8 +3,9 @@
 
     sudo python3 examples/programs/echo_stream.py 192.0.2.7
 
-It needs root or CAP_NET_RAW, and a link on which you may send 100 Mbit/s for 8 s. docs/guides/measuring-a-real-link.md
-has the receiver's side. `ping` cannot send this stream: its interval is a whole number of milliseconds.
+The program needs root or CAP_NET_RAW, and a link on which you may send 100 Mbit/s for 8 s.
+docs/guides/measuring-a-real-link.md has the receiver's side. `ping` cannot send this stream: its interval is a whole
+number of milliseconds.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import time
 from collections.abc import Callable
 
 PACKETS, RATE_PKTS_PER_S, PAYLOAD_BYTES = 65_535, 8235.0, 1472
-"""The study's table 3: 1472 bytes of payload are 1500 of IP and 1518 on Ethernet."""
+"""Table 3 of the study: a payload of 1472 bytes gives an IP packet of 1500 bytes and an Ethernet frame of 1518
+bytes."""
 
 
 def echo_request(identifier: int, number: int, payload_bytes: int) -> bytes:

@@ -59,8 +59,8 @@ def _built() -> dict[str, Any]:
 
 
 def build_version(checkout: Path = _PACKAGE.parent.parent) -> str:
-    """The version of a build from a checkout, in the form of PEP 440. If the package was installed from a wheel, this
-    is the wheel's version.
+    """The version of a build from a checkout, in the form of PEP 440. For a package that was installed from a wheel,
+    the function returns the wheel's version.
 
     Returns: `VERSION` if the commit has the tag `v` plus `VERSION`, and no file differs from the commit. Otherwise, the
         result is a development version with the commit: "0.2.0.dev0+g1a2b3c4d", followed by ".changed" if files differ;

@@ -75,7 +75,7 @@ def check_host() -> None:
 def init_program(on_message: Callable[[str], None]) -> Path:
     """The program compiled from `init.c`; it is stored in the cache.
 
-    Raises HostError if it does not compile.
+    Raises HostError if `init.c` does not compile.
     """
 
     def build(entry: Path) -> None:
@@ -125,8 +125,8 @@ def attempt(laboratory: Laboratory, scripts: ScriptSet, script: str, tolerance_u
 
 
 def why_not(printed: str, status: int) -> str:
-    """The line of an attempt's output that gives the reason of the failure. If no line does, the last line of the
-    output."""
+    """The line of an attempt's output that gives the reason of the failure; if no line gives a reason, the last
+    line."""
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     telling = [line for line in lines if _TELLING.match(line)]
     return (telling or lines[-1:] or [f"it ended with {status}, and printed nothing"])[0]

@@ -17,9 +17,9 @@ DEFAULT_US = 4000
 class Outcome:
     """The result of a script.
 
-    tolerance_us: Smallest tolerance among `RUNGS_US` and `DEFAULT_US` with which the script passes. It is `DEFAULT_US`
-        even if the script passes only with a larger tolerance that it sets. None if the script fails with the settings
-        of its driver.
+    tolerance_us: Smallest tolerance among `RUNGS_US` and `DEFAULT_US` with which the script passes. If the script
+        passes only with a larger tolerance that the script itself sets, the value is `DEFAULT_US`. None if the script
+        fails with the settings of its driver.
     failure: The failed attempt with the driver's settings; None if this attempt passed.
     """
 
@@ -34,7 +34,8 @@ def climb(script: str, at: Callable[[int | None], Attempt]) -> Outcome:
     If an attempt passes, attempts with larger tolerances pass as well, because in virtual time all attempts have the
     same packets and times.
 
-    at: Function that makes an attempt with a tolerance. With None, the attempt has the settings of the script's driver.
+    at: Function that makes an attempt with a tolerance. If the tolerance is None, the attempt has the settings of the
+        script's driver.
     """
     smallest, *others = RUNGS_US
     if at(smallest).passed:

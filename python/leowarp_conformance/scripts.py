@@ -111,7 +111,7 @@ def own_options(text: str) -> dict[str, str]:
 
 
 def _is_for(script: Path, ip: str) -> bool:
-    """Whether a script is for this IP version. The suffix of its name or the address that it sets shows the version."""
+    """Whether a script is for this IP version."""
     address = own_options(script.read_text(encoding="utf-8", errors="replace")).get("--local_ip")
     return not script.name.endswith(_FOR_OTHER[ip]) and (address is None or (":" in address) == (ip == "IPv6"))
 

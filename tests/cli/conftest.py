@@ -37,7 +37,7 @@ class Typed:
 def leowarp(monkeypatch, capsys, tmp_path):
     """Runs `leowarp ...` within this process, in an empty directory, with outputs that are no terminal.
 
-    A new process would need half a second or more to load its libraries.
+    No new process is started, because a new process would need half a second or more to load its libraries.
     """
 
     def run(*words, given=b"", env=None, cwd=tmp_path):

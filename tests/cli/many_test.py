@@ -51,8 +51,8 @@ runpy.run_module("leowarp.running.worker", run_name="__main__", alter_sys=True)
 
 @pytest.fixture
 def worker(tmp_path, monkeypatch):
-    """Replaces the worker by one whose runs are stand-ins. Returns the file in which these runs record their starts and
-    ends."""
+    """Replaces the worker by a program that makes no real runs. Returns the file in which this program records starts
+    and ends of runs."""
     log = tmp_path / "log"
     program = tmp_path / "worker"
     program.write_text(_WORKER.format(python=sys.executable, log=str(log)))

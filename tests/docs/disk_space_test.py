@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page states how much disk space a build was measured to need. `doctor` requires this space, plus a reserve."""
+"""A page states how much disk space a build was measured to need. `doctor` requires the measured space plus a
+reserve."""
 
 import re
 from pathlib import Path

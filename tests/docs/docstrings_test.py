@@ -11,7 +11,7 @@ import leowarp
 import leowarp_studies
 
 ALONE = {"leowarp.__main__", "leowarp.applications.programs.http3", "leowarp.guest.boot.launch"}
-"""Modules that are programs, or that need a library which leowarp does not bring."""
+"""Modules that are programs, or that need a library outside leowarp's installation."""
 
 
 @pytest.mark.slow

@@ -39,8 +39,7 @@ def test_the_guide_has_every_table() -> None:
 
 @pytest.fixture(scope="module")
 def known() -> set[str]:
-    """Every quantity that the package's sources name, and the columns of studies, whose names are made of names of
-    quantities."""
+    """Every quantity that the package's sources name, and the names of all scalars."""
     sources = [*(ROOT / "python").rglob("*.py"), *(ROOT / "guest").rglob("*.c"), *(ROOT / "crates").rglob("*.rs")]
     texts = [source.read_text(encoding="utf-8") for source in sources if not source.name.endswith("_test.py")]
     return {name for text in texts for name in _QUANTITY.findall(text)} | {*scalars.RUN_SCALARS, *scalars.FLOW_SCALARS}

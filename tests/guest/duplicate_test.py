@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""After a route change, packets are sent over both paths, and the copy that arrives first is delivered. The results are
-compared with a model of the links."""
+"""After a route change, packets are sent over both paths, and the copy that arrives first is delivered."""
 
 import pytest
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A marker ends the old path, and packets of the new path wait for it at the node where both paths meet. The results
-are compared with a model of the links."""
+"""A marker ends the old path, and packets of the new path wait for it at the node where both paths meet."""
 
 import pandas as pd
 import pytest

@@ -143,7 +143,7 @@ except LeowarpError as error:
 
 @pytest.fixture
 def driver(spawn):
-    """A function that starts a separate process which drives a guest; `before` is put before the process's command."""
+    """A function that starts a guest from a separate process. Words in `before` precede the process's command."""
 
     def start(image: GuestImage, directory: Path, fault: str, before: Sequence[str] = (), memory_mib: int = 96):
         (directory / "in").mkdir(exist_ok=True)

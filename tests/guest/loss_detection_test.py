@@ -23,7 +23,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 MS, S = 1_000_000, 1_000_000_000
 OURS = [each for each in LOSS_DETECTIONS if each != "kernel"]
 AT_NS = 4 * S
-"""Time at which Madrid switches to another satellite. Packets that wait at Madrid's old link then arrive late."""
+"""Time at which Madrid switches to another satellite. After the switch, packets that wait at Madrid's old link arrive
+late."""
 
 
 def overtaken(folder: Path, detection: str, profile: str, control: str = "cubic", **more: Any) -> lw.Run:

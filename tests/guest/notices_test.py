@@ -72,8 +72,8 @@ def carried_ns(ways: Ways, path: list[str], sent_ns: int) -> int:
 
 
 def overtaken_wait_ns(run, change, t_ns: int) -> int:
-    """The wait that the notice to Madrid must state: until the acknowledgement of the last packet on the old path can
-    have arrived."""
+    """The wait that the notice to Madrid must state, which ends when the acknowledgement of the last packet on the old
+    path can have arrived."""
     ways = Ways.of(run, change)
     at = ways.before.index(change.node)
     echoes = run.echoes().sort_values("index")

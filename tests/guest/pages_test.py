@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""At the first write to a page, a process gets four pages of memory (guest/pages/ahead.c). A program can see this only
-by the time that its accesses take."""
+"""At the first write to a page, a process gets four pages of memory (guest/pages/ahead.c). A program can notice the
+additional pages only by the time that its accesses take."""
 
 import pytest
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The payload of transfers is not copied (guest/tcp/payload.c), unless a program may read it. Nothing else differs
-between a run with copies and a run without."""
+"""The payload of transfers is not copied (guest/tcp/payload.c), unless a program may read it. Apart from the payload,
+runs with and without the copy have equal results."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ cures = { move_queue = "kept", hold = true }
 """In this run, cures act at the change at 30 s, and their costs are recorded."""
 
 OTHER_CURES = ({"cures.end_marker": True}, {"cures.duplicate": "100 ms", "cures.resequence": "flow"})
-"""This run has the cures that cannot be combined with those above."""
+"""Keys of two runs, with cures that cannot be combined with those of `HELD`."""
 
 OF_TCP_ALONE = {"congestion_control", "connect_ns", "completion_ns"}
 """These scalars are in the summary of every flow, but are null for a probe."""

@@ -16,7 +16,8 @@ pytestmark = pytest.mark.guest
 
 SHORT_PKTS = 20_000
 """With this number of packets, the standard error of MD is 0.5 %. For the exponential distribution, MD at 0.6 ms is 2.5
-% below the closed form. This case therefore uses as many packets as the study's probe."""
+% below the closed form. The exponential distribution is therefore tested with as many packets as the study's probe
+sends."""
 
 INSIDE_US, OUTSIDE_US = (600, 1000, 2000, 4000), (75, 10_000)
 

@@ -21,8 +21,8 @@ def completed(path, warning="look twice"):
 
 @pytest.fixture(scope="session")
 def synthetic(tmp_path_factory):
-    """A function that writes the synthetic run of a scenario: `synthetic(PLAN_TOML)`. If the caller names no directory,
-    it is a new one."""
+    """A function that writes the synthetic run of a scenario, by default into a new directory:
+    `synthetic(PLAN_TOML)`."""
 
     def write(toml=PLAN_TOML, path=None, **completion):
         path = tmp_path_factory.mktemp("runs") / "run" if path is None else path

@@ -126,7 +126,8 @@ class Tab:
         )
 
     def run(self, expression):
-        """Returns the value of a JavaScript expression. If this value is a promise, returns its result."""
+        """Returns the value of a JavaScript expression. If the expression gives a promise, the method returns the
+        promise's result."""
         done = self.send("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in done, done["exceptionDetails"]
         return done["result"].get("value")

@@ -68,7 +68,8 @@ def fit_of(name: str, seed: int) -> Fit:
 
 
 def estimates_of(name: str, seed: int) -> dict[str, tuple[float, float, float]]:
-    """For each key of the profile, the fitted value and its interval; for a key with quantiles, those of the median."""
+    """For each key of the profile, the fitted value and its interval; for a key with quantiles, the value and the
+    interval of the median."""
     found = {}
     for key, (estimate, _) in fit_of(name, seed).chosen.items():
         if key == "base_rtts":

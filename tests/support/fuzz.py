@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many examples a fuzz target tries in one round, which `tools/fuzz.py` sets by the environment."""
+"""Number of examples that a fuzz target tries in one round; `tools/fuzz.py` sets the number in the environment."""
 
 import os
 

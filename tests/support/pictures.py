@@ -2,9 +2,9 @@
 """Compares pictures of pages with reviewed pictures (tests/pages/pictures/).
 
 A picture must not depend on the fonts of the machine. Pages therefore use the DejaVu Sans that is part of Matplotlib,
-whose version is locked, and canvases draw no text. Nor must it depend on antialiasing. The comparison therefore uses
-means over squares: of 8 x 8 pixels where a page has text, and of 4 x 4 pixels on a canvas, where packets are dots of 3
-pixels. With Chromium's GPU rasteriser (SwiftShader), the means are the same.
+whose version is locked, and canvases draw no text. Antialiasing must not affect the result. The comparison therefore
+uses means over squares: of 8 x 8 pixels where a page has text, and of 4 x 4 pixels on a canvas, where packets are dots
+of 3 pixels. With Chromium's GPU rasteriser (SwiftShader), the means are the same.
 """
 
 import base64
@@ -32,7 +32,7 @@ changed."""
 class Grain:
     """How a picture is compared.
 
-    means: Edge of a square in pixels of the reviewed picture.
+    means: Edge length, in pixels of the reviewed picture, of the squares whose means are compared.
     most_ratio: Share of the squares that may change, because texts contain version numbers.
     """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans for tests of ephemeris, routes and timeline. They are built directly, and not loaded from a scenario."""
+"""Plans for tests of ephemeris, routes and timeline."""
 
 from __future__ import annotations
 

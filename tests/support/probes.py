@@ -36,7 +36,7 @@ def plan_of(minutes: float, seed: int = 1, **keys: Any) -> Plan:
 
 
 def profile_for(minutes: float, seed: int = 1, **keys: Any) -> Profile:
-    """The profile of the access link of such a plan."""
+    """The profile of the access link of `plan_of(minutes, seed, **keys)`."""
     plan = plan_of(minutes, seed, **keys)
     access = plan.medium
     assert isinstance(access, Access)

@@ -2,14 +2,15 @@
 """Invented recordings of paths. Every property of a recording is known, and the recordings have the same faults as real
 ones.
 
-`recording(seed)` returns a random recording. Most recordings are of a dish (with a bent pipe or with laser links) that
-is reconfigured every 15 s or with another period. The other recordings have no period. The ranges of all properties
-include those of published recordings: probes every 10 ms to 1 s, durations of 2 minutes to 1 hour, and up to a fifth of
-the probes lost.
+`recording(seed)` returns a random recording. Most recordings are of a dish that is reconfigured every 15 s or with
+another period; its path is a bent pipe or has laser links. The other recordings have no period. The ranges of all
+properties include those of published recordings: probes every 10 ms to 1 s, durations of 2 minutes to 1 hour, and up to
+a fifth of the probes lost.
 
-Every dish has at least eight reconfigurations, because fewer cannot be distinguished from chance. It has twelve if they
-are more than 16 s apart, and twenty if probes are half a second apart or more. Each reconfiguration has at least one
-visible sign. If nothing changed at reconfigurations, their period could not be found.
+Every dish has at least eight reconfigurations, because fewer cannot be distinguished from chance. A dish that is
+reconfigured less often than every 16 s has at least twelve. It has at least twenty if probes are half a second apart or
+more. Each reconfiguration has at least one visible sign. If nothing changed at reconfigurations, their period could not
+be found.
 """
 
 from __future__ import annotations

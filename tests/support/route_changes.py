@@ -48,7 +48,7 @@ AT_THE_STATION = Change("45 s", SLOW_BPS, "Madrid", "1.998 s")
 
 
 def made(folder: Path, change: Change, cures: dict[str, Any], **more: Any) -> Any:
-    """A run of 3 s with 40 packets, which are sent 84 us apart. The last of them reach the switching node after the
+    """A run of 3 s with 40 packets, which are sent 84 us apart. The last packets reach the switching node after the
     change."""
     flow = {"kind": "udp", "source": "Madrid", "destination": "Tokyo", "packet_rate": "11900 pkts/s", "packets": 40}
     flow |= {"payload": f"{PAYLOAD_BYTES} B", "start": change.first}
@@ -143,7 +143,8 @@ class Marked:
     def passed(
         self, arrivals: Sequence[tuple[int, int]], marker_ns: int | None
     ) -> tuple[list[tuple[int, int]], dict[str, int]]:
-        """(time, number) at which packets of the new path are passed on, and the counts."""
+        """Pairs (time, number): the time at which each packet of the new path is passed on. Also the number of packets
+        that waited, and the longest wait."""
         first_ns = min((at_ns for at_ns, _ in arrivals), default=0)
         ended_ns = min(first_ns + self.wait_ns, first_ns + self.wait_ns if marker_ns is None else marker_ns)
         waited = [at_ns for at_ns, _ in arrivals if at_ns < ended_ns]

@@ -2,9 +2,9 @@
 """Functions with which tests wait for an event. The processor time of the processes that cause the event limits the
 wait; wall-clock time does not.
 
-The reason is that a slow, busy or paused machine must not make a test fail. `wait_until` gives up when these processes
-have ended, or have had much processor time (`leowarp.guest.machine.own_time`). A call of `wait()` or `communicate()`
-without a timeout waits until the process ends. `support.watchdog` detects processes that hang.
+Wall-clock time sets no limit, because a slow, busy or paused machine must not make a test fail. `wait_until` gives up
+when these processes have ended, or have had much processor time (`leowarp.guest.machine.own_time`). A call of `wait()`
+or `communicate()` without a timeout waits until the process ends. `support.watchdog` detects processes that hang.
 """
 
 import subprocess
@@ -20,8 +20,8 @@ OWN_TIME_S = 120.0
 def wait_until(condition, *by):
     """Waits until `condition()` returns a true value, and returns this value.
 
-    by: Ids of the processes that should cause the event; their child processes count as well. Without ids, the event is
-        certain to happen, and only the watchdog limits the wait.
+    by: Ids of the processes that should cause the event; their child processes count as well. Omit the ids only if the
+        event is certain to happen; only the watchdog then limits the wait.
     """
     own = OwnTime([each.pid if isinstance(each, subprocess.Popen) else each for each in by])
     polls = 0

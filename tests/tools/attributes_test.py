@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No code reads an attribute with a default, because a wrong or renamed attribute would then count as missing."""
+"""No code calls `getattr` with a default, because a wrong or renamed attribute would then count as missing."""
 
 import ast
 from pathlib import Path

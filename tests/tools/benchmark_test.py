@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/ns3: the path that ns-3 simulates, the search for ns-3, and the page with the results. These tests do not need
+"""bench/ns3: the path that ns-3 simulates, the search for ns-3, and the page with the results. The tests run without
 ns-3."""
 
 import json

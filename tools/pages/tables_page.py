@@ -153,7 +153,8 @@ def _table(name: str, doc: str, columns: Iterable[tuple[str, str, str | None, st
 
 
 def _of_column(column: Column) -> tuple[str, str, str | None, str]:
-    """Row for a trace column; its meaning includes the words that replace its numbers in Python and in CSV."""
+    """Row for a trace column. The cell for the meaning includes the words that replace the column's numbers in Python
+    and in CSV."""
     name, kind, unit, meaning = _of_field(column.field())
     words = ", ".join(f'"{word}"' for word in column.words.values())
     return name, kind, unit, f"{meaning}; in words {words}" if words else meaning

@@ -29,8 +29,9 @@ fn main() {
 }
 
 /// Makes the allocator keep freed memory, for all threads. The first touch of four pages costs 40 us of the host's CPU
-/// time, because a page fault of User Mode Linux goes through ptrace. The meters of each window of reordering need as
-/// much memory as those of the window before, and reuse it. Without this setting, a run of 100 s takes 1 % longer.
+/// time, because a page fault of User Mode Linux goes through ptrace. In each window of reordering, the meters reuse
+/// the memory of the previous window's meters. If the allocator returned freed memory, a run of 100 s would take 1 %
+/// longer.
 fn keep_memory() {
     const NEVER_BYTES: libc::c_int = 1 << 30;
     for (option, value) in [

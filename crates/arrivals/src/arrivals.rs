@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The output of every reader in this crate: sequence numbers in order of arrival.
 
-/// Largest sequence number. A larger number would not fit into the signed 64-bit integers that Parquet and Arrow files
-/// usually contain.
+/// Largest sequence number. Parquet and Arrow files usually contain signed 64-bit integers, into which a larger number
+/// would not fit.
 pub const SEQ_MAX: u64 = i64::MAX as u64;
 
 /// Arrivals, in order of arrival. Each field is a column.

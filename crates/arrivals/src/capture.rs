@@ -32,8 +32,8 @@ pub struct Counts {
     pub packets: u64,
     /// Packets with a number, of all flows.
     pub numbered_pkts: u64,
-    /// TCP segments without data. If requests are measured, also echo replies. If replies are measured, also echo
-    /// requests.
+    /// TCP segments without data; also echo replies if requests are measured, and echo requests if replies are
+    /// measured.
     pub answer_pkts: u64,
     /// UDP packets, if `Settings::protocol` is None.
     pub udp_pkts: u64,
@@ -159,8 +159,8 @@ impl Capture {
         self.flows.measured().map(|(measured, _)| measured.place(&self.flows.ends))
     }
 
-    /// Captured segments of the measured flow that are several segments in one. None: there is no evidence of such
-    /// segments.
+    /// Captured segments of the measured flow that are several segments on the wire. None: there is no evidence of
+    /// merged segments.
     pub fn merged(&self) -> Option<Merged> {
         self.flows.measured().and_then(|(measured, _)| measured.merged(&self.flows.ends))
     }

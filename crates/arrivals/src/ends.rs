@@ -77,7 +77,7 @@ pub fn reverse(number: usize) -> usize {
     number ^ 1
 }
 
-/// Whether `protocol` measures echo replies. If not, echoes are measured by their requests.
+/// Whether `protocol` measures echoes by their replies instead of their requests.
 pub fn measures_replies(protocol: Protocol) -> bool {
     protocol == Protocol::IcmpReply
 }

@@ -6,7 +6,8 @@ use thiserror::Error;
 /// Result type of all readers.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Reason why a file cannot be read. The error's text states where, and [`Error::hint`] states what the user can do.
+/// Reason why a file cannot be read. The error's text states the place of the fault in the file, and [`Error::hint`]
+/// states what the user can do.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum Error {
     /// A line of a text is not a sequence number.

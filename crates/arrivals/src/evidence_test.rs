@@ -257,8 +257,8 @@ fn replies_are_measured_if_asked_for_and_tell_where_requests_tell_nothing() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Segments are missing from the capture, but the receiver acknowledged all data. No segment then counts as lost.
-    /// The captured segments are numbered 0, 1, 2, ... in order.
+    /// If the receiver acknowledged all data, no segment counts as lost, although segments are missing from the
+    /// capture. The captured segments are numbered 0, 1, 2, ... in order.
     #[test]
     fn what_was_acknowledged_is_never_lost(kept in prop::collection::vec(any::<bool>(), 1..60)) {
         let mut all = vec![data(0)];

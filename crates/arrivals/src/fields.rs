@@ -66,7 +66,7 @@ impl Key {
         Key { protocol, source: self.destination, destination: self.source, ports, id: self.id, via: Via::default() }
     }
 
-    /// The same key without encapsulations.
+    /// A copy of this key without encapsulations.
     pub fn bare(&self) -> Key {
         Key { via: Via::default(), ..*self }
     }

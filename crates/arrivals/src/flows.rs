@@ -155,8 +155,8 @@ impl Flows {
         }
     }
 
-    /// Processes a SYN. If its number differs from that of the last SYN, a new connection uses the ports. If there was
-    /// no SYN before, it begins the handshake. In these two cases, a new flow begins.
+    /// Processes a SYN. The first SYN begins a new flow. If the number of a SYN differs from that of the last SYN, a
+    /// new connection uses the ports, and a new flow begins.
     fn connection(&mut self, entry: usize, begin: Begin, packet: &Numbered, t_ns: Option<i64>) {
         let Entry { begin: known, way, .. } = self.entries[entry];
         if known.is_none_or(|known| known.seq != begin.seq) {

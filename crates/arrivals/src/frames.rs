@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reads the frames of pcap and pcapng files incrementally. Both byte orders are supported.
 //!
-//! References: draft-ietf-opsawg-pcap-05 and draft-ietf-opsawg-pcapng-03. The reader differs from them in one point: it
-//! skips pcapng blocks other than section, interface and packet blocks without reading them. It therefore does not
-//! check the length at the end of such a block.
+//! References: draft-ietf-opsawg-pcap-05 and draft-ietf-opsawg-pcapng-03. The reader differs from these drafts in one
+//! point: pcapng blocks other than section, interface and packet blocks are skipped without being read. The reader
+//! therefore does not check the length at the end of a skipped block.
 
 use crate::error::{Error, Result};
 use crate::skips::Reason;
 
-/// Maximum length of a frame, which is libpcap's own limit (MAXIMUM_SNAPLEN). If a frame is longer, the file is
-/// damaged.
+/// Maximum length of a frame, which is libpcap's own limit (MAXIMUM_SNAPLEN). A file with a longer frame is damaged.
 const FRAME_MAX_BYTES: u32 = 262_144;
 /// Maximum length of a block: the longest frame, with options.
 const BLOCK_MAX_BYTES: u32 = 2 * FRAME_MAX_BYTES;
@@ -85,7 +84,7 @@ enum Step {
 }
 
 impl Frames {
-    /// Creates a reader for the beginning of a file. The first bytes show whether the file is pcap or pcapng.
+    /// Creates a reader for the beginning of a file.
     pub fn new() -> Self {
         Frames { format: Format::Unknown, pending: Vec::new(), at: 0, skip: 0, frames: 0 }
     }

@@ -3,8 +3,8 @@
 //! in order of arrival, and their times.
 //!
 //! A reader receives chunks of bytes, which may be split anywhere, and returns [`Arrivals`]. This crate itself opens no
-//! files. A reader's memory depends on the longest line or packet, and on the number of flows. It does not depend on
-//! the length of the file. [`Text`] reads one number per line; [`Capture`] reads pcap and pcapng.
+//! files. A reader's memory depends on the longest line or packet and on the number of flows, but not on the length of
+//! the file. [`Text`] reads one number per line; [`Capture`] reads pcap and pcapng.
 #![forbid(unsafe_code)]
 
 mod arrivals;

@@ -22,9 +22,9 @@ pub struct Lengths {
 /// Evidence that captured segments are several segments in one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Merged {
-    /// Number of captured segments that are several in one.
+    /// Number of captured segments that were merged from several segments.
     pub packets: u64,
-    /// Length of the longest of them.
+    /// Length of the longest merged segment.
     pub longest_bytes: u32,
     /// Length of a full segment on the wire, if it is known. The lengths of the merged segments are multiples of it, or
     /// it is the maximum that the receiver announced.
@@ -56,8 +56,8 @@ impl Lengths {
         self.counts.range(least + 1..).map(|(&length, &count)| (length, count))
     }
 
-    /// Length of a full segment on the wire. This is the shortest length of which nine of ten longer segments are
-    /// multiples.
+    /// Length of a full segment on the wire. The lengths of nine of ten longer segments are multiples of this length;
+    /// no shorter length has this property.
     fn unit(&self) -> Option<u32> {
         let seen = self.counts.range(FULL_LEAST_BYTES..).map(|(&length, _)| length);
         // If no segment was captured alone, the segment size is the greatest common divisor of the lengths that are too

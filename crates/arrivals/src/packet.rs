@@ -24,7 +24,7 @@ const DEPTH_MAX: usize = 16;
 const OPTION_PAD: u8 = 0;
 const OPTION_JUMBO: u8 = 0xc2;
 
-/// The innermost IP packet of a frame. If the frame contains none, returns the reason.
+/// The innermost IP packet of a frame. Returns the reason if the frame contains no IP packet.
 pub fn datagram<'a>(frame: &Frame<'a>) -> Result<Datagram<'a>, Reason> {
     innermost(frame).map_err(|stop| match stop {
         Stop::Ended => cut_or_short(frame),

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Finds out where a capture was made: at the flow's sender, at its receiver, or between them.
 //!
-//! Each kind of evidence excludes some of these places. The result is the places that remain; there may be none if
-//! evidence is contradictory.
+//! The result is the places that no evidence excludes; there may be none if evidence is contradictory.
 //!
 //! - The link layer may record whether packets left this machine or entered it.
 //! - If the time to live of a packet has an initial value (64, 128, 255), no router has forwarded it, so the capture
 //!   was made in the network of its sender. This counts as evidence only if routers have decremented the time to live
 //!   in at least one of the two directions.
-//! - The receiver answers a packet at once, and the sender reacts to an answer at once. The round trip therefore has
-//!   two parts, between the capture and each end. The receiver's part is the shortest time from a packet to its
-//!   acknowledgement or reply. The sender's part is the shortest time from an acknowledgement to a packet that reacts
-//!   to it. A packet reacts to an acknowledgement if it is the first to echo the acknowledgement's timestamp (RFC
-//!   7323), or the next packet of the handshake.
+//! - The receiver answers a packet at once, and the sender reacts to an answer at once. The capture therefore divides
+//!   the round trip into two parts: to the receiver and back, and to the sender and back. The receiver's part is the
+//!   shortest time from a packet to its acknowledgement or reply. The sender's part of the round trip is the shortest
+//!   time from an acknowledgement to a packet that reacts to the acknowledgement. A packet reacts to an acknowledgement
+//!   if it is the first to echo the acknowledgement's timestamp (RFC 7323), or the next packet of the handshake.
 //! - If echo requests are out of order, the capture was not made at their sender. If replies are out of order but the
 //!   requests are in order, the capture was not made at the sender of the replies.
 
@@ -26,7 +25,8 @@ const NOTHING_DIVISOR: i64 = 10;
 const TRIP_LEAST_NS: i64 = 50_000;
 /// Maximum time in which a machine answers a packet.
 const ANSWER_MAX_NS: i64 = 2_000_000;
-/// Minimum number of acknowledgements for evidence. Three of four of them must follow a segment closely.
+/// Minimum number of acknowledgements for evidence. Three quarters of the acknowledgements must follow a segment
+/// closely.
 const ACKS_LEAST: u64 = 8;
 /// Initial values of the time to live: of Linux and macOS, of Windows, and of network equipment.
 const FRESH_HOPS: [u8; 3] = [64, 128, 255];
@@ -103,8 +103,8 @@ pub struct Watch {
     highest: Option<u32>,
     /// A segment whose acknowledgement is awaited: the sequence number after its last byte, and its time.
     probe: Option<(u32, i64)>,
-    /// The newest segment: the sequence number after its last byte, and its time. If a receiver acknowledges every
-    /// second segment, it answers the newest segment at once.
+    /// The newest segment: the sequence number after its last byte, and its time. A receiver that acknowledges every
+    /// second segment answers the newest segment at once.
     newest: Option<(u32, i64)>,
     last_stamp: Option<u32>,
     /// A timestamp of the receiver that the sender has not echoed yet, with the time of its packet.
@@ -195,7 +195,7 @@ impl Watch {
         least(if measured { &mut self.behind_ns } else { &mut self.ahead_ns }, t_ns - since);
     }
 
-    /// The possible places, from the timing and from the facts about both directions.
+    /// The possible places of the capture, derived from the timing and from the facts about both directions.
     pub fn verdict(&self, forward: &Facts, reverse: &Facts, replies_measured: bool) -> Verdict {
         let mut verdict = Verdict { places: vec![Place::Sender, Place::Middle, Place::Receiver], evidence: Vec::new() };
         self.by_link(forward, &mut verdict);

@@ -18,24 +18,25 @@
 //!
 //! If a first transmission is lost, its number does not occur among the arrivals. This number is the rank of the
 //! segment that retransmits the data. If a hole is never filled, the number of packets in it is unknown, and is
-//! estimated from the longest segment so far. If the receiver acknowledged the bytes of such a hole, they arrived but
-//! are not in the capture. The packets of such a hole get no numbers, and are counted separately.
+//! estimated from the longest segment so far. If the receiver acknowledged the bytes of a hole that is never filled,
+//! the bytes arrived but are not in the capture. Packets of an acknowledged hole get no numbers, and are counted
+//! separately.
 //!
-//! An arrival gets its number when there is no hole below it any more. Until then it waits; at most [`WAITING_MAX`]
-//! arrivals wait. If more would have to wait, the lowest hole is given up. This seldom happens, because few receivers
-//! have a window of `WAITING_MAX` segments.
+//! An arrival waits for its number as long as there is a hole below it. At most [`WAITING_MAX`] arrivals wait; if more
+//! would have to wait, the lowest hole is given up. This seldom happens, because few receivers have a window of
+//! `WAITING_MAX` segments.
 
 use std::collections::{BTreeMap, VecDeque};
 
 /// Maximum number of arrivals that wait. 65,536 segments of 1460 bytes are 95 MB.
 const WAITING_MAX: usize = 65_536;
-/// Position of the first byte in the capture. It is large, so that earlier bytes, which may arrive later, have
-/// positions above 0.
+/// Position of the first byte in the capture. The position is large, so that bytes before the first captured byte,
+/// which may arrive later, have positions above 0.
 const ORIGIN: u64 = 1 << 40;
 /// Number of segments above a hole that are examined for a timestamp or identification.
 const LOOK_MAX: usize = 64;
-/// If an acknowledgement is more than this number of bytes beyond the captured data, it belongs to another connection.
-/// The reason is that no window is larger (RFC 7323, 2.3).
+/// An acknowledgement more than this number of bytes beyond the captured data belongs to another connection, because no
+/// window is larger (RFC 7323, 2.3).
 const WINDOW_MAX_BYTES: u64 = 1 << 30;
 /// Maximum increment of an identification that counts up. The increment between two captured segments can be large,
 /// because a network card may make many packets of one segment.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Python bindings of the crates `arrivals` and `reorder`. Their classes only pass columns of numbers, and compute
-//! nothing themselves.
+//! Python bindings of the crates `arrivals` and `reorder`. The bindings only pass columns of numbers to the crates and
+//! compute nothing.
 //!
 //! Columns from Python are read by the buffer protocol. Results leave as `bytes`, which numpy reads without a copy. The
 //! interpreter lock is released while the crates compute. A mistake in the input becomes a `ValueError`. In the build

@@ -80,7 +80,7 @@ impl Meter {
         Ok(())
     }
 
-    /// Returns the metrics of all arrivals so far. Afterwards, more arrivals can be added.
+    /// Returns the metrics of all arrivals so far. More arrivals can be added after this call.
     #[pyo3(signature = (sent_pkts=None))]
     fn measured<'py>(&self, py: Python<'py>, sent_pkts: Option<u64>) -> PyResult<Bound<'py, PyDict>> {
         let found = py.detach(|| self.meter.clone().finish(sent_pkts));

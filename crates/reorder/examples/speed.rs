@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Prints the time and memory that all metrics need for ten million arrivals. Each line is for one kind of reordering:
-//! `cargo run --release -p leowarp-reorder --example speed [PACKETS]`.
+//! Prints the time and memory that all metrics need for ten million arrivals. Each line shows one kind of reordering.
+//! Usage: `cargo run --release -p leowarp-reorder --example speed [PACKETS]`.
 
 use reorder::{Arrival, Meter, Settings};
 use std::time::Instant;

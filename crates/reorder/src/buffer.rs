@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reorder buffer-occupancy density (RBD) of RFC 5236, sections 3 and 7.2.
 //!
-//! The RFC's pseudo-code contradicts section 3 in one case: a packet arrives early while the buffer is full. In this
-//! case, the expected number moves up to the smallest number in the buffer, and past the numbers that follow without a
-//! gap. If the new packet is still early after that, the pseudo-code drops it. Section 3, however, counts the arriving
-//! packet as buffered as well, and the buffer has room after the move. This implementation therefore stores the new
-//! packet. For example, with B_T = 1, the arrivals 1, 3, 5 give the occupancies 0, 1, 1.
+//! The RFC's pseudo-code contradicts section 3 in one case: a packet arrives early while the buffer is full. The early
+//! arrival moves the expected number up to the smallest number in the buffer, and past the numbers that follow without
+//! a gap. If the new packet is still early after this move of the expected number, the pseudo-code drops the packet.
+//! Section 3, however, counts the arriving packet as buffered as well, and the buffer has room after the move. This
+//! implementation follows section 3, and stores the new packet. For example, with B_T = 1, the arrivals 1, 3, 5 give
+//! the occupancies 0, 1, 1.
 
 use crate::ahead::Ahead;
 use crate::density::count;
@@ -60,7 +61,8 @@ pub struct BufferMeter {
 
 impl BufferMeter {
     /// Creates a meter with the threshold B_T, at most 2^31 - 1. `first_seq` is the first number that the receiver
-    /// expects. None: it is the smallest of the first B_T + 1 arrivals.
+    /// expects. If `first_seq` is None, the receiver first expects the smallest number among the first B_T + 1
+    /// arrivals.
     pub fn new(threshold_pkts: u32, first_seq: Option<u64>) -> Self {
         let threshold_pkts = threshold_pkts.min(Settings::MOST_THRESHOLD_PKTS);
         let mut buffer = Ahead::new(threshold_pkts);

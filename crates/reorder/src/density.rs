@@ -4,14 +4,14 @@
 //! This module deviates from the RFC's pseudo-code (7.1) in one point. If a late packet has a displacement beyond D_T,
 //! the pseudo-code discards it without advancing the receive index, although the packet's number has already been used
 //! as a receive index. From then on, packets that are in order have the displacement -1. After several such packets,
-//! the pseudo-code discards all packets. A test shows these two effects. They contradict section 3: packets in order
-//! have displacement 0, and lost packets have no effect. In this module, the receive index therefore advances when a
-//! late packet is discarded. As long as no late packet is discarded, the results equal those of the pseudo-code. A late
+//! the pseudo-code discards all packets. A test shows both effects, which contradict section 3: packets in order have
+//! displacement 0, and lost packets have no effect. In this module, the receive index therefore advances when a late
+//! packet is discarded. As long as no late packet is discarded, the results equal those of the pseudo-code. A late
 //! packet is discarded only if its displacement exceeds D_T.
 //!
-//! A second case concerns duplicates. If the pseudo-code has discarded a packet as too early, it takes a later copy of
-//! this packet for the packet itself. A [`DensityMeter`] does the same. A [`Meter`](crate::Meter), however, passes only
-//! first copies to its `DensityMeter`, as in section 3.1.
+//! A second case concerns duplicates. If the pseudo-code discards a packet as too early, a later copy of the packet
+//! counts as the packet itself. A [`DensityMeter`] does the same. A [`Meter`](crate::Meter), however, passes only first
+//! copies to its `DensityMeter`, as in section 3.1.
 
 use crate::ahead::Ahead;
 use crate::settings::Settings;
@@ -34,8 +34,8 @@ pub struct Density {
     pub pkts: u64,
     /// Arrivals that are early by more than D_T. They count as lost.
     pub early_beyond_pkts: u64,
-    /// Arrivals that are late by more than D_T. They count as lost. Duplicates are not included, and neither are
-    /// arrivals that the loss-waiting window excludes.
+    /// Arrivals that are late by more than D_T. They count as lost. Duplicates, and arrivals that the loss-waiting
+    /// window excludes, are not included.
     pub late_beyond_pkts: u64,
 }
 
@@ -127,8 +127,7 @@ impl DensityMeter {
         true
     }
 
-    /// Counts an arrival that `arrive` refused although it is not a duplicate. Such an arrival is late beyond the
-    /// threshold.
+    /// Counts an arrival that `arrive` refused because it is late beyond the threshold, not because it is a duplicate.
     pub(crate) fn give_up(&mut self) {
         self.late_beyond_pkts += 1;
     }

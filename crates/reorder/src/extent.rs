@@ -30,9 +30,9 @@ impl Extents {
 /// (RFC 4737, section 4.3), DstTime(i) - DstTime(i - e).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LateTimes {
-    /// Number of reordered packets for which both times are known.
+    /// Number of reordered packets for which DstTime(i) and DstTime(i - e) are known.
     pub pkts: u64,
-    /// Sum of the late times of these packets.
+    /// Sum of the late times of the `pkts` packets.
     pub sum_ns: i128,
     /// Largest late time. None: no late time is known.
     pub max_ns: Option<i64>,
@@ -58,7 +58,7 @@ impl LateTimes {
 pub struct ByteOffsets {
     /// Number of reordered packets.
     pub pkts: u64,
-    /// Sum of the byte offsets of these packets.
+    /// Sum of the byte offsets of all reordered packets.
     pub sum_bytes: u128,
     /// Largest byte offset. None: no packet is reordered.
     pub max_bytes: Option<u64>,

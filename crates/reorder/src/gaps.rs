@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Discontinuities (RFC 4737, section 3.4), and the gaps between reordering discontinuities (section 4.5).
 //!
-//! A packet is a sequence discontinuity if its number skips numbers that are missing. If a skipped number arrives
-//! later, this packet becomes a *reordering* discontinuity. The RFC leaves one case open: reordering discontinuities
-//! may become known in another order than that of their arrival. In 1, 4, 7, 6, 2, for example, packet 7 becomes known
-//! when 6 arrives, and packet 4 only when 2 arrives. The RFC first defines a gap as the distance between *successive*
-//! discontinuities, and later as the distance between discontinuities that become known one after the other. In this
-//! module, discontinuities are sorted by their own arrival, whenever they become known. Gaps are then never negative,
-//! and none is omitted. The example has one gap, of length 1.
+//! A packet is a sequence discontinuity if its number skips numbers that are missing. If a packet with a skipped number
+//! arrives later, the discontinuity becomes a *reordering* discontinuity. The RFC leaves one case open: reordering
+//! discontinuities may become known in another order than that of their arrival. In 1, 4, 7, 6, 2, for example, packet
+//! 7 becomes known when 6 arrives, and packet 4 only when 2 arrives. The RFC first defines a gap as the distance
+//! between *successive* discontinuities, and later as the distance between discontinuities that become known one after
+//! the other. In this module, discontinuities are sorted by their own arrival, whenever they become known. Gaps are
+//! then never negative, and none is omitted. The example has one gap, of length 1.
 
 use std::collections::VecDeque;
 

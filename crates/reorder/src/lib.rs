@@ -23,7 +23,8 @@
 //! - the last run of a sequence counts as in the RFC's counters ([`Runs`]);
 //! - n-reordering is a share of all received packets ([`Reordering::n_reordered_ratio`]);
 //! - if a packet is late beyond D_T, the receive index of RD advances nevertheless ([`Density`]);
-//! - the full buffer of RBD stores an early packet that the expected number did not reach ([`BufferDensity`]);
+//! - if RBD's buffer is full, it still stores a packet that remains early after the expected number has moved
+//!   ([`BufferDensity`]);
 //! - [`Settings`] documents an unknown first number, and the loss-waiting window.
 
 mod ahead;

@@ -99,8 +99,8 @@ pub struct StayBack {
     pub refused_pkts: u64,
 }
 
-/// Whether the receive index advances when a late packet is discarded. In the RFC, it does not advance: see
-/// `density.rs`.
+/// Whether the receive index advances when a late packet is discarded. In the RFC, the index does not advance (see
+/// `density.rs`).
 #[derive(Clone, Copy, PartialEq)]
 pub enum Discarding {
     MovesOn,

@@ -26,15 +26,16 @@ pub struct Reordering {
     /// Number of arrivals that are further copies of a received packet.
     pub duplicate_pkts: u64,
     /// Number of arrivals whose sequence number is below the largest one so far by more than the loss-waiting window.
-    /// RFC 4737 counts such arrivals as lost. Among these arrivals, duplicates cannot be recognised.
+    /// RFC 4737 counts packets that arrive outside the loss-waiting window as lost. Among too-late arrivals, duplicates
+    /// cannot be recognised.
     pub too_late_pkts: u64,
     /// Number of arrivals below the first number of the sequence, or with an invalid number.
     pub outside_pkts: u64,
     /// Number of packets sent, if it was given. If it was not given, the number of sequence numbers from the first to
     /// the largest received.
     pub expected_pkts: u64,
-    /// expected - received. It is 0 if more packets were received than sent, which shows that the given number of sent
-    /// packets is wrong.
+    /// expected - received. If more packets were received than the given number of sent packets, that number is wrong,
+    /// and the value is 0.
     pub lost_pkts: u64,
     /// First number of the sequence: the one in the settings. If the settings have none, the smallest number received.
     /// None: nothing was received.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Inputs of a [`Meter`](crate::Meter): settings and arrivals.
 
-/// Thresholds and limits of the metrics, in packets. They limit the memory of a [`Meter`](crate::Meter), however many
-/// packets arrive.
+/// Thresholds and limits of the metrics, in packets. The settings bound the memory of a [`Meter`](crate::Meter),
+/// however many packets arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// D_T of RFC 5236. For the reorder density, a packet with a larger displacement counts as lost. Must be at least

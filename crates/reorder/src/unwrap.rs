@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Unwraps sequence numbers that wrap around, from fields of 8 to 64 bits.
 
-/// log2 of the number of cycles that are below the cycle of the first number. Packets that were sent before the first
-/// arrival get numbers in these cycles.
+/// log2 of the number of cycles of the field below the first arrival's cycle. Packets that were sent before the first
+/// arrival get numbers in the lower cycles.
 const CYCLES_BEFORE: u32 = 16;
 
 /// State for unwrapping the numbers of one sequence. Two successive arrivals are assumed to differ by less than half

@@ -21,7 +21,7 @@ pub struct Event {
 /// A change of the network. The documentation of each kind begins with the number of this kind in `events.bin`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Change {
-    /// 1: a link comes up. The first time, the link is created.
+    /// 1: a link comes up. A link's first `Up` creates the link.
     Up {
         /// Index into `links`.
         link: usize,
@@ -73,11 +73,12 @@ pub enum Change {
         destination: usize,
         /// None = the pair has no path.
         path: Option<u32>,
-        /// Number of the route change of this pair. It counts from 0 for each pair of source and destination. None =
-        /// this is the pair's first path.
+        /// Number of the route change, counted from 0 for each pair of source and destination. None = this is the
+        /// pair's first path.
         change: Option<u32>,
     },
-    /// 8: the random part of a direction's delay changes. It is added to the propagation delay, and has the mean 0.
+    /// 8: the random part of a direction's delay changes. The random part is added to the propagation delay, and has
+    /// the mean 0.
     Jitter {
         /// `2 * link` from a to b, `2 * link + 1` from b to a. The link's discipline must be `jitter`.
         direction: usize,

@@ -5,7 +5,7 @@
 use crate::setup::Setup;
 use std::ops::Range;
 
-/// Size of one record. Its fields are `t_ns i64, value u64, loss u32, zero u32`, in little-endian order.
+/// Size of one record with the fields `t_ns i64, value u64, loss u32, zero u32`, in little-endian order.
 pub const RECORD_BYTES: usize = 24;
 
 /// Value for an unlimited capacity: every packet leaves immediately.

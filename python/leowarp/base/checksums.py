@@ -15,8 +15,8 @@ from leowarp.base.layout import MANIFEST, SIGNATURES, STUDY_LOCK
 from leowarp.base.plainfiles import is_hollow
 
 SEAL = "sha256"
-"""Key under which a manifest contains the sha256 of its other entries. This checksum detects damage but not forgery,
-because a forger can compute it again; `leowarp verify` takes this into account."""
+"""Key under which a manifest contains the sha256 of its other entries. The checksum detects damage but not forgery,
+because a forger can compute the checksum again. `leowarp verify` takes this limit into account."""
 
 
 def sha256_of_file(path: Path) -> str:
@@ -40,8 +40,8 @@ def names_listed(directory: Path, directories: Iterable[str] = ()) -> list[str]:
     """Names of the files that the manifest in a directory must list: all files except the manifest, its signatures, and
     locks.
 
-    directories: Subdirectories that have their own manifest. For such a subdirectory, only its manifest is listed: a
-        study's manifest can thus be checked without the traces of the study's runs.
+    directories: Subdirectories that have their own manifest. Only the manifest of each subdirectory is listed, so that
+        a study's manifest can be checked without the traces of the study's runs.
     """
     within = tuple(f"{name}/" for name in directories)
     manifests = {f"{name}{MANIFEST}" for name in within}

@@ -68,7 +68,7 @@ def common_name(flows: Sequence[FlowKey], *, alone: bool) -> str:
     all these runs.
 
     flows: The flow as each of the runs has it; at least one.
-    alone: Whether it is the only flow of its kind; name and pair then identify it.
+    alone: True if no other flow is of the same kind, so that name and pair identify the flow.
 
     >>> common_name([FlowKey(2, "A", "B", "tcp", "cubic"), FlowKey(2, "A", "B", "tcp", "reno")], alone=False)
     'A to B (flow 2)'
@@ -84,7 +84,7 @@ def matched(runs: Sequence[Sequence[FlowKey]]) -> list[list[int]]:
     """Indexes that say which flows of several runs are to be compared: flows with the same index are compared.
 
     A flow with a name gets the index of the flow with this name in an earlier run. If no earlier run has this name, the
-    flow gets the index of the flow with its number, or a new index.
+    index is the flow's number, or a new index if another flow has this index.
 
     Returns: One index for each flow of each run; no two flows of a run have the same index.
 
@@ -127,7 +127,8 @@ def flow_names(flows: Sequence[FlowKey], *, pairs: bool = True) -> list[str]:
 
 
 def plain_name(flow: FlowKey, *, pairs: bool = True) -> str:
-    """Name without the number; several flows may have the same. For a flow without any known field, the name is ""."""
+    """Name of a flow without the flow's number; several flows may have the same name. For a flow without any known
+    field, the name is ""."""
     parts = (flow.pair if pairs else None, flow.sort) if flow.name is None else (flow.name,)
     return ", ".join(part for part in parts if part is not None)
 

@@ -20,8 +20,8 @@ DAMAGED = "the file is damaged, or no leowarp wrote it; make the run again"
 def encode_metadata(values: Mapping[str, object]) -> dict[str, str]:
     """Entries of a schema's metadata, each value as JSON.
 
-    Arrow stores metadata as bytes, in the order in which they are passed. Keys are therefore sorted: equal values must
-    give equal bytes, because files are compared by their sha256.
+    Arrow stores metadata as bytes, in the order in which the entries are passed. Keys are therefore sorted: equal
+    values must give equal bytes, because files are compared by their sha256.
 
     >>> encode_metadata({"warnings": [], "hosts": ["A"]})
     {'hosts': '["A"]', 'warnings': '[]'}
@@ -51,7 +51,7 @@ def decode_metadata(schema: pa.Schema, key: str) -> Any:
 
 
 def _is_list_of(value: Any, kind: type | UnionType, length: int | None = None) -> bool:
-    """Whether a value is a list of items of this type, with `length` items if `length` is not None."""
+    """Whether a value is a list of items of type `kind`, with `length` items if `length` is not None."""
     return isinstance(value, list) and length in (None, len(value)) and all(isinstance(one, kind) for one in value)
 
 

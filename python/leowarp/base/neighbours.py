@@ -52,7 +52,7 @@ def refuse_other_table(run: Path, name: str, metadata: Mapping[bytes, bytes] | N
     """Raise TraceError if a trace table does not have the flows or hosts of the plan in the same directory.
 
     metadata: Metadata of the table. Metadata that name neither flows nor hosts are not compared. Unreadable metadata
-        are not compared either, because the function that reads the table reports them.
+        are ignored, because the function that reads the table reports them.
     """
     try:
         flows, hosts = (json.loads((metadata or {}).get(key, b"null")) for key in (b"flows", b"hosts"))
@@ -121,7 +121,7 @@ def refuse_other_links(
 
 
 def _rows_of(table: pa.Table, *columns: str) -> set[tuple[Any, ...]]:
-    """The different rows of some columns. Routes of a long run have a million rows and few pairs of stations."""
+    """Distinct rows of some columns. Routes of a long run have a million rows and few pairs of stations."""
     rows = table.select(list(columns)).group_by(list(columns)).aggregate([])
     return set(zip(*(rows.column(name).to_pylist() for name in columns), strict=True))
 

@@ -13,8 +13,8 @@ def host_node(station: str) -> str:
 
 
 def dish_node(station: str) -> str:
-    """Name of the router between a dish and its host: ``dish:Madrid``. Station names have no colon, so this name is
-    never that of a station."""
+    """Name of the router between a dish and its host: ``dish:Madrid``. Station names have no colon, so a router's name
+    never equals a station's name."""
     return f"dish:{station}"
 
 

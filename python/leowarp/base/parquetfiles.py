@@ -21,22 +21,23 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 MOST_SMALL_BYTES = 128 << 20
-"""Once decoded, tables that are read together may always take this number of bytes. Their size on disk says little,
-because equal values take almost no space there."""
+"""Once decoded, tables that are read together may always take this number of bytes. The size of tables on disk hardly
+limits their decoded size, because equal values take almost no space on disk."""
 
 MOST_TIMES_FILE = 256
-"""Once decoded, larger tables may take this number of bytes per byte on disk.
+"""Limit for tables above `MOST_SMALL_BYTES`: decoded bytes per byte on disk.
 
 We measured 2,078 run directories of tests, studies and exams: those that need more than 64 MiB need up to 90 times
-their size on disk. A UDP flow of constant rate that loses nearly all its packets needs even more: 130 times, measured
-with 8.5 million packets (a trace of 0.6 million packets, copied). Other runs need less: 39 times with a recording of a
-dish in the timeline, 26 times with 2,000 flows, and 15 times with 5.9 million packets of TCP.
+their size on disk. A UDP flow of constant rate that loses nearly all its packets needs 130 times its size on disk. This
+was measured with 8.5 million packets, which are copies of a trace of 0.6 million packets. Other runs need less: 39
+times with a recording of a dish in the timeline, 26 times with 2,000 flows, and 15 times with 5.9 million packets of
+TCP.
 """
 
 MOST_BYTES = 3 << 29
-"""Limit on the decoded size of all tables of a run together: 1.5 GiB if each value took the space that a data frame
-needs. Columns of large tables are read when they are needed, and take as few bytes as their values need. A report of
-2,000 flows over 60 s, whose tables have 1.4 GiB, therefore takes less than 1 GiB."""
+"""Limit on the decoded size of all tables of a run together: 1.5 GiB. The size is computed as if each value took the
+space of a value in a data frame. Columns of large tables are read when they are needed, and take as few bytes as their
+values need. A report of 2,000 flows over 60 s, whose tables have 1.4 GiB, therefore takes less than 1 GiB."""
 
 TABLE_BYTES = "LEOWARP_TABLE_BYTES"
 """Environment variable with which a user raises the limit on the memory of tables."""
@@ -110,9 +111,9 @@ def rows(path: Path) -> int:
 def refuse_large(paths: Sequence[Path], *, columns: list[str] | None = None, hint: str = "make the run again") -> None:
     """Raise TraceError if tables that are read together would take more memory than allowed once decoded.
 
-    For numbers, the number of values in the footers is enough. For texts, this number is not enough: a dictionary may
-    hold one long text that many rows refer to. If the footers do not limit the size of texts, the texts are read in
-    batches, as dictionaries, and their size is added up.
+    For numbers, the number of values in the footers is enough. For texts, the number of values is not enough, because
+    many rows may refer to one long text in a dictionary. If the footers do not limit the size of texts, the texts are
+    read in batches, as dictionaries, and their size is added up.
 
     columns: Names of the columns that will be read; by default all columns.
     hint: What the user should do if a table cannot be read.
@@ -280,8 +281,8 @@ def refuse_strange(path: Path, *, hint: str = "make the run again") -> None:
 
 
 def _unreadable(path: Path, error: Exception, hint: str) -> Exception:
-    """The error to raise for a fault of a file: a TraceError with Arrow's message; for a lack of memory, another
-    error."""
+    """The error to raise if a file cannot be read: a TraceError with Arrow's message, or `error` itself if memory is
+    lacking."""
     if isinstance(error, MemoryError):
         return error
     if isinstance(error, FileNotFoundError):

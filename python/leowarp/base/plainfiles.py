@@ -2,8 +2,8 @@
 """Reads and writes files that somebody else may have created, only if they are regular files of limited size.
 
 In a published run directory, or in a place where others may write, a symbolic link, a pipe or a device may have the
-name of a file. Reading or writing such a name could affect another file, or wait for ever. Directories are therefore
-checked before a file in them is opened, and files are opened without following links.
+name of a file. If leowarp read or wrote under this name, it could affect another file, or wait for ever. Directories
+are therefore checked before a file in them is opened, and files are opened without following links.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ DEEPEST = 16
 
 _ROOTS = (".guest", "in", "roots")
 """While a run is in progress, leowarp makes links in `.guest/in/roots`; a run that was interrupted still has them. Each
-of them points to the directory that a program sees as `/` (guest/user/programs.py). These links are allowed, because
-leowarp writes nothing through them, and removes them before it writes another run to the directory."""
+of them points to the directory that a program sees as `/` (guest/user/programs.py). The links in `.guest/in/roots` are
+allowed, because leowarp writes nothing through them, and removes them before it writes another run to the directory."""
 
 _DEVICES = "/dev/"
 
@@ -122,7 +122,8 @@ def state(path: Path) -> State:
 def is_hollow(path: Path) -> bool:
     """Whether a large file is almost only a hole, which takes no space on disk: reading its zeros may take days.
 
-    Files of a run contain compressed tables, pictures and packets, which no file system stores in a thousandth.
+    Files of a run contain compressed tables, pictures and packets, so no file system can store them in a thousandth of
+    their size.
     """
     status = path.stat()
     return status.st_size > _LARGE_BYTES and status.st_blocks * 512 < status.st_size // 1000
@@ -131,7 +132,7 @@ def is_hollow(path: Path) -> bool:
 def refuse_link(path: Path) -> None:
     """Raise ScenarioError if a file to be written exists but is not a regular file.
 
-    Exceptions are /dev/stdout, and /dev/fd/63, which the shell makes for `>(...)`.
+    Files in /dev are allowed, such as /dev/stdout and /dev/fd/63. The shell makes /dev/fd/63 for `>(...)`.
     """
     if str(path).startswith(_DEVICES):
         return

@@ -20,8 +20,8 @@ SUBSTITUTES = {
 def accept_any_character(stream: TextIO) -> None:
     """Set a stream to write substitutes for characters that its encoding lacks, instead of raising an error.
 
-    Otherwise, a dash in a table or the name of a station could end a command whose work is done. A stream that is UTF-8
-    or has no encoding is not changed, because it accepts every character.
+    An error at a dash in a table, or at the name of a station, could end a command whose work is done. A stream that is
+    UTF-8 or has no encoding is not changed, because it accepts every character.
     """
     if isinstance(stream, io.TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8":
         codecs.register_error(_SUBSTITUTE, _substitute)
@@ -60,7 +60,7 @@ _SUBSTITUTE = "leowarp.substitute"
 
 
 def visible(text: str) -> str:
-    r"""The text, in which each character that is not a visible one is an escape: `\x1b`, `\u202e`.
+    r"""The text, with an escape in place of each invisible character: `\x1b`, `\u202e`.
 
     A terminal obeys control characters (colours, titles, the clipboard, text typed for the user), and characters that
     change the direction of writing make a line look different. Characters that `str.isprintable` accepts, line ends and

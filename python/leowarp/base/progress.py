@@ -78,8 +78,8 @@ OnProgress = Callable[[Progress], None]
 
 
 def of_figures(show: OnProgress, name: str) -> Callable[[int, int], None]:
-    """A function to be called with the number of finished figures and the number of all figures. The function shows
-    them as the stage `report` of the run `name`."""
+    """A function to be called with the number of finished figures and the number of all figures. The function shows the
+    two numbers as progress of the stage `report` of the run `name`."""
     return lambda done, expected: show(Progress(name, "report", done=done, expected=expected))
 
 
@@ -154,8 +154,8 @@ class Showing(ABC):
 
 
 class Display(Showing):
-    """Shows `Progress` on stderr, or in a cell: `with Display() as show: show(progress)`. Several threads may call
-    it."""
+    """Shows `Progress` on stderr, or in a cell: `with Display() as show: show(progress)`. Several threads may use the
+    same display."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -213,8 +213,7 @@ class Display(Showing):
 
 
 def _text_of(runs: Collection[Progress]) -> str:
-    """One line per active run, and one line for all runs that have ended; if there is only one run, always its own
-    line."""
+    """One line per active run, and one line for all runs that have ended. A single run always has its own line."""
     over = Counter(run.stage for run in runs if run.stage in ("done", "failed"))
     lines = [one_line(run.text()) for run in runs if len(runs) == 1 or run.stage not in over]
     if len(runs) > 1 and over:
@@ -225,7 +224,8 @@ def _text_of(runs: Collection[Progress]) -> str:
 class building:
     """Shows the progress of a build on stderr: `with building(True) as built`, then `built.message` and `built.steps`.
 
-    Nothing is shown if nothing needs to be built, or if `progress` is not True. Several threads may call it.
+    Nothing is shown if nothing needs to be built, or if `progress` is not True. Several threads may call `message` and
+    `steps`.
     """
 
     def __init__(self, progress: bool | OnProgress) -> None:
@@ -291,8 +291,6 @@ class building:
 class shown:
     """Context manager for the argument `progress` of public functions; it returns a function that is called with each
     `Progress`.
-
-    If the argument is True, `display` makes the display, because a study has another display than a run.
 
     progress: True for a display, False for none, or a function that is called with each `Progress`.
     display: Function that makes the display if `progress` is True.

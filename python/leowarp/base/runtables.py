@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads tables of run directories. Only this module reads them; it checks their sha256 and limits their size."""
+"""Only this module reads tables of run directories. It checks the sha256 and limits the size of each table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _made: set[Path] = set()
 
 
 def made_here(run: Path) -> None:
-    """Read the tables of a run without a limit on their memory, because this process made it."""
+    """From now on, read the tables of this run without a memory limit, because this process made the run."""
     _made.add(run.resolve())
 
 
@@ -49,8 +49,8 @@ def read(
 
 
 def _refuse_other_plan(run: Path, name: str, table: pa.Table, hint: str) -> None:
-    """Raise TraceError if routes or a timeline are of another run. Tables without the columns that this check needs are
-    not checked: their readers report them."""
+    """Raise TraceError if routes or a timeline are of another run. A table without the needed columns is not checked,
+    because its readers report the missing columns."""
     import pyarrow as pa
 
     needed = {"source", "destination"} if name == layout.ROUTES else {"event", "a", "b"}

@@ -48,7 +48,7 @@ class Skips:
 
         one, many: Description of the records and of what is wrong, in the singular and in the plural: "comment",
             "comments".
-        where: Place of the first of these records: "line 3".
+        where: Place of the first record, such as "line 3".
         """
         before, first = self._counts.get((one, many), (0, where))
         self._counts[one, many] = (before + count, first)

@@ -13,7 +13,7 @@ import tomllib
 from typing import Any
 
 MOST_PARTS = 64
-"""Largest number of parts in a key. The longest key of a plan has 6: hosts.NAME.sysctl.net.ipv4.tcp_sack."""
+"""Largest number of parts in a key. The longest key of a plan has 6 parts: hosts.NAME.sysctl.net.ipv4.tcp_sack."""
 
 MOST_VALUES = 400_000
 """Largest number of keys, tables and items in a text, because each takes up to 1 kB of memory. For comparison, a plan

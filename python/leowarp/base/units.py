@@ -172,7 +172,7 @@ def _decimal(value: Fraction) -> str | None:
     """The exact decimal text of a fraction; None if there is no short one.
 
     A fraction has an exact decimal only if its denominator has no prime factors other than 2 and 5. For other
-    fractions, the result is None. If the decimal has too many digits, the result has an exponent, or is None.
+    fractions, the result is None. If the decimal is long or the value is tiny, the result has an exponent.
     """
     denominator, twos, fives = value.denominator, 0, 0
     while denominator % 2 == 0:

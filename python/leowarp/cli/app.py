@@ -125,7 +125,7 @@ name. If the verb has subcommands, the module has a `typer.Typer` with the name 
 
 _LONG = ("run", "demo", "reproduce", "verify", "validate", "exam", "reorder")
 """Verbs that take minutes. If the user interrupts one of them, leowarp prints which files remain. `study run` prints
-such a message itself."""
+its own message after an interrupt."""
 
 
 def program(words: Sequence[str] = ()) -> typer.Typer:

@@ -149,8 +149,8 @@ def verb_of(request: type[Request]) -> Callable[[Callable[[Request], None]], Cal
     """A decorator for a verb whose options are the fields of a dataclass. The verb receives all options as one object
     of this dataclass.
 
-    Typer itself supports only functions with one parameter per option. A function with two dozen parameters would hide
-    the rules between them.
+    Typer itself supports only functions with one parameter per option. In a function with two dozen parameters, rules
+    between the parameters would be hard to see.
 
     request: dataclass. Each field is annotated like a verb's parameter: `Annotated[int, typer.Option(...)] = 200`.
     Returns: A decorator for the verb's function; the function's docstring is the help text. The decorated function has

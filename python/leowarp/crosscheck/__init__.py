@@ -2,8 +2,8 @@
 """Check the tables of `[cures]`: their values are computed again without the guest, from plan, timeline and stored
 packets.
 
-`leowarp verify` checks whether a second run of the plan gives the same bytes. If the guest has a fault that it repeats
-exactly, that check passes, but this package finds the fault.
+`leowarp verify` checks whether a second run of the plan gives the same bytes. `leowarp verify` cannot find a fault that
+the guest repeats exactly, but this package can.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ class Rests:
     """Remaining travel times of packets to the host's station: from the far end of a node's old link, and from the far
     end of its new link.
 
-    old_ns: The longest remaining time on the old path. It includes the transmission of one full packet at each further
-        link. If a link's delay changes at the instant of the switch, the larger of the two delays is used.
+    old_ns: The longest remaining time on the old path. `old_ns` includes the transmission of one full packet at each
+        further link. If a link's delay changes at the instant of the switch, the larger of the two delays is used.
     new_ns: The shortest remaining time on the new path.
     old, new: tuple of (node, node). The old link and the new link of the node.
     """

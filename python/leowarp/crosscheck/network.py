@@ -28,7 +28,7 @@ class State:
     entries: dict of (node, host) to node. The next node on the path from a node to a host.
     delays_ns, rates_bps: dict of (node, node) to int. Values for each direction of a link. A direction that is missing
         in `rates_bps` has no rate limit.
-    down, lost: set of (node, node). Directions that are down; `lost` contains those in which packets were lost at this
+    down, lost: set of (node, node). `down`: directions that are down; `lost`: directions that lost packets at this
         instant.
     """
 
@@ -79,7 +79,7 @@ class Instant:
         return {entry: old for entry, old in self.former.items() if self.state.entries.get(entry) not in (None, old)}
 
     def old_way(self, node: str, host: str) -> list[Link] | None:
-        """Path that packets to a host used before this instant."""
+        """Path that packets to a host used before `t_ns`."""
         return self.state.way(node, host, self.state.entries | self.former)
 
     def old_delay_ns(self, way: list[Link]) -> int:

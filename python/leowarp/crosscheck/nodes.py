@@ -60,8 +60,8 @@ def _stations(
     run: Run, out: Counter[str], markers: Counter[str], notices: Counter[str], to_own_host: Counter[str],
     copied: Counter[str], found: Findings,
 ) -> None:  # fmt: skip
-    """Check that a station numbers each packet that its queue accepts. A packet that the queue refuses belongs to a
-    flow, but gets no number."""
+    """Check that a station numbers each packet that its queue accepts. A packet that the queue refuses is not numbered,
+    although it belongs to a flow."""
     tables = run.tables
     numbered = Counter[str]()
     for row in run.orders().itertuples(index=False):

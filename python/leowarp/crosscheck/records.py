@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from leowarp.results.run import Run
 
 CARRIED_OUT_WITHIN_NS = 1_000_000
-"""Maximum time in ns between an event of the timeline and its application in the guest. This time is above 0, because
-each reading of the agent's clock advances it by 512 ns."""
+"""Maximum time in ns between an event of the timeline and its application in the guest. The maximum is above 0, because
+each reading of the agent's clock advances the clock by 512 ns."""
 
 # Size in bytes of a marker's packet, from design/cures.md: IPv4, ICMP, magic number and number.
 _MARKER_IP_BYTES = 32
@@ -187,8 +187,8 @@ class Judge:
         )
 
     def _marker_bytes(self, t_ns: int, switch: Switch) -> int | None:
-        """Number of bytes that the marker of a switch uses on the old link. None if there was no marker, or if the
-        queue refused it."""
+        """Number of bytes that the marker of a switch uses on the old link. None if no marker was sent, or if the queue
+        refused the marker."""
         drops = self.run.tables.drops
         refused = (drops["t_ns"] == t_ns) & (drops["direction"] == self._direction(switch.old)) & drops["flow"].isna()
         if not self.run.plan.cures.end_marker or switch.met is None or refused.any():

@@ -117,8 +117,8 @@ def queue_at(
     rate_bps: Rate of the link. None if transmission takes no time.
     delay_ns, former_ns: Delay of the link from `at_ns` on, and delay before `at_ns`. The delay of a packet is the one
         at the end of its transmission, and packets do not overtake each other.
-    marker_bytes: Size of a marker, which is sent as the last packet on the link. Both arrival times include the marker.
-        None if there is no marker.
+    marker_bytes: Size of a marker, which is sent as the last packet on the link. `all_arrived_ns` and
+        `begun_arrived_ns` include the marker. None if there is no marker.
     """
 
     def sent_ns_of(link_bytes: int) -> int:

@@ -18,9 +18,10 @@ LEAST_HEIGHT_KM = 100.0
 """Smallest height of a mean orbit, km. A satellite with a lower mean orbit has decayed, because nothing orbits below
 the Karman line."""
 MOST_GROWTH = 1.1
-"""If the semi-major axis is this many times as large as at the epoch, SGP4 has extrapolated drag too far, and the orbit
-is not real. In a low orbit, this factor is an increase of 690 km. No real orbit changes so fast: ion engines raise an
-orbit by 100 km per month, and drag takes weeks to lower a transfer orbit of 10 h by 10 %, before it decays."""
+"""Limit on the growth of the semi-major axis since the epoch, as a factor. Beyond it, SGP4 has extrapolated drag too
+far, and the orbit is not real. In a low orbit, this factor is an increase of 690 km. No real orbit changes so fast: ion
+engines raise an orbit by 100 km per month, and drag takes weeks to lower a transfer orbit of 10 h by 10 %, before it
+decays."""
 _STEADY = 0.02
 """If the semi-major axis changes by no more than this share, checking a few instants is enough. SGP4's polynomial has
 degree four and falls faster and faster. Before the polynomial passes 0, at least one of four evenly spaced instants

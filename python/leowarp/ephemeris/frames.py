@@ -52,7 +52,7 @@ def turned_to_ecef_m(inertial_m: NDArray[np.float64], greenwich_rad: NDArray[np.
 def julian_date(instant: datetime) -> tuple[float, float]:
     """Julian date of an instant (UTC), as two numbers: the day, which ends in .5, and the fraction of a day since then.
 
-    A single float would resolve only 40 us; `sgp4` takes these two numbers.
+    A single float would resolve only 40 us. The library `sgp4` takes the day and the fraction as two arguments.
 
     Raises ValueError if the instant has no time zone.
     """
@@ -115,8 +115,7 @@ def geodetic_to_ecef_m(
 def vertical(latitude_deg: float, longitude_deg: float) -> NDArray[np.float64]:
     """Unit vector (ECEF) that points up at a geodetic latitude and longitude, shape (3,).
 
-    By the definition of geodetic latitude, these two angles give the direction of the ellipsoid's normal, whatever the
-    flattening is.
+    By definition, geodetic latitude and longitude give the direction of the ellipsoid's normal, for any flattening.
     """
     latitude_rad, longitude_rad = math.radians(latitude_deg), math.radians(longitude_deg)
     return np.array(

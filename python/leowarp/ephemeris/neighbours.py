@@ -28,8 +28,8 @@ class FoundShell:
     beside: tuple of (int, int, float). As in `routes.grid.Grid`: two neighbouring planes, and the number of slots by
         which slot 0 of the second plane is ahead of slot 0 of the first.
     spacing_deg: Median distance between neighbouring nodes; None if there is only one plane.
-    kind: ``delta``: the nodes are spread around the whole equator. ``star``: the nodes cover half of it, and the last
-        and the first plane fly in opposite directions. ``part``: neither.
+    kind: ``delta``: the nodes are spread around the whole equator. ``star``: the nodes cover half of the equator, and
+        the last and the first plane fly in opposite directions. ``part``: neither.
     phasing: Walker's F; None if the planes do not form a Walker pattern.
     """
 
@@ -153,8 +153,8 @@ def _filled(plane: NDArray[np.intp], fit: Slots) -> NDArray[np.intp]:
 
 
 def around(node_deg: NDArray[np.float64], members: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Members sorted by ascending node, and the gap between each of them and the next, deg; the order begins after the
-    largest gap."""
+    """`members` sorted by ascending node, and the gap in deg from each member to the next. The first member is the one
+    after the largest gap."""
     order = members[np.argsort(node_deg[members], kind="stable")]
     gaps_deg = np.diff(node_deg[order], append=node_deg[order[0]] + 360.0)
     after = int(np.argmax(gaps_deg)) + 1

@@ -50,7 +50,7 @@ UNITS = {
 USED = {*NEEDED, *DEFAULTS, *ALLOWED, *NO_USE, "EPHEMERIS_TYPE", "GM", "OBJECT_NAME", "OBJECT_ID", "DECAY_DATE"}
 """Every field that is checked; all other fields are ignored."""
 _BELOW_1 = math.nextafter(1.0, 0.0)
-"""Largest eccentricity. With exactly 1, SGP4 returns positions that are NaN, without an error."""
+"""Largest eccentricity. With an eccentricity of exactly 1, SGP4 returns NaN as positions, without an error."""
 _RANGES = {
     "MEAN_MOTION": (0.0, 20.0), "ECCENTRICITY": (0.0, _BELOW_1), "INCLINATION": (0.0, 180.0),
     "RA_OF_ASC_NODE": (-360.0, 360.0), "ARG_OF_PERICENTER": (-360.0, 360.0), "MEAN_ANOMALY": (-360.0, 360.0),
@@ -158,8 +158,8 @@ def _plain(where: str, key: str, text: str) -> float:
 
 
 def _catalogue_number(where: str, text: str) -> int:
-    """Catalogue number of a satellite, up to nine digits. A ``.0`` at its end is ignored, because a spreadsheet may
-    have added it."""
+    """Catalogue number of a satellite, up to nine digits. A ``.0`` at the number's end is ignored, because a
+    spreadsheet may have added it."""
     digits = re.sub(r"\.0+$", "", text)
     if not re.fullmatch(r"[0-9]{1,9}", digits, re.ASCII):
         raise ScenarioError(f"{where}: NORAD_CAT_ID is {text[:40]!r}, not a number of up to nine digits", FETCH)

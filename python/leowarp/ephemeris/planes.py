@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds planes and slots of satellites, if the file does not give them, from gaps between the mean elements.
+"""Finds planes and slots of satellites from gaps between their mean elements, if the file of elements does not give
+planes and slots.
 
 Satellites are sorted by inclination and by altitude. A family is a set of satellites in which no gap exceeds 0.1 deg of
 inclination or 5 km of altitude. A plane is a part of a family in which no gap exceeds 1 km of altitude, and no gap
@@ -29,14 +30,14 @@ SHELL_GAP_M = 5_000.0
 """OneWeb's planes have altitudes that differ by 4 km, so that satellites do not meet at the poles; Starlink's shells
 are 10 km apart."""
 PLANE_GAP_M = 1_000.0
-"""At 550 km, satellites that differ by 1 km in altitude drift apart by 1.2 deg per day, too much if each is to keep its
-slot."""
+"""At 550 km, satellites that differ by 1 km in altitude drift apart by 1.2 deg per day. This is too much for satellites
+that keep their slots."""
 LEAST_NODE_GAP_DEG, MOST_NODE_GAP_DEG = 0.5, 5.0
 """A gap between nodes that is smaller than the first value never separates planes, and one that is larger than the
 second always does."""
 MOST_CHANCE = 0.01
-"""Largest allowed probability that satellites at random phases would fill slots as well as the given ones. With this
-value, three evenly spaced satellites in one plane are accepted as slots; two are not."""
+"""Slots are accepted if satellites at random phases would fill them equally well with at most this probability. At
+0.01, three evenly spaced satellites in one plane are accepted as slots; two are not."""
 
 
 def found_shells(orbits: MeanElements) -> list[FoundShell]:
@@ -142,10 +143,10 @@ def _one_per_node(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> list
 
 
 def _of_plane(phase_deg: NDArray[np.float64], count: int) -> Slots:
-    """Fit slots to a plane: as many as in the other planes of the shell, or a number of its own.
+    """Fit slots to a plane, with the shell's number of slots or a number for this plane alone.
 
-    A number of its own is used if more than half of the satellites fit into its slots, and fewer fit with the shell's
-    number.
+    A plane gets its own number if that number fits more than half of the satellites, and the shell's number fits less
+    than half.
     """
     fit = in_slots(phase_deg, count, FIT_SLOTS)
     if 2 * fit.filled < len(phase_deg):

@@ -124,8 +124,8 @@ def _orbit(element: Element) -> tuple[float, ...]:
 def _named_kept(
     path: Path, elements: list[Element], leave_out: Sequence[str], sentences: list[str]
 ) -> tuple[list[str], list[Element]]:
-    """Names and elements of the satellites that `leave_out` does not name; names do not change if others are left
-    out."""
+    """Names and elements of the satellites that `leave_out` does not name. A name does not change if other satellites
+    are left out."""
     names = names_of(elements)
     known: dict[str, list[int]] = {}
     for at, (name, element) in enumerate(zip(names, elements, strict=True)):
@@ -161,7 +161,7 @@ def _near(word: str, names: list[str]) -> str:
 
 
 def _without_lost(orbits: Sgp4Orbits, duration_ns: int, sentences: list[str], *, leave: bool) -> Sgp4Orbits:
-    """Orbits without the satellites that have no orbit during the run.
+    """`orbits` without the satellites that have no orbit during the run (`Sgp4Orbits.lost`).
 
     leave: Whether such satellites are left out, with a sentence about them; otherwise they are an error.
     """

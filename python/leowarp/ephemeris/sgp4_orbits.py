@@ -16,8 +16,9 @@ from leowarp.ephemeris.drag import fall_of, most_radius_km
 from leowarp.ephemeris.frames import EcefMetres, TemeMetres, gmst_rad, julian_date, turned_to_ecef_m
 
 OLDEST_ELEMENTS_D = 366.0
-"""If the epoch is farther from the run than this, before or after it, this is an error. SGP4's along-track error grows
-by 1 to 3 km per day (Vallado and Crawford, AIAA 2008-6770), so after a year positions are meaningless."""
+"""Maximum time between the epoch of the elements and the run, before or after the run; a longer time is an error.
+SGP4's along-track error grows by 1 to 3 km per day (Vallado and Crawford, AIAA 2008-6770), so after a year positions
+are meaningless."""
 OLD_ELEMENTS_D = 14.0
 """From this age on, there is a warning: at 1 to 3 km per day, the error has grown to tens of kilometres."""
 FAR = 255
@@ -146,9 +147,9 @@ class Sgp4Orbits:
         """Satellites without an orbit during the run, each with the reason: SGP4 fails, returns a position on no
         possible orbit, or the satellite has decayed.
 
-        SGP4's drag is a polynomial in the time since the epoch. If it is extrapolated too far, a satellite may fall
-        into the Earth and reappear at any radius, with error code 0. We therefore check the mean orbit from the epoch
-        to the end of the run, not only during the run.
+        SGP4's drag is a polynomial in the time since the epoch. If the polynomial is extrapolated too far, the
+        satellite may fall into the Earth and reappear at any radius, although SGP4's error code is 0. We therefore
+        check the mean orbit from the epoch to the end of the run, not only during the run.
 
         Returns: Index of the satellite -> reason, in the order of the file.
         """

@@ -49,8 +49,8 @@ class Stations:
         return np.degrees(np.arcsin(np.clip(up_m / np.linalg.norm(sight_m, axis=-1), -1.0, 1.0)))
 
     def is_free(self, station: int, satellites_ecef_m: EcefMetres, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Satellites among those in `among`, at (..., 3), that are in directions allowed for the station; bool of shape
-        (...)."""
+        """Which satellites of `among` are in directions allowed for the station, as bool of shape (...).
+        `satellites_ecef_m` has shape (..., 3)."""
         sky = self.skies[station]
         if sky is None:
             return among
@@ -61,8 +61,8 @@ class Stations:
     def ground_distances_m(self, station: int, satellites_ecef_m: EcefMetres) -> NDArray[np.float64]:
         """Great-circle distances from a station to the sub-satellite points of satellites at (..., 3); m.
 
-        Both points are projected from the Earth's centre to the sphere, for any figure of the Earth; on WGS84, this
-        distance differs from the geodesic by up to 0.6 %.
+        Both points are projected from the Earth's centre to the sphere, for any figure of the Earth. On WGS84, the
+        result differs from the geodesic by up to 0.6 %.
         """
         position_m = self.positions_ecef_m[station]
         # The angle is computed as atan2(|a x b|, a . b), which is exact near 0; arccos is not.

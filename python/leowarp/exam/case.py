@@ -88,7 +88,7 @@ class Case:
 
 
 def cases(names: Sequence[str] = ()) -> list[Case]:
-    """All cases in the order of the page; or only those with their own name or their suite's name in `names`.
+    """All cases in the order of the page. With `names`, only cases whose name or whose suite's name is in `names`.
 
     Raises ScenarioError if one of the names is neither a case nor a suite.
     """

@@ -52,8 +52,8 @@ def mean_ranks(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, f
 
 
 def ranks_of_seeds(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, tuple[float, float]]]:
-    """The smallest and the largest mean rank over the seeds of the exams, for each suite and algorithm. Empty if there
-    is only one seed.
+    """The smallest and the largest mean rank over the seeds of the exams, for each suite and algorithm. The result is
+    empty if there is only one seed.
 
     The mean rank for a seed is computed from the values of all algorithms with this seed.
     """
@@ -90,7 +90,7 @@ def rank_in_words(suite: str, name: str, ranked: Mapping[str, Mapping[str, float
 def comparison_text(documents: Mapping[str, dict[str, Any]], command: str) -> str:
     """The page that compares exams, as HTML.
 
-    documents: Result of `Exam.document` for each exam. The keys are headings of columns.
+    documents: Result of `Exam.document` for each exam, by the heading of the exam's column.
     """
     tables = {name: by_case(document) for name, document in documents.items()}
     of_suites, spread = mean_ranks(documents), ranks_of_seeds(documents)

@@ -41,7 +41,7 @@ def take(
     seeds: Number of seeds, from 1 on. Each further seed repeats every case with a larger `run.seed`; it grows by one
         per seed. The verdicts are those with the first seed, which the scenarios contain.
     Raises ScenarioError if the algorithm, the kernel or a case does not exist, or if a module does not compile.
-    Raises HostError if the machine does not meet a requirement. Runs that are complete by then are kept.
+    Raises HostError if the machine does not meet a requirement. Runs that were complete before the error are kept.
     """
     chosen = cases(only)
     folder = Path(out) if out is not None else Path("exams") / subject.algorithm

@@ -40,7 +40,7 @@ class Judged:
     control: Path | None = None
 
     def row(self, folder: Path) -> dict[str, Any]:
-        """The verdict as a row of `exam.json`. Paths of runs in it are relative to `folder`."""
+        """The verdict as a row of `exam.json`. In the row, paths of runs are relative to `folder`."""
         rule = self.case.rule
         return {
             "case": self.case.key,

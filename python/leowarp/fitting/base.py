@@ -29,8 +29,8 @@ def fit_base(probes: Slotted, over_base_ns: NDArray[np.float64], extra_ns: int =
 
     probes: Probes of round trips.
     over_base_ns: float64 array of shape (n,). Simulated delay above the base at the time of each probe, caused by the
-        fitted jitter. The minimum of these values over a slot is the amount by which the slot's minimum delay exceeds
-        its base.
+        fitted jitter. A slot's minimum of `over_base_ns` is the amount by which the slot's minimum delay exceeds its
+        base.
     extra_ns: Part of the round trip that comes from other keys of the profile.
     """
     numbers, floors_ns = probes.floors_ns(probes.series.delay_ns)

@@ -79,7 +79,7 @@ def _ends_ns(peaks_ns: NDArray[np.float64], over_hold_ns: NDArray[np.float64]) -
 
     Median and width are each tested at a level of 0.5 %, so that the true values pass both tests in 99 of 100 cases.
     Because jitter alone makes peaks differ, a narrow range of holds cannot be distinguished from holds of one length.
-    Resampling the peaks would hide this uncertainty.
+    Intervals from resampled peaks would hide that a narrow range of holds looks like holds of one length.
 
     over_hold_ns: Simulated peaks of the profile with holds of one length, minus that length.
     Returns: float64 array of shape (2, 2). The first row has the lower ends of the intervals (shortest hold, longest
@@ -125,8 +125,8 @@ def _peaks_ns(t_ns: NDArray[np.int64], schedule: Schedule, delay_ns: NDArray[np.
     """For each reconfiguration: the largest delay around it, minus the median delay of the slot in which this delay
     occurs.
 
-    Reconfigurations near lost probes are left out: an outage may have hidden the peak, and quantiles would then mix
-    true and hidden peaks.
+    Reconfigurations near lost probes are left out, because an outage may hide the largest delay. Quantiles over all
+    reconfigurations would mix true and hidden peaks.
     """
     longest_ns = _MISSING * float(np.median(np.diff(t_ns)))
     answered = ~np.isnan(delay_ns)

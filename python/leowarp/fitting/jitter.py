@@ -31,18 +31,18 @@ _MOST_SLOTS = 200
 _ROUNDS, _FAR_ROUNDS, _LAST_SEEDS = 9, 3, 24
 _SHAPES = ("uniform", "exponential")
 _CHANCE_SEEDS = range(1, 41)
-"""Seeds of the simulations that show how much slots differ by chance if all of them have the same jitter. With only a
-few simulations, their noise would look like a spread over slots, in the same direction for every recording. With six
-simulations, 4 of 23 recordings with one jitter seemed to have a spread."""
+"""Seeds of the simulations that show how much slots differ by chance if all of them have the same jitter. The noise of
+a few simulations would look like a spread over slots, in the same direction for every recording. With six simulations,
+4 of 23 recordings seemed to have a spread, although all their slots had one jitter."""
 _FITS = 30.0
-"""Largest distance at which a shape fits, so that the other shape is not tried: a squared distance in standard errors,
-over about nine statistics."""
+"""Largest distance at which a shape fits, so that the other shape is not tried. The distance is a squared distance in
+standard errors, over about nine statistics."""
 _DAMPING, _FURTHEST = 0.02, 0.7
 """Damping, as a share of the normal equations' diagonal; and largest change of a logarithm in one step."""
 _TRIMMED = 0.2
 """Share of the slots that is removed at either end of the sorted slots, for sparse probes: a few slots with a bad view
-of the sky do not represent the jitter. For dense probes, no slots are removed, because the fitted step would otherwise
-drift (seed 1 of design/fit-coverage.py gives 12 ms where 28 is true)."""
+of the sky do not represent the jitter. For dense probes, no slots are removed, because their removal would bias the
+fitted step. Seed 1 of design/fit-coverage.py would give 12 ms instead of 28 ms."""
 _STEP, _STEP_OF_STEPS = 0.15, 0.4
 """Changes of a parameter's logarithm for computing slopes of the statistics. The effect of smaller changes would be
 smaller than the simulation's noise. The second value is for the length of steps, whose slopes are noisier: another
@@ -93,7 +93,7 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
     of steps.
 
     access: Initial values of the search.
-    ways: Directions as in `simulated_ns`; round trips have both.
+    ways: Directions as in `simulated_ns`; round trips have both directions.
     """
     chosen = _chosen(probes)
     taken = dataclasses.replace(
@@ -242,8 +242,8 @@ def _without_noise(
     """Variances of the parameters' logarithms, from products of slopes of different simulations; 0 if these products
     give no valid variances.
 
-    If each simulation's slopes were multiplied by themselves, their noise would count as information, and the intervals
-    would be too narrow.
+    Products of slopes of the same simulation would count noise as information, and the confidence intervals would be
+    too narrow.
     """
     middle = np.mean(every, axis=0)
     own = np.mean([one.T @ (weights[:, None] * one) for one in every], axis=0)

@@ -24,8 +24,8 @@ _FEWEST_RUNS, _FEWEST_SEGMENTS = 10, 1000
 _ROUNDS, _GAIN = 12, 0.5
 _SIMULATED, _SPACING_NS = 1000, 4_000_000_000
 _APART = (0.1, 0.1, 0.5)
-"""Changes of the three parameters for computing slopes: of a share, a probability and a logarithm. The changes are
-large enough to exceed the simulation's noise."""
+"""Changes of the three parameters for computing slopes: of a share, a probability and a logarithm. The effect of each
+change is larger than the simulation's noise."""
 _RANKED = 20
 """With 20 runs of lost probes, `outage_max` is estimated from the longest run; with 40, from the second longest, and so
 on. The longest of many runs may consist of two outages that overlap."""
@@ -231,8 +231,8 @@ def _longest(
     probes: Slotted, access: Access, found: NDArray[np.float64], isolated_ratio: float, quantile: float, length: float,
     times: int,
 ) -> float:  # fmt: skip
-    """Logarithm of the `outage_max` for which, with the probability `quantile`, the run of this rank is at most
-    `length` long.
+    """Logarithm of the `outage_max` with which the run of the rank `_rank` is at most `length` long in the share
+    `quantile` of simulated recordings.
 
     length: Logarithm of the length of the recording's run.
     times: Number of reconfigurations in the recording.
@@ -291,8 +291,8 @@ def _within(t_ns: NDArray[np.int64], begins_ns: NDArray[np.int64], ends_ns: NDAr
 
 
 def retransmitted(transfer: Transfer) -> Estimate | Untold | None:
-    """Share of retransmitted segments. This share is an upper bound of isolated loss, because queues drop packets as
-    well."""
+    """Share of retransmitted segments. Isolated loss is at most this share, because retransmissions also follow drops
+    at queues."""
     key = "residual_loss" if transfer.way == "down" else "residual_loss_up"
     segments = transfer.rate_bps * transfer.length_ns / 8e9 / SEGMENT_BYTES
     if segments.sum() < _FEWEST_SEGMENTS:

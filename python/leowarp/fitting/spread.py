@@ -27,8 +27,7 @@ def fit_spread(widths_ns: NDArray[np.float64], made_ns: NDArray[np.float64]) -> 
     """Estimate of `jitter_spread`: standard deviation over slots of the logarithm of the delays' width, less the part
     that also occurs in simulated slots with one jitter.
 
-    If the confidence interval of the remaining part includes 0, the estimate is 0, which means the same jitter in all
-    slots.
+    If the confidence interval of this difference includes 0, the estimate is 0, so all slots have the same jitter.
 
     widths_ns: float64 array of shape (slots,). Widths of the recording's delays in each slot.
     made_ns: float64 array of shape (m,). Widths of the simulated delays of the profile, with the same jitter in all

@@ -2,7 +2,7 @@
 """Boots a kernel and an agent with a plan's workload and a timeline, and returns the records that the agent writes.
 
 This package does not compute orbits; it gets them as a timeline. `write_input` turns a plan's workload and a timeline
-into files. `drive` boots the kernel with these files and returns when the guest has ended.
+into files. `drive` boots the kernel with the files from `write_input`, and returns when the guest has ended.
 """
 
 from collections.abc import Callable
@@ -48,7 +48,7 @@ def run(
     run_dir: Path,
     on_progress: Callable[[GuestProgress], None] = lambda progress: None,
 ) -> GuestResult:
-    """Run `plan` in a guest on `timeline` and return the guest's result. The function calls `put_input`, then `drive`.
+    """Run `plan` in a guest on `timeline` and return the guest's result.
 
     timeline: Columns of `leowarp.timeline.schema`.
     run_dir: Run directory. The guest works in its subdirectory `.guest` (with `in/` and `out/`), which

@@ -190,5 +190,5 @@ class PlannedJittered(PlannedMedium[Jittered]):
         return jittered_timeline(self.plan, self.section, routes)
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:
-        """The section itself; its rate is that towards B."""
+        """The section itself; its rate is the rate towards B."""
         return (self.section,)

@@ -5,8 +5,8 @@ The direction from A to B is the downlink, and the direction from B to A the upl
 table for each direction before the run starts (events `capacity` and `channel`), exact to the nanosecond. With netem,
 the guest gets each change as an event at the time of the change.
 
-- A row of a table is valid from its time until the next row; the last row until the end of the run. Each probe gives
-  the delay for the times that are nearer to it than to any other probe.
+- A row of a table is valid from its time to the time of the next row. The last row is valid until the end of the run.
+  Each probe gives the delay for the times that are nearer to it than to any other probe.
 - A round trip has two parts, one per direction; the second part is placed at the time when the answer passes the link
   (`timeline/recordings/rows.py`).
 - `run.start` is the time in the measurement at which the run begins.
@@ -178,7 +178,7 @@ def _pings_from_the_other_end(plan: Plan, measured: Measurement, begins_at: str)
 
 def _warnings(measured: Measurement, keys: Measured, capacities: list[Capacity], end_ns: int) -> list[str]:
     """Warnings for tables whose last row must be extended to the run's end by more than the length of any other row.
-    (Tables of probes are left out: a missing end of probes is a gap.)"""
+    Tables of probes are left out, because missing probes at the end are a gap."""
     if keys.repeat:
         return []
     tables = {} if measured.probes else {measured.source: next(iter(measured.series.values())).t_ns}

@@ -322,7 +322,7 @@ def test_what_says_the_same_twice_is_refused(tmp_path: Path) -> None:
 def test_at_any_time_the_tables_say_what_the_trace_says(
     tmp_path: Path, steps: list[tuple[int, int]], start_ms: int, duration_ms: int
 ) -> None:
-    """`steps` are the rows: the length of each in ms, and its delay in us."""
+    """`steps` has a pair per row: the row's length in ms, and its delay in us."""
     t_ms = np.cumsum([0, *(step for step, _ in steps[:-1])])
     delays_us = np.array([delay for _, delay in steps])
     text = "t_s,delay_ms\n" + "".join(f"{t / 1e3},{d / 1e3}\n" for t, d in zip(t_ms, delays_us, strict=True))

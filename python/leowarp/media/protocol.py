@@ -18,7 +18,7 @@ class SteadyLinks(Protocol):
     """Section whose links have a single rate, which is constant and the same in both directions.
 
     The sections `[isl]`, `[ground]`, `[chain]` and `[jittered]` are of this kind. Measured, access and mobile links are
-    not: their rate comes from a table, or differs between the directions.
+    excluded, because their rate comes from a table or differs between the directions.
     """
 
     @property

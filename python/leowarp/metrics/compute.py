@@ -2,7 +2,7 @@
 """Compute the metrics of a run from its trace, `metrics(tables, plan)`, and store them.
 
 Conservation is checked first, then the route changes are found, and then the effects of these changes are measured. The
-scalars of the run and of its flows come last, because they are computed from all these results.
+scalars of the run and of its flows are computed last, from the results of the earlier steps.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Metrics(Numbers):
         """Write `40-metrics.parquet` and `summary.json` into a run directory, and overwrite these files if they exist.
 
         Raises LeowarpError if one of the two paths is a symbolic link.
-        Raises OSError if one of the two files cannot be written.
+        Raises OSError if a file cannot be written.
         """
         run_dir = Path(run_dir)
         write_long_form(self, run_dir / layout.METRICS)
@@ -74,7 +74,7 @@ def metrics(
         the run.
     rule: When a flow counts as recovered from a route change.
     attribution_ns: Longest time after a route change in which retransmissions and losses are attributed to this change.
-        The time ends earlier at the next route change.
+        The attribution ends at the next route change at the latest.
     summary: Scalars of the run, if already computed. With thousands of flows, the scalars take two thirds of the
         computing time.
     Returns: The summary, and tables with one row per event. Series (goodput, RTT, queues of links) are computed on

@@ -169,7 +169,7 @@ def _contradictions(tables: Tables) -> list[str]:
     """Contradictions between tables, one sentence each.
 
     Each number is counted in two places by different code: at the capturing hosts and at the dropping links, or by the
-    receiver's TCP and by the sender's TCP. A fault in one of the two places therefore shows as a contradiction.
+    receiver's TCP and by the sender's TCP. If one of the two counts is wrong, the tables contradict each other.
     """
     sentences = []
     if tables.knows_drops:

@@ -55,7 +55,8 @@ def long_form(result: Numbers) -> pd.DataFrame:
 
 
 def _pieces(result: Numbers) -> Iterator[_Piece]:
-    """All numbers of a run in the order of their rows. Most are computed when they are asked for."""
+    """All numbers of a run in the order of their rows. Most of the numbers are computed only when the iterator reaches
+    them."""
     yield _scalars(result.summary)
     yield from _columns("route_change", result.route_changes, CHANGE_COLUMNS, "t_ns")
     yield from _columns("recovery", result.recoveries, RECOVERY_COLUMNS, "t_ns")
@@ -200,11 +201,11 @@ def write_long_form(result: Numbers, path: Path) -> None:
 
 
 _GROUP_ROWS = 1 << 20
-"""Rows of a row group, as many as pyarrow's `write_table` puts into one."""
+"""Number of rows of a row group; pyarrow's `write_table` makes groups of the same size."""
 
 
 def _row_groups(pieces: Iterable[_Piece]) -> Iterator[list[_Piece]]:
-    """The pieces of each row group: `_GROUP_ROWS` rows, and the rest in the last one."""
+    """The pieces of each row group. A group has `_GROUP_ROWS` rows; the last group has the remaining rows."""
     mine: list[_Piece] = []
     free = _GROUP_ROWS
     for piece in pieces:

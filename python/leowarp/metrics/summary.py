@@ -165,7 +165,7 @@ def _of_probes(run: Evidence, number: int) -> dict[str, Any]:
 
 
 def _of_programs(run: Evidence, number: int) -> dict[str, Any]:
-    """Scalars of a program flow. The connections of such a flow are separate flows with their own scalars."""
+    """Scalars of a program flow. Each connection of the program is a separate flow with its own scalars."""
     ends = identity(number, run.plan.flows[number]) | program_scalars(run.tables, number)
     return ends | iperf3_scalars(run.tables, number) | measure_scalars(run.tables, number, run.end_ns)
 
@@ -231,8 +231,7 @@ def _delay_scalars(delays: dict[tuple[str, str], pd.DataFrame], end_ns: int) -> 
     """Smallest, mean and largest propagation delay over the data paths of all flows, in whole ns; the mean is weighted
     by time.
 
-    While there is no path, there is no delay, so this time does not count (see `no_path_s`). The values are None if
-    there was no path during the whole run.
+    Times without a path do not count (see `no_path_s`). The values are None if there was no path during the whole run.
     """
     values, weights = [], []
     for frame in delays.values():

@@ -110,8 +110,8 @@ def never_connected(flow: dict[str, Any]) -> str | None:
     """Warning for a TCP flow (an entry of `summary["flows"]`) whose SYN was retransmitted and never answered; None for
     other flows.
 
-    A receiver answers every packet that arrives, so the SYN's answers were lost on the way back. `nothing_arrived`
-    handles flows whose packets never arrive.
+    The receiver answers every SYN that arrives, so the answers were lost on the way back. `nothing_arrived` handles
+    flows whose packets never arrive.
     """
     if flow["kind"] != "tcp" or flow["connect_ns"] is not None or flow["bytes"] != 0:
         return None

@@ -7,8 +7,8 @@
 >>> lw.reordering.density([1, 6, 7, 2, 3, 4, 5, 8], threshold_pkts=4).to_dict()
 {'-4': 0.25, '0': 0.25, '2': 0.5}
 
-The Rust crate `reorder` computes all metrics in one pass over the sequence, which may be of any length. The memory
-depends on the thresholds, not on the length.
+The Rust crate `reorder` computes all metrics in one pass over the sequence, which may be of any length. The crate's
+memory depends on the thresholds, but not on the length of the sequence.
 """
 
 from leowarp.base.skips import Skip, skipped_line

@@ -47,7 +47,7 @@ class Source:
         One of `PROTOCOLS`: only packets of this protocol in a capture are measured. By default, ICMP echo requests and
         TCP packets are measured. Echo replies must be selected explicitly.
     flow : int, optional
-        Number of the flow in a capture, from 0. The number is required if there are several flows.
+        Number of the flow in a capture, from 0. The flow's number is required if the capture has several flows.
     field_offset, field_size : int
         Position of the sequence number in a UDP payload: number of bytes before it, and its length of 2, 4 or 8 bytes.
     field_order : {"big", "little"}
@@ -165,7 +165,7 @@ class CapturedAt:
     evidence: str
 
     def text(self) -> str | None:
-        """The possible places as text; None if they are unknown.
+        """The possible places of the capture, as text; None if the place is unknown.
 
         >>> CapturedAt(("sender", "middle"), "").text(), CapturedAt(("sender", "middle", "receiver"), "").text()
         ('sender or middle', None)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests with captures from other tools. The tests check that skipped, missing and merged packets and the place of the
-capture are reported, and that the metrics are correct in spite of such packets."""
+"""Tests with captures from other tools. Skipped, missing and merged packets and the place of the capture are reported.
+The metrics are correct in spite of such packets."""
 
 import pytest
 from hypothesis import given, settings

@@ -44,12 +44,14 @@ def reading(path: Path | str, source: Source | None = None, bits: int | None = N
     source : Source, optional
         Description of the file: facts that the file itself does not contain.
     bits : int, optional
-        Width in bits of the sequence numbers in a text file, 8 to 63. A number that needs more bits is an error.
+        Width in bits of the sequence numbers in a text file, 8 to 63. A number that needs more than `bits` bits is an
+        error.
 
     Yields
     ------
     Reading
-        The open file. Its `flows`, `counts` and `notes` are complete after the last part has been read.
+        The open file. The attributes `flows`, `counts` and `notes` of the reading are complete after the last part has
+        been read.
 
     Raises
     ------

@@ -17,7 +17,7 @@ _AT_ONCE_PKTS = 1 << 20
 
 
 class Meter:
-    """Measures a sequence while it arrives. Its memory is limited by the settings and does not grow with the number of
+    """Measures a sequence while it arrives. The settings limit a meter's memory, which does not grow with the number of
     arrivals.
 
     Parameters
@@ -77,7 +77,7 @@ class Meter:
             self._has_lengths &= lengths is not None
 
     def measured(self, sent_pkts: int | None = None) -> Reordering:
-        """Metrics of the arrivals so far. More arrivals may be added afterwards.
+        """Metrics of the arrivals so far. Further arrivals may be added after this call.
 
         Parameters
         ----------

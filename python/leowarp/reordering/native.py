@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Import `leowarp._native`, the library that crates/py builds. Only this module imports the library.
 
-A library that is missing, or too new for the machine, therefore always gives the same error with a hint.
+If the library is missing, or too new for the machine, leowarp therefore always raises the same error, which has a hint.
 """
 
 from __future__ import annotations

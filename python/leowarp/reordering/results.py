@@ -263,7 +263,7 @@ class Reordering:
         Number of second and further copies of packets.
     too_late_pkts : int
         Number of arrivals whose sequence number is more than the loss window below the largest number that has arrived.
-        Their packets count as lost.
+        Packets that arrive too late count as lost.
     outside_pkts : int
         Number of arrivals whose sequence number is below the sequence's first number.
     expected_pkts : int
@@ -276,7 +276,7 @@ class Reordering:
     reordered_ratio : float or None
         Share of reordered packets among the received packets (RFC 4737, 4.1).
     density, buffer_density, n_reordering, extents, gaps, runs
-        Results of the other metrics. The class of each result names the section of its RFC.
+        Results of one metric each. The class of each result names the section of its RFC.
     """
 
     arrived_pkts: int

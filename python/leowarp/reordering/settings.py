@@ -10,8 +10,8 @@ from typing import Any
 from leowarp.base.errors import ScenarioError
 
 THRESHOLD_PKTS = 1000
-"""Default threshold, in packets; it equals the default in runs (`observe.reordering_threshold`). It is large, because a
-route change may displace packets by the length of a queue or more."""
+"""Default threshold, in packets; it equals the default in runs (`observe.reordering_threshold`). The default is large,
+because a route change may displace packets by the length of a queue or more."""
 THRESHOLD_MAX_PKTS = 2**31 - 1
 """Largest threshold: displacements are signed 32-bit numbers."""
 LOSS_WINDOW_MAX_PKTS = 2**24

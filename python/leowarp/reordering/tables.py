@@ -122,7 +122,7 @@ def parquet_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[P
 
 def _part(this: Reading, columns: Sequence[pa.Array], present: list[bool], unit: str | None, row: int) -> Part:
     """Convert the columns of sequence numbers, times and lengths; `present` says which of the three exist. `row` is the
-    number of the first row of these columns, for error messages."""
+    number of the first row in `columns`, for error messages."""
     left, place = iter(columns), ("row", row)
     seq, t, length = (next(left) if is_there else None for is_there in present)
     try:

@@ -100,8 +100,8 @@ def table(
     left: frozenset of int. Numbers of the columns that contain text, which is aligned left.
     raw: frozenset of int. Numbers of the columns whose cells are already HTML.
     long: If true, a table higher than half a screen scrolls below its header.
-    Returns: HTML of the table. The reader can sort the table by a click on a column header (`tables.js`). Cells also
-        contain exact numbers, by which the script sorts.
+    Returns: HTML of the table. The reader can sort the table by a click on a column header (`tables.js`). A cell with a
+        number also contains the exact number, by which the script sorts.
     """
     head = "".join(
         f'<th scope="col"{" class=left" if place in left else ""}>{text(name)}</th>'

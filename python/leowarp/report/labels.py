@@ -29,7 +29,7 @@ def warnings_of(run: Run) -> list[str]:
 
 
 def is_access(run: Run) -> bool:
-    """Whether the path is an access link. If it is, route changes are reconfigurations, and satellites are not
+    """Whether the path is an access link. On an access link, route changes are reconfigurations, and satellites are not
     nodes."""
     return isinstance(run.plan.medium, Access)
 
@@ -53,7 +53,8 @@ def worded(runs: Sequence[Run], text: str) -> str:
     """A text about route changes, in words that suit the runs. If all runs use access links, "route change" becomes
     "reconfiguration".
 
-    runs: If at least one of them uses another medium, the text is not changed.
+    runs: Runs whose media determine the words. If at least one run uses another medium than an access link, the text is
+        not changed.
     """
     # The general word "route change" also suits an access link.
     if not all(is_access(run) for run in runs):
@@ -81,9 +82,9 @@ def by_run(views: Sequence[Run]) -> list[list[Run]]:
 def labels(runs: Sequence[Run]) -> list[str]:
     """A short name for each view, different from the names of the other views.
 
-    Returns: For runs: the algorithm, the scenario, both, or the directory. The first of these that is different in all
-        runs is used. For flows of one run, the name of the flow. For flows of several runs, the names of the run and
-        the flow.
+    Returns: For runs, the first text that is different in all runs: the algorithm, the scenario, algorithm and
+        scenario, or the directory. For flows of one run, the name of the flow. For flows of several runs, the names of
+        the run and the flow.
     """
     groups = by_run(runs)
     if not any(run.chosen_flow is not None for run in runs):
@@ -98,8 +99,8 @@ def labels(runs: Sequence[Run]) -> list[str]:
 def run_labels(views: Sequence[Run]) -> dict[int, str]:
     """Names of the runs to which the views belong.
 
-    Returns: Names by `identity`. A name is that of the scenario, or of the directory if two runs have the same scenario
-        name.
+    Returns: Names by `identity`. A run has the name of its scenario, or of its directory if two runs have the same
+        scenario name.
     """
     firsts = [group[0] for group in by_run(views)]
     names = [run.name for run in firsts]

@@ -110,8 +110,8 @@ def _numbers(entries: Sequence[tuple[str, str]]) -> str:
 
 def _fitting(section: Section) -> list[Section]:
     """The sections to print for `section`, so that the table is not too wide. If there are too many flows for one
-    column each, these are the sums and quantiles over the flows, and a table of the three worst and the three best
-    flows."""
+    column each, the function returns two tables. One has sums and quantiles over the flows, the other the three worst
+    and the three best flows."""
     if section.spread is None or len(section.columns) <= MOST_LINES:
         return [section]
     ends = [*section.ranked[:3], *section.ranked[: -3 - 1 : -1]]

@@ -67,8 +67,8 @@ def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[s
 
 
 _LINKS = {"isl": "ISL", "ground": "ground", "chain": "", "measured": "", "access": "", "mobile": "", "jittered": ""}
-"""Sections of a plan whose links have queues. Each has the word that names the section if a plan has several of
-these."""
+"""Sections of a plan whose links have queues. The word of a section names the section if a plan has several sections
+with queues."""
 
 
 def _queues(document: dict[str, Any]) -> str:

@@ -2,8 +2,7 @@
 """Style of figures: sizes for two-column papers, colours for colour-blind readers and grey print, and files that are
 identical for identical data.
 
-Figures are made without pyplot. They therefore need no display, change no global state, and have no side effect in a
-notebook.
+Figures are made without pyplot, so they need no display, change no global state, and have no side effect in a notebook.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ COLUMN_IN, PAGE_IN = 3.5, 7.16
 
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#000000")
 """Okabe and Ito's palette (2008) without its yellow. Readers with any common colour vision deficiency can distinguish
-the other seven colours."""
+the seven colours."""
 
 LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (5, 1.2, 1.2, 1.2)), (0, (1.2, 1.2)), (0, (8, 2)),
                           (0, (3, 1, 1, 1, 1, 1)))  # fmt: skip
@@ -53,8 +52,8 @@ LABEL_IN = 0.36
 FORMATS = ("svg", "pdf", "png")
 PAGE_FORMATS = ("svg",)
 """Formats of figures that are always made for a page. PDF and PNG are only made on request. Writing the SVG takes a
-quarter of a figure's processor time; a PNG would take another quarter. A PDF would take half of the time, because a
-subset of the font is computed for each file."""
+quarter of a figure's processor time; a PNG would take another quarter. A PDF would take half of a figure's processor
+time, because a subset of the font is computed for each file."""
 PNG_DPI = 200
 
 RC: dict[str, Any] = {
@@ -141,8 +140,7 @@ def new_figure(width_in: float, height_in: float, footer: str) -> Figure:
     """An empty figure with the text `footer` at its bottom.
 
     width_in, height_in: Size in inches; the width is `COLUMN_IN` or `PAGE_IN`.
-    footer: Rules that shape the results, printed in small type on as many lines as needed. The panels use the height
-        above it.
+    footer: Rules that shape the results, printed in small type on as many lines as needed.
     Returns: The figure with matplotlib's constrained layout, which moves panels until no label is cut off.
     """
     figure = ShownFigure(figsize=(width_in, height_in))
@@ -157,7 +155,8 @@ def new_figure(width_in: float, height_in: float, footer: str) -> Figure:
 
 @contextmanager
 def without_rules(figure: Figure) -> Iterator[str]:
-    """Hide the rules at the bottom of a figure, for a page that has them only once; the context value is their text.
+    """Hide the rules at the bottom of a figure, for a page that shows the rules only once. The context value is the
+    rules' text.
 
     The height of the figure is reduced by their height, so its panels keep their size. The layout is computed again
     when the figure is saved, and once more after the context has ended.
@@ -229,7 +228,7 @@ def legend_below(
 def highest_of(*panels: Axes) -> float:
     """The largest value that any of the panels shows, in the units of their y axes.
 
-    Returns: The value. It is 1 if no panel shows a value above 0, because an axis needs a height.
+    Returns: The value. If no panel shows a value above 0, the function returns 1, because an axis needs a height.
     """
     tops = [float(axes.dataLim.ymax) for axes in panels]
     return max((top for top in tops if np.isfinite(top) and top > 0), default=1.0)

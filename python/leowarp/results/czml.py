@@ -94,7 +94,7 @@ class _Clock:
 
 
 def _document(run: Run, clock: _Clock) -> dict[str, Any]:
-    """The packet `document`, which must come first. This packet contains the clock of the viewer."""
+    """The packet `document`, which must come first and contains the clock of the viewer."""
     return {
         "id": "document",
         "name": one_line(str(run.plan.name)),

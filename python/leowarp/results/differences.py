@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Part(StrEnum):
-    """Kind of a difference. The order is: causes (plan, modules, kernel, versions) before effects (metrics)."""
+    """Kind of a difference. Causes (plan, modules, kernel, versions) come before effects (metrics)."""
 
     PLAN = "plan"
     MODULE = "module"
@@ -131,7 +131,8 @@ def diff(a: Run | Path | str, b: Run | Path | str, *, all_metrics: bool = True) 
     ----------
     a, b : Run or path
     all_metrics : bool
-        True: every scalar that differs is included. False: only those that `leowarp run` prints at its end.
+        True: every scalar that differs is included. False: only scalars that `leowarp run` prints at its end are
+            included.
 
     Returns
     -------

@@ -108,8 +108,8 @@ def tls_keys(run: Run) -> bytes:
 
 
 def with_keys(capture: bytes, keys: bytes) -> bytes:
-    """The capture with the keys in a Decryption Secrets Block right after its section header. If there are no keys, the
-    capture is unchanged.
+    """The capture with an additional Decryption Secrets Block, which contains the keys and follows the section header.
+    If there are no keys, the capture is unchanged.
 
     capture: Content of a pcapng file in little-endian byte order, as the guest writes it.
     keys: The result of `tls_keys`.

@@ -15,7 +15,7 @@ from leowarp.timeline.metadata import CodewordSummary, TimelineMetadata
 
 
 def realisation_of_run(path: Path, plan: Plan, end_ns: int) -> Realisation:
-    """The channel of a run until the end of the run.
+    """The mobile channel of a stored run, up to `end_ns`.
 
     Raises TraceError if the plan has no mobile channel, or if its codewords differ from those of the run's timeline.
     """

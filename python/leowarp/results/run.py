@@ -258,7 +258,7 @@ class Run(RunTables):
         """Reordering of each flow, one row per scope: the whole "run", each "window" of sending time, and the time
         around each "change" of the path.
 
-        Columns are `leowarp.metrics.REORDERING_COLUMNS`. `table("reordering")` is the table that the guest wrote, with
+        Columns are `leowarp.metrics.REORDERING_COLUMNS`. `table("reordering")` returns the guest's table, which has
         other columns.
 
         Raises
@@ -326,7 +326,7 @@ class Run(RunTables):
         ----------
         name : str
             One of `leowarp.metrics.SERIES`, for instance "cwnd_pkts", "srtt_us", "goodput_in_order_bps",
-            "path_delay_ns", "bbr_mode". The unit may be left out.
+            "path_delay_ns", "bbr_mode". The unit at the end of the name may be left out.
         flow : int or str, optional
             Flow by number or name. By default, all flows that have the series; the rows of one flow follow those of
             another.
@@ -383,7 +383,8 @@ class Run(RunTables):
         return picture
 
     def view(self, *others: Run, out: Path | str | None = None) -> FramedPage:
-        """The run as an animated page that a notebook displays. Other runs may be shown next to it, on the same clock.
+        """The run as an animated page that a notebook displays. The page can show other runs next to this run, on the
+        same clock.
 
         Parameters
         ----------

@@ -60,7 +60,8 @@ class RunTables:
 
     @cached_property
     def numbers(self) -> Metrics:
-        """Metrics, computed again from the tables; only the scalars of a run of many flows are those of `summary`.
+        """Metrics, computed again from the tables. In a run of many flows, the scalars are taken from `summary`
+        instead.
 
         `summary` and `metrics()` return the metrics that were written when the run was made.
         """
@@ -93,8 +94,8 @@ class RunTables:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """The run's scalars (`summary.json`); their names contain the units. If a run that need not be complete has no
-        such file, the scalars are computed, without costs."""
+        """The run's scalars (`summary.json`); their names contain the units. The scalars are computed, without costs,
+        if the file is missing from a run that may be incomplete."""
         if not self._complete and not (self.path / SUMMARY).exists():
             return self.numbers.summary
         return read_summary(self.path)
@@ -172,7 +173,7 @@ class RunTables:
         Raises
         ------
         ScenarioError
-            If the run has no such flow. An empty table would look like a flow that sent nothing.
+            If the run has no such flow.
         """
         names = self._planned_names
         count = len(names) + len(self._connections)
@@ -245,8 +246,8 @@ class RunTables:
         return frame if kind is None else frame[frame["kind"] == kind].reset_index(drop=True)
 
     def acks(self, flow: int | str | None = None) -> pd.DataFrame:
-        """ACKs of the receivers, counted by the number of segments that an ACK answers and by the waiting time of the
-        first of these."""
+        """ACKs of the receivers, counted by two values: the number of segments that an ACK answers, and the waiting
+        time of the first of these segments."""
         return self._frame("acks", flow)
 
     def switches(self) -> pd.DataFrame:
@@ -332,8 +333,7 @@ def _stored_scalars(run: RunTables) -> dict[str, Any] | None:
 
 
 def is_of_these_sources(run: RunTables) -> bool:
-    """Whether the current sources and libraries wrote the run's summary, with the run or later; False if the run is not
-    complete."""
+    """Whether the run is complete, and the current sources and libraries wrote its summary, with the run or later."""
     from leowarp.trace.manifest import maker, maker_of
 
     if not ((run.path / MANIFEST).exists() and (run.path / SUMMARY).exists()):

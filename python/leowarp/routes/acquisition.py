@@ -70,8 +70,8 @@ class AcquisitionTimes:
 
 
 class Acquired:
-    """Stores the time at which each link of a rule is available, from one route update to the next. Links that exist at
-    the first update are available at once.
+    """Stores, between route updates, the time at which each link of a rule becomes available. Links that exist at the
+    first update are available at once.
 
     times: Acquisition times of new links.
     """
@@ -101,8 +101,8 @@ class Acquired:
     def late(self, t_ns: int, used: Pairs) -> list[Acquisition]:
         """Links that paths use from this update on, but that are not available yet; each link is listed once.
 
-        used: int array of shape (m, 2). The links on paths, from `observed.links_of`. A path that is not replaced may
-            use a link that the rule no longer includes; such a link is available.
+        used: int array of shape (m, 2). The links on paths, from `observed.links_of`. A path that stays in use may
+            contain a link that the rule no longer includes; this link counts as available.
         """
         assert self._codes is not None
         ready_ns = dict(zip(self._codes.tolist(), self._ready_ns.tolist(), strict=True))

@@ -16,7 +16,7 @@ class Dish:
     station: Index of the station among all stations.
     begin_ns: int64 array of shape (k,). Times of the dish's reconfigurations on the run's clock, ascending; the first
         is at or before 0.
-    satellites: int array of shape (k,). The satellite that the dish uses from each of these times on.
+    satellites: int array of shape (k,). The satellite that the dish uses from each time in `begin_ns` on.
     fixed_ns: One-way delay of the ground link in addition to the propagation delay.
     """
 

@@ -24,8 +24,8 @@ class Grid:
     has one partner in the other plane.
 
     On the two sides of a star's seam, planes fly in opposite directions. Across the seam, slot s of the last plane has
-    a link to slot (k - s) mod S of the first plane. At each instant, k is the number that gives the smallest mean
-    distance. If several k give the same mean distance, the smallest of them is used.
+    a link to slot (k - s) mod S of the first plane. At each instant, the grid uses the k with the smallest mean
+    distance of these links. If several k give the same mean distance, the smallest of them is used.
 
     slots: sequence of int arrays. For each plane, the satellite in each slot, in the order of flight; -1 for a slot
         without a satellite. The slots of a plane are evenly spaced.

@@ -46,8 +46,8 @@ class LastHop:
 class LastSatellite:
     """Chooses the satellite that the terminal uses among those that it sees, at each route update.
 
-    The rule ``kept`` is that of ns-2's terminals, which look for another satellite when the current one is below the
-    mask (sat-hand.cc, ``TermLinkHandoffMgr::handoff``, which first tries the next satellite of the same plane).
+    With the rule ``kept``, as in ns-2, a terminal looks for another satellite when the current one is below the mask
+    (sat-hand.cc, ``TermLinkHandoffMgr::handoff``). ns-2 first tries the next satellite of the same plane.
     """
 
     def __init__(self, rule: str, stations: Stations) -> None:
@@ -58,7 +58,8 @@ class LastSatellite:
         """Mask of the satellites over which a route may end: one of the visible ones, none, or (``shortest``) all
         visible ones.
 
-        Call this method exactly once for each route update, in order, because the choice depends on the previous one.
+        Call this method exactly once for each route update, in order, because each choice depends on the previous
+        choice.
 
         seen: bool array of shape (n,). Whether each satellite is above the terminal's mask now.
         satellites_m: float64 array of shape (n, 3), m

@@ -192,8 +192,8 @@ def _given_out(left: Pairs, free: NDArray[np.intp]) -> list[Pairs]:
     """Links that are accepted from `left`, which is sorted by length. `free` contains the number of free terminals of
     each satellite, and is reduced.
 
-    The result is that of a plain loop (shortest link first, accepted if both satellites have a free terminal), but in a
-    few numpy operations.
+    A plain loop would give the same result: it takes the shortest link first, and accepts a link if both satellites
+    have a free terminal. This function needs only a few numpy operations.
     """
     kept = []
     while len(left):

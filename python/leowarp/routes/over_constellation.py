@@ -170,7 +170,7 @@ class _Network:
         return [pair for a, b in self.forward for pair in ((n + a, n + b), (n + b, n + a))]
 
     def talking_stations(self) -> list[int]:
-        """Indexes of the stations with flows; only for these stations, visible satellites are computed."""
+        """Indexes of the stations with flows. Visible satellites are computed only for stations with flows."""
         return sorted({station for pair in self.forward for station in pair})
 
     def links(self, satellites_m: EcefMetres, before: list[Path | None] | None) -> NDArray[np.intp]:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of paths and of path changes. Only this module assigns them. Routes and timeline contain these numbers, and
-guest, trace and metrics use them."""
+"""Numbers of paths and of path changes. Only this module assigns them."""
 
 from __future__ import annotations
 

@@ -2,13 +2,13 @@
 """Shortest paths and the rule for ties.
 
 **The tie rule.** Paths are treated as equal if their cost is within 1 ns of delay of the minimum cost (0.2998 m of
-length; hops: exactly equal). If the current path is among the equal paths, it stays. Otherwise, the lexicographically
-smallest sequence of node ids among them is chosen; satellites are numbered by index, stations after them. Without this
-rule, rounding errors would choose between the many equal paths of Walker patterns, and each change of path reorders
-packets.
+length; hops: exactly equal). If the current path is one of these equal paths, it remains in use. Otherwise, the equal
+path with the lexicographically smallest sequence of node ids is chosen. Satellites have the lowest ids, by index;
+stations follow. Without this rule, rounding errors would choose between the many equal paths of Walker patterns, and
+each change of path reorders packets.
 
-A link between satellites costs at least twice the tolerance (0.6 m, 2 ns). This minimum cost is needed because
-satellites of a polar star meet at the poles: over links of length 0, paths that are treated as equal would form loops.
+A link between satellites costs at least twice the tolerance (0.6 m, 2 ns). The minimum is needed because satellites of
+a polar star meet at the poles. Over links of length 0, paths that are treated as equal would form loops.
 
 **Stations do not forward.** A path touches the ground only at its two ends. A station is the gateway of one host, and
 packets of other hosts do not pass it (no bent pipe in the middle of a path).

@@ -31,7 +31,7 @@ class Way:
         self.delay_ns: int | None = None
 
     def advance(self, t_ns: int) -> bool:
-        """Advance to time `t_ns`; return whether the path has changed. Becoming the first path is not a change."""
+        """Advance to time `t_ns`; return whether the path has changed. The first path does not count as a change."""
         before, is_first = self.path_id, self._next == 0
         while self._next < len(self._rows) and self._rows[self._next]["t_ns"] <= t_ns:
             row = self._rows[self._next]
@@ -92,7 +92,7 @@ class Account:
         return f"{virtual_ns / 1e9:.1f} virtual s in {self._pace.wall_ns / 1e9:.1f} s on the wall{behind}"
 
     def _trip(self) -> str:
-        """Round-trip time of the current path as text, without queues and transmission times."""
+        """Text with the round-trip time of the current path, without time in queues and without transmission times."""
         delays_ns = (self._there.delay_ns, self._back.delay_ns)
         if delays_ns[0] is None or delays_ns[1] is None:
             return "round trip unknown"

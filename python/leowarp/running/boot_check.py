@@ -36,8 +36,8 @@ packets = {PROBES}
 
 
 def boot_check(kernel: Path | str | None = None) -> Check:
-    """Boot the guest on this machine for one virtual second, and check that a host answers over two links. This takes
-    one or two seconds.
+    """Boot the guest on this machine for one virtual second, and check that a host answers over two links. The check
+    takes one or two seconds.
 
     kernel: A kernel tree or binary to boot; None: the default kernel. Kernel and agent are built first if they are
         missing.

@@ -2,8 +2,8 @@
 """Makes Python collect cyclic garbage less often while a run is made.
 
 The collector scans all objects again and again while their number grows. A run creates hundreds of thousands of
-objects, such as names and events of 17,636 directions of links, or scalars of 1,000 flows. Almost none of them is part
-of a cycle.
+objects, such as names and events of 17,636 directions of links, or scalars of 1,000 flows. Almost none of these objects
+is part of a cycle.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 OBJECTS = 500_000
-"""Number of new container objects after which the collector scans the youngest generation. Python's default is 700
-(2,000 since 3.13)."""
+"""Number of new container objects after which the collector scans the youngest generation. Python's default threshold
+is 700 objects (2,000 since Python 3.13)."""
 
 
 @contextmanager

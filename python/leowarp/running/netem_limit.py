@@ -2,8 +2,8 @@
 """Checks whether the packets of a run fit into netem's limit, which counts waiting packets and packets in the delay
 line together.
 
-The timeline sets netem's limit to the link's queue plus the number of full packets that fit into its delay line. Small
-packets at the same rate are more packets, and netem drops those above the limit.
+The timeline sets netem's limit to the link's queue plus the number of full packets that fit into its delay line. At the
+same rate, small packets are more numerous, and netem drops the packets that exceed the limit.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class Prepared:
     """Tables from which a guest is booted, and warnings about its results.
 
     routes, timeline: Tables in the form of `10-routes.parquet` and `20-timeline.parquet`.
-    warnings: Warnings about routes and timeline; they hold for every run that uses these tables.
+    warnings: Warnings about routes and timeline, which apply to every run with these tables.
     """
 
     routes: pa.Table
@@ -49,7 +49,7 @@ def prepared(plan: Plan, directory: Path | None = None) -> Prepared:
     plan: A plan that has been checked (`media.check`).
     directory: Run directory to which the tables are written; None: they are only returned. Each table is written as
         soon as it is computed, so that the routes can be inspected if the timeline fails.
-    Returns: The tables. They are the same in each call for the same plan, because all random values come from the
+    Returns: The tables. Each call for the same plan returns equal tables, because all random values come from the
         plan's seed.
     Raises any LeowarpError of the stages.
     """

@@ -29,7 +29,8 @@ PR_SET_PDEATHSIG = 1
 def main(parent_pid: int, scratch: Path) -> None:
     """Process tasks until standard input is closed.
 
-    parent_pid: The process that started the worker. If it is already gone, the worker ends at once with status 1.
+    parent_pid: The process that started the worker. If this process has already ended, the worker ends at once with
+        status 1.
     scratch: Directory in which the worker's guests work.
     Raises OSError if the host rejects prctl, so that the worker would not end with its parent.
     """

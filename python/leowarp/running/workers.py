@@ -28,9 +28,8 @@ PATIENCE_S = 10.0
 """Processor time (`OwnTime`) in s that a worker may use when it has to end; a worker that uses more is killed."""
 
 MOST_KILLED_AT_START = 3
-"""The limit of workers that are killed one after another during their start is this number times the number of parallel
-workers. If more are killed, the cause is the machine and not a run. A study allows the same number of worker deaths for
-one run."""
+"""Number of successive workers, per parallel worker, that may be killed during their start. If more are killed, the
+cause is the machine and not a run. A study allows the same number of worker deaths for one run."""
 
 
 class Tell(Protocol):
@@ -71,7 +70,7 @@ class RunMade:
 class BatchEnded:
     """Event: a task has ended.
 
-    If a run of the task has no `RunMade` by then, it was not finished.
+    A run of the task without an earlier event `RunMade` was not finished.
 
     batch: Number of the task.
     fault: Exception that ended the task early, in the form of `errors.encode_error`; None if there was none.
@@ -136,7 +135,8 @@ class LocalWorkers:
 
         timeout_s: Maximum waiting time in s if there is no message; 0: return at once.
         Raises HostError if a worker exited by itself during its start, or if `MOST_KILLED_AT_START` workers were killed
-            during their start, one after another. Earlier calls have already returned all messages.
+            during their start, one after another. The error is raised only after earlier calls have returned all
+            messages.
         """
         events: list[Event] = []
         if self._error is not None:

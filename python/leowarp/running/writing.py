@@ -62,8 +62,8 @@ class Writing:
         return self.path
 
     def _locked_mark(self) -> int:
-        """Descriptor of the mark, which is now locked. The lock excludes other writers, so existing files may then be
-        replaced.
+        """Descriptor of the mark, which is now locked. The lock excludes other writers, so this process may replace
+        existing files.
 
         Raises ScenarioError if another process writes to the directory, or if the existing files must not be replaced.
         Raises OSError if the mark cannot be created or locked.
@@ -98,8 +98,8 @@ class Writing:
         complete.
 
         Another writer may have ended after this process checked the directory and before it got the lock. If the other
-        writer deleted the mark after this process had opened it, the locked file is no longer in the directory. If it
-        deleted the mark before, this process has created a new, empty mark beside a complete run.
+        writer deleted the mark after this process had opened it, the locked file is no longer in the directory. If the
+        other writer deleted the mark earlier, this process has created a new, empty mark beside a complete run.
         """
         here = os.fstat(mark)
         try:

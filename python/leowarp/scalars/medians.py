@@ -5,8 +5,8 @@ The interval goes from x(j) to x(n + 1 - j), which are the j-th smallest and the
 interval is valid for independent runs whose values have any continuous distribution. The probability that it contains
 the distribution's median is 1 - 2 P(B < j), where B is binomial with n trials of 1/2 (H. A. David and H. N. Nagaraja,
 Order Statistics, 3rd edition, 2003, section 7.1). j is the largest number for which this probability is at least 95 %.
-With five or fewer runs, no j gives 95 %. In this case, the interval goes from the smallest to the largest value, and
-its probability is below 95 %. The interval is computed without random numbers, so it is exact and needs no seed.
+With five or fewer runs, the interval goes from the smallest to the largest value. Its probability is below 95 %,
+because no j gives 95 %. The interval is computed without random numbers, so it is exact and needs no seed.
 
 >>> median_interval([3, 1, 2, 5, 4, 6])
 MedianInterval(median=3.5, low=1, high=6, count=6)

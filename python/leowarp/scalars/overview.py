@@ -268,7 +268,8 @@ def _spread(rows: Sequence[Row], flows: Sequence[dict[str, Any]]) -> Rows:
 
 
 def _place(share: float, count: int) -> int:
-    """Index of the smallest of `count` sorted values for which at least this share of the values is at or below it."""
+    """Index, among `count` sorted values, of the smallest value that at least the share `share` of the values does not
+    exceed."""
     return max(0, math.ceil(share * count - 1e-9) - 1)
 
 

@@ -25,7 +25,7 @@ class Shown(Enum):
 class Row:
     """A quantity, and the condition under which it is shown as a row.
 
-    name: Name of a declared scalar. Its declaration determines the label and the unit of the row.
+    name: Name of a declared scalar. The scalar's declaration determines the label and the unit of the row.
     also: Names of further scalars that the text contains.
     text: Function that formats the values of `name` and `also`; by default the unit determines this function.
     unless: Name of a scalar. The row is hidden if the scalar has a value in at least one column.

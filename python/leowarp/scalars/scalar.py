@@ -32,7 +32,7 @@ class Unit:
     is_text: bool = False
 
     def in_(self, shown: str, size: float) -> Unit:
-        """The same unit, but with another unit for display on pages.
+        """A copy of this unit that pages display in another unit.
 
         shown: Symbol of the displayed unit.
         size: Number by which a value is divided for display.
@@ -89,8 +89,8 @@ class Scalar:
     group: Group in `leowarp show --metrics`.
     definition: Exact definition, which is copied into `40-metrics.parquet` and the reference.
     page: Label on a run's page, which may continue the label of the row above. None if no page shows the scalar.
-    overview: Label in the table that `leowarp run` and `leowarp compare` print at the end. None if that table does not
-        show the scalar.
+    overview: Label in the table that `leowarp run` and `leowarp compare` print at the end. None if `leowarp run` and
+        `leowarp compare` do not print the scalar.
     """
 
     name: str
@@ -116,8 +116,7 @@ def names(section: Iterable[Scalar]) -> tuple[str, ...]:
 def by_name(*sections: Section) -> dict[str, Scalar]:
     """Scalars by name. If probes and TCP define the same name differently, the first definition is returned.
 
-    The mapping is used to find the unit of a column of results or of an axis. Scalars with the same name always have
-    the same unit.
+    Scalars with the same name always have the same unit.
 
     *sections: Sections of scalars. If two sections contain the same name, the earlier section's definition is returned.
     Returns: Scalars in the order of the sections.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of scalars is consistent. `metrics/summary_test.py` tests that runs contain the declared scalars."""
+"""The table of scalars is consistent."""
 
 import pytest
 

@@ -48,5 +48,5 @@ def _digits(value: float) -> str:
 TEXTS: dict[str, Callable[..., str]] = {
     "_bps": rate_text, "_ns": span_text, "_us": _span_of_us, "_s": _span_of_s, "_ratio": ratio_text,
 }  # fmt: skip
-"""Functions that format scalars, by the ending of the scalar's name. Scalars with other endings are printed
-unchanged."""
+"""Functions that format scalars, by the ending of the scalar's name. A scalar whose name has none of these endings is
+printed unchanged."""

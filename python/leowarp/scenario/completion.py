@@ -82,8 +82,8 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
 def _check_medium(draft: Draft, document: Node, problems: Problems) -> type[MediumSection]:
     """The type of the medium that the text gives.
 
-    A text with no medium, or with several, is a mistake that is reported to `problems`. The type of a medium is
-    returned even then, so that later checks find the other mistakes in the file.
+    A text with no medium, or with several, is a mistake that is reported to `problems`. After a mistake, the function
+    still returns the type of a medium, so that later checks find the other mistakes in the file.
     """
     media = [name for name in MEDIA if name in draft.sections]
     all_of_them = ", ".join(f"[{name}]" for name in MEDIA)
@@ -190,8 +190,8 @@ def _check_station_name(section: Section, name: str, seen: set[str], problems: P
 
 
 def _imply_stations(draft: Draft, medium: type[MediumSection], problems: Problems) -> None:
-    """Replace the scenario's stations by the two stations that the medium defines. The text of a plan may contain these
-    two stations, but no others."""
+    """Replace the scenario's stations by the two stations that the medium defines. The text of a plan may contain no
+    stations other than these two."""
     implied = medium.STATIONS or ()
     for section in draft.stations:
         name = section.values.get("name")
@@ -322,5 +322,5 @@ _DEFAULTED = {
     "isl": sections.Isl, "ground": sections.Ground, "routing": sections.Routing,
 }  # fmt: skip
 _SIGNS_NOT_IN_NAMES = (":", ">", "/", "\\", ",")
-"""The tables use `a>b` for a direction and `host:NAME` for a host. A station name with these characters would be
-ambiguous in the tables, or in a file path."""
+"""The tables use `a>b` for a direction and `host:NAME` for a host. A station name with one of the forbidden characters
+would be ambiguous in the tables, or in a file path."""

@@ -313,7 +313,7 @@ def override_key(text: str, origin: Origin) -> list[str]:
 def _override_node(base: Node | None, parts: list[str], value: Node, origin: Origin, so_far: str) -> Node:
     """A tree that contains only `value`, at the path `parts`, to be merged over `base`.
 
-    Layers replace lists as a whole. If the path leads through a list, the list is therefore copied with one element
+    Merging replaces a list as a whole. If the path leads through a list, the list is therefore copied with one element
     changed. An index equal to the list's length adds an element.
     """
     if not parts:

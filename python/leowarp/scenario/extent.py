@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Size of a plan: the numbers of its parts, and upper bounds on the memory and time of a run, before anything is
-computed.
+"""Size of a plan: the numbers of its parts, and upper bounds on the memory and time of its run. The size is known
+before anything is computed.
 
 Each cost per unit was measured on one machine (docs/performance.md, "Limits"); the constants below name the
 measurement. The true cost is at least about half of the estimate, and not above it. A plan whose estimate is too large
@@ -36,8 +36,8 @@ all links), and 129 MiB for 227,021 rows (an access link of 1,000 s)."""
 _SATELLITE_BYTES = 1_500
 """Memory per satellite for positions, links and the search for paths: 10^6 satellites took 1,326 MiB."""
 _SAMPLE_BYTES = 700
-"""Memory per sample of a socket, counters or a queue, while metrics are computed, measured with examples/chain.toml
-(100 s, sampled every 1 ms)."""
+"""Memory per sample of a socket, of counters or of a queue, while metrics are computed. The value was measured with
+examples/chain.toml (100 s, sampled every 1 ms)."""
 _PACKET_BYTES = 200
 """Memory per individually stored packet, while it is converted."""
 _GUEST_SATELLITE_BYTES = 130 << 10

@@ -134,7 +134,7 @@ def is_kernel_name(kernel: str) -> bool:
 def plan_inputs(plan: Plan) -> list[Path]:
     """Files that a plan names, to be copied into ``00-inputs/`` of the run directory.
 
-    Returns: Paths of these files on this machine.
+    Returns: Paths of the plan's files on this machine.
     """
     return plan.inputs()
 
@@ -188,8 +188,8 @@ def _found_files(
     """The files that a section names, found and hashed; missing and changed files are reported to `problems`.
 
     copies: Name -> sha256 of the files of earlier sections; this function adds the files of this section.
-    Returns: dict of str to (InputFile or tuple of InputFile). The files found, by attribute of the section. Files that
-        were not found are missing from the result, which does no harm: `resolve` raises before the plan is built.
+    Returns: dict of str to (InputFile or tuple of InputFile). The files that were found, by attribute of the section.
+        Missing files are left out; `resolve` raises before the plan is built.
     """
     # The text of a plan also contains hashes of files, which are not attributes of a section.
     files: dict[str, InputFile | tuple[InputFile, ...]] = {}
@@ -229,7 +229,8 @@ def _found_file(section: Section, key: str, name: str, wanted: str | None, probl
     and compare its hash with the plan's.
 
     wanted: The sha256 in the plan; None, as in a user's scenario: any content is accepted.
-    Returns: The file; None if it is missing, unreadable or different. The mistake is then added to `problems`.
+    Returns: The file; None if it is missing, unreadable or different. If the result is None, the mistake is added to
+        `problems`.
     """
     origin = section.where(key)
     if origin.is_of_a_run and not plainfiles.is_plain_name(name):

@@ -180,7 +180,7 @@ INPUTS = {
 
 
 def write_inputs(folder: Path) -> None:
-    """Write the files that the scenarios above name."""
+    """Write the input files that this module's scenarios name."""
     for name, content in INPUTS.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(content, encoding="utf-8")

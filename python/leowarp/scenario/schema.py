@@ -50,12 +50,12 @@ class Plan(PlanSections):
         return plan_text(self)
 
     def named_by_caller(self) -> Plan:
-        """The same plan, marked as if the caller had named all its code. The caller thus permits this code to run.
+        """This plan, marked as if the caller had named all its code. The caller thus permits this code to run.
 
         Returns
         -------
         Plan
-            A plan equal to this one: the result of a run does not depend on who named its code
+            A plan that equals this one. Equality ignores who named the code, which does not affect results
                 (`guest/building/trust.py`).
         """
         own = tuple(dataclasses.replace(file, named_in=None) for file in self.guest.cc_modules)

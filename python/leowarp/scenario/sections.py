@@ -153,8 +153,8 @@ class PlanSections:
 
     name: Name of the run, and of its directory.
     run, isl, ground, routing, cures, network, tcp, observe, guest: The sections of those names.
-    medium: Constellation, Measured, Chain, Jittered, Access or Mobile. If the medium follows a constellation, the value
-        contains it as its attribute `constellation`.
+    medium: Constellation, Measured, Chain, Jittered, Access or Mobile. If the medium follows a constellation, it has
+        the attribute `constellation`.
     stations, flows, hosts: Tuples in the order of the text, with one host per station in the order of stations.
     dishes: Stations of a constellation with their own access link, ``[stations.access]``, in the order of stations.
     modules: Module -> parameter -> value in the form that the kernel reads.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A claim of a published study, the test that checks the claim, and the outcome of the test.
 
-Each test (series, window, threshold) is written down before its result is known. The study's page prints the test
-beside its result. If the result of a test depends on a threshold, the claim gives the result for two thresholds.
+Each test (series, window, threshold) is written down before its result is known. If the result of a test depends on a
+threshold, the claim gives the result for two thresholds.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Outcome:
     measured : str
         The measured result in words, with the numbers that decided it.
     numbers : dict
-        The measured numbers, for programs. The names contain the units.
+        The measured numbers, for programs, by a name that contains the unit.
     cause : str
         Reason why a claim holds only partly or not at all, based on counts in the trace; empty if the claim holds.
     """
@@ -65,7 +65,8 @@ class Claim:
         Function `evaluate(sample) -> Outcome`.
     by_construction : bool
         True if the test compares a value with its own source: a library with the definitions that it implements, or a
-        profile with the numbers on which it is based. Verdicts on such claims are counted separately.
+        profile with the numbers on which it is based. Verdicts on claims that hold by construction are counted
+        separately.
     """
 
     number: str
@@ -94,7 +95,7 @@ def in_words(figure: str) -> str:
 
 def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any]:
     """Check a claim on each sample that has the claim's runs. The verdict on the claim is the verdict on the first of
-    these samples. The results on further samples show the spread.
+    these samples. The results on the other samples show how much results vary.
 
     Raises TraceError if no sample has all runs that the test needs.
     samples: sequence of (name, sample). The first sample has the study's own runs.

@@ -47,11 +47,11 @@ def make_runs(
     force: bool,
     progress: bool | OnProgress,
 ) -> tuple[dict[str, Path], dict[str, LeowarpError]]:
-    """Make the runs that have no result yet. Return the directories of complete runs, and the errors of failed runs,
-    both by name of the run.
+    """Make the runs that have no result yet. Return the directories of complete runs by name, and the errors of failed
+    runs by name.
 
-    A complete run of exactly the same plan is not repeated, unless `force` is set. If a run directory contains another
-    plan, its run is replaced.
+    A complete run of exactly the same plan is not repeated, unless `force` is set. If a run directory contains a
+    different plan, the run in the directory is replaced.
 
     folder: Directory of the study. Runs are in `runs/<slug>`.
     settings: Dotted keys for the scenario of every run. A run's own `set` overrides them.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Studies of other packages are found through package metadata. The tests write such metadata instead of installing a
-package."""
+"""Studies of other packages are found through package metadata. The tests write package metadata instead of installing
+a package."""
 
 import sys
 

@@ -60,8 +60,8 @@ class Material:
     left_out : list of str
         Tools that are missing on this machine (see `Reproduction.left_out`).
     skipped : dict of str to str
-        Data sets that the user did not request, each with the reason. Claims about these data sets get the verdict
-        "cannot be told". Such a verdict does not count as a failure.
+        Data sets that the user did not request, each with the reason. Claims about skipped data sets get the verdict
+        "cannot be told", which does not count as a failure.
     """
 
     samples: list[tuple[str, Mapping[str, Any]]]

@@ -61,7 +61,7 @@ def write_study_page(
 ) -> Path:  # fmt: skip
     """Write `index.html` of a study. Return the page's path.
 
-    folder: Directory of the study. Links and figures are relative to this directory.
+    folder: Directory of the study. Paths of links and figures are relative to `folder`.
     title, lead: Plain text.
     claims: Rows of `claims.json`.
     sections: Sections that the page shows between the figures and the command.

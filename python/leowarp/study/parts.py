@@ -81,7 +81,7 @@ def first_failure(failures: Mapping[str, LeowarpError], groups: Collection[str])
 def missing(
     claim_frames: Mapping[str, Collection[str]], frames: Collection[str], failures: Mapping[str, LeowarpError]
 ) -> dict[str, LeowarpError]:
-    """Reasons why data sets that claims name are missing. A claim about such a data set reads "cannot be told", with
+    """Reasons why data sets that claims name are missing. A claim about a missing data set reads "cannot be told", with
     the reason.
 
     claim_frames: Data sets that claims name, each with the groups of runs from which it is built.

@@ -39,7 +39,7 @@ class Reproduction:
     cost : str
         Text with the measured cost of the runs. "" if the cost is only in the manifest of each run.
     left_out : list of str
-        Tools that this machine lacks. The study omits the parts that need these tools. Each entry is a sentence with
+        Tools that this machine lacks. The study omits the parts that need a missing tool. Each entry is a sentence with
         the command that installs the tool.
     """
 
@@ -146,7 +146,7 @@ def reproduce(
 
 def _judge_all(claims: Sequence[Claim], material: Material) -> list[dict[str, Any]]:
     """One row of `claims.json` per claim. If runs of a claim failed or were not requested, the verdict on the claim is
-    "cannot be told". Its measured result is then the reason why the first of these runs is missing.
+    "cannot be told". In place of a measured result, the row then states why the first of these runs is missing.
     """
     rows = []
     absent = material.skipped | {slug: error.message for slug, error in material.failures.items()}

@@ -59,7 +59,7 @@ class Forwarding:
         pair: (int, int). Source and destination: nodes to which the two hosts are attached.
         path_id: The path's number among the paths to this destination.
         after_ns: Time from `t_ns` until each node except the last gets its entry; 0 by default. Until all nodes have
-            their entries, no other call may change these entries.
+            the path's entries, no other call may change these entries.
         """
         source, destination = pair
         host = self._host_of[destination]
@@ -89,8 +89,8 @@ class Forwarding:
     def link_went_down(self, t_ns: int, a: int, b: int) -> None:
         """Remove all entries whose next hop is over a link that goes down.
 
-        Entries of both directions are removed at this instant; packets that reach these nodes then have no route (drop
-        cause 4).
+        Entries of both directions are removed at the time `t_ns`. Packets that reach a node without an entry have no
+        route (drop cause 4).
         """
         entries = self._by_link.get(_link(a, b), set())
         # A set is unordered, but events of one instant need a fixed order.

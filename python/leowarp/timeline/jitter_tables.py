@@ -7,8 +7,8 @@ Linux 6.12's net/sched/sch_netem.c). Since 16384 divides 2^32, each value is equ
 the distribution function at the midpoints of 16384 equal shares of probability.
 
 The distributions in this module have mean 0 and standard deviation 1, and their values may exceed 4, which is netem's
-limit. The values of such a distribution are therefore divided by a power of two, the multiplier, and netem's jitter is
-set to the standard deviation times the multiplier. No value of the tail is then clipped.
+limit. The values of a distribution are therefore divided by a power of two, the multiplier. netem's jitter is set to
+the standard deviation times the multiplier. No value of the tail is then clipped.
 """
 
 from __future__ import annotations

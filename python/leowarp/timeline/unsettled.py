@@ -18,7 +18,7 @@ def unsettled(table: pa.Table) -> dict[str, int]:
 
     table: A timeline's table.
     Returns: `circle_ns` (packets would loop) and `no_entry_ns` (a node has no route), each summed over all ordered
-        pairs that have a path. Both times are 0 if all nodes of a path switch at the same instant.
+        pairs that have a path. The two sums are 0 if all nodes of a path switch at the same instant.
     """
     times = {"circle_ns": 0, "no_entry_ns": 0}
     kind = pc.field("event")

@@ -39,9 +39,9 @@ def packets_from_captures(
     Raises TraceError if a file cannot be read, if no connection is in both captures, or if most segments are in only
     one of the captures.
 
-    A connection is identified by both addresses and ports. If a connection with the same addresses and ports is opened
-    twice in a capture, it counts as one connection. Flows are numbered in the order of their first segment at the
-    source. The entry `flows` of the metadata contains the two ends of each connection.
+    A connection is identified by the addresses and ports of its two ends. If a connection with the same addresses and
+    ports is opened twice in a capture, it counts as one connection. Flows are numbered in the order of their first
+    segment at the source. The entry `flows` of the metadata contains the two ends of each connection.
     """
     # All segments are in memory, because a retransmission is recognised only by comparison with earlier segments.
     here, there = list(segments(source)), list(segments(destination))

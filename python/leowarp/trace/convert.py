@@ -34,9 +34,9 @@ def convert(output: Path | str, target: Path | str, setup: Path | str | None = N
 
     output: The guest's `out/` with record files, `end.json`, packet captures and files of programs.
     target: `30-trace/` of a run directory, which is created if it does not exist.
-    setup: The guest's `in/setup.json`. The file has the names of hosts, flows and link directions for the tables'
-        metadata. Its `observe` says what the guest records. If something was not observed, its table is not written at
-        all: an empty table would mean that nothing happened.
+    setup: The guest's `in/setup.json`. The file `setup.json` contains the names of hosts, flows and link directions for
+        the tables' metadata. The file's key `observe` says what the guest records. If something was not observed, its
+        table is not written at all: an empty table would mean that nothing happened.
     Raises TraceError if `end.json` is missing or says that the run failed, or a table is missing, cut short or
         malformed, or a line of a program's `measures.jsonl` is malformed.
     """
@@ -171,7 +171,7 @@ def read(trace: Path | str, table: str, *, columns: list[str] | None = None, fil
     trace: The directory `30-trace`.
     table: A name in `TABLES`.
     columns, filters: As in `pyarrow.parquet.read_table`: columns to read, and conditions on rows.
-    Raises TraceError if there is no such table, if the run did not observe it, or if its file is damaged or has other
+    Raises TraceError if the table does not exist or was not observed, or if its file is damaged or has columns of other
     types.
     """
     if table not in TABLES:
@@ -227,8 +227,8 @@ def _kind(arrow_type: pa.DataType) -> str:
 
 
 def _end(output: Path) -> dict[str, Any]:
-    """Content of `end.json`, which the agent writes last. A run is incomplete if this file is missing, or if `ok` is
-    missing in it."""
+    """Content of `end.json`, which the agent writes last. A run without this file, or without the key `ok` in it, is
+    incomplete."""
     path = output / "end.json"
     try:
         end = json.loads(path.read_text(encoding="utf-8"))

@@ -2,7 +2,7 @@
 """Results that iperf3 reports about its own test (the standard output of the client of `iperf3 -J`), as rows of the
 table `measures`.
 
-Such an output is recognised by its beginning. The program's command is not used to recognise iperf3, because the
+An output of iperf3 is recognised by its beginning. The program's command is not used to recognise iperf3, because the
 command may be a shell that starts it. Field names are those of iperf 3.12 and later (`iperf_json_start`,
 `iperf_print_results` in src/iperf_api.c). Results that a version of iperf3 or a protocol does not have are left out.
 """

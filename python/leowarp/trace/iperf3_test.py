@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the conversion of iperf3 -J's output to a row of the table `measures`. If an output is cut off, the row says
-so."""
+"""Tests of the conversion of iperf3 -J's output to a row of the table `measures`."""
 
 import json
 

@@ -71,8 +71,7 @@ def relisted(directory: Path, pages: Mapping[str, Mapping[str, Any]] | None = No
     """`with relisted(path):` updates the manifest of a complete run after files were written to its directory. Files
     that are written within the block get their new sha256; the entries of all other files stay.
 
-    Only files written within the block are listed again. If somebody else changed another file, it still differs from
-    its recorded sha256.
+    If somebody changed a file that is not written within the block, the file still differs from its recorded sha256.
 
     directory: A run directory. If the directory has no manifest, none is written.
     pages: For each page, the settings with which it was drawn (the entry `drawn` of the manifest). The settings are

@@ -97,7 +97,7 @@ def _pcap(content: bytes, order: str, unit_ns: int) -> Iterator[tuple[int, int, 
 
 
 def _pcapng(content: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Frames of a pcapng file. The file's sections may differ in byte order, and each has its own interfaces.
+    """Frames of a pcapng file. Sections of the file may differ in byte order, and each section has its own interfaces.
 
     Blocks of other types (names, statistics, and simple packets, which have no time) are skipped.
     """

@@ -33,8 +33,7 @@ class RecordFile:
     offset: Byte at which the first record begins.
     rows: Number of complete records.
     extra: All other keys of the header, such as `names`.
-    unknown: Columns that a newer agent writes and that the schema does not contain. The table contains them
-        nevertheless.
+    unknown: Columns that a newer agent writes and that the schema does not contain. The table includes unknown columns.
     """
 
     path: Path
@@ -294,7 +293,7 @@ def _is_position(column: Column) -> bool:
 def missing_value(dtype: np.dtype) -> float | int:
     """The value that means "missing" in a record (design/interfaces.md, section 5).
 
-    This value is NaN for floats, the smallest value for signed integers, and the largest for unsigned ones:
+    The missing value is NaN for floats, the smallest value for signed integers, and the largest for unsigned ones:
 
     >>> missing_value(np.dtype("u1"))
     255

@@ -31,7 +31,8 @@ def read_in_words(
 
     trace: The directory `30-trace`.
     table: A name in `TABLES`.
-    columns, filters: As in `pyarrow.parquet.read_table`. Filters use words as well: ``[("direction", "==", "data")]``.
+    columns, filters: As in `pyarrow.parquet.read_table`. Filters contain words instead of numbers: ``[("direction",
+        "==", "data")]``.
     categories: True to return enumerations as dictionaries that contain all words in the order of their numbers, as
         data frames do. If False, enumerations are strings, which Arrow can sort.
     Raises TraceError: The errors of `trace.read`.

@@ -42,7 +42,8 @@ class Row:
     """One quantity of a recording, compared with the same quantity in the guest.
 
     count: Number of samples in the recording's second half, with which everything else is compared.
-    quantiles: The 10 %, 50 % and 90 % quantiles of the second half and of each medium; empty if there are no samples.
+    quantiles: The 10 %, 50 % and 90 % quantiles of the recording's second half, and of each medium; empty if there are
+        no samples.
     distances: Kolmogorov-Smirnov distance of each medium from the second half.
     floor: Kolmogorov-Smirnov distance of the recording's first half, to which the profile was fitted, from the second
         half.

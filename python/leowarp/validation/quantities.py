@@ -27,8 +27,8 @@ _SECOND_NS = 1_000_000_000
 def of_probes(series: Series, schedule: Schedule | None) -> Samples:
     """Samples of a series of round trips.
 
-    schedule: Schedule of the path's reconfigurations. With None, there are no samples of steps, or of delays above a
-        slot's minimum.
+    schedule: Schedule of the path's reconfigurations. Without a schedule, there are no samples of steps, and no samples
+        of delays above a slot's minimum.
     Returns: Samples by name of the quantity, in its unit (see the names at the top of this module).
     """
     follows = ~np.isnan(series.delay_ns[1:]) & ~np.isnan(series.delay_ns[:-1])

@@ -53,8 +53,8 @@ class Pair:
     def called(self, directory: str) -> Path:
         """Copy of the second run, in a directory with the first run's name, manifest and cost.
 
-        A report contains the names of the run's directory and machine. With these names equal, the two reports must be
-        identical.
+        A report contains the names of the run's directory and machine. The copy has the same two names, so its report
+        must be identical to the first run's report.
         """
         path = self.scratch / "called" / directory
         if not path.exists():

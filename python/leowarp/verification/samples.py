@@ -35,7 +35,7 @@ class Candidate:
     """A run of a study that can be repeated.
 
     folder: Directory of the run, or directory of the study if the study stored only the run's row.
-    run_id: Id of the run's row. None if the run has a complete directory that belongs to no study file.
+    run_id: Id of the run's row; None for a complete run directory that belongs to no study file.
     """
 
     folder: Path

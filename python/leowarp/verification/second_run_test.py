@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the comparison of a run with its second run. The comparison also finds data that were forged so that the
-manifest matches them."""
+"""Tests of the comparison of a run with its second run. The comparison finds forged data even if the manifest was
+changed to match the data."""
 
 import json
 import shutil

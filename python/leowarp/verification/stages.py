@@ -45,7 +45,7 @@ class Stage:
     is_of_version: True if a difference is only reported, and is not a failure, when another version of leowarp made the
         file.
     is_repeatable: True if every run of the plan must give the same files.
-    is_drawn: True if the files are drawn from the trace. They are not compared if the traces differ.
+    is_drawn: True if the files are drawn from the trace. Drawn files are not compared if the traces differ.
     """
 
     name: str

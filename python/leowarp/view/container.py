@@ -4,8 +4,8 @@
 The text is base64 of zlib data (RFC 1950), which every browser can decompress with `DecompressionStream("deflate")`.
 The decompressed data are: the length of the header (uint32, little endian), the header (JSON, UTF-8), and all arrays
 one after another. The header's key `arrays` has the type and the number of values of each array. Elsewhere in the
-header, `{"$": i}` stands for array i. Within an array, the first bytes of all values come first, then all second bytes,
-and so on. This order halves the compressed size.
+header, `{"$": i}` stands for array i. Each array contains the first bytes of all values, then all second bytes, and so
+on. This order halves the compressed size.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ of the time."""
 
 
 class Arrays:
-    """Collects the arrays of a page. Each method adds an array and returns the reference by which the header names it.
+    """Collects the arrays of a page. Each method adds an array, and returns the reference by which the header names the
+    array.
 
     A method accepts anything that numpy can convert to an array, and returns `{"$": i}`.
 
@@ -73,7 +74,7 @@ class Arrays:
     def small(self, values: Any) -> dict[str, int]:
         """Add integers from 0 to 255, such as flags and causes.
 
-        Values are not checked: a larger value would wrap around.
+        Values are not checked: a value above 255 would wrap around.
         """
         return self._add("u8", np.asarray(values).astype("u1"))
 

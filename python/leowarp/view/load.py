@@ -17,8 +17,8 @@ STEP_NS = 1_000_000_000
 packet's travel time of about a tenth of a second."""
 
 MOST_ROWS = 100_000
-"""Maximum number of rows of all directions and steps together. If there are more rows, the steps are made longer. A row
-takes at most 6 bytes of the page."""
+"""Maximum number of rows of all directions and steps together. If a run would need more rows, its steps are made
+longer. A row takes at most 6 bytes of the page."""
 
 
 def load_of(run: Run, arrays: Arrays) -> dict[str, Any] | None:
@@ -28,10 +28,10 @@ def load_of(run: Run, arrays: Arrays) -> dict[str, Any] | None:
     arrays: Container to which the arrays are added.
     Returns: `step_s`, and the rows of all directions, one direction after another. `rows` has the number of rows of
         each direction in `directions`. Each row has `steps`, `busy_permille` (missing: no rate limit, or not recorded),
-        `queue_pkts` (missing: not sampled) and `dropped_pkts`. `steps` is the difference between a row's step and that
-        of the row before; the first row of a direction has its step's number. A step in which all values are 0 has no
-        row. `run` has one value per direction in `run.directions` for the run's whole duration, as in `Run.links`:
-        `busy_permille` (of the time on a path), `queue_pkts`, `dropped_pkts`.
+        `queue_pkts` (missing: not sampled) and `dropped_pkts`. `steps` of a direction's first row is the number of the
+        row's step. In each further row, it is the number of steps since the previous row. A step in which all values
+        are 0 has no row. `run` has one value per direction in `run.directions` for the run's whole duration, as in
+        `Run.links`: `busy_permille` (of the time on a path), `queue_pkts`, `dropped_pkts`.
     """
     step_ns = STEP_NS
     while True:

@@ -111,7 +111,7 @@ def _within(
     """Packets sent within the spans, and for each span the interval in which all packets in flight are included.
 
     Packets that were sent before a span, and arrive within it, are not included. The interval therefore begins one
-    largest delay later, when all of these packets must have arrived.
+    largest delay after the span's begin, when all packets that were sent before the span must have arrived.
 
     rows, sent_ns: int arrays of shape (n,). Rows of `packets` that may be selected, sorted by sending time, and the
         sending times of these rows.

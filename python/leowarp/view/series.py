@@ -19,7 +19,7 @@ from leowarp.view.container import Arrays
 # Length in ns of the trace's bins. A grid finer than the trace's bins would show no more detail.
 STEP_NS = 50_000_000
 MOST_VALUES = 1_500_000
-"""Maximum number of values of all flows together. If there are more values, the grid is made coarser."""
+"""Maximum number of values of all flows together. A coarser grid is used if there would be more values."""
 # Maximum number of grid steps; a screen has fewer pixels.
 MOST_STEPS = 20_000
 MOST_QUEUE_ROWS = 400_000
@@ -147,7 +147,7 @@ def links_of(run: Run, names: Names) -> list[dict[str, Any]]:
     """Each direction of a link: its ends, the limit of its queue, and its totals over the run.
 
     Returns: One entry per direction, in the order of their numbers: `a`, `b` (numbers of nodes), `kind`, `limit_pkts`,
-        and the run's totals in packets. A null is an unknown value, as for netem.
+        and the run's totals in packets. Null means that a value is unknown, for instance on a link that uses netem.
     """
     tables = run.tables
     totals = {int(row.direction): row for row in tables.linktotals.itertuples(index=False)}

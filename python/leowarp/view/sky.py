@@ -6,7 +6,7 @@ Between keyframes the page interpolates with a polynomial of degree 5 through th
 w, and the time h between keyframes. It is at most 225/64 r (w h)^6 / 720. With h = 300 s, it is 21 m at an altitude of
 1200 km, and 43 m at 550 km. Coordinates are stored as int16. This rounds each coordinate by at most 1/65534 of the
 largest coordinate: 116 m at an altitude of 1200 km.
-Both errors are small: if the globe is 800 pixels wide, a pixel is 16 km.
+The errors of interpolation and rounding are small: if the globe is 800 pixels wide, a pixel is 16 km.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MOST_LINK_ROWS = 150_000
 def sky_of(plan: Plan, end_ns: int, arrays: Arrays) -> dict[str, Any] | None:
     """Positions of all satellites and stations during a run. None if the run has no constellation.
 
-    end_ns: End of the run, in ns. There are keyframes after it, because the polynomial of the last interval needs them.
+    end_ns: End of the run, in ns.
     Returns: `positions`: int16 array in units of `unit_m`, earth-fixed (ECEF), ordered by keyframe, satellite,
         coordinate. `unix_s`: date and time of the run's time 0, as Unix time, for the Sun's position. `stations`:
         position (m) and upward unit vector of each station. `links`: the result of `_links`.

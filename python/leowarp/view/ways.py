@@ -120,8 +120,8 @@ def _delays_left(run: Run, before: tuple[str, ...], after: tuple[str, ...], sinc
 
 
 def _delay_ns(run: Run, link: tuple[str, str], at_ns: int, from_ns: int, until_ns: int) -> float:
-    """Delay of a link in ns, at the time `at_ns`. For a channel, whose delay varies continuously, the minimum from
-    `from_ns` to `until_ns`."""
+    """Delay of a link in ns, at the time `at_ns`. A channel's delay varies continuously; for a channel, the function
+    returns the minimum from `from_ns` to `until_ns`."""
     if run.link_values.has_channel(*link):
         return run.link_values.base_delay_ns(*link, from_ns, until_ns)
     return float(run.link_values.delay_ns(*link, at_ns))

@@ -146,7 +146,8 @@ def hour(pair: Pair, margin: str = "0 %") -> pd.DataFrame:
 
 
 def _node_place(old: Sequence[str], new: Sequence[str]) -> int | None:
-    """Place, from 0, of the last node up to which two paths are equal; None if the paths are completely equal."""
+    """Index of the last node before the first difference of two paths, counted from 0; None if the paths do not
+    differ."""
     apart = (place for place, (before, after) in enumerate(zip(old, new, strict=False)) if before != after)
     place = next(apart, None)
     return None if place is None else place - 1

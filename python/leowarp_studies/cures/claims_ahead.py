@@ -62,7 +62,7 @@ def schedule_keeps_the_window(frames: Frames) -> Outcome:
     """Payload by which CUBIC with the schedule delivers less than the oracle (`hold` with `move`), and CUBIC's spurious
     retransmissions.
 
-    The results of BBR with the schedule are only listed.
+    BBR's results with the schedule are listed, but do not affect the verdict.
 
     Returns
     -------
@@ -109,8 +109,8 @@ def emptied_queue_is_not_overtaken(frames: Frames) -> Outcome:
 
 # Implements claim 5.21 of cures (the queue left behind).
 def short_queue_bounds_late(frames: Frames) -> Outcome:
-    """Number of late packets with short queues, at changes of the sender's satellite. It is compared with a bound: the
-    queue length plus the packets sent within the delay difference of the paths.
+    """Number of late packets with short queues, at changes of the sender's satellite. The number's bound is the queue
+    length plus the packets sent within the delay difference of the paths.
 
     Two more late packets are allowed: one that is being transmitted at the change, and one that is sent while the delay
         changes.

@@ -19,8 +19,9 @@ def hold_lasts_as_the_queue(frames: Frames) -> Outcome:
     """Longest time that a packet is held at changes to a longer path, at saturation. The cures are `hold` alone, and
     `hold` with `move`.
 
-    Two conditions test the claim's words "as long as the queue". First, the median is at least 10 ms, because all
-    senders except BBR keep a standing queue. Second, no packet is held longer than a full queue takes to drain.
+    Two conditions test the claim's words "as long as the queue". First, the median holding time is at least 10 ms,
+    because all senders except BBR keep a standing queue. Second, no packet is held longer than a full queue takes to
+    drain.
 
     Returns
     -------

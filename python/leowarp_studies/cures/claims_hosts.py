@@ -118,7 +118,7 @@ def hosts_cost_nothing(frames: Frames) -> Outcome:
     """Goodput with each alternative loss detection divided by goodput with the kernel's own loss detection, on a frozen
     path at saturation, by TCP.
 
-    Even without route changes, these runs have losses, from slow start and from a queue that overflows.
+    Even without route changes, the runs of this claim have losses, from slow start and from a queue that overflows.
 
     Returns
     -------

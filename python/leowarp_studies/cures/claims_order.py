@@ -143,7 +143,7 @@ def resequencing_needs_time(frames: Frames) -> Outcome:
 
 # Implements claim 5.6 of cures (RFC 8985; RFC 5681).
 def order_is_enough(frames: Frames) -> Outcome:
-    """Spurious retransmissions at saturation that changes cause although a cure keeps the order, by TCP.
+    """Spurious retransmissions that route changes cause at saturation, although a cure keeps packets in order; by TCP.
 
     Returns
     -------

@@ -81,8 +81,8 @@ def lost_ratio(frames: Frames, variant: str, reference: str, **which: Any) -> Mi
 
 
 def reference_of(variant: str) -> str:
-    """The variant with whose payload a variant's payload is compared: the oracle (`hold` with `move`), or the same
-    sender on the frozen path.
+    """The variant that is the reference for a variant's payload: the oracle (`hold` with `move`), or the same sender on
+    the frozen path.
 
     Cures at the end host are compared with the frozen path. Costs that such a cure has without changes, such as later
     detection of losses, are then not attributed to the change.

@@ -155,7 +155,7 @@ def _dots(
     axes: Axes, names: Sequence[str], values: Mapping[str, Middle], place: int, series: int, label: str,
     scale: float = 1.0,
 ) -> None:  # fmt: skip
-    """Draw one mark with its interval per row. Within a row, the marks of several series are shifted vertically."""
+    """Draw one mark with its interval per row."""
     shown = [(row, values[name]) for row, name in enumerate(names) if name in values and values[name].known]
     if not shown:
         return

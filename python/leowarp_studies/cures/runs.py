@@ -3,8 +3,8 @@
 without a queue; one change with all packets; and jittered transfers of `torres2020`, to which a predicting metric is
 fitted.
 
-Each group is a separate study file (a scenario and parameters). The study engine makes the runs of these studies, and
-can resume them. The links of this study have no randomness, so its samples are changes instead of seeds.
+Each group is a separate study file (a scenario and parameters), whose runs the study engine makes and can resume. The
+links of this study have no randomness. Its samples are therefore different route changes, not different seeds.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ QUICK_TCPS, QUICK_LOADED_TCPS = ("cubic", "classic"), ("cubic",)
 QUICK_QUEUES = ("queue-100", "fq-codel")
 _NOT_QUICK = {f"{control}{name}" for name in QUEUES if name not in QUICK_QUEUES for control in ("", f"{FROZEN}-")}
 JITTERED = ("mechanisms-normal", "mechanisms-bic")
-"""Groups of `torres2020` that store packets. They contain four TCPs, which differ in how they distinguish loss from
+"""Groups of `torres2020` that store packets of four TCPs. The TCPs differ in how they distinguish loss from
 reordering."""
 
 
@@ -119,7 +119,8 @@ def _under(variants: Sequence[str], tcps: Sequence[str]) -> list[tuple[Variant, 
 
 
 def _changes_together(looked_at: Sequence[Change]) -> dict[str, Any]:
-    """Keys of the changes, which vary together. Their labels are columns by which rows can be joined with `changes`."""
+    """Keys of the changes; the keys vary together. Their labels are columns by which rows can be joined with
+    `changes`."""
     keys = [change.keys() for change in looked_at]
     return {key: _labelled([each[key] for each in keys], IDENTITY.get(key)) for key in keys[0]}
 

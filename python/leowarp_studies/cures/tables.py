@@ -62,8 +62,8 @@ def guide(frames: Mapping[str, Any]) -> str:
     """The table of docs/guides/route-changes.md as Markdown, one row per cure. All numbers of that table come from this
     function.
 
-    Hourly counts are means over the pairs of cities. `lost` is computed as in `cures`. Values for held packets and
-    signalling are taken over all changes and TCPs. A missing number is shown as `-`.
+    Hourly counts are means over the pairs of cities. `lost` is computed as in the function `cures`. Values for held
+    packets and signalling are taken over all changes and TCPs. A missing number is shown as `-`.
     """
     rows = []
     for name in ev.present(frames, (NONE, *SHOWN)):

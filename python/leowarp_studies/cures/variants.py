@@ -87,7 +87,8 @@ _QUEUES: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
 }
 """Queues that remain short, so that a change leaves few packets behind. Their parameters are the kernel's defaults."""
 _QUEUE_TCPS = {"queue-50": ("reno", "cubic")}
-"""The shortest queue only shows the trend, so it runs with only two TCPs, to limit the cost of the study."""
+"""The shortest queue is used only to show a trend. It therefore runs with only two TCPs, which limits the cost of the
+study."""
 
 NONE, FROZEN, BOTH = "none", "frozen", "move-hold"
 """Three variants: no cure; a path that does not change; and the two cures `hold` and `move`, which together keep the
@@ -180,8 +181,8 @@ TCP_LABELS = {"reno": "Reno", "cubic": "CUBIC", "bbr": "BBR", "classic": "classi
 
 
 def name_of(variant: str, tcp: str) -> str:
-    """Name of the scenario that combines a variant and a TCP. This name identifies the combination in the rows of a
-    data set.
+    """Name of the scenario that combines a variant and a TCP. The name identifies the combination of variant and TCP in
+    the rows of a data set.
 
     >>> name_of("move-hold", "cubic")
     'move-hold.cubic'

@@ -221,9 +221,8 @@ def events_are_frequent(sample: Sample) -> Outcome:
     CUBIC.
 
     "Frequent" is taken to mean two conditions: at least one such change in two minutes (every fourth update of the
-    routes), and at least a quarter of the changes. The text also says whether there is one such change per minute, and
-    whether half of the changes are affected. When the thresholds were chosen, the result for the baseline (README.md)
-    was already known.
+    routes), and at least a quarter of the changes. When the thresholds were chosen, the result for the baseline
+    (README.md) was already known.
 
     Returns: Numbers by run: `events`, `events_per_minute`, `of_changes_ratio`.
     """

@@ -131,10 +131,10 @@ def raised_threshold(sample: Sample) -> Outcome:
     """Pairs of runs with duplicate-ACK thresholds of 3 and of 300: the share of spurious retransmissions that the
     threshold 300 avoids, and its effect on the time of repairs.
 
-    The TCP of Linux 6.12 detects losses by time (RACK, RFC 8985). It uses the threshold only until it has seen
-    reordering. Whether the threshold absorbs reordering is therefore tested on classic TCP, which has no RACK. Whether
-    the threshold harms recovery can be tested only with losses. A flow at full rate has more than 300 packets in flight
-    and detects a loss in spite of the threshold, so a thin flow is tested as well.
+    The TCP of Linux 6.12 detects losses by time (RACK, RFC 8985). This TCP uses the duplicate-ACK threshold only until
+    it has seen reordering. Whether the threshold absorbs reordering is therefore tested on classic TCP, which has no
+    RACK. Whether the threshold harms recovery can be tested only with losses. A flow at full rate has more than 300
+    packets in flight and detects a loss in spite of the threshold, so a thin flow is tested as well.
 
     Returns: Numbers: `runs` (by run), `left_ratio` (spurious retransmissions at 300 divided by those at 3),
         `repair_slower_ratio` (repair time at 300 divided by that at 3). `runs` has spurious retransmissions and drops

@@ -18,13 +18,14 @@ from leowarp_studies.frederiksen2024.words import changes_text, dips_text, each,
 READINGS = {"in_order": "in order at the receiver", "acked": "acknowledged at the sender"}
 """The two ends at which goodput is measured, with their texts (`metrics.GOODPUT_SERIES`)."""
 UNAFFECTED_RATIO = 0.98
-"""Smallest ratio of the mean goodput to that without route changes at which it counts as "almost unaffected"."""
+"""A scenario counts as "almost unaffected" if its mean goodput, divided by the mean goodput without route changes, is
+at least this ratio."""
 
 
 # Implements claim 1.12 of frederiksen2024 (figure 9a).
 def baseline_lowest_rtt(sample: Sample) -> Outcome:
-    """Median smoothed RTT of the three scenarios. To explain the verdict, the queueing delay is listed, which is the
-    RTT minus propagation.
+    """Median smoothed RTT of the three scenarios. The queueing delay, which is the RTT minus propagation, is listed to
+    explain the verdict.
 
     Returns: Numbers: `srtt_p50_ms` by run; `others_apart_ratio`, the difference of the two scenarios other than the
         baseline, divided by the smaller of the two.
@@ -112,8 +113,8 @@ def significant_drops(sample: Sample) -> Outcome:
     """Share of the 50 ms bins below half the median, with 18 and with 9 planes, measured at both ends.
 
     The paper says "about" 0.5 % and 1 %, so the test allows a factor of 2. A drop is "significant" if a bin is below
-    half of the median. Shares of bins below 90 % of the median, and shares on the same path without route changes, are
-    only listed.
+    half of the median. Two further shares are only listed: bins below 90 % of the median, and bins below half the
+    median on the unchanging path.
 
     Returns: Numbers by end and run: `below_50_ratio`, `below_90_ratio`, `unchanging_below_50_ratio`.
     """
@@ -206,8 +207,8 @@ def _dips(sample: Sample, share: float, reading: str) -> dict[str, float]:
     """Share of 50 ms bins whose goodput is below `share` of the median, by name of the run, for the CUBIC runs in the
     sample.
 
-    Returns: Shares of bins. Each run is compared with its own median, so a run that is slow throughout has no such
-        bins.
+    Returns: Shares of bins. Each bin is compared with the median of its own run, so a run that is slow throughout has
+        no bins below the threshold.
     """
     return {slug: ev.dips_ratio(sample[slug], share, reading) for slug in SCENARIOS if slug in sample}
 

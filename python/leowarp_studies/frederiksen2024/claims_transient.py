@@ -302,8 +302,8 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
 
 # Implements claim 1.17 of frederiksen2024 (section I).
 def transient_length(sample: Sample) -> Outcome:
-    """Time for which goodput stays below 90 % of its earlier value, over all changes with late packets of the three
-    runs.
+    """Time for which goodput stays below 90 % of its earlier value. All changes with late packets in the three runs are
+    used.
 
     The metrics give no duration for transients longer than 5 s. Such transients are counted separately, because a
     median that leaves them out is too small.

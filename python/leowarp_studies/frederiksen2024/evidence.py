@@ -150,7 +150,7 @@ def counters_text(run: Run) -> str:
 
 
 def full_queue_ratio(run: Run, share_of_limit: float) -> float:
-    """Share of time, after 10 s, in which at least one queue of the current path is filled to `share_of_limit` of its
+    """Share of the time after 10 s in which at least one queue of the current path is filled to `share_of_limit` of its
     limit.
 
     share_of_limit: 0 to 1, relative to the smallest limit on the path. A limit in bytes is converted to a number of
@@ -204,8 +204,8 @@ def shortfall_ratio(run: Run, window_ns: int = 5_000_000_000) -> float:
     """Share of goodput that is missing in the 5 s after route changes, relative to the goodput at the rate of the
     second before each change.
 
-    window_ns: Length of time after a change in which goodput is measured. In the study's scenarios, changes are 30 s
-        apart, so these times do not overlap.
+    window_ns: Length of time after a change in which goodput is measured. Changes in the study's scenarios are 30 s
+        apart, so the windows after changes do not overlap.
     Returns: The missing share. It is below 0 if goodput rises after changes, and nan if there are no changes.
     """
     missing, expected = 0.0, 0.0
@@ -246,8 +246,8 @@ def dips_by_cause(run: Run, share_of_median: float) -> dict[str, int]:
     """Number of bins with low in-order goodput ("dips") after 10 s, by the event that preceded them.
 
     There are three causes. "overflow": a data packet was dropped in the second before the bin. "route change": no
-    packet was dropped, but the route changed in the 2 s before the bin. "other": neither happened; for example, BBR
-    reduces its rate to probe for the smallest RTT.
+    packet was dropped, but the route changed in the 2 s before the bin. "other": no packet was dropped and the route
+    did not change; for example, BBR reduces its rate to probe for the smallest RTT.
 
     share_of_median: 0 to 1. A bin is a dip if its goodput is below this share of the median over all bins.
     Returns: Bins by cause; their sum is the number of dips.
@@ -298,8 +298,8 @@ def growth_pkts_per_s(run: Run, span_ns: int = 5_000_000_000) -> list[float]:
     in the first 2 s after the change.
 
     span_ns: Length of time over which the slope is measured.
-    Returns: Packets per second, one value per change that has samples at the start and at the end of this time. A value
-        is below 0 if the window became smaller again.
+    Returns: Packets per second, one value per change that has samples at both ends of the measured time. A value is
+        below 0 if the window became smaller again.
     """
     samples = run.tables.sockets[run.tables.sockets["flow"] == run.main_flow]
     t_ns, cwnd = samples["t_ns"].to_numpy(), floats(samples["cwnd_pkts"])

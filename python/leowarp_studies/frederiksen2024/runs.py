@@ -55,8 +55,8 @@ changes."""
 # A control is a fifth as long as a run, which is enough for the queues of CUBIC and Reno to overflow several times.
 CONTROL_DURATION = "200 s"
 ORDERED = {"cures.move_queue": "kept", "cures.hold": True}
-"""Keys of a network that keeps the order at route changes with the least delay. The study `cures` calls this network
-the oracle."""
+"""Keys of a network that keeps packets in order at route changes, and delays them as little as possible. The study
+`cures` calls this network the oracle."""
 QUICK_DURATION = "200 s"
 """Length of every run of a quick reproduction: it contains six route updates, and several overflows of each algorithm's
 queue."""
@@ -181,7 +181,7 @@ CONDITIONS = (
         ALGORITHMS, STAGGERED, EMULATOR, controls_of="emulator",
     ),
 )  # fmt: skip
-"""Conditions in the order of tables. The verdict on a claim is that of the first condition."""
+"""Conditions in the order of tables. The first condition decides the verdict on a claim."""
 STACKS = sum(condition.is_stack for condition in CONDITIONS)
 
 RAISED = {"net.ipv4.tcp_reordering": "300", "net.ipv4.tcp_max_reordering": "300"}
@@ -223,7 +223,8 @@ CAPACITY_DURATION = "300 s"
 
 
 def capacity_slug(sender: str, capacity_mbps: int) -> str:
-    """Name of a sender's run over links of this capacity. At 100 Mbit/s, this is the study's own run.
+    """Name of a sender's run over links with the capacity `capacity_mbps`. The run at 100 Mbit/s is the study's own
+    run.
 
     >>> capacity_slug("bbr", 400), capacity_slug("bbr", 100)
     ('capacity-400-bbr', 'bbr')

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Routes, loads and arms of the study. Each run has one change of the path; an arm is the condition at this change.
 
-A sample is a change at which the sender's own station switches to another satellite: on a saturated path, the queue is
-at this station. An arm differs from its control only in a few keys, so that a difference in results has one cause.
+A sample is a change at which the sender's own station switches to another satellite. The reason is that the queue of a
+saturated path is at the sender's station. An arm differs from its control only in a few keys, so that a difference in
+results has one cause.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's claims. A claim states a limit for the harm that an arm (a condition at the route change) adds to that of
-its control, on both routes (design/clauses/gaps.toml)."""
+"""The study's claims. An arm is a condition at the route change. A claim states a limit for the harm of an arm beyond
+the harm of its control, on both routes (design/clauses/gaps.toml)."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def waiting_costs_nothing(sample: Sample) -> Outcome:
 
 # Implements claim 7.13 of gaps (a second without a path, and slow start).
 def laser_costs_more(sample: Sample) -> Outcome:
-    """Extra harm of a laser that is used before it is pointed: with its packets lost, and with its packets buffered."""
+    """Extra harm of a laser that is used before it is pointed, if packets are lost, and if packets are buffered."""
     lost, buffered = (_extras(sample, arm, (RENO, CUBIC)) for arm in (LASER_LOST, LASER_BUFFERED))
     parts = {f"{name}, lost": one.median > 1000 * ACQUISITION_S for name, one in lost.items()}
     parts |= {f"{name}, buffered": less for name, less in _less(buffered, lost)}

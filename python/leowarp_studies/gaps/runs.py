@@ -61,7 +61,7 @@ def group_of(route: Route, family: str) -> str:
 
 
 def name_of(route: Route, at_s: int, arm: str, load: str) -> str:
-    """Name of the scenario of a run. This name identifies the run in the rows of the results."""
+    """Scenario name of a run. The name identifies the run in the rows of the results."""
     return f"{route.name}.{at_s}.{arm}.{load}"
 
 

@@ -91,9 +91,9 @@ def cut_counts(traces: Sequence[Trace]) -> dict[str, float]:
 
 
 def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
-    """Recovery of windows after cuts, as numbers by name. `cuts` is the number of cuts per session, `grown_ratio` the
-    share of windows that recovered before the next cut or the end, and `grown_p50_s` the time that these windows took.
-    `apart_p50_s` is the median time between cuts, and `after_p50_pkts` the median window after a cut.
+    """Recovery of windows after cuts, as numbers by name. `cuts` is the number of cuts per session. `grown_ratio` is
+    the share of windows that recovered before the next cut or the end, and `grown_p50_s` is the median time of their
+    recovery. `apart_p50_s` is the median time between cuts, and `after_p50_pkts` the median window after a cut.
 
     `needed_p50_s` is the time that CUBIC needs to return to its previous window, for the median window before a cut.
     This time is K = cbrt(W_max (1 - beta) / C) with beta 0.7 and C 0.4 (RFC 9438, 4.2).
@@ -287,7 +287,7 @@ class Moves:
         return share(self.across >= limit_ratio)
 
     def text(self) -> str:
-        """Text with the medians of both kinds of changes."""
+        """Text with the median change across a reconfiguration and the median change within a slot."""
         if not self.known:
             return "unknown"
         return f"{np.median(self.across):.0%} across a reconfiguration, {np.median(self.within):.0%} within a slot"
@@ -307,7 +307,7 @@ def estimate_moves(traces: Sequence[Trace]) -> Moves:
 def difference(frames: Frames, one: str, other: str, column: str, preset: str = PEAK) -> Middle:
     """Difference between two variants, paired by seed, as a median over seeds.
 
-    It is used for counts that may be 0, for which no ratio is defined.
+    Differences are used for counts that may be 0, because a ratio to 0 is undefined.
     """
     rows: pd.DataFrame = frames["sessions"]
     both = paired(rows[rows["preset"] == preset], column, one, other)

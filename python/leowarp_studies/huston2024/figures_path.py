@@ -51,8 +51,8 @@ def capacity(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _distribution(axes: Axes, values: np.ndarray, colour: str, name: str) -> None:
-    """Draw the empirical distribution of one direction's tests in Mbit/s. The curve is rotated, so that it has the same
-    axis for rates as the panel beside it."""
+    """Draw the empirical distribution of one direction's tests in Mbit/s. The rates are on the vertical axis, as in the
+    neighbouring panel."""
     ordered = np.sort(values)
     axes.step(np.arange(1, len(ordered) + 1) / len(ordered), ordered, color=colour, linewidth=1.1)
     for level_bps in STUDY_BPS[name]:

@@ -124,7 +124,8 @@ def _seeds(rows: pd.DataFrame) -> str:
 
 
 _FAR = 1e6
-"""Intervals that end at infinity, because windows never recovered, are drawn to this value, outside every axis."""
+"""Intervals that end at infinity are drawn to this value, outside every axis. An interval ends at infinity if windows
+never recovered."""
 
 
 def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:

@@ -10,15 +10,15 @@ TCP_SCENARIO, PING_SCENARIO, CAPACITY_SCENARIO = "starlink-tcp.toml", "starlink-
 
 PEAK, OFF_PEAK = "peak", "off-peak"
 CLEAN_PEAK = "peak, no isolated loss"
-"""Name of the sessions at peak without isolated loss. It is used like the name of a preset."""
+"""Name of the sessions at peak without isolated loss, used in place of a preset's name."""
 
 DURATION_S = 60
 """Length of every TCP session in s; it contains four reconfigurations."""
 
 LOSS_KEYS = ("access.residual_loss", "access.residual_loss_up")
 NO_LOSS = dict.fromkeys(LOSS_KEYS, "0 %")
-"""Keys that set isolated loss to 0 in both directions, so that only handovers cause losses. In the direction of ACKs
-this has little effect, because a lost ACK costs little."""
+"""Keys that set isolated loss to 0 in both directions, so that only handovers cause losses. In the direction of ACKs,
+isolated loss has little effect, because a lost ACK costs little."""
 
 
 def few_seeds(count: int) -> Callable[[Mapping[str, Any], int], bool]:

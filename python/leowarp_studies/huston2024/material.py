@@ -43,8 +43,8 @@ TRACED = {
     "main": "", "cures": "", "proposals": "", "repairs": "", "bbr3": "", "clean": CLEAN_PEAK,
     "proposals-clean": CLEAN_PEAK,
 }  # fmt: skip
-"""Groups of sessions whose traces claims use. The value is the preset of the group's sessions, if they all have the
-same."""
+"""Groups of sessions whose traces claims use. The value is the preset of all sessions of the group; "" if each session
+has its own preset."""
 UNTRACED = ("others",)
 KEPT = ("flood", "paced", "hystart", "conditions", *TRACED)
 """Groups of which complete run directories are stored."""

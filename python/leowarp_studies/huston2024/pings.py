@@ -65,8 +65,8 @@ class Handover:
     before_ms: Median round-trip time in the second before the reconfiguration.
     highest_ms: Largest round-trip time in the window after the reconfiguration.
     lost_pkts: Number of unanswered probes that were sent in the windows before and after the reconfiguration.
-    gap_ms: Longest time between two successive replies to probes sent around the reconfiguration. It is nan if one of
-        these probes was lost.
+    gap_ms: Longest time between two successive replies to probes sent around the reconfiguration. The gap is nan if one
+        of the probes around the reconfiguration was lost.
     """
 
     t_ns: int

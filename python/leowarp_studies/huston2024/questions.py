@@ -2,8 +2,8 @@
 """Runs that answer questions of the study: what causes the peak, why BBR does well, and what effect HyStart and jitter
 have.
 
-Each group changes one property of the profile. The seeds are those of the other groups, so that the runs have the same
-paths and can be compared.
+Each group changes one property of the profile. The runs use the seeds of the study's other groups, so that they have
+the same paths and can be compared.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ JITTER = {
 
 
 def condition(still: tuple[str, ...]) -> str:
-    """Name of a condition in the results. It lists the constant properties of the path.
+    """Name of a condition in the results.
 
     >>> condition(()), condition(("capacity", "jitter"))
     ('still-nothing', 'still-capacity-jitter')

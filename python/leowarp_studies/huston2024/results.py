@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's data sets for claims and figures. They have few columns, whose names contain units."""
+"""The study's data sets for claims and figures."""
 
 from __future__ import annotations
 
@@ -122,8 +122,8 @@ def capacity(rows: pd.DataFrame) -> pd.DataFrame:
     payload rates that the link could have carried during the test.
 
     A test's rate is the number of bytes that all connections of a direction received in order, divided by the time in
-    which they could send. Data that were in a full queue at the end of this time are included, so a test's rate may
-    exceed the capacity of its link.
+    which they could send. Data that a full queue holds when sending ends are included, so a test's rate may exceed the
+    capacity of its link.
     """
     rows = rows[rows["status"] == "ok"].sort_values("test", kind="stable")
     if not len(rows):

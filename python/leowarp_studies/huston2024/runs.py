@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of the study: its pings, capacity tests and TCP sessions, and the cures that it proposes.
 
-Each group is a separate study file (a scenario, parameters and seeds). The study engine makes the runs of these
-studies, and can resume them.
+Each group is a separate study file (a scenario, parameters and seeds). The study engine makes the runs of each group,
+and can resume an interrupted group.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ DOWN_FLOWS, UP_FLOWS = (0, 1, 2, 3), (4, 5, 6, 7)
 """A capacity test: its duration in s per direction, and the numbers of the flows that are its connections."""
 
 LOSSES = ("0 %", "0.001 %", "0.01 %", "0.02 %", "0.1 %", "0.4 %")
-"""Isolated loss per direction: the tested values. The profile has 0.01 % at peak and 0.001 % off-peak. Isolated loss
-determines the rate of loss-based congestion controls, more than any other assumption of the profile
+"""Isolated loss per direction: the tested values. The profile's isolated loss is 0.01 % at peak and 0.001 % off-peak.
+Isolated loss determines the rate of loss-based congestion controls, more than any other assumption of the profile
 (design/starlink-profile.md)."""
 LOSS_SEEDS = 5
 

@@ -18,8 +18,8 @@ from leowarp_studies.huston2024.variants import VARIANTS, Variant
 
 
 def table(frames: Mapping[str, Any]) -> str:
-    """Table with one row per variant at peak. It is followed by tables for off-peak and for peak without isolated loss,
-    and by an explanation of the columns."""
+    """Table with one row per variant at peak. Further tables for off-peak and for peak without isolated loss follow,
+    and then an explanation of the columns."""
     rows = []
     sessions: pd.DataFrame = frames["sessions"]
     # A variant has no row if it has no runs, for example because its kernel is not built.

@@ -79,7 +79,7 @@ class Trace:
     cuts: `t_s`, `kind` (of the first loss before the cut, or `NO_LOSS`), `lost_pkts` (number of packets lost before the
         cut), `before_pkts`, `after_pkts`, `grown_after_s` (nan if the window did not recover before the next cut).
     timeouts: `t_s`, `until_s`, `to_pkts`, `growth_ratio`. Each row is the time from the end of the repair after a
-        timeout to the next cut. `to_pkts` is the window at the end of this time, and `growth_ratio` the growth per
+        timeout to the next cut. `to_pkts` is the window at `until_s`, and `growth_ratio` is the window's growth per
         round trip (0.05 means 5 %).
     repairing_ratio: Share of the samples in which the sender was repairing losses.
     """
@@ -193,8 +193,8 @@ def _hystart(tables: Tables, source: str) -> pd.DataFrame:
 def slow_start(t_ns: np.ndarray, ssthresh_pkts: np.ndarray, hystart: pd.DataFrame, lost: pd.DataFrame) -> SlowStart:
     """End of the first slow start, which is the time at which the threshold is first set.
 
-    Counters are read only once per second. HyStart is therefore taken as the cause only if no packet was lost before
-    the end.
+    Counters are read only once per second. HyStart therefore counts as the cause only if no packet was lost before slow
+    start ended.
 
     t_ns, ssthresh_pkts: arrays of shape (samples,)
     hystart: Result of `_hystart`.
@@ -285,9 +285,10 @@ def cuts(
     A cut is a sample at which the slow-start threshold has changed and is below `CUT_RATIO` of the previous window,
     which is the larger window of the last two samples. Every loss-based algorithm sets the threshold when it declares a
     packet lost; otherwise, the threshold changes only at the end of slow start. The window must also fall below
-    `CUT_RATIO` of its previous size within `CUT_WITHIN_NS`, while the new threshold is valid. This condition excludes
-    repairs by `cubic_handover`, which does not reduce its window and then restores the old threshold. Cuts less than
-    two samples apart count as one. A cut in the state `CA_CWR` is a reaction to a mark instead of a loss.
+    `CUT_RATIO` of its previous size within `CUT_WITHIN_NS`, while the new threshold is valid. The condition on the
+    window excludes repairs by `cubic_handover`, which does not reduce its window and later restores the old threshold.
+    Cuts less than two samples apart count as one. A cut in the state `CA_CWR` is a reaction to a mark instead of a
+    loss.
 
     t_ns, cwnd_pkts, ssthresh_pkts, state: arrays of shape (samples,). `state` is the number of `ca_state`.
     lost: Result of `losses`.

@@ -27,8 +27,8 @@ def pages_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
     rows: Rows of the study engine, by group.
     Returns: `PAGE_COLUMNS`. `path`: as in `application_runs.PAGES`. `load_ns`: time from the client's first packet to
         the last byte of the last object; infinite if the load was given up. `object_mean_ns`: mean over objects of the
-        time from the load's start to the object's last byte; infinite if `load_ns` is infinite. The further columns are
-        numbers of packets or datagrams from the server over all connections, and `run` (the run's directory).
+        time from the load's start to the object's last byte; infinite if `load_ns` is infinite. `run`: directory of the
+        run. All other columns are numbers of packets or datagrams from the server, over all connections.
     """
     return _frame(rows, folder, PAGES, PAGE_COLUMNS, _page)
 
@@ -39,7 +39,7 @@ def videos_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
     Returns: `VIDEO_COLUMNS`. `startup_ns`: infinite if no picture was displayed. `stalls`: number of stalls.
         `stalled_ns`: their total time. `bitrate_bps`: mean bit rate; null if no segment arrived. `switches`: number of
         changes of the bit rate. `latency_ns`: median latency over segments; null unless the stream is live. Numbers of
-        packets are counted as for pages.
+        packets have the same meaning as in `pages_of`.
     """
     return _frame(rows, folder, VIDEOS, VIDEO_COLUMNS, _video)
 

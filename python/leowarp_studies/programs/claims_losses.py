@@ -145,7 +145,7 @@ def repairs_out_of_order_are_losses(frames: Frames) -> Outcome:
 
 
 def _worst(frames: Frames, groups: Sequence[str], condition: str) -> dict[str, float]:
-    """Largest share of packets that a sender spuriously declared lost in any run of these groups, by sender."""
+    """For each sender, the largest share of packets that it spuriously declared lost in a run of the groups."""
     worst: dict[str, float] = {}
     for group in groups:
         for name in ev.present(frames, group):

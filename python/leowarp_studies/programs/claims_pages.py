@@ -37,8 +37,8 @@ def load(frames: Frames, path: str, condition: str, way: str) -> Middle:
 
 
 def longer(frames: Frames, path: str, way: str, column: str = "load_ns") -> Middle:
-    """Median over samples of a time, divided by the time with the same protocol and stack on the path that does not
-    change."""
+    """Time on the changing path divided by the time on the path that does not change, for the same protocol and stack;
+    median over samples."""
     both = loads(frames, path, MOVING, way).merge(loads(frames, path, STILL, way), on="sample", suffixes=("", "_still"))
     return middle(both[column] / both[f"{column}_still"])
 
@@ -112,8 +112,8 @@ def http3_is_as_fast_as_http2(frames: Frames) -> Outcome:
 
 # Implements claim 6.16 of programs (RFC 9000, 2.2: a lost packet only delays its own streams).
 def a_loss_holds_up_its_own_stream(frames: Frames) -> Outcome:
-    """Mean time until an object has arrived: the time with a reconfiguration, divided by the time without one. This
-    ratio for HTTP/3 is compared with that for HTTP/2 with CUBIC.
+    """Mean time until an object has arrived: the time with a reconfiguration, divided by the time without one. The
+    ratio for HTTP/3 is compared with the ratio for HTTP/2 with CUBIC.
 
     Returns: Numbers: `longer_ratio` by protocol and stack.
     """

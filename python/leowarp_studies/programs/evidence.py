@@ -29,7 +29,7 @@ def rows(frames: Frames, group: str, *, condition: str | None = MOVING, sender: 
 
 
 def present(frames: Frames, group: str, among: Sequence[str] | None = None) -> list[str]:
-    """The senders in `among` (None means all) that have runs in a group, in their order."""
+    """The senders in `among` (None means all) that have runs in a group, in the order of `among` or `SENDERS`."""
     have = set(rows(frames, group, condition=None)["sender"])
     wanted = [sender.name for sender in SENDERS] if among is None else among
     return [name for name in wanted if name in have]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decisions of a sender's loss detection. They are read from the logs that the sender's programs wrote into the run
+"""Decisions of a sender's loss detection, read from the logs that the sender's programs wrote into the run
 directory."""
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def client_lines(run: Path) -> list[tuple[int, str]]:
 def done_ns(run: Path, size_bytes: int) -> int:
     """Time in ns, on the run's clock, at which the client of flow 0 had received all bytes.
 
-    Raises TraceError if the client did not report that it received them.
+    Raises TraceError if the client did not report that it received all bytes.
     """
     for at_ns, text in client_lines(run):
         if text.startswith(f"{size_bytes} bytes"):

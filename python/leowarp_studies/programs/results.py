@@ -55,9 +55,9 @@ def frame_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
         packets that were lost; for TCP, retransmissions whose original also arrived. `found_spurious_pkts`: packets of
         which the sender itself found that they were spuriously declared lost; null if it does not report them.
         `share_ratio`: the transfer's share of the data that arrived for it and for the competing transfer. `bytes`:
-        bytes that arrived in the `AFTER_S` seconds after the change. Relative to the same sender on the path without
-        changes: `missing_ratio` (as a share of the link's capacity), `dip_ratio` and `recovery_ns`. If a column does
-        not apply to a group, its value is null.
+        bytes that arrived in the `AFTER_S` seconds after the change. `missing_ratio` (as a share of the link's
+        capacity), `dip_ratio` and `recovery_ns` are relative to the same sender on the path without changes. If a
+        column does not apply to a group, its value is null.
     """
     found = []
     for group in rows:
@@ -124,8 +124,8 @@ def _arrived(run: Run, flow: int, from_ns: int, seconds: float) -> np.ndarray:
 
 
 def _share(run: Run, flow: int, from_ns: int) -> float | None:
-    """A transfer's share of the data that arrived for it and for the competing transfer, while both had data to send.
-    None if one of the two transfers ended before `from_ns`."""
+    """A transfer's share of the data that arrived for the two competing transfers, while both had data to send. None if
+    one of the two transfers ended before `from_ns`."""
     beside = run.summary["flows"][1]
     both = [_arrived(run, number, from_ns, 60) for number in (flow, beside["flow"])]
     # The last bin in which both transfers have data is left out, because it is incomplete.
@@ -136,7 +136,7 @@ def _share(run: Run, flow: int, from_ns: int) -> float | None:
 
 def _against_still(frame: pd.DataFrame, series: list[np.ndarray | None]) -> pd.DataFrame:
     """The frame, with further columns for the effects of a change. Each run is compared with the run of the same sender
-    on the path without changes, which is identical until the change."""
+    on the path without changes. Until the change, the two runs are identical."""
     still = {
         (row.group, row.sample, row.sender): series[place]
         for place, row in enumerate(frame.itertuples())

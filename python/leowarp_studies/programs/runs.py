@@ -98,8 +98,8 @@ def made_runs(rows: Mapping[str, pd.DataFrame], folder: Path, group: str) -> Ite
 
 
 def looked_at() -> tuple[Change, ...]:
-    """Changes at which the sender's own station switches to another satellite: on a saturated path, the queue is at
-    this station.
+    """Changes at which the sender's own station switches to another satellite. On a saturated path, this station has
+    the queue.
 
     For each pair of cities of the study `cures`, the first such change is used.
     """

@@ -37,7 +37,7 @@ SIGNS = {
 packets."""
 
 RISING = ("srtt_us", "timeout_retransmissions_ratio")
-"""Columns that, according to claim 4.11, rise with delayed ACKs. The other columns of this claim fall."""
+"""Columns that, according to claim 4.11, rise with delayed ACKs. According to the claim, all other columns fall."""
 
 
 # Implements claim 4.4 of tauran2018 (figures 3, 4).
@@ -200,8 +200,8 @@ def slows_growth(frames: Frames) -> Outcome:
     """Time until the window reaches 500 packets with delayed ACKs, divided by the time without them, for one flow over
     a path without loss.
 
-    Returns: Numbers: `<name>_ratio`, which is 1.2 if it takes 20 % longer, and infinite if the window never reaches 500
-        packets.
+    Returns: Numbers: `<name>_ratio`, which is 1.2 if the window needs 20 % longer with delayed ACKs, and infinite if
+        the window never reaches 500 packets.
     """
     # The path can carry 807 packets in flight. At a window of 500 packets, slow start has not filled the path, so no
     # queue slows the growth.
@@ -305,8 +305,8 @@ def timeouts_rise(frames: Frames) -> Outcome:
     The study names two causes: a lower RTO, and the delay of ACKs.
 
     Linux's RTO is always at least SRTT plus 200 ms (TCP_RTO_MIN), so a lower variation need not lower the RTO. To
-    explain the verdict, the share of time with the RTO at this minimum is listed. In a separate sample, sessions do not
-    have this minimum.
+    explain the verdict, the share of time with the RTO at this minimum is listed. A separate sample contains sessions
+    without this minimum of the RTO.
 
     Returns: Numbers: `<name>_<column>_change`.
     """
@@ -361,8 +361,8 @@ def _near_both(curve: list[Middle], factor: float) -> bool:
 
 
 def _cause(frames: Frames, parts: dict[str, bool], name: str, *, resequencing: bool) -> str:
-    """Text that explains why a claim does not fully hold: the parts that do not hold, and counts from the sessions. It
-    is empty if the claim holds."""
+    """Text that explains why a claim does not fully hold: the parts that do not hold, and counts from the sessions. The
+    text is empty if the claim holds."""
     if all(parts.values()):
         return ""
     named = not_so({SIGNS.get(what, what): held for what, held in parts.items()})

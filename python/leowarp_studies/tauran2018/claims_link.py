@@ -26,8 +26,8 @@ OURS = tuple(itertools.product(("reno", "cubic"), (ON, OFF)))
 def residual_loss(frames: Frames) -> Outcome:
     """Share of packets that are lost on the link after all HARQ retransmissions, by SNR.
 
-    The share is computed over TCP's packets. The share of all codewords is different, because TCP sends few packets
-    while the channel is bad. It is also listed.
+    The share is computed over TCP's packets. The share of lost codewords is also listed; it differs, because TCP sends
+    few packets while the channel is bad.
 
     Returns: Numbers: `lost_<snr>_db_ratio` (median with interval), `codewords_ratio` by SNR.
     """
@@ -122,7 +122,7 @@ def _settled_bps(frames: Frames, control: str) -> float:
 def signs_of_loss_stay(frames: Frames) -> Outcome:
     """Duplicate ACKs and spurious retransmissions per 100 packets at each SNR.
 
-    The counts are divided by the packets sent, because a faster session has more of all of them.
+    The counts are divided by the number of sent packets, because a faster session has higher counts.
 
     Returns: Numbers: `<name>_<on or off>_<column>`, a median per SNR, from 0 to 1.
     """

@@ -64,7 +64,8 @@ def cubic_grows_more_often(frames: Frames) -> Outcome:
     """Share of time that CUBIC spends in slow start or recovery, minus this share of NewReno, with delayed ACKs and
     without resequencing.
 
-    The study infers this share from retransmissions (its table 1). leowarp reads it from the sender's socket.
+    The study infers the share of time in slow start or recovery from retransmissions (its table 1). leowarp reads the
+    share from the sender's socket.
 
     Returns: Numbers: `<name>_ratio` (one value per SNR), `difference` (median over SNRs, with its interval).
     """
@@ -126,8 +127,8 @@ def fewer_duplicate_acks(frames: Frames) -> Outcome:
 
 # Implements claim 4.20 of tauran2018 (text).
 def resequencing_makes_pairs_wait(frames: Frames) -> Outcome:
-    """Share of pairs whose second packet came `WAIT_MS` or more after the first, with resequencing; minus this share
-    without resequencing.
+    """Share of pairs whose second packet came `WAIT_MS` or more after the first. The result is the share with
+    resequencing minus the share without resequencing.
 
     Returns: Numbers: `<name>_difference`, median over SNRs with its interval (0.1 means 10 more per 100 pairs);
         `<name>_ordered_ratio` and `<name>_shuffled_ratio`, one value per SNR.

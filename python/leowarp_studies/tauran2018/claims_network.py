@@ -89,7 +89,7 @@ def late_packets_are_taken_for_lost(frames: Frames) -> Outcome:
 def something_counteracts(frames: Frames) -> Outcome:
     """CUBIC's signs of loss and its goodput with delayed ACKs, compared with those of NewReno, without resequencing.
 
-    Two of the signs are those of claim 4.5. The third sign is timeouts, which the study uses when it infers another
+    Claim 4.5 uses two of the three signs of loss. The third sign is timeouts, from which the study infers another
     mechanism.
 
     Returns: Numbers: the columns of `SIGNS` for CUBIC; `cubic_change` and `reno_change` of goodput.

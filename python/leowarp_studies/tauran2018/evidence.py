@@ -121,7 +121,8 @@ def by_acks(frames: Frames) -> dict[str, Any]:
 
 
 def like_by_acks(frames: Frames) -> dict[str, Any]:
-    """The study's own sessions at those SNRs and seeds that also have sessions with windows that grow per ACK."""
+    """The study's own sessions, limited to the SNRs and seeds for which there are also sessions with windows that grow
+    per ACK."""
     pairs = frames["by_acks"][KEY].drop_duplicates()
     return {"sessions": frames["sessions"].merge(pairs, on=KEY)}
 

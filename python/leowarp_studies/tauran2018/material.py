@@ -132,8 +132,8 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
 
 
 def _other_samples(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """Samples of sessions that differ from the study's own sessions in one setting. Such a sample has only the data
-    sets of those claims whose runs it includes.
+    """Samples of sessions that differ from the study's own sessions in one setting. A sample of this kind has data sets
+    only for claims whose runs are in the sample.
 
     Sessions without the minimum of the RTO are a sample of claim 4.11 only. Sessions whose retransmissions take
     capacity are a sample of all claims that use only sessions.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's data sets for claims and figures. They have few columns, whose names contain units."""
+"""The study's data sets for claims and figures."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ PROFILE_TEXT = {
 
 RTO_FLOOR = {"net.ipv4.tcp_rto_min_us": "1000"}
 """Keys that set the minimum of the RTT variation term (RFC 6298, 2.3) to the clock's granularity, instead of Linux's
-200 ms. The RTO is then SRTT plus four times RTTVAR, as in the study."""
+200 ms. With these keys, the RTO is SRTT plus four times RTTVAR, as in the study."""
 
 DEEP = "20000 pkts"
 """Queue of the group `growth`, which is long enough never to overflow."""
@@ -121,7 +121,7 @@ ASSUMPTIONS = (
     Assumption("start", "time of the constellation", "run.start", "0 s", ("20 min", "40 min"),
                "other routes, delays and route changes"),
 )  # fmt: skip
-"""Assumptions, which are changed one at a time. `others` does not contain the default."""
+"""Assumptions, which are changed one at a time. `others` has the values of an assumption other than the default."""
 
 BASE = "base"
 """Name of the setting in which all assumptions have their defaults."""

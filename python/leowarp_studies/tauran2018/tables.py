@@ -51,8 +51,8 @@ def retransmissions(frames: Mapping[str, Any]) -> str:
 
 
 def delayed(frames: Mapping[str, Any]) -> str:
-    """Table of all sessions with the study's TCP, over all SNRs. It has one row per congestion control, resequencing
-    and delayed-ACK setting."""
+    """Table of all sessions with the study's TCP, over all SNRs. The table has one row per combination of congestion
+    control, resequencing and delayed-ACK setting."""
     rows = []
     for ordered in (False, True):
         for control in ALGORITHMS:

@@ -15,7 +15,7 @@ GROWN_PKTS = (100, 500)
 
 
 HELD_MS = 10
-"""Minimum time in ms for which the receiver's window must limit the sender to be reported; a packet takes 0.2 ms."""
+"""A limit by the receiver's window is reported only if it lasts at least this time in ms; a packet takes 0.2 ms."""
 
 
 TRIED = "Tried: Linux's own with windows that grow by ACKs ({}), everything else the same".format(
@@ -72,7 +72,7 @@ def growth_text(frames: Frames) -> str:
 
 def held_text(frames: Frames) -> str:
     """Text with the time for which the receiver's window limited the sender, until the sender's window reached the
-    larger size of `GROWN_PKTS`. It is empty if the time is too short to matter.
+    larger size of `GROWN_PKTS`. The text is empty if the time is too short to matter.
 
     The kernel counts this time (`tcpi_rwnd_limited`). The growth of a window that is limited by the receiver does not
     show the effect of delayed ACKs.

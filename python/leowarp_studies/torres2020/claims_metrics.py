@@ -64,8 +64,8 @@ def worked_example(frames: Frames) -> Outcome:
 
 # Implements claim 2.2 of torres2020 (figures 2, 3).
 def shape_mirrors(frames: Frames) -> Outcome:
-    """Kolmogorov distance between the measured RD and each distribution of delay. For this comparison, displacements
-    are divided by the packet rate, which gives delays.
+    """Kolmogorov distance between the measured RD and each distribution of delay. Displacements are divided by the
+    packet rate, so that they can be compared with delays.
 
     Between distributions of equal variance, the distance is 0.057 (uniform and normal), 0.21 (uniform and exponential)
     or 0.16 (normal and exponential). A small distance is therefore not enough: the configured distribution must also be
@@ -111,7 +111,8 @@ def displacement_grows(frames: Frames) -> Outcome:
     """MD over jitter for each distribution: its value at 1 ms, its deviation from a line through 0, and the order of
     the distributions.
 
-    Linearity is tested where the closed form predicts it (`STRAIGHT_MS`). Deviations over all jitters are only listed.
+    Linearity is tested only at jitters for which the closed form predicts it (`STRAIGHT_MS`). Deviations over all
+    jitters are only listed.
 
     Returns: Numbers by distribution: `at_1_ms_pkts`, `off_ratio`, `per_ms_pkts`, `bent_ratio`, `bent_whole_ratio`; and
         `ordered_from_ms`.
@@ -151,8 +152,8 @@ def entropy_grows(frames: Frames) -> Outcome:
     """Test whether E_r is linear in the logarithm of jitter for each distribution, and whether the distributions have
     the study's order.
 
-    If a delay is multiplied by c, the entropy of its continuous distribution increases by ln(c). This does not hold if
-    the jitter is not larger than the spacing of packets: displacements are then small whole numbers.
+    If a delay is multiplied by c, the entropy of its continuous distribution increases by ln(c). At a jitter up to the
+    spacing of packets, the entropy grows differently, because displacements are small whole numbers.
 
     Returns: Numbers by distribution: `slope_nats`, `r2`, `r2_from_0_2_ms`; and `ordered_from_ms`.
     """

@@ -54,9 +54,9 @@ def metrics_compare(frames: Frames) -> Outcome:
 def entropy_follows_displacements(frames: Frames) -> Outcome:
     """Whether the distributions have the same order by displacement of packets and by E_r, at one jitter.
 
-    All values come from the same probes. "Larger displacements" refers to the tail of the distribution, so two values
-    are compared: the displacement that 1 % of the packets exceed, and the largest displacement. By mean displacement
-    the order is different (claim 2.3); this order is only listed.
+    The displacements and E_r are computed from the same probes. "Larger displacements" refers to the tail of the
+    distribution, so two values are compared: the displacement that 1 % of the packets exceed, and the largest
+    displacement. By mean displacement the order is different (claim 2.3); this order is only listed.
 
     Returns: Numbers by distribution: `entropy_nats`, `percentile_99_pkts`, `largest_pkts`, `mean_displacement_pkts`.
     """
@@ -133,8 +133,8 @@ def _separation(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
     """For each axis: the points at which the algorithms fall below 50 %, as shares of the axis, and the largest
     distance between two of these points.
 
-    The end of an axis is the largest measured value. The point of an algorithm is the first one of its curve below 50
-    %. All algorithms have the same jitters, so their points can be compared.
+    The end of an axis is the largest measured value. An algorithm's point is the first measured point of its curve that
+    is below 50 %. All algorithms have the same jitters, so their points can be compared.
     """
     places: dict[str, dict[str, float]] = {column: {} for column in AXES}
     for (_, algorithm), line in lines.items():
@@ -175,8 +175,8 @@ def _edges(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
     """For each curve that collapses: whether it rises again, and the share of each axis over which it falls from 90 %
     to 50 %.
 
-    The curves are those of bic for each distribution, and those of all algorithms for the normal distribution. A rise
-    of less than 5 % of the undisturbed throughput is ignored.
+    The curves are those of bic for each distribution, and those of the other algorithms for the normal distribution. A
+    rise of less than 5 % of the undisturbed throughput is ignored.
     """
     lines = {key: line for key, line in lines.items() if key[1] == "bic" or key[0] == "normal"}
     texts, rises, widths = [], {}, {}

@@ -102,7 +102,8 @@ def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
     """For each curve: whether it falls below half of the undisturbed throughput, the MD at this point, and the range of
     jitter over which it falls.
 
-    A curve collapses at its first point below half. The range of jitter begins at the last point with at least 90 %.
+    A curve collapses at its first point below half of the undisturbed throughput. The range of jitter begins at the
+    last point with at least 90 %.
     """
     texts, at, span, half = [], {}, {}, {}
     for (name, _), line in lines.items():
@@ -163,8 +164,8 @@ def _collapse_by_algorithm(lines: Lines) -> tuple[dict[str, bool], str, dict[str
     """For each algorithm: whether the study's E_r of the collapse lies between the last point at 90 % and the first
     point below 90 %.
 
-    These points are two of leowarp's jitters, and the collapse is somewhere between them. The study's value must be
-    between them, with a tolerance of 0.3 on either side.
+    leowarp simulates only some jitters, so the collapse is somewhere between the two points. The study's value must be
+    between the two points, with a tolerance of 0.3 on either side.
     """
     texts, holds_to, parts, half = [], {}, {}, {}
     for (_, algorithm), line in lines.items():

@@ -19,8 +19,8 @@ NAMES = {"bic": "BIC", "highspeed": "HighSpeed", "westwood": "Westwood", "yeah":
 Frames = Mapping[str, Any]
 """Data sets of the study by name (`material._frames`). A data set is missing if its runs failed or were not made.
 
-`path` has the same content as `probes`. Claims about TCP use `path`, because the samples of other TCPs have no
-`probes`, and thus no claims about the path."""
+`path` has the same content as `probes`. Claims about TCP use `path`. Samples of other TCPs have no `probes`, so claims
+about the path are not checked on these samples."""
 
 
 def curve(
@@ -112,8 +112,8 @@ def ratio_at(line: pd.DataFrame, column: str, value: float) -> float:
 
 
 def spread_between(lines: Mapping[str, pd.DataFrame], column: str, points: int = 200) -> tuple[float, float]:
-    """The largest difference between the ratios of curves at an equal value of `column`, and this value. Only the range
-    of values that all curves have in common is evaluated.
+    """The largest difference between the ratios of curves at one value of `column`, and the value at which it occurs.
+    Only the range of values that all curves have in common is evaluated.
 
     lines: Curves by name.
     column: Name of the column at whose equal values the curves are compared.

@@ -58,13 +58,13 @@ class Rules:
 
 
 def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
-    """Draw all figures into `folder`. If a figure's data are missing, its result gives the reason."""
+    """Draw all figures into `folder`. If a figure's data are missing, the figure's `DrawnFigure` gives the reason."""
     return drawing.draw(KINDS, frames, folder, rules)
 
 
 def pdfs(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Figure 2: distributions of one-way delays at `SHAPE_US`. Filled areas are the delays without the shaper, and
-    outlines the delays after it."""
+    """Figure 2: distributions of one-way delays at `SHAPE_US`. Filled areas are the delays without the shaper; outlines
+    are the delays after the shaper."""
     figure = new_figure(COLUMN_IN, 2.6, rules.footer(PATH_RULES, PROBE_RULES))
     axes = figure.subplots()
     sigma_ms = SHAPE_US / 1e3

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's data sets for claims and figures. They have few columns, whose names contain units."""
+"""The study's data sets for claims and figures."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ that store packets have them."""
 class Shape:
     """One probe of figures 2 and 3.
 
-    displacement_pkts, share: arrays of shape (n,). RD of the probe: displacements (late packets positive), and the
-        share of packets with each.
+    displacement_pkts, share: arrays of shape (n,). RD of the probe: displacements (positive for late packets), and the
+        share of packets at each displacement.
     delay_ns: int64 array of shape (packets,). One-way delay of each packet, in ns.
     netem_delay_ns: int64 array of shape (packets,). One-way delay of each packet in ns, without the shaper after netem.
     """

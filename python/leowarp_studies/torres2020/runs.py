@@ -48,20 +48,20 @@ JITTERS_US = (
     *(2250, 2500, 2750, 3000, 3250, 3500, 3750, 4000, 4500, 5000),  # to 5 ms
     *(5500, 6000, 6500, 7000, 7500, 8000, 8500, 9000, 9500, 10_000),  # to 10 ms
 )
-"""62 jitters from 0 to 10 ms. The study gives their number and six of their values; leowarp chose the rest. They are
-closer together near the study's collapses, and at small jitters, where E_r, a logarithm, changes fast."""
+"""62 jitters from 0 to 10 ms. The study gives the number of jitters and six values; leowarp chose the other values.
+They are closer together near the study's collapses, and at small jitters, where E_r, a logarithm, changes fast."""
 
 QUICK_US = tuple(jitter for place, jitter in enumerate(JITTERS_US) if place % QUICK_STEP == 0 or jitter in NAMED_US)
 """Every eighth jitter, and the jitters that the study names."""
 
 MECHANISM_US = (0, 75, 300, 600, 858.5, 1247.5, 1800, 3750, 7500, 10_000)
 QUICK_MECHANISM_US = (0, 75, 300, 858.5, 1800, 10_000)
-"""Fewer jitters, in us, for the runs with other TCPs; there is a probe for each of them."""
+"""Fewer jitters, in us, for the runs with other TCPs. A probe is run at each of these jitters."""
 
 EARLY_RACK_US = (0, 75, 300, 600, 858.5, 1000, 1247.5, 1500, 1800, 2500, 3750, 5000, 7500, 10_000)
 QUICK_EARLY_RACK_US = (0, 75, 300, 858.5, 1247.5, 1800, 10_000)
-"""Jitters in us for RACK of earlier years: those of the other TCPs, and some more around RACK's first window of 1
-ms."""
+"""Jitters in us for RACK of earlier years: the jitters of the other TCPs, and further jitters around RACK's first
+window of 1 ms."""
 
 SHAPE_US = 1247.5
 """Jitter of figures 2 and 3, in us."""
@@ -127,7 +127,8 @@ def _transfers(name: str, why: str, distributions: Sequence[str], algorithms: Se
     """The study's transfers on default Linux, with all jitters.
 
     name, why: Name of the group, and reason for it.
-    distributions, algorithms: The group has all combinations of these with `JITTERS_US` and the seeds.
+    distributions, algorithms: The group has all combinations of these distributions and algorithms with `JITTERS_US`
+        and the seeds.
     """
     content = _content(name, SCENARIO, distributions, JITTERS_US, SEEDS)
     content["parameters"] |= _algorithms(algorithms)

@@ -3,8 +3,8 @@
 
 Packet k leaves at k / R and has an independent delay. Packets arrive in the order of sending time plus delay. The
 metrics are computed slowly, in exactly the steps that RFC 5236 describes. The simulation is the reference for jitters
-at which mean displacement has no closed form. These are jitters below about 0.6 ms, at which packets are displaced by
-few whole places, and above about 4 ms, at which tails exceed the threshold.
+at which mean displacement has no closed form. No closed form of the mean exists at jitters below about 0.6 ms, because
+packets are displaced by few whole places. Above about 4 ms, no closed form exists, because tails exceed the threshold.
 
 The closed form follows from this: if the delay of a packet is x above the mean, R x more packets overtake it than are
 overtaken by it. Hence MD = R E|x|, where R is the packet rate. E|x| is sqrt(3)/2 times sigma for the uniform

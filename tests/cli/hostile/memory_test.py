@@ -27,7 +27,8 @@ VERBS = {
 
 
 def repeated(path, rows, **changed):
-    """Writes a table over and over, until it has this many rows; some columns are changed for each repetition."""
+    """Repeats the rows of the table in a file until it has `rows` rows; `changed` gives columns new values in each
+    repetition."""
     table = pq.read_table(path)
     at_once = table.take(pa.array(np.arange(1 << 17) % len(table)))
     with pq.ParquetWriter(path, table.schema, compression="zstd") as writer:

@@ -109,8 +109,8 @@ def trace(
     """A trace whose window doubles every `doubles_s`, up to 4,000 packets. In every second sample, the RTO is Linux's
     minimum.
 
-    The trace has 1,000 ACKs, each for two segments. The given share of them has waited for `late_ms`, and the others
-    for 1 ms. In the share `growing` of the samples, the sender recovers from a loss.
+    The trace has 1,000 ACKs, each for two segments. The share `waits_over_10_ms` of the ACKs has waited for `late_ms`,
+    and the other ACKs for 1 ms. In the share `growing` of the samples, the sender recovers from a loss.
     """
     t_s = np.arange(0, 60, 0.05)
     cwnd_pkts = np.minimum(10 * 2 ** (t_s / doubles_s), 4000)

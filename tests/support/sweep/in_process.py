@@ -106,8 +106,8 @@ class Unsynced:
 
 
 class Disk(Unsynced):
-    """Replaces `os` in `disk`. It simulates a kill at the n-th call that changes something: before the call, after it,
-    or half-way through it. It can also simulate a Ctrl-C before the call."""
+    """Replaces `os` in `disk`. It simulates a kill before, during or after the n-th call that changes something. It can
+    also simulate a Ctrl-C before the call."""
 
     CHANGES = ("write", "fsync", "fdatasync", "replace", "rename", "ftruncate")
 

@@ -2,8 +2,8 @@
 """A maker of runs without a guest: it records each run, and then behaves as the run's seed demands.
 
 A file `seed-<N>` in the maker's folder sets how the run with seed N behaves: `fail`, `host`, `raise`, `kill` or
-`kill-once`. The maker adds a line to the file `made` for each run that starts. The file `most` may contain a number:
-runs whose line in `made` comes after this number wait. They continue when the number has grown enough.
+`kill-once`. The maker adds a line to the file `made` for each run that starts. The file `most` may contain a number M.
+A run whose line in `made` comes after line M waits until M has grown enough.
 """
 
 import os
@@ -22,8 +22,8 @@ TESTS = Path(__file__).parents[2]
 
 
 def let_workers_import(monkeypatch):
-    """A worker gets the maker pickled, so it must be able to import the maker's class. It inherits the environment, but
-    not the path that pytest has set."""
+    """A worker gets the maker pickled, so it must be able to import the maker's class. A worker inherits environment
+    variables, but not the import path that pytest has set."""
     paths = [str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
 
@@ -47,7 +47,8 @@ class FakeMaker:
 
     folder: For each run that starts, the maker adds a line to the file `made` in this folder. The folder may contain
         the files that control runs.
-    die: Function that is called to kill the worker. If the worker is the test process itself, it must be replaced.
+    die: Function that is called to kill the worker. If a test itself is the worker process, it must pass another
+        function.
     """
 
     folder: Path

@@ -5,14 +5,14 @@ The run lasts 60 s, and its path changes at 12, 27, 42 and 57 s. Every true valu
 from these properties:
 
 - Down (from the gateway to the terminal), the base delay in the five slots is 15, 22, 16, 20 and 18 ms. In every other
-  millisecond, it is 1 ms longer. For 100 ms after each change, the delay is 60 ms instead. Up, the delay is always 10
-  ms. Down, the capacity is 40 Mbit/s, and 20 Mbit/s from 27 s on.
-- Flow 0 is a ping from the dish every 100 ms. Its round trip is the delay up plus the delay down, with its spike but
-  without the additional millisecond, because probes leave at even milliseconds. These probes are lost: the probe at
-  each change, the next probe after the change at 27 s, and a probe at 35 s.
+  millisecond, the delay is 1 ms longer. For 100 ms after each change, the delay is 60 ms instead. The uplink's delay is
+  always 10 ms. The downlink's capacity is 40 Mbit/s until 27 s, and 20 Mbit/s from then on.
+- Flow 0 is a ping from the dish every 100 ms. The ping's round trip is the delay up plus the delay down. The delay down
+  includes the spike, but not the additional millisecond, because probes leave at even milliseconds. These probes are
+  lost: the probe at each change, the next probe after the change at 27 s, and a probe at 35 s.
 - Flows 1 and 2 are TCP from the server. Flow 1 sends a packet of 1448 bytes every 2 ms from 0 s on. Flow 2 sends a
   packet every 6 ms from 10 s to 40 s. Each packet is acknowledged when it arrives, and its ACK takes 10 ms. Flow 1
-  loses a packet on the link 100 ms after each change except the last. At 50 s, it loses two successive packets at a
+  loses a packet on the link 100 ms after each change except the last. At 50 s, flow 1 loses two successive packets at a
   full queue. Each lost packet is retransmitted after 200 ms.
 """
 
@@ -93,7 +93,7 @@ stop = "40 s"
 def write_synthetic_access(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
     """Writes the run that is described at the top of this file, without metrics and report, and returns its directory.
 
-    `toml` is the scenario from which its plan is made. The tables do not depend on it.
+    `toml` is the scenario from which the run's plan is made; the tables do not depend on it.
     """
     run_dir = Path(run_dir)
     trace = run_dir / layout.TRACE
@@ -144,7 +144,7 @@ def slot(t_ns: Any) -> Any:
 
 
 def down_ns(sent_ns: np.ndarray) -> np.ndarray:
-    """One-way delay down of packets with these sending times; packets stay in order."""
+    """One-way delay to the terminal, for packets that are sent at `sent_ns`; packets stay in order."""
     sent_ns = np.asarray(sent_ns, dtype="int64")
     number = slot(sent_ns)
     base = np.array(BASE_NS)[number] + JITTER_NS * (sent_ns // MS % 2)

@@ -107,8 +107,8 @@ def _of_flow(table: str, frame: pd.DataFrame, number: int) -> pd.DataFrame:
 
 
 def _stations(metadata: dict[bytes, bytes], pairs: Sequence[tuple[str, str]]) -> dict[bytes, bytes]:
-    """Metadata of a table, in which names of links and hosts contain the stations of the first pair. The hosts of all
-    other pairs are appended."""
+    """Metadata of a table, in which names of links and hosts contain the stations of the first pair. The hosts of the
+    further pairs are appended to the list of hosts."""
     names = dict(zip(STATIONS, pairs[0], strict=True))
     for key, value in metadata.items():
         if key in (b"directions", b"hosts"):

@@ -5,13 +5,13 @@ From Madrid to Tokyo, a sender sends a packet of 1448 bytes every millisecond fo
 in this file, or follows from these events:
 
 - 0 s: the flow takes path 0, with a delay of 40 ms. From 10 s on, the delay is 41 ms, because one link is 1 ms longer.
-- 19.5 s: on the link s-00-00>s-01-00, 15 packets wait, and delay each packet by 15.25 ms.
+- 19.5 s: a queue of 15 packets on the link s-00-00>s-01-00 begins to delay each packet by 15.25 ms.
 - 20 s: the flow switches to path 1, with a delay of only 30 ms, and leaves the queue of path 0 behind. The 26 packets
   that were sent from 19.9745 s to 19.9995 s arrive after newer packets, with the extents 1, 3, 5 ... 51. From 20.08 s
   on, ten spurious retransmissions are sent, and ten DSACKs arrive.
-- 40 s: the flow switches to path 2, with a delay of 45 ms. This path is longer than path 1, so no packet is late.
-- 50 s: three packets are dropped at a full queue. From 50.12 s on, these packets are retransmitted; the retransmissions
-  are needed.
+- 40 s: the flow switches to path 2, with a delay of 45 ms. Path 2 is longer than path 1, so no packet is late.
+- 50 s: three packets are dropped at a full queue. From 50.12 s on, the dropped packets are retransmitted, so these
+  retransmissions are not spurious.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ congestion_control = "cubic"
 
 
 def routes_of(plan) -> pa.Table:
-    """The routes of Madrid and Tokyo, and the same for each other pair of stations that a flow of the plan has."""
+    """The routes between Madrid and Tokyo, with a copy for each other pair of stations in the plan's flows."""
     table = routes()
     pairs = {(flow.source, flow.destination) for flow in plan.flows} - {("Madrid", "Tokyo"), ("Tokyo", "Madrid")}
     frame = table.to_pandas()
@@ -105,7 +105,7 @@ def routes_of(plan) -> pa.Table:
 def write_synthetic_run(run_dir: str | Path, toml: str = PLAN_TOML) -> Path:
     """Writes the run that is described at the top of this file, without metrics and report, and returns its directory.
 
-    `toml` is the scenario from which its plan is made. Of the tables, only the routes depend on it.
+    `toml` is the scenario of the run's plan. Among the tables, only the routes depend on `toml`.
     """
     run_dir = Path(run_dir)
     trace = run_dir / layout.TRACE

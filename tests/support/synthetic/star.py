@@ -38,7 +38,7 @@ HUB = "hub"
 class Transfer:
     """A TCP flow of the plan, or a connection of a program.
 
-    size_bytes: Bytes to transfer; None if it sends as much as possible until `stop_ns`.
+    size_bytes: Bytes to transfer; None if the transfer sends as much as possible until `stop_ns`.
     gap_ns: Time between the sending of two packets.
     lost: frozenset of int. Numbers of the packets whose first transmission is lost.
     """
@@ -56,7 +56,8 @@ class Transfer:
 class Star:
     """A synthetic run.
 
-    plan: Its flows are the transfers and, if there are connections, the program flow to which these belong.
+    plan: Plan whose flows are the transfers and, if there are connections, the program flow to which the connections
+        belong.
     data: All data packets, including those that arrive after the run's end: `flow`, `number`, `len_bytes`, `sent_ns`,
         `received_ns` (missing if the packet is lost), `is_retransmission`.
     """

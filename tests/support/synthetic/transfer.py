@@ -29,8 +29,8 @@ def transfers(*, is_told: bool) -> st.SearchStrategy[pd.DataFrame]:
     """Packets of a transfer, in order of sending; at least one first transmission arrives.
 
     is_told: Whether the receiver's capture shows which packets are retransmissions and which are overtaken originals.
-        If it does, no retransmission overtakes its original, and the packet after a lost one arrives before the
-        retransmission. If it does not, any packet may overtake any other packet.
+        If true, no retransmission overtakes its original, and the packet after a lost packet arrives before the
+        retransmission. If false, any packet may overtake any other packet.
     Returns: strategy of DataFrame. `number`, `sent_ns`, `received_ns` (missing if lost), `is_retransmission`,
         `is_spurious`, `is_late`, `extent_pkts`, `drop_cause`. Late packets and extents are relative to all packets, as
         in the guest.

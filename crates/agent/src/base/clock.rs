@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The guest's virtual clock. Reading the clock costs a process 256 ns of virtual time. The agent therefore reads the
-//! clock only where a result depends on the time. Sleeps end at absolute times.
+//! The guest's virtual clock. The agent reads the clock only where a result depends on the time, because each reading
+//! costs a process 256 ns of virtual time. Sleeps end at absolute times.
 
 use crate::base::error::{Error, Result};
 
-/// The network has been up for at least this long at time 0 of the run. Timers that start when the network is up, such
-/// as those of the capture rings, therefore start at the same instant in every run.
+/// Minimum time from the start of the network to time 0 of the run. Timers that start with the network, such as those
+/// of the capture rings, thus start at the same instant in every run.
 pub const LEAD_NS: i64 = 1_000_000_000;
 
 /// Time 0 of the run on the guest's clocks.
@@ -19,7 +19,8 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Sets time 0 to 10 s after boot. If building the network takes longer, time 0 is a whole number of seconds later.
+    /// Sets time 0 to 10 s after boot. If building the network takes until 9 s after boot or longer, time 0 is later by
+    /// a whole number of seconds.
     pub fn begin() -> Self {
         const FIRST_NS: i64 = 10_000_000_000;
         const STEP_NS: i64 = 1_000_000_000;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A flood of pings. The next request is sent when the previous one is answered or when a fixed time has passed,
-//! whichever comes first (as `ping -f` of iputils). An answer counts as the answer to all earlier requests as well. If
-//! a request is lost, later requests are therefore not delayed. A separate thread waits for the answers.
+//! whichever comes first (as `ping -f` of iputils). An answer counts for its own request and for all earlier requests.
+//! If a request is lost, later requests are therefore not delayed. A separate thread waits for the answers.
 
 use super::probe::Probe;
 use super::socket;
@@ -27,7 +27,7 @@ pub struct Flood {
     socket: OwnedFd,
     /// Run time at which the flood ended. i64::MIN = the flood has not ended, or ends are not recorded.
     end_ns: Arc<AtomicI64>,
-    /// Sender of the requests, until the flood's thread takes it.
+    /// Sender of the requests; None once the flood's thread has taken the sender.
     sender: Option<Sender>,
 }
 
@@ -135,7 +135,7 @@ impl Sender {
         }
     }
 
-    /// Reads all available answers. Returns whether the answer to request `index` is among them.
+    /// Reads all available answers, and returns whether they include the answer to request `index`.
     fn has_come(&self, index: u16) -> Result<bool> {
         let mut buffer = [0u8; REPLY_BYTES];
         let mut found = false;

@@ -2,7 +2,7 @@
 //! User programs: a client at one host of the flow, and a server at the other host. The agent starts both programs,
 //! reads their output, and checks their exit codes.
 //!
-//! Programs have few rights ([`crate::programs::place`]). Files that they write are copied to the run's output.
+//! Programs have few rights ([`crate::programs::place`]). Files that the programs write are copied to the run's output.
 
 use crate::base::clock::{self, Clock};
 use crate::base::ending::Ending;

@@ -92,8 +92,8 @@ pub fn set<T>(fd: i32, level: i32, option: i32, value: &T, attempt: &str) -> Res
 /// The struct consists of integers, without padding.
 pub unsafe trait Plain: Copy {}
 
-/// Reads a socket option that is a struct. Also returns the number of bytes that the kernel has written. Every bit is
-/// set in the bytes that the kernel did not write. On failure, returns the errno.
+/// Reads a socket option that is a struct, and returns it with the number of bytes that the kernel has written. Every
+/// bit is set in the bytes that the kernel did not write. On failure, returns the errno.
 pub fn get<T: Plain>(fd: i32, level: i32, option: i32) -> std::result::Result<(T, usize), i32> {
     let mut value = MaybeUninit::<T>::uninit();
     let mut size = size_of::<T>() as u32;
@@ -119,7 +119,8 @@ pub fn plain<T: Plain>(bytes: &[u8]) -> T {
     }
 }
 
-/// Sets the TOS field of packets that the socket sends from now on. TCP keeps the ECN bits of the field.
+/// Sets the TOS field of packets that the socket sends from now on. On a TCP socket, this call leaves the two ECN bits
+/// of the field unchanged.
 pub fn set_tos(fd: i32, tos: u8) -> Result<()> {
     set(fd, libc::IPPROTO_IP, libc::IP_TOS, &i32::from(tos), "set the path of a flow")
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A bulk transfer with two threads: one writes, and one reads. In each system call, a thread blocks until a gigabyte
-//! is written or read. Large calls are used because a system call costs as much as the stack's work on ten packets.
+//! A bulk transfer with two threads: one writes, and one reads. Each system call of a thread blocks until a gigabyte is
+//! written or read. Large calls are used because a system call costs as much as the stack's work on ten packets.
 //!
 //! The reader discards data while reading (MSG_TRUNC). The reader wakes when 1/32 of the receiver's window can be read,
 //! but at the latest at 64 KiB. Unread data then reduce the advertised window by very little. The kernel measures how
@@ -30,8 +30,8 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering::S
 use std::sync::Arc;
 
 const MOST_LOW_WATER_BYTES: u32 = 64 * 1024;
-/// The reader wakes when this fraction of the receiver's window can be read: the first constant is the divisor without
-/// delayed acknowledgements, the second with them.
+/// The reader wakes when the receiver's window divided by a constant can be read. `WINDOW_PER_DELAYED_LOW_WATER` is the
+/// divisor with delayed acknowledgements, `WINDOW_PER_LOW_WATER` without them.
 const WINDOW_PER_LOW_WATER: u32 = 32;
 const WINDOW_PER_DELAYED_LOW_WATER: u32 = 4;
 /// Number of pieces that one system call writes, all from the same memory. A piece is small enough for the processor's
@@ -44,7 +44,7 @@ static ZEROS: [u8; PIECE_BYTES] = [0; PIECE_BYTES];
 const READ_BYTES: usize = 256 * 1024;
 const READ_MUCH_BYTES: usize = 1 << 30;
 /// An application with a rate limit writes at this interval. If the transmission of one segment takes longer than this
-/// interval, it writes one segment at a time.
+/// interval, the application writes one segment at a time.
 const RATE_INTERVAL_NS: i64 = 10_000_000;
 /// Size of the TCP header and of its timestamp option.
 const HEADERS_BYTES: u32 = 20 + 12;
@@ -200,7 +200,7 @@ impl Transfer {
         unsafe { libc::pthread_kill(self.shared.writer.load(SeqCst), libc::SIGUSR1) };
     }
 
-    /// Whether `stop` has cut off the transfer. Its sockets then have no state left to sample.
+    /// Whether `stop` has cut off the transfer. The sockets of a stopped transfer have no state left to sample.
     pub fn is_stopped(&self) -> bool {
         self.shared.stop.load(SeqCst)
     }
@@ -403,7 +403,7 @@ fn transfer(shared: &Shared, clock: Clock, spec: &Flow, destination: &Address) -
     Ok(())
 }
 
-/// Sends `left` bytes. Blocks until all of them are written.
+/// Sends `left` bytes. Blocks until all bytes are written.
 fn send(shared: &Shared, fd: i32, mut left: u64) -> std::result::Result<(), i32> {
     let piece = libc::iovec { iov_base: ZEROS.as_ptr().cast_mut().cast(), iov_len: PIECE_BYTES };
     let mut pieces = [piece; PIECES];

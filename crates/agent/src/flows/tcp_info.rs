@@ -167,8 +167,8 @@ pub struct Infos {
     /// Sockets that the kernel was last told to report on.
     told: Vec<i32>,
     buffer: Vec<u8>,
-    /// Positions in `buffer` of the answers, and of the content of /proc/leolink/links. Both were read at the end of a
-    /// sleep, and stay valid until virtual time advances.
+    /// Positions in `buffer` of the answers, and of the content of /proc/leolink/links. Answers and content were read
+    /// at the end of a sleep; they stay valid until virtual time advances.
     of_this_instant: Option<(Range<usize>, Range<usize>)>,
 }
 
@@ -200,9 +200,9 @@ impl Infos {
         answers_of(fds, &self.buffer[..n])
     }
 
-    /// Sleeps until `monotonic_ns` on the monotonic clock. The same system call also reads the reports on the sockets
-    /// and the state of all links. Afterwards, `links` returns the state of the links. Returns false if the call may
-    /// have returned without sleeping; the caller must then sleep itself.
+    /// Sleeps until `monotonic_ns` on the monotonic clock. The system call that sleeps also reads the reports on the
+    /// sockets and the state of all links. Afterwards, `links` returns the state of the links. Returns false if the
+    /// call may have returned without sleeping; the caller must then sleep itself.
     pub fn sleep_until(&mut self, monotonic_ns: i64, fds: &[i32], links_bytes: usize) -> Result<bool> {
         if !self.tell(fds, links_bytes)? {
             return Ok(false);
@@ -221,7 +221,7 @@ impl Infos {
         Ok(true)
     }
 
-    /// Content of /proc/leolink/links at the end of the last sleep. None = the links were not read in that sleep.
+    /// Content of /proc/leolink/links at the end of the last sleep. None = the file was not read during the last sleep.
     pub fn links(&self) -> Option<&[u8]> {
         self.of_this_instant.as_ref().map(|(_, links)| &self.buffer[links.clone()])
     }
@@ -231,8 +231,8 @@ impl Infos {
         self.of_this_instant = None;
     }
 
-    /// Selects the sockets to report on. Reserves room in the buffer for these reports and for `more_bytes` further
-    /// bytes. Returns false if this kernel lacks /proc/leolink/sockets.
+    /// Selects the sockets to report on. Reserves room in the buffer for the sockets' reports and for `more_bytes`
+    /// further bytes. Returns false if this kernel lacks /proc/leolink/sockets.
     fn tell(&mut self, fds: &[i32], more_bytes: usize) -> Result<bool> {
         self.forget();
         let Some(file) = &self.file else { return Ok(false) };

@@ -11,8 +11,8 @@ pub const FRAME_BYTES: usize = 16;
 /// Messages from the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Told {
-    /// An outside program requests a connection. `is_answered`: whether a program outside accepts the connection at its
-    /// far end.
+    /// An outside program requests a connection. `is_answered`: whether an outside program at the connection's far end
+    /// accepts it.
     Open { connection: u32, is_answered: bool },
     /// The next file of data belongs to this stream and has this size.
     Data { stream: u32, bytes: u64 },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `leowarp live`: connections between programs on the user's machine run over TCP between two hosts of the guest. The
-//! guest gets the programs' data from the machine and returns them to it. Virtual time follows real time, and the run
-//! records nothing.
+//! guest takes the programs' data from the machine, carries them between its hosts, and gives them back to the machine.
+//! Virtual time follows real time, and the run records nothing.
 //!
 //! The host's half of this module is `python/leowarp/guest/live/`.
 

@@ -54,8 +54,8 @@ pub struct Relay {
     to: IpAddr,
     listener: OwnedFd,
     listener_port: u16,
-    /// A bound socket that does not listen. Connections to a port on which no outside program listens go to this
-    /// socket. The guest's TCP then refuses them, as a machine would on which no program listens.
+    /// A bound socket that does not listen. This socket receives connections to ports on which no outside program
+    /// listens. The guest's TCP then refuses them, as a machine would on which no program listens.
     _closed: OwnedFd,
     closed_port: u16,
     /// Whether each end delays its acknowledgements; the end that opens connections is first.
@@ -114,11 +114,10 @@ impl Relay {
     }
 
     /// Runs until the guest ends. Handles the host's frames as soon as they arrive. At time 0 of the run and at every
-    /// later step, passes on all data that are available. Then waits for the host at `gate`, unless the host has said
-    /// that this is not needed.
+    /// later step, passes on all data that are available. After passing on the data, the relay waits for the host at
+    /// `gate`, unless the host has said that waiting is not needed.
     ///
-    /// Streams are checked only once per step, because the guest computes a step at one moment of real time. More
-    /// checks would cost system calls, and the host would not get the data earlier.
+    /// Streams are checked only once per step, because the guest computes a step at one moment of real time.
     pub fn run(&mut self, gate: &mut Gate, step_ns: i64, clock: Clock) -> Result<()> {
         netns::enter(self.home.as_raw_fd())?;
         let ticks = ticks(clock, step_ns)?;

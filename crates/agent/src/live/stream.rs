@@ -2,9 +2,9 @@
 //! One end of a live connection in the guest: its socket, the data from the host that wait to be written, and the
 //! number of bytes that the host will still accept.
 //!
-//! Neither host nor guest buffers more than one window of data for the other. An outside program must therefore wait
-//! for TCP in the guest, as it would wait for its own TCP. If the guest's socket accepts no more data, the host stops
-//! reading from the program. If an outside program stops reading, its data stay in the guest's socket.
+//! Neither host nor guest buffers more than one window of data for the other. If the guest's socket accepts no more
+//! data, the host stops reading from the program. If an outside program stops reading, its data stay in the guest's
+//! socket.
 
 use crate::base::error::{Error, Result};
 use crate::flows::socket;
@@ -14,7 +14,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 /// Result of writing to a stream or reading from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Bytes were transferred; this is their number.
+    /// This number of bytes was transferred.
     Moved(usize),
     /// Nothing can be transferred now.
     Waits,
@@ -28,7 +28,7 @@ pub enum Outcome {
 #[derive(Debug)]
 pub struct Stream {
     fd: OwnedFd,
-    /// Data from the host that wait for TCP. `written` is the number of bytes of the first piece that TCP has taken.
+    /// Data from the host that wait for TCP. `written` is the number of bytes that TCP has taken from the first piece.
     pieces: VecDeque<Vec<u8>>,
     written: usize,
     waiting_bytes: usize,

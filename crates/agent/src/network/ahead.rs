@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Notices that are sent before the route change (`cures.notify_delay` below 0). Such notices are possible because
-//! routes are computed from the constellation, so a node can know future changes.
+//! Notices that are sent before the route change (`cures.notify_delay` below 0). A node can know future changes,
+//! because routes are computed from the constellation.
 
 use super::switches::{What, When};
 use super::{Before, Network};
@@ -33,9 +33,8 @@ impl Network<'_> {
         out
     }
 
-    /// Notifies hosts of the route changes at a future instant. To find the new paths, this function applies two groups
-    /// of events to a copy of the routes: `until`, the events before that instant, and `change`, the events of that
-    /// instant.
+    /// Notifies hosts of the route changes at a future instant. New paths are found with a copy of the routes, to which
+    /// the events before `t_ns` (`until`) and at `t_ns` (`change`) are applied.
     pub fn tell_ahead(&mut self, t_ns: i64, until: &[Event], change: &[Event]) -> Result<()> {
         let Some(first) = change.first() else { return Ok(()) };
         let present = (self.routes.clone(), self.directions.clone());
@@ -94,8 +93,8 @@ impl Network<'_> {
 /// not exist yet.
 ///
 /// leolink uses the length of the node's present queue. leolink adds the delay of the direction that sends, which is
-/// now the old direction. The rest of the new path is therefore corrected by the difference between both delays. All
-/// sums are modulo 2^64.
+/// now the old direction. The time on the rest of the new path is therefore corrected: the new direction's delay is
+/// added, and the old direction's delay is subtracted. All sums are modulo 2^64.
 fn ahead(cause: NoticeCause, (old_ns, new_ns): (u64, u64), lead_ns: u64) -> NoticeCause {
     let NoticeCause::Change { from, rests_ns, answer_ns } = cause else { return cause };
     let rests_ns = rests_ns.map(|(from_ns, to_ns)| (from_ns, to_ns.wrapping_add(new_ns).wrapping_sub(old_ns)));

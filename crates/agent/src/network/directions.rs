@@ -66,8 +66,8 @@ pub fn initial_direction(setup: &Setup, d: usize) -> Direction {
     }
 }
 
-/// Numbering and ordering of packets by the direction; None = neither. Stations number the packets that they send to
-/// satellites, and restore the order of the packets that they receive.
+/// How the direction numbers and orders packets; None = no numbering and no ordering. Stations number the packets that
+/// they send to satellites, and restore the order of the packets that they receive.
 fn order_of(setup: &Setup, d: usize) -> Option<Order> {
     let (resequence, eliminates) = (setup.cures.resequence, setup.cures.duplicate_ns.is_some());
     if resequence.is_none() && !eliminates {

@@ -73,8 +73,8 @@ pub fn set_namespaces(of_routers: bool) -> error::Result<bool> {
     tell(NAMESPACES, if of_routers { "router" } else { "host" })
 }
 
-/// Tells the kernel a range of this process's memory that no program reads after it is sent. The kernel then does not
-/// copy these bytes (guest/tcp/payload.c).
+/// Tells the kernel a range of this process's memory: payload that no program reads after it is sent. The kernel does
+/// not copy bytes that are sent from this range (guest/tcp/payload.c).
 pub fn set_payload(nobody_looks_at: &'static [u8]) -> error::Result<()> {
     let range = [nobody_looks_at.as_ptr() as u64, nobody_looks_at.len() as u64];
     // a custom kernel without the file PAYLOAD copies all payload
@@ -168,12 +168,12 @@ pub struct Switch {
     /// If set, packets for the new direction are held in a buffer of this many bytes. The `HoldFull` says what happens
     /// when the buffer is full.
     pub hold: Option<(u32, HoldFull)>,
-    /// If set, the last packet on the old direction is a marker with this number. Packets on the new direction wait for
-    /// the marker at the node where both paths meet. `Refused` = the reason why the cure sends no marker here. None =
-    /// the cure never sends markers.
+    /// If set, the last packet on the old direction is a marker with this number. At the node where the old and the new
+    /// path meet, packets on the new direction wait for the marker. `Refused` = the reason why the cure sends no marker
+    /// at this switch. None = the cure never sends markers.
     pub marker: Option<Result<Merge, Refused>>,
     /// Time for which packets on the new direction are also sent, as copies, on the old direction. `Refused` = the
-    /// reason why the cure sends no copies here. None = the cure never sends copies.
+    /// reason why the cure sends no copies at this switch. None = the cure never sends copies.
     pub copies_ns: Option<Result<u64, Refused>>,
     /// Time for which packets on the new direction are marked as rerouted; set only if they may overtake others.
     pub new_way_ns: Option<u64>,
@@ -186,7 +186,8 @@ pub enum Refused {
     NoOldWay = 1,
     /// The old link leads back to the node.
     SameWay = 2,
-    /// The paths meet after a link without delay and rate. On such a link, leolink does not notice arrivals.
+    /// The paths meet after a link without delay and rate. leolink does not notice arrivals on a link without delay and
+    /// rate.
     NoTime = 3,
 }
 
@@ -236,8 +237,8 @@ pub struct Notice {
 pub enum NoticeCause {
     /// The node's route changes from the direction `from` to the direction whose leolink receives this message.
     /// `answer_ns` is the time from the destination back to the host, minus the notice's own travel time. `rests_ns`
-    /// contains the rests of both paths, as in [`Switch`]; None = packets that were sent before the change do not
-    /// arrive.
+    /// contains `rest_from_ns` and `rest_to_ns`, as in [`Switch`]; None = packets that were sent before the change do
+    /// not arrive.
     Change { from: usize, rests_ns: Option<(u64, u64)>, answer_ns: i64 },
     /// A false notice: it announces a change that does not happen.
     False { wait_ns: u64 },

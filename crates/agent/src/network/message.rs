@@ -50,7 +50,7 @@ pub struct Interface {
     pub name: String,
     pub mac: [u8; 6],
     pub arp: bool,
-    /// Without this flag, the kernel does not report to routers the multicast groups that IPv6 joins by itself
+    /// Without the flag for multicast, the kernel does not tell routers which multicast groups IPv6 joins by itself
     /// (net/ipv6/mcast.c).
     pub multicast: bool,
     pub mtu_bytes: u32,

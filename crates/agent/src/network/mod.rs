@@ -61,7 +61,7 @@ struct LinkState {
 }
 
 /// State before an instant. It contains the previous direction of each pair of node and host whose route changed or was
-/// removed. It also contains the previous value of each delay that changed.
+/// removed. `delays_ns` contains the previous value of each delay that changed.
 #[derive(Default)]
 struct Before {
     routes: BTreeMap<(usize, usize), usize>,

@@ -105,7 +105,7 @@ impl Batch {
         Nest(start)
     }
 
-    /// Ends a nested attribute. Its length then covers everything since [`Batch::nest`].
+    /// Ends a nested attribute, and sets its length to the number of bytes since [`Batch::nest`].
     pub fn end(&mut self, nest: &Nest) {
         let length = (self.bytes.len() - nest.0) as u16;
         self.bytes[nest.0..nest.0 + 2].copy_from_slice(&length.to_ne_bytes());

@@ -75,9 +75,8 @@ pub fn sysctl(name: &str) -> Result<String> {
     }
 }
 
-/// Makes TCP segments leave an interface in the calling thread's namespace as separate packets. TCP still builds
-/// segments that are larger than a packet, as on any host. The kernel splits them before they reach the wire and the
-/// capture.
+/// Makes TCP segments leave an interface in the calling thread's namespace as separate packets. TCP still builds larger
+/// segments, as on any host, but the kernel splits them before the wire and the capture.
 pub fn disable_segmentation_offload(interface: &str) -> Result<()> {
     const ETHTOOL_STSO: u32 = 0x1f;
     let mut value = [ETHTOOL_STSO, 0];

@@ -53,10 +53,9 @@ impl Network<'_> {
     /// contains the maximum time on the rest of the old path, the minimum time on the rest of the new path, and the
     /// directions of both. None = packets on the old direction do not arrive.
     ///
-    /// The time on the old path is that of the slowest packet, and the time on the new path is that of the fastest. If
-    /// a link's delay falls at this instant, packets sent before it still have the old delay. At the far end of the
-    /// link, later packets wait for these earlier packets, because a link keeps their order. On a busy path, the last
-    /// packet therefore arrives as late as if the delay had not fallen.
+    /// If a link's delay falls at this instant, packets sent before it still have the old delay. At the far end of the
+    /// link, packets with the new delay wait for packets with the old delay, because a link keeps the order. On a busy
+    /// path, a fall of a link's delay therefore does not make the last packet arrive earlier.
     pub(super) fn rests(&self, before: &Before, host: usize, from: usize, to: usize) -> Option<Rests> {
         if self.say[from] == Some(Say::Flush) {
             return None;

@@ -33,7 +33,8 @@ const OF_IPV6: [(&str, &str); 7] = [
     ("net.ipv6.conf.default.accept_redirects", "0"),
 ];
 
-/// Sets the parameters above and those that the setup lists. Returns whether the kernel has IPv6.
+/// Sets the constant parameters of this module and the parameters that the setup lists. Returns whether the kernel has
+/// IPv6.
 ///
 /// # Errors
 /// [`Error::Lacks`] if the run uses IPv6 but the kernel lacks it, or if the kernel lacks a parameter of the setup.

@@ -12,8 +12,8 @@ pub struct Tags {
 }
 
 impl Tags {
-    /// TOS value of a path, and whether the path got this value in this call. A path without a tag gets the tag of the
-    /// least recently used path. The caller must then set the path's routes.
+    /// TOS value of a path, and whether the path got this value in this call. If all tags are in use, a path without a
+    /// tag gets the tag of the least recently used path. The caller must then set the path's routes.
     pub fn tos(&mut self, path: u32) -> (u8, bool) {
         let (tag, fresh) = match self.recent.iter().position(|&(p, _)| p == path) {
             Some(i) => (self.recent.remove(i).1, false),

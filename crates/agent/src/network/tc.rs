@@ -64,7 +64,7 @@ pub struct Direction {
     pub has_channel: bool,
     pub in_order: bool,
     pub probe_bytes: u32,
-    /// For leolink: numbering and ordering of packets by the direction; None = it does neither.
+    /// For leolink: how the direction numbers and orders packets; None = no numbering and no ordering.
     pub order: Option<Order>,
     /// IP length of a full packet. This length determines the size of delay lines and token buckets.
     pub full_packet_bytes: u32,
@@ -135,8 +135,8 @@ pub fn share(ratio: f64) -> u32 {
     (ratio * 4_294_967_296.0).round().clamp(0.0, f64::from(u32::MAX)) as u32
 }
 
-/// Creates or changes a netem. In a change, netem resets all settings that the message does not contain. Every message
-/// therefore contains all settings.
+/// Creates or changes a netem. Every message contains all settings, because netem resets the settings that a change
+/// does not contain.
 pub fn netem(batch: &mut Batch, ifindex: u32, d: &Direction, counts: QueueCounts, say: Say) {
     if say == Say::Flush {
         // a netem drops its packets only when it is removed
@@ -220,7 +220,7 @@ pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Di
 
 /// Makes a discipline count `overhead` bytes more per packet; the number may be negative. The kernel calls this setting
 /// a size table, which here has no sizes. Only the root discipline can have a size table (qdisc_graft). A change
-/// without a size table removes it (qdisc_change).
+/// message without a size table removes an existing size table (qdisc_change).
 fn overhead(batch: &mut Batch, d: &Direction) {
     let mut sizespec = [0u8; 24];
     sizespec[4..8].copy_from_slice(&d.overhead_bytes.to_ne_bytes());
@@ -229,8 +229,8 @@ fn overhead(batch: &mut Batch, d: &Direction) {
     batch.end(&stab);
 }
 
-/// netem's limit counts packets in flight as well as waiting packets. To allow `limit_pkts` waiting packets, this limit
-/// is therefore larger by the number of full frames in the delay line.
+/// netem's limit counts packets in flight as well as waiting packets. To allow `limit_pkts` waiting packets, netem's
+/// limit is therefore larger than `limit_pkts` by the number of full frames in the delay line.
 fn netem_limit(d: &Direction, counts: QueueCounts) -> u32 {
     let Some(limit) = d.limit_pkts else { return NETEM_UNLIMITED_PKTS };
     match counts {

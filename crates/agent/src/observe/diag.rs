@@ -24,12 +24,12 @@ const INET_DIAG_VEGASINFO: u16 = 3;
 const INET_DIAG_CONG: u16 = 4;
 const INET_DIAG_BBRINFO: u16 = 16;
 /// All states of include/net/tcp_states.h except LISTEN (10), TIME_WAIT (6), NEW_SYN_RECV (12) and CLOSE (7). Sockets
-/// in these four states have no TCP_INFO or no far end.
+/// in the four omitted states have no TCP_INFO or no far end.
 const STATES: u32 = 0xfff & !(1 << 10 | 1 << 6 | 1 << 12 | 1 << 7);
 /// Size of struct inet_diag_msg: family, state, timer, retrans; both ends; five numbers.
 const MESSAGE_BYTES: usize = 4 + 48 + 20;
-/// Maximum number of samples. No sensible run has as many. At 400 bytes per sample, they take half a gigabyte of the
-/// guest's memory.
+/// Maximum number of samples. At 400 bytes per sample, this number of samples takes half a gigabyte of the guest's
+/// memory.
 const SAMPLES_MAX: usize = 1 << 20;
 
 /// The two ends of a connection, as one of its sockets sees them: local address and port, remote address and port.
@@ -70,7 +70,7 @@ impl Diag {
         Ok(Some(Self { hosts, samples: BTreeMap::new(), ends, family: family_of(setup) }))
     }
 
-    /// Stores the present state of all sockets at these hosts.
+    /// Stores the present state of all sockets at the hosts in `hosts`.
     pub fn sample(&mut self, t_ns: i64) -> Result<()> {
         for (host, netlink) in &self.hosts {
             sockets(netlink, self.family, |ends, sample| {

@@ -24,8 +24,8 @@ impl Drops {
         Self { file: File::open("/proc/leolink/drops").ok(), buffer: vec![0; BUFFER_RECORDS * RECORD_BYTES] }
     }
 
-    /// Calls `each` for each drop since the last call, with the drop's time, with the loss (cause and place), and with
-    /// up to 40 bytes of the packet. These bytes begin at the packet's IP header.
+    /// Calls `each` for each drop since the last call. The arguments are the drop's time, the loss (cause and place),
+    /// and up to 40 bytes of the packet. These bytes begin at the packet's IP header.
     pub fn read(&mut self, clock: Clock, mut each: impl FnMut(i64, Loss, &[u8]) -> Result<()>) -> Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
         let mut record = |r: &[u8]| {

@@ -67,8 +67,8 @@ impl Outcome {
         Ok(Self { totals, flows, connections, vanished_pkts: 0, warnings, failures })
     }
 
-    /// Explains packets that vanished in a routing loop, where their time to live ended. Other losses need no
-    /// explanation, because they are counted.
+    /// Explains packets that vanished in a routing loop, where their time to live ended. Losses with other causes need
+    /// no explanation, because they are counted.
     pub fn explain_vanished(&mut self, expired_pkts: u64) {
         let vanished = self.vanished_pkts;
         if expired_pkts > 0 {
@@ -157,7 +157,7 @@ struct Accounts {
 }
 
 impl Accounts {
-    /// Adds a link's packets. Omits links by netem, because netem does not count the packets that are offered to it.
+    /// Adds a link's packets. Skips a link that is modelled by netem, which does not count offered packets.
     fn add_link(&mut self, link: &LinkTotal) {
         if link.offered_pkts == u64::MISSING {
             return;

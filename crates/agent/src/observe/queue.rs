@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Queue lengths and traffic of each link. All leolinks are read together from /proc/leolink/links. For netems, the
 //! statistics of queueing disciplines are read, with one dump per namespace. A jitter is a netem as the child of a tbf;
-//! for a jitter, the statistics of the tbf are used. These statistics include packets that the netem holds or drops
-//! (tbf_enqueue). A packet counts as sent when it has left the tbf.
+//! for a jitter, the statistics of the tbf are used. The statistics of the tbf include packets that the netem holds or
+//! drops (tbf_enqueue). A packet counts as sent when it has left the tbf.
 
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
@@ -46,7 +46,7 @@ struct Statistics {
 }
 
 impl Queues {
-    /// Opens /proc/leolink/links if the kernel has it. Also finds the directions that are modelled by netem.
+    /// Opens /proc/leolink/links if the kernel has it, and finds the directions that netem models.
     ///
     /// # Errors
     /// If the file exists but cannot be opened.

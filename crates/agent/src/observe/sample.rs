@@ -28,7 +28,7 @@ fn given(value: u32, is_given: bool) -> u32 {
     }
 }
 
-/// Converts bytes to bits. A missing value stays missing.
+/// Converts a number of bytes to bits; `MISSING` is returned unchanged.
 fn bits(bytes: u64) -> u64 {
     if bytes == u64::MISSING {
         bytes
@@ -37,8 +37,8 @@ fn bits(bytes: u64) -> u64 {
     }
 }
 
-/// Whether a transfer cannot send although its connection is established. In this case, data wait, no data are in
-/// flight, and either no data were ever sent or the window is 0.
+/// Whether a transfer cannot send although its connection is established. A transfer is held back if data wait, no data
+/// are in flight, and either no data were ever sent or the window is 0.
 pub fn is_held_back(transfer: &Transfer) -> Result<bool> {
     let s = TcpInfo::read(transfer.sender())?;
     let nothing_leaves = s.tcpi_unacked == 0 && (s.tcpi_snd_cwnd == 0 || s.tcpi_bytes_sent == 0);
@@ -56,9 +56,9 @@ fn sockets(ends: &[Ends]) -> Vec<i32> {
     ends.iter().flat_map(|&(sender, receiver)| [Some(sender), receiver]).flatten().collect()
 }
 
-/// Sleeps until an instant of the monotonic clock at which `transfers` and all links are to be sampled. At the end of
-/// the sleep, the same call reads the state that these samples need. Returns false if the call may have returned
-/// without sleeping; the caller must then sleep itself.
+/// Sleeps until an instant of the monotonic clock at which `transfers` and all links are to be sampled. One call sleeps
+/// and then reads the state for the samples. If the function returns false, the call may have returned without
+/// sleeping, and the caller must sleep itself.
 pub fn sleep_until(infos: &mut Infos, monotonic_ns: i64, transfers: &[&Transfer], links_bytes: usize) -> Result<bool> {
     let ends: Vec<Ends> = transfers.iter().map(|t| ends(t)).collect();
     infos.sleep_until(monotonic_ns, &sockets(&ends), links_bytes)
@@ -227,8 +227,8 @@ impl Counters {
     }
 }
 
-/// Converts the line `Ip6InReceives 9` to the counter `Ip6.InReceives`. A counter of an ICMP type appears only after a
-/// message of this type. These counters are skipped, because counters such as `Icmp6InMsgs` contain their sums.
+/// Converts the line `Ip6InReceives 9` to the counter `Ip6.InReceives`. Counters of single ICMP types are skipped. A
+/// counter of a type appears only after a message of this type, and counters such as `Icmp6InMsgs` contain the sums.
 fn of_ipv6(text: &str, each: &mut impl FnMut(&str, u64)) {
     for (name, value) in text.lines().filter_map(|line| line.split_once(char::is_whitespace)) {
         let Some((group, rest)) = name.split_once('6').filter(|(_, rest)| !rest.contains("Type")) else { continue };
@@ -258,7 +258,7 @@ impl LostBetweenLinks {
 }
 
 /// Number of packets whose time to live ended in the namespace of the calling thread. net/ipv4/ip_forward.c and
-/// ip6_forward count them as header errors. No other header errors occur in these namespaces.
+/// ip6_forward count them as header errors. Header errors have no other cause in the guest's namespaces.
 pub fn expired_pkts(is_ipv6: bool) -> Result<u64> {
     if is_ipv6 {
         return counter_of_ipv6("Ip6InHdrErrors");

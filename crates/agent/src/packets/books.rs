@@ -41,8 +41,8 @@ impl Books {
 /// State that is needed to assign packets of programs to flows.
 pub struct Programs {
     pub connections: Connections,
-    /// Number of packets between hosts of programs that were assigned to no connection. They are neither TCP nor UDP,
-    /// or are fragments other than the first.
+    /// Number of packets between hosts of programs that were assigned to no connection. Packets without a connection
+    /// are neither TCP nor UDP, or are fragments other than the first.
     pub unfollowed_pkts: u64,
     /// For each flow, the time at which the host that opened the connection got the answer to its first segment.
     pub connected_ns: BTreeMap<usize, i64>,

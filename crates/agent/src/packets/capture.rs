@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The thread that turns captured packets of hosts, and drops of links, into packet truth.
 //!
-//! The thread sleeps until data can be read ([`Wires`]). Departures are recorded immediately. Arrivals and drops wait
-//! until the sender's wire has been read up to their time, because different packet sockets deliver their blocks at
-//! different moments.
+//! The thread sleeps until data can be read ([`Wires`]). Departures are recorded immediately. Packet sockets deliver
+//! their blocks at different moments. An arrival or a drop is therefore processed only after the sender's wire has been
+//! read up to the same time.
 
 use crate::base::clock::Clock;
 use crate::base::context::Context;
@@ -379,7 +379,7 @@ impl Capture {
     }
 
     /// Decides what happened to packets without an arrival or drop report. Returns a warning or None, and the number of
-    /// these packets that no counter of losses explains.
+    /// packets that no counter of losses explains.
     fn judge_silence(&self, held: Held) -> (Option<String>, u64) {
         let between = held.lost_between_links;
         let (silent, elsewhere) = (self.silent_pkts, between.no_route_pkts + between.unresolved_pkts);
@@ -489,8 +489,8 @@ fn enter(
     lost_between_links(account, packet).map_or(Ok(()), |row| drop_rows.push(&row))
 }
 
-/// Row for a lost packet whose loss no link has reported. Its time of loss is unknown, so the row has its sending time
-/// instead.
+/// Row for a lost packet whose loss no link has reported. The time of the loss is unknown, so the row contains the
+/// packet's sending time.
 fn lost_between_links(account: usize, packet: &Packet) -> Option<Drop> {
     let loss = packet.loss.filter(|loss| loss.direction.is_none())?;
     Some(Drop {

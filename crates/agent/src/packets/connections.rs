@@ -2,10 +2,10 @@
 //! Connections of programs: finds the flow of a packet whose ports were not known in advance. This module has no side
 //! effects.
 //!
-//! A connection is identified by protocol (TCP or UDP) and by the address and port of both ends. For TCP, the sequence
-//! number of its first segment is part of its identity. A SYN between the same ports with another sequence number
-//! therefore begins a new connection (RFC 9293, 3.4.1). A connection becomes a flow when its first packet is seen. Its
-//! flow number comes after those of the setup's flows.
+//! A connection is identified by protocol (TCP or UDP) and by the address and port of both ends. A TCP connection is
+//! also identified by the sequence number of its first segment. A SYN between the same ports with another sequence
+//! number therefore begins a new connection (RFC 9293, 3.4.1). A connection becomes a flow when its first packet is
+//! seen. The new flow is numbered after the setup's flows.
 
 use crate::packets::frame::{Foreign, Tuple};
 use crate::packets::truth::{FLAG_ACK, FLAG_SYN};
@@ -181,8 +181,8 @@ impl Connections {
         Place { flow: self.first_flow + index, direction, is_new }
     }
 
-    /// Finds the program flow that uses one of the ports. If no flow uses them, finds the first program flow between
-    /// the two hosts. Also returns the packet's direction.
+    /// Finds the program flow that uses one of the ports. If no flow uses the ports, the first program flow between the
+    /// two hosts is used. Also returns the packet's direction.
     fn program_of(&self, tuple: Tuple) -> Option<(usize, usize)> {
         let way = |p: &Program| match (tuple.from.0, tuple.to.0) {
             ends if ends == (p.source, p.destination) => Some(0),

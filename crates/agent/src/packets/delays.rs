@@ -3,8 +3,8 @@
 //! round trips. This module has no side effects.
 //!
 //! The round trip of a data packet is the sum of two one-way delays: its own delay, and the delay of a return packet.
-//! The return packet is the first one that left after the data packet had arrived, and that arrived itself (see
-//! python/leowarp/metrics/per_flow/round_trips.py). Data packets are reported when they arrive. Return packets are
+//! Among the packets that are sent after the data packet's arrival, the return packet is the first that is not lost
+//! (see python/leowarp/metrics/per_flow/round_trips.py). Data packets are reported when they arrive. Return packets are
 //! reported in order of sending, when it is known whether they arrived. At that time, all data packets that arrived
 //! before the return packet left have been reported. Data packets therefore wait in a queue for their return packets.
 

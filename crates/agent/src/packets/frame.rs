@@ -6,9 +6,9 @@ use crate::packets::short::{self, HEAD_BYTES, SHORT_BYTES};
 use crate::packets::truth::Seen;
 use leowarp_timeline::setup::FlowKind;
 
-/// Source port of flow 0. Flow f uses this port plus f.
+/// Source port of flow 0; flow f uses `SOURCE_PORT` + f.
 pub const SOURCE_PORT: u16 = 10_000;
-/// Destination port of flow 0. Flow f uses this port plus f. For a ping, f is the ICMP identifier.
+/// Destination port of flow 0; flow f uses `DESTINATION_PORT` + f. For a ping, f is the ICMP identifier.
 pub const DESTINATION_PORT: u16 = 30_000;
 /// Maximum number of flows in a run. More flows would not fit between the two port ranges.
 pub const FLOWS_MAX: usize = 20_000;
@@ -185,7 +185,7 @@ fn digest(bytes: &[u8]) -> u32 {
 }
 
 /// Parses a packet. `ip` is the packet from its IP header on; a packet of IPv6 is in its short form. None = the packet
-/// belongs to no flow of the agent. The first 40 bytes of the packet are enough.
+/// belongs to no flow of the agent. `ip` needs only the packet's first 40 bytes.
 pub fn parse(t_ns: i64, ip: &[u8]) -> Option<Parsed> {
     let fields = Fields(ip);
     let (head, mut seen) = fields.ip(t_ns)?;

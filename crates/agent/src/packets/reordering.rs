@@ -5,7 +5,7 @@
 //! The run, each window and each route change is a scope. The packets of a scope form a sequence of their own, in which
 //! they are numbered from 0 in order of sending. Each scope has a meter, which measures arrivals as they happen; the
 //! packets themselves are not stored. A scope is complete when a packet that was sent after the scope's end is settled.
-//! The reason is that packets are settled in order of sending. All packets of the scope are then settled as well.
+//! Packets are settled in order of sending, so all packets of the scope are settled before this packet.
 
 use crate::base::error::Result;
 use crate::base::table::Rows;

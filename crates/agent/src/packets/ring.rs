@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const BLOCK_BYTES: usize = 1 << 18;
 const BLOCKS: usize = 8;
 const FRAME_BYTES: usize = 2048;
-/// A block that is not full is delivered after twice this time at most.
+/// Timeout in ms of a block that is not full; the block is delivered after twice the timeout at most.
 pub const RETIRE_MS: u32 = 500;
 
 const SOL_PACKET: i32 = 263;

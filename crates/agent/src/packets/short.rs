@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The short form of an IPv6 packet: forty bytes that identify the packet. Links report IPv6 packets that they dropped
-//! in this form (guest/links/leolink_drops.c). This module has no side effects.
+//! The short form of an IPv6 packet: forty bytes that identify the packet. For each dropped IPv6 packet, a link reports
+//! the short form (guest/links/leolink_drops.c). This module has no side effects.
 
 /// Length of the short form.
 pub const SHORT_BYTES: usize = 40;
@@ -10,8 +10,8 @@ pub const NEEDED_BYTES: usize = 68;
 pub const HEAD_BYTES: usize = 16;
 
 /// Pieces of the packet that form the short form: offset in the packet, length, offset in the short form. From the IPv6
-/// header, they are the first eight bytes and the last four bytes of each address. After this header, they are the
-/// first sixteen bytes, and eight bytes at offset 20.
+/// header, the pieces are the first eight bytes and the last four bytes of each address. From the header that follows,
+/// the pieces are the first sixteen bytes, and eight bytes at offset 20.
 const PIECES: [(usize, usize, usize); 5] = [(0, 8, 0), (20, 4, 8), (36, 4, 12), (40, 16, 16), (60, 8, 32)];
 
 /// Whether the packet `ip` is IPv6; `ip` begins at the IP header.

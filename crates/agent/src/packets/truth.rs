@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packet truth: what happened to each packet in one direction of one flow. This module has no side effects. Its input
-//! is the observed packets with their times.
+//! Packet truth: what happened to each packet in one direction of one flow. This module has no side effects. The
+//! module's input is the observed packets and their times.
 //!
 //! Before working on this file, read RFC 4737, sections 3.3 and 4.2 (how reordering follows from the order of sending,
 //! and the extent). Also read `ip_select_ident` in include/net/ip.h, which shows why the IP identification
@@ -78,7 +78,7 @@ pub struct Entry {
     /// `seq` and `ack` have the same meaning as in [`Packet`]. `ack` is valid only if `flags` contains [`FLAG_ACK`].
     seq: i64,
     ack: i64,
-    /// Fields as observed on the wire. `len_bytes` has 16 bits, as in an IPv4 packet.
+    /// Fields as observed on the wire.
     wire_seq: u32,
     wire_ack: u32,
     ip_id: u16,
@@ -117,7 +117,7 @@ impl Entry {
             && (self.flags, u32::from(self.len_bytes)) == (seen.flags, seen.len_bytes)
     }
 
-    /// The packet so far, without a decision whether it is spurious.
+    /// The facts that are known about the packet so far; whether it is spurious is not yet decided.
     fn packet(&self) -> Packet {
         let some = |value: u32| Some(value).filter(|&value| value != NONE);
         Packet {
@@ -181,9 +181,9 @@ const NONE: u32 = u32::MAX;
 
 /// For each value of the low bits of an IP identification, the number of the last packet with this value. The number of
 /// entries is a power of two; an entry has 4 bytes. There are at least as many entries as packets in flight. A
-/// connection increments its identification with each packet, so few packets in flight share an entry. With an entry
-/// for every identification, each stream would use 256 KiB. The first touch of each page of this memory would cost 40
-/// us, and the table would displace the guest's data from the processor's cache.
+/// connection increments its IP identification with each packet, so packets in flight seldom share an entry. With one
+/// entry per possible identification, each stream would use 256 KiB. Each page of this memory would cost 40 us at its
+/// first use. The table would also displace the guest's data from the processor's cache.
 #[derive(Debug)]
 struct LastWithId(Vec<u32>);
 

@@ -54,9 +54,9 @@ impl Wires {
         matches!(self, Self::Taps(_))
     }
 
-    /// Processes packets that the kernel has delivered. With packet sockets, processes all of them. With taps,
-    /// processes one chunk of them, or all if `is_end`. `each` receives the wire's number and a frame. The frames of a
-    /// wire come in order of time. Returns whether more packets may be available.
+    /// Processes packets that the kernel has delivered. With packet sockets, one call processes all delivered packets.
+    /// With taps, one call processes one chunk of packets, or all packets if `is_end`. `each` receives the wire's
+    /// number and a frame. The frames of a wire come in order of time. Returns whether more packets may be available.
     pub fn drain(&mut self, is_end: bool, mut each: impl FnMut(usize, &Frame) -> Result<()>) -> Result<bool> {
         match self {
             Self::Taps(taps) => taps.drain(is_end, each),

@@ -53,7 +53,7 @@ pub fn set_origin(origin_ns: i64) -> Result<()> {
     Ok(())
 }
 
-/// Directory of a module's parameters. In the directory's name, the kernel replaces each - by _.
+/// Directory of a module's parameters. The directory's name is the module's name with each - replaced by _.
 fn parameters(module: &str) -> PathBuf {
     Path::new("/sys/module").join(module.replace('-', "_")).join("parameters")
 }

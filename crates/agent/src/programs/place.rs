@@ -82,7 +82,7 @@ pub fn not_started(described: &str, source: &std::io::Error) -> Error {
 }
 
 /// Text of /etc/hosts. The text contains every host of the setup, both with its name in the scenario and with this name
-/// in lower case. It also contains the routers that have addresses.
+/// in lower case. Routers that have addresses are also in the text.
 fn names(setup: &Setup) -> String {
     let mut text =
         String::from(if setup.is_ipv6() { "127.0.0.1 localhost\n::1 localhost\n" } else { "127.0.0.1 localhost\n" });

@@ -26,7 +26,7 @@ const LONGEST_NS: i64 = 10_000_000;
 /// which usually is the one that waits.
 const WHOLE_LOOKS: u64 = 16;
 /// Stops the guest at `gate` whenever a program in the session of the process `leader` waits for the user at
-/// `terminal`. Returns when this session ends.
+/// `terminal`. Returns when the session ends.
 pub fn keep(leader: i32, terminal: &File, mut gate: Gate, clock: Clock) -> Result<()> {
     // No other process may run between reading and writing the terminal's settings, so this thread gets a higher
     // priority. With a normal priority, a keypress could wake a shell that changes the settings between the read and

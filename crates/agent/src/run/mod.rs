@@ -106,8 +106,8 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
     outcome::write_end(end_ns, clock, &links, outcome, programs)
 }
 
-/// Allows every host to use each congestion control of the kernel. Each host is a separate namespace. Without this,
-/// only the first namespace may set a default congestion control that is not marked as allowed (net/ipv4/tcp_cong.c,
+/// Allows every host to use each congestion control of the kernel. Each host is a separate namespace. Only the first
+/// namespace may set a default congestion control that is not marked as allowed (net/ipv4/tcp_cong.c,
 /// `tcp_set_default_congestion_control`).
 fn allow_congestion_controls() -> Result<()> {
     let available = netns::sysctl("net.ipv4.tcp_available_congestion_control")?;

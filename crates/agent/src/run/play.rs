@@ -65,8 +65,8 @@ pub struct Player<'a> {
     subflows: Option<Subflows>,
     counter_rows: Rows<Counter>,
     queue_rows: Rows<Queue>,
-    /// Reports of links about drops, and the table for them. None with packet truth, because then the capture thread
-    /// writes this table.
+    /// Reports of links about drops, and the table for them. None with packet truth, because the capture thread then
+    /// writes the table `drops`.
     drops: Option<(Drops, Rows<Drop>)>,
 }
 

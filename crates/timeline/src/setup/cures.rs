@@ -41,8 +41,8 @@ pub struct Notify {
     pub delay_ns: i64,
     /// Share of the notices that are lost, 0 to 1.
     pub loss_ratio: f64,
-    /// False notices in order of time. Each has a run time in ns, the host that gets the notice, and the destination
-    /// for which the notice claims a change.
+    /// False notices in order of time. A false notice has a run time in ns, a receiving host, and the destination for
+    /// which the notice claims a change.
     pub r#false: Vec<(i64, usize, usize)>,
 }
 
@@ -64,7 +64,7 @@ pub struct Resequence {
 pub enum Ordering {
     /// All packets wait.
     Basic,
-    /// Only packets that took the new path shortly after a route change wait.
+    /// A packet waits only if it took the new path shortly after a route change.
     Advanced,
 }
 
@@ -72,7 +72,7 @@ pub enum Ordering {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Numbering {
-    /// The packets of one flow, which protocol and ports identify.
+    /// The packets of one flow. Protocol and ports identify the flow.
     Flow,
     /// All packets from one host to another, of all flows.
     Aggregate,

@@ -3,8 +3,8 @@
 
 use serde::Deserialize;
 
-/// The two hosts between which connections of programs on the user's machine run, in real time. Such a run records
-/// nothing.
+/// Two hosts of a run in real time, between which connections of programs on the user's machine run. A run in real time
+/// records nothing.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Live {

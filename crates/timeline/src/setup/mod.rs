@@ -57,8 +57,8 @@ pub struct Setup {
     pub jitter_tables: Vec<JitterTable>,
     /// The workload.
     pub flows: Vec<Flow>,
-    /// Whether a packet stays on the path that was in force when it was sent. If so, packets and routes carry a tag of
-    /// the path in the TOS field.
+    /// Whether a packet stays on the path that was in force when it was sent. With source routing, packets and routes
+    /// carry a tag of the path in the TOS field.
     pub source_routing: bool,
     /// Kernel parameters of the whole guest, by dotted name.
     pub sysctl: BTreeMap<String, String>,
@@ -178,7 +178,7 @@ impl Setup {
         (0..self.flows.len()).filter(move |&i| self.flows[i].subflow_of == Some(flow))
     }
 
-    /// Node whose namespace a host uses: the node of the host that it joins. If it joins no host, its own node.
+    /// Node whose namespace a host uses: its own node, or the node of the host that it joins.
     pub fn home_of(&self, host: usize) -> usize {
         self.hosts[self.hosts[host].joins.unwrap_or(host)].node
     }

@@ -88,7 +88,8 @@ pub enum Forwarding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DelayedAck {
-    /// Linux's default: at first each segment, later every second segment or after an adaptive timer.
+    /// Linux's default. A socket first acknowledges each segment, and later every second segment, or when an adaptive
+    /// timer expires.
     #[default]
     Adaptive,
     /// Every second segment from the start, or after a timer (`guest/ulp/delack.c`).
@@ -101,7 +102,7 @@ pub enum DelayedAck {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pacing {
-    /// TCP itself, if the congestion control requests pacing.
+    /// TCP itself paces, if its congestion control requests pacing.
     #[default]
     Internal,
     /// The kernel's `fq` on the host's wire, which paces all sockets.
@@ -189,24 +190,25 @@ pub enum OnDown {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueCounts {
-    /// Only packets that wait for the serialiser. For this, netem's own limit is increased by the content of the delay
-    /// line.
+    /// Only packets that wait for the serialiser. The agent adds the content of the delay line to netem's own limit, so
+    /// that only waiting packets count.
     #[default]
     Waiting,
     /// Packets that wait for the serialiser, and packets in the delay line, as netem itself counts.
     WaitingAndFlying,
 }
 
-/// Settings of a direction. They are only used with the discipline leolink.
+/// Settings of a direction, which only the discipline leolink uses.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Direction {
     /// Queue before the serialiser. None = a FIFO with the link's limits.
     pub queue: Option<Queue>,
-    /// Whether packets stay in order even if the delay falls. If they do not, a packet with a smaller delay overtakes
-    /// earlier packets.
+    /// Whether packets stay in order even if the delay falls. If false, a packet with a smaller delay overtakes earlier
+    /// packets.
     pub in_order: bool,
-    /// Length of the packets that measured the delay. A measured delay includes the transmission time of these packets.
+    /// Length of the packets that measured the delay. A measured delay includes the transmission time of a packet of
+    /// this length.
     pub probe_bytes: u32,
     /// Number of rows in the direction's table of capacity in `tables.bin`. 0 = there is no table, and events set the
     /// rate.
@@ -242,9 +244,9 @@ pub struct Queue {
     pub ecn: bool,
     /// Parameters of the discipline, by name: see [`QueueKind::parameters`].
     pub parameters: BTreeMap<String, u64>,
-    /// Maximum number of waiting packets. If `limit_bytes` is not set either, the link's limits apply.
+    /// Maximum number of waiting packets. If `limit_pkts` and `limit_bytes` are both None, the link's limits apply.
     pub limit_pkts: Option<u32>,
-    /// Maximum number of waiting bytes. If `limit_pkts` is not set either, the link's limits apply.
+    /// Maximum number of waiting bytes. If `limit_pkts` and `limit_bytes` are both None, the link's limits apply.
     pub limit_bytes: Option<u32>,
 }
 

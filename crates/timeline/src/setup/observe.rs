@@ -13,7 +13,7 @@ pub struct Observe {
     pub counters_ns: Option<i64>,
     /// Interval between readings of the queues; None = queues are not read.
     pub queues_ns: Option<i64>,
-    /// Whether packets are captured at both ends of each flow, and matched. Without this, there are no tables of
+    /// Whether packets are captured at both ends of each flow, and matched. Without the capture, there are no tables of
     /// packets, bins, drops of flows, echoes and reordering.
     pub truth: bool,
     /// How packets are captured.
@@ -27,8 +27,7 @@ pub struct Observe {
     pub around_changes_ns: (i64, i64),
     /// Selection of the packets that are stored.
     pub packets: Packets,
-    /// Only for `changes`: packets are stored if their sending time is in one of these intervals. The intervals are
-    /// sorted, disjoint and half-open.
+    /// Intervals of sending time in which packets are stored, only for `changes`; sorted, disjoint and half-open.
     pub windows_ns: Vec<(i64, i64)>,
     /// Ends of the first flow at which a pcapng file is written.
     pub pcap: Pcap,
@@ -67,7 +66,7 @@ pub enum Pcap {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Capture {
-    /// By taps of the guest kernel, if the kernel has them.
+    /// Taps of the guest kernel capture packets, if the kernel has taps.
     #[default]
     Taps,
     /// By packet sockets.

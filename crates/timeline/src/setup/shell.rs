@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// An interactive program at a host. When it ends, the guest ends, and nothing is recorded.
+/// An interactive program at a host. When the program ends, the guest ends, and nothing is recorded.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shell {

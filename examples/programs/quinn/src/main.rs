@@ -2,8 +2,8 @@
 //! A transfer by quinn: the client requests a number of bytes on a stream, and the server sends that many zeros. On a
 //! second stream the client requests the counts of the server's loss detection, and prints them.
 //!
-//! If SSLKEYLOGFILE is set in the environment, the client writes TLS keys there. If QLOGDIR is set, both ends write a
-//! qlog there.
+//! If the environment variable SSLKEYLOGFILE is set, the client writes TLS keys to the file that it names. If QLOGDIR
+//! is set, both ends write a qlog into the directory that it names.
 //!
 //! quinn-transfer server PORT
 //! quinn-transfer client HOST PORT BYTES

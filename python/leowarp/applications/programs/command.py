@@ -127,7 +127,8 @@ async def _transactions(given: argparse.Namespace) -> None:
 
 
 def _ways(given: argparse.Namespace, connections: int) -> dict[str, Callable[[], pageload.Way]]:
-    """For each value of `--http`, the function that opens connections; HTTP/1.1 opens up to `connections`."""
+    """Value of `--http` -> function that opens connections. For HTTP/1.1, the function opens up to `connections`
+    connections."""
     return {
         "1.1": lambda: pageload.Pool(given.host, given.port, connections),
         "2": lambda: Http2(given.host, given.port),

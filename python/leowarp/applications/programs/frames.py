@@ -93,10 +93,10 @@ def send(sender: socket.socket, to: tuple[str, int], stream: Stream) -> None:
 
 
 def receive(host: str, port: int, stream: Stream, measures: Measures) -> None:
-    """Request a stream, and write one line of measurements per frame. If a frame was never complete, its line has no
-    end.
+    """Request a stream, and write one line of measurements per frame. The line of a frame that was never complete has
+    no end time.
 
-    If no packet of a frame arrived, the beginning in its line is the time at which the frame was due.
+    If no packet of a frame arrived, the frame's line states its due time as the beginning.
 
     Raises
     ------

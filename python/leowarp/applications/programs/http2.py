@@ -2,10 +2,10 @@
 """HTTP/2 (RFC 9113) without TLS, with prior knowledge: a client's connection, and the server's handling of a
 connection.
 
-Streams, flow control and settings are complete. HPACK (RFC 7541) is limited to the features that this client and server
-use. In the answers of other servers, only the first field is read: the status, as an index of the static table. Header
-fields are neither compressed nor stored in the dynamic table. There is no push and no priority: the server sends one
-frame of each stream in turn.
+Streams, flow control and settings are implemented completely. HPACK (RFC 7541) is limited to the features that this
+client and server use. In the answers of other servers, only the first field is read: the status, as an index of the
+static table. Header fields are neither compressed nor stored in the dynamic table. There is no push and no priority:
+the server sends one frame of each stream in turn.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def literal(index: int, value: bytes) -> bytes:
 
 
 def fields(block: bytes) -> Iterator[tuple[int, bytes]]:
-    """Fields of a header block that `literal` encoded: index of the name, and value. If the field is indexed, the value
-    is empty.
+    """Fields of a header block that `literal` encoded: index of the name, and value. For an indexed field, the value is
+    empty.
 
     Raises
     ------

@@ -22,7 +22,7 @@ class Manifest:
     ids : tuple of str
         Ids of the representations in the first set of video representations, in ascending order of bit rate.
     ladder_bps : tuple of int
-        Bit rates of these representations.
+        Bit rate of each representation in `ids`.
     segment_ns : int
         Playing time of a segment.
     first : int

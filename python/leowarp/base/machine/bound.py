@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Limit on the memory of a process that reads what somebody else wrote.
 
-Sizes in files bound what leowarp decodes, but not what it computes from hostile values. The kernel therefore limits the
-memory of the process itself.
+Sizes in files bound what leowarp decodes, but not what it computes from hostile values. The kernel therefore enforces a
+limit on the memory of the whole process.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _SPARE_BYTES = 40 << 20
 cases took 1,036 MiB."""
 
 _LEAST_BYTES = 256 << 20
-"""A process that is larger already, such as a notebook, may take this much more."""
+"""Memory in bytes that the limit always leaves for further allocations, even in a large process such as a notebook."""
 
 
 @contextlib.contextmanager
 def bounded_memory(hint: str) -> Iterator[None]:
     """Limit the memory of this process to `MOST_BYTES`, and lift the limit afterwards.
 
-    hint: Text that says how to go without the limit.
+    hint: Text that says how to avoid the limit.
     Raises TraceError if more memory is needed.
     """
     if "pyarrow" not in sys.modules:

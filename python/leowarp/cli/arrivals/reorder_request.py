@@ -70,7 +70,7 @@ _METRICS, _TABLES, _CAPTURES = "Metrics", "CSV and Parquet", "Captures"
 
 @dataclass(frozen=True)
 class Request:
-    """Arguments and options as the user typed them. The methods check rules that concern several options.
+    """Arguments and options as the user typed them.
 
     file: A path, or ``-`` for standard input.
     threshold, buffer_threshold: DT and BT of RFC 5236, in packets; with None, BT equals DT.

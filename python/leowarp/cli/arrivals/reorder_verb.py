@@ -148,8 +148,7 @@ def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[
     """Rows of a density: one row per value if there are few values; otherwise one row per range, and each range is
     twice as wide as the one before.
 
-    values, counts: sequences of int. Displacements or buffer occupancies, and the number of packets with each value;
-        both have the same length.
+    values, counts: sequences of int. Displacements or buffer occupancies, and the number of packets with each value.
     Number of packets to which the shares are relative.
     rows: Maximum number of values for which each value has its own row.
     Returns: list of (text, count, share). Rows are ordered by value. Ranges begin at powers of two on both sides of 0,

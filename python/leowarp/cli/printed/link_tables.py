@@ -125,8 +125,8 @@ def _longest(few: pd.DataFrame) -> dict[str, list[str | None]]:
 
 
 def _print_parts(title: str, head: str, names: list[str], parts: list[dict[str, list[str | None]]]) -> None:
-    """Print one table if it fits the terminal. Otherwise print several tables below each other, as few as possible,
-    without splitting a part."""
+    """Print one table if it fits the terminal, or else the smallest number of tables, one below another. A part is
+    never split."""
     from leowarp.cli.output import fitting, print_table
 
     while parts:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verbs that show one stage of a scenario, without a kernel: plan, ephemeris, routes.
 
-They call the same functions on the same plan as a run does before its guest boots. Their output therefore equals the
-content of a run directory.
+The verbs call the same functions on the same plan as a run does before its guest boots. The output of the verbs
+therefore equals the content of a run directory.
 """
 
 from __future__ import annotations

@@ -291,7 +291,7 @@ def _plainly(value: Any) -> str:
 def built_image(choice: str | Path) -> GuestImage:
     """Kernel and agent; messages and the progress of a build are printed on stderr.
 
-    choice: A name on the shelf, a kernel tree or a binary. The user typed it, which implies consent to run it.
+    choice: A name on the shelf, a kernel tree or a binary. By typing this choice, the user consents to run the kernel.
     Raises HostError, ScenarioError for the same reasons as `guest.guest_image`.
     """
     from leowarp.base.progress import building

@@ -226,7 +226,7 @@ def as_json(channel: MobileChannel) -> dict[str, Any]:
 def about(channel: MobileChannel) -> dict[str, object]:
     """Inputs from which the channel is computed, by name.
 
-    Returns: Names end with their unit. Values about fading are None if there is no fading.
+    Returns: Values, by names that end with the unit. Values about fading are None if there is no fading.
     """
     fading = channel.fading
     return {

@@ -31,8 +31,7 @@ def measurements(
     settings: list[str] | None,
     columns: tuple[str, ...] | None = None,
 ) -> list[Measurement]:
-    """The measurements that a path contains. A measured file or a scenario has one; a run has one for each of its ping
-    flows.
+    """The measurements that a path contains: one for a measured file or a scenario, and one per ping flow for a run.
 
     format: "auto", or the name of the program that wrote the file.
     interval_ns: Interval between two lines, for formats that do not contain it.
@@ -160,8 +159,8 @@ def _delay_lines(description: Description) -> dict[str, str]:
 def _schedule_lines(description: Description) -> dict[str, str]:
     """Reconfigurations that were found in the data, steps between slots, and spikes.
 
-    Times are on the measurement's clock. If its date and time are known, the second of the minute is added: the 15 s
-    schedule was first described in this form (12, 27, 42, 57 s).
+    Times are on the measurement's clock. If the date and time of the measurement are known, the second of the minute is
+    added. Starlink's 15 s schedule was first described in this form (12, 27, 42, 57 s).
     """
     heights_ms = [spike.height_ns / 1e6 for spike in description.spikes]
     spikes = {"spikes": f"{len(description.spikes)}"}
@@ -214,7 +213,7 @@ def _every(schedule: Schedule | None) -> str:
 
 
 def _recorder_lines(description: Description) -> dict[str, str]:
-    """Effects that the recording itself causes, not the path."""
+    """Effects that come from the recording and not from the path."""
     values = {}
     if description.clock_steps:
         values["the sender's clock was set"] = "; ".join(

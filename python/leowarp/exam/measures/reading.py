@@ -67,7 +67,7 @@ def capacities_bps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
 
 
 def capacity_bps(run: Run, flow: int, from_ns: int, until_ns: int) -> float:
-    """Mean payload rate that the flow's path allows with full segments in an interval, in bit/s."""
+    """Mean payload rate, in bit/s, that the flow's path allows in an interval if segments are full."""
     return float(capacities_bps(run, flow, np.array([from_ns, until_ns]))[0])
 
 

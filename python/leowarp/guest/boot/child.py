@@ -35,8 +35,9 @@ class Child:
         to its number in the program.
     returncode: Exit status of the program, or the negative number of the signal that ended it; set once the process is
         reaped.
-    rusage: Resources that the process used; set once the process is reaped. `ru_maxrss` is its largest resident size in
-        KiB as the host's kernel counted it; a size below the launcher's own 10 MiB is reported as 10 MiB.
+    rusage: Resources that the process used; set once the process is reaped. `ru_maxrss` is the process's largest
+        resident size in KiB, as counted by the host's kernel. A size below the launcher's own 10 MiB is reported as 10
+        MiB.
     Raises HostError if the host does not allow to start the process.
     """
 
@@ -126,8 +127,8 @@ class Child:
 
 
 class _Launcher:
-    """A running `launch.py`. It starts guests as children of the leowarp process. It ends with `end`, or when this
-    object is garbage-collected."""
+    """A running `launch.py`. It starts guests as children of the leowarp process. The process ends with `end`, or when
+    this object is garbage-collected."""
 
     def __init__(self) -> None:
         own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -97,7 +97,8 @@ input()
 
 @pytest.fixture
 def launchers(monkeypatch):
-    """Every launcher started in the test; when the test begins, this thread has none."""
+    """Every launcher started in the test. The fixture first ends this thread's launcher, so the test begins without
+    one."""
     children._launcher().end()
 
     class Kept(subprocess.Popen):

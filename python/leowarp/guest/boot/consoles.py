@@ -38,7 +38,7 @@ class Consoles:
     context manager; its descriptors are open within the context.
 
     words: Console options for the kernel's command line.
-    descriptors: Descriptors of this process for the consoles. Each has the number that it gets in the kernel's process.
+    descriptors: Maps each of this process's descriptors for the consoles to its number in the kernel's process.
     is_still: Whether virtual time pauses because the guest waits for the user's input.
     """
 

@@ -137,7 +137,7 @@ _REASONS = (
 class Words:
     """The last output of a guest, and further information that explains it.
 
-    console: Latest output of the guest. A message ends with the last lines of this output.
+    console: Latest output of the guest. A message ends with the last lines of `console`.
     console_file: File with the guest's complete output; None if the file's directory will be removed.
     work: The guest's directory.
     modules: Names of the user's modules in the guest's kernel.
@@ -239,7 +239,8 @@ def with_last_words(message: str, words: Words) -> str:
 
 def last_words(console: str) -> list[str]:
     """The last lines of a console, at most `LAST_WORDS`, for a person to read. The agent's messages to the host and a
-    panic's registers are left out. The first line that shows a cause is always included, even if it is older.
+    panic's registers are left out. The first line that shows a cause is always included, even if it is not among the
+    last lines.
 
     Returns: Lines cut at `LONGEST_WORD` characters.
 

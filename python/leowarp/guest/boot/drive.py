@@ -76,8 +76,8 @@ class GuestResult:
     end: Content of the guest's `end.json`.
     cpu_s, wall_s: Processor time of the kernel program and of the guest's processes; real time from launch to end. Both
         in s.
-    peak_memory_bytes: Largest resident size of the kernel program. This size includes the memory that the guest's
-        programs use.
+    peak_memory_bytes: Largest resident size of the kernel program. The resident size includes the memory of the guest's
+        programs.
     kernel_warnings: Complaints of the guest's kernel, one sentence each (module `complaints`).
     """
 

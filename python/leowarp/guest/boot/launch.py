@@ -5,13 +5,13 @@ as standard input.
 The launcher is a separate program, because subprocess' `preexec_fn` may deadlock in a process with threads, and Arrow
 starts threads in leowarp. For each request, the launcher clones itself. The new process is a child of leowarp, the
 launcher's parent. This child writes its process id to a pipe and then runs the kernel by `exec`. The host accounts a
-process's resources from its clone on. `exec` does not reset the account, including peak memory (`exec_mmap`,
-fs/exec.c). A clone of this small program starts with a peak memory of 10 MB; a clone of leowarp would start with
-hundreds of MB. One launcher starts all guests of a thread, because starting Python takes 20 ms.
+process's resources from its clone on. `exec` does not reset the process's resource counts, including peak memory
+(`exec_mmap`, fs/exec.c). A clone of this small program starts with a peak memory of 10 MB; a clone of leowarp would
+start with hundreds of MB. One launcher starts all guests of a thread, because starting Python takes 20 ms.
 
 The kernel dies with leowarp, its parent, even if leowarp is killed by `kill -9`. The guest's processes die with the
 kernel, once the kernel has set PTRACE_O_EXITKILL for them. The kernel may die before it has set this option, in the
-first instants of a process. The host then leaves the process stopped for ever (`start_ptraced_child` of
+first instants of a process. In this case, the host leaves the process stopped for ever (`start_ptraced_child` of
 arch/um/os-Linux/start_up.c). So when a kernel has ended, the launcher kills the remaining processes of its guest. The
 launcher therefore runs until the last guest has ended, even if leowarp has died.
 

@@ -73,7 +73,7 @@ def place_of(match: re.Match[str]) -> Place:
 
 
 def caller_in(text: str, at: Place | None = None) -> Place | None:
-    """The first function of a module, except `at` itself, in the call trace in `text`; None if there is no such
+    """In the call trace in `text`, the first function of a module except `at` itself; None if there is no such
     function."""
     calls = (place_of(match) for match in CALL.finditer(text))
     return next((call for call in calls if call.module is not None and call != at), None)

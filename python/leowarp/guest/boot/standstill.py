@@ -120,8 +120,8 @@ class Standstill:
 
 
 def make_kernel_tell(child: Child, has_modules: bool) -> None:
-    """Make a guest's kernel print its position with function names while it is in an endless loop. The kernel then
-    panics, which ends the guest.
+    """Make a guest's kernel print its position with function names while it is in an endless loop. After printing, the
+    kernel panics, which ends the guest.
 
     User Mode Linux handles a SIGSEGV from outside like an access to a bad address by the current instruction. The
     kernel then prints its registers and panics (segv, arch/um/kernel/trap.c). If the kernel is writing page tables or
@@ -129,8 +129,8 @@ def make_kernel_tell(child: Child, has_modules: bool) -> None:
     is sent again.
 
     child: A child of this process.
-    has_modules: Whether the kernel has modules. If it has, the function waits for an instruction of a module, because a
-        module's loop may spend most of its time in functions that it calls.
+    has_modules: Whether the kernel has modules. With modules, the function waits for an instruction of a module,
+        because a module's loop may mostly be in functions that the loop calls.
     """
     for _ in range(SIGNALS):
         if child.has_ended(0) or (has_modules and not _stopped_in_module(child.pid)):

@@ -123,8 +123,8 @@ class Usage:
         return self.main_s + self.reaped_s + sum(self.children_s.values())
 
     def left_s(self) -> float:
-        """Processor time that `wait4` does not count for a kernel program: the time of processes that it did not wait
-        for, up to their last sample.
+        """Processor time that `wait4` does not count for a kernel program: the time, up to their last sample, of
+        processes for which the program did not wait.
 
         Call this method after the program has ended and before it is reaped.
         """

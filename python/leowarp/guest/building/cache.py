@@ -30,8 +30,8 @@ from leowarp.base.ownership import demand_own, make_directory, open_lock
 CHECKSUMS = "files.json"
 
 MOST_FACTS_BYTES = 1 << 20
-"""Maximum size in bytes of `files.json`, and of an entry's own record (`kernel.json`, `agent.json`). For a kernel, both
-files have about 1 kB."""
+"""Maximum size in bytes of `files.json`, and of an entry's own record (`kernel.json`, `agent.json`). A kernel's
+`files.json` and `kernel.json` have about 1 kB each."""
 
 
 def cache_root() -> Path:
@@ -208,7 +208,7 @@ def entry_or_build(
     on_message: Callable[[str], None],
     root: Path | None = None,
 ) -> Path:
-    """Directory of the entry `kind/key`. `build(directory)` builds it if it is absent or damaged.
+    """Directory of the entry `kind/key`. An absent or damaged entry is built by `build(directory)`.
 
     If two processes need the same entry, one builds it and the other waits.
 
@@ -285,10 +285,10 @@ def _writable(home: Path) -> Iterator[None]:
 
 @contextmanager
 def locked(path: Path, kind: str, on_message: Callable[[str], None]) -> Iterator[None]:
-    """Hold a lock file. If another process holds it, print one message and wait.
+    """Hold a lock file. If another process holds the lock, print one message and wait.
 
-    path: The lock file. The file is created if missing and never removed, because after a removal two processes could
-        hold locks on two files with this name.
+    path: The lock file. A missing file is created, and the file is never removed: after a removal, two processes could
+        hold locks on two files of one name.
     kind: The object that is being built, as the message names it.
     Raises HostError if the file is not a plain file, for instance a symbolic link. The content of the file is never
     changed.

@@ -3,8 +3,8 @@
 they take.
 
 Steps take different time: compiling a file in `net/` takes several times as long as one in `lib/`, and making an
-archive takes almost none. The share is therefore looked up in a measured curve, so that the predicted remaining time is
-accurate from the first minute (`bench/kernel_build.py` makes the measurements).
+archive takes almost none. A curve measured by `bench/kernel_build.py` therefore gives the share of the total time for
+each number of steps. The predicted remaining time is thus accurate from the first minute.
 """
 
 import os
@@ -87,9 +87,9 @@ class Course:
 
 
 def share_of_steps(steps: int) -> float:
-    """Share of the processor time of all steps that is spent after this number of steps.
+    """Share of a build's processor time that is used up when `steps` steps are finished.
 
-    steps: Number of finished steps, from 0. Above `STEPS`, which a newer tree can reach, the share is 1.
+    steps: Number of finished steps, from 0. The share is 1 above `STEPS`; a newer kernel tree can have more steps.
     Returns: A share from 0 to 1, linear between the points of `CURVE`.
 
     >>> share_of_steps(0), share_of_steps(582), share_of_steps(5000)

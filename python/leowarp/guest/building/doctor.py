@@ -154,8 +154,8 @@ def _static_libc() -> Check:
 
 
 def _source() -> Check:
-    """Whether this machine has the kernel's source, or apt can fetch it. If neither is the case, a build downloads the
-    source and checks its checksum."""
+    """Whether this machine has the kernel's source, or apt can fetch it. If the source is neither present nor available
+    from apt, a build downloads it and checks its checksum."""
     source = local_source()
     if source is not None:
         return Check("kernel source", True, f"{source.tarball} ({source.version})", f"Debian package {PACKAGE}")

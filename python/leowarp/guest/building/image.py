@@ -46,7 +46,8 @@ def guest_image(
     on_message: Callable[[str], None] = lambda text: None,
     on_progress: Callable[[BuildProgress], None] = silent,
 ) -> GuestImage:
-    """Kernel and agent for a run. If either is missing, it is built; if both are missing, they are built in parallel.
+    """Kernel and agent for a run. A missing kernel or agent is built; if both are missing, the two builds run in
+    parallel.
 
     An error in one build, or Ctrl-C, ends both builds and leaves no process.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that kernel and agent are built in parallel. Fake builds keep the tests fast."""
+"""Tests that kernel and agent are built in parallel."""
 
 import threading
 from pathlib import Path

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest's complete userland: a newc cpio archive with one program. Its bytes are the same on every machine.
+"""The guest's complete userland: a newc cpio archive with one program. The archive's bytes are the same on every
+machine.
 
 The format is described in Documentation/driver-api/early-userspace/buffer-format.rst of Linux. Dates, owners and inode
 numbers are constant, because the guest must not see anything of the host.

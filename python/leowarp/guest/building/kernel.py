@@ -2,8 +2,8 @@
 """The guest kernel, Linux as a program, which is built once for each content of its inputs.
 
 The cache key is a sha256 of the source tarball, configuration, build script, leowarp's C files and the compiler's
-version. `guest/build.sh` does the build and can also be called by hand. This module adds the cache, progress reports
-and error messages.
+version. `guest/build.sh` does the build and can also be called by hand. This module calls the script, and adds a cache,
+progress reports and error messages.
 """
 
 import json
@@ -274,8 +274,8 @@ def _read_entry(entry: Path) -> Kernel:
 def _guest_sources() -> Path:
     """The directory with guest/build.sh.
 
-    Raises HostError if this installation has no such directory: it is neither a checkout nor a wheel made by `make
-        wheel`.
+    Raises HostError if this installation has no directory with guest/build.sh. Only a checkout and a wheel made by
+        `make wheel` have this directory.
     """
     directory = recipe.guest_sources()
     if directory is None:

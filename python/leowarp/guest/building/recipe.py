@@ -101,8 +101,8 @@ def deciding(path: Path, options: Sequence[str] = ()) -> bytes:
     """The bytes of a recipe's file that can change the build. For the list of overrides, fields that are only for
     readers are left out.
 
-    options: Options of the kernel in addition to those of kernel.config. Lines of a C file for an option that is not
-        among them (`_ONLY_WITH`) are left out, because they do not change this kernel.
+    options: Options of the kernel in addition to those of kernel.config. Lines of a C file that are only for an option
+        outside `options` (see `_ONLY_WITH`) are left out, because they do not change the kernel.
     """
     if path.suffix in (".c", ".h"):
         return _ONLY_WITH.sub(lambda found: found[0] if f"{found[1].decode()}=y" in options else b"", path.read_bytes())

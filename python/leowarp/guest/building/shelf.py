@@ -122,7 +122,7 @@ def add(
 
     name: Name of the kernel for `guest.kernel` and --kernel.
     source: A kernel tree, or a tarball of one.
-    patches: Files for ``patch -p1``, in this order. The shelf keeps copies of these files.
+    patches: Files for ``patch -p1``, in this order. The shelf keeps copies of the patches.
     base: The kernel of kernels.toml whose overrides and options the new kernel uses.
     options: Lines of kernel configuration in addition to those of `base`: ``CONFIG_NET_SCH_DUALPI2=y``.
     Raises ScenarioError if the name is in use or invalid, or a file is missing.

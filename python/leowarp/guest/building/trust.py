@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code that a plan names runs only with the user's consent. This module records which file or user named the code, and
-which code the user has accepted.
+"""Code that a plan names runs only with the user's consent. For each piece of code, this module records which file
+named it, or that the user named it, and whether the user has accepted it.
 
 A kernel (`guest.kernel`) is a program or a tree with makefiles, and modules (`guest.cc_modules`) are compiled on the
 host and loaded into the kernel. Both can do anything with the user's rights. Programs of flows can read all files that
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from leowarp.scenario.schema import Flow, Guest
 
 ARCHIVE = "module-tree.tar.xz"
-"""Archive of the files against which modules are compiled; it is stored beside a kernel. Compiling a module runs
-compile.sh from this archive."""
+"""Archive of the files against which modules are compiled; it is stored beside a kernel. The script compile.sh in the
+archive compiles a module."""
 
 # Files of a git repository that can make git run a program: settings, hooks, filters by attribute.
 _GIT_FILES = ("config", "config.worktree", "commondir", "info", "hooks")
@@ -72,8 +72,8 @@ class Code:
 
     path: A program, a source file, or the directory of a kernel tree.
     named_in: The file that names the code; None if the user typed the name or passed it in a call.
-    commands: Commands of a flow of kind program, with all their files; `path` is then the client's program. None for
-        other code.
+    commands: Commands of a flow of kind program, with all their files; None for other code. If there are commands,
+        `path` is the client's program.
     """
 
     key: str

@@ -26,7 +26,7 @@ handle descriptors of 1024 or more."""
 MOST_DOORS = 100
 REQUEST_NS = 10_000_000_000
 """Virtual time within which a client of the proxy must send its destination. Virtual time never runs faster than real
-time, and pauses while the machine is busy. A busy machine therefore never causes a client to exceed the limit."""
+time, and pauses while the machine is busy. A busy machine therefore cannot make a client exceed this time."""
 LEAST_DESCRIPTORS = 128
 """Minimum number of descriptors (`ulimit -n`) for a session: its own descriptors, the reserve, and a few
 connections."""

@@ -14,8 +14,8 @@ from leowarp.base.errors import HostError, ScenarioError
 LOOPBACK = "127.0.0.1"
 _LOCALHOST = "localhost"
 _BUFFER_BYTES = 64 << 10
-"""Buffer in bytes of this machine's TCP, for both sockets of a connection. Without this limit, megabytes could be
-buffered outside of the guest's TCP."""
+"""Buffer in bytes of this machine's TCP, for both sockets of a connection. Without a limit on the buffer, it could hold
+megabytes of data outside of the guest's TCP."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Forward:
 def forward_of(text: str) -> Forward:
     """The forward that the option `--forward PORT:HOST:PORT` describes; an IPv6 address is in brackets.
 
-    Raises ScenarioError if the text does not have this form.
+    Raises ScenarioError if the text is not of the form PORT:HOST:PORT.
 
     >>> forward_of("8080:localhost:8000")
     Forward(port=8080, host='localhost', host_port=8000)

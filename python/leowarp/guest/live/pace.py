@@ -18,7 +18,7 @@ class Pace:
     """Compares virtual time with real time.
 
     step_ns: Virtual time between two checks.
-    slack_ns: Maximum lag of virtual time that is caught up.
+    slack_ns: Maximum lag behind real time that virtual time catches up.
     clock_ns: Function that returns real time, ns.
     virtual_ns: Virtual time at which the guest waits, or last waited; None: the guest has not waited yet.
     lost_ns: Lag of virtual time that will not be caught up.
@@ -51,8 +51,8 @@ class Pace:
         """Real time that the guest has to wait before it may continue, ns; 0 if it may continue at once.
 
         The guest continues once the end of its next step is in the past, so no packet arrives too early. If the host
-        has data for the guest (`has_news`), the guest may continue as soon as real time reaches its waiting point. The
-        guest is then up to a step ahead of real time.
+        has data for the guest (`has_news`), the guest may continue as soon as real time reaches its waiting point. Data
+        from the host may therefore put the guest up to one step ahead of real time.
         """
         assert self.virtual_ns is not None
         due_ns = self.virtual_ns + (0 if has_news else self._step_ns)

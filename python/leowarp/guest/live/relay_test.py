@@ -140,7 +140,7 @@ class Session:
 
     @property
     def asking(self):
-        """Number of clients with a running time limit."""
+        """Number of clients whose time limit is running."""
         return len(self.admission._asking)
 
     @property

@@ -36,8 +36,8 @@ class Live:
     origin, destination: Stations at which connections of this machine's programs begin, and at which they leave the
         guest.
     congestion_control: Congestion control of both ends; by default the kernel's.
-    doors: sequence of (socket, Forward or None). Each is a listening socket and the destination of its connections;
-        None means that it is a SOCKS5 proxy.
+    doors: sequence of (socket, Forward or None). For each door, a listening socket and the destination of its
+        connections; None means a SOCKS5 proxy.
     to_network: Whether destinations may be other machines.
     tally: Counts clients that reach a limit during the session.
     """
@@ -68,8 +68,8 @@ def run_live(
 
     plan: The plan of the run; its own flows also run.
     run_dir: Directory in which the guest works.
-    pace: The object that keeps virtual time at the pace of real time. `on_time` may read it; it is called whenever the
-        guest waits for real time.
+    pace: The object that keeps virtual time at the pace of real time. The function `on_time`, which is called whenever
+        the guest waits for real time, may read this object.
     say: Called with a line for each event of a connection. `say` and `on_time` are called in another thread than the
         caller's. At the end, `say` also receives the complaints of the guest's kernel.
     Raises LeowarpError for the same reasons as `drive`.

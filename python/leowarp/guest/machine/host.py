@@ -158,7 +158,7 @@ def limits(memory_bytes: int) -> list[Check]:
 
 @functools.cache
 def ptrace() -> Check:
-    """Whether a process may trace its own child. User Mode Linux needs this to run the guest's programs."""
+    """Whether a process may trace its own child. User Mode Linux traces its children to run the guest's programs."""
     # The options -I -S isolate Python, so that the answer depends only on the kernel and not on the user's settings.
     probe = Path(__file__).with_name("ptrace_probe.py")
     done = subprocess.run(

@@ -107,8 +107,8 @@ class OwnTime:
 
     cpu_s: Processor seconds that the processes used. For a process that has ended, time after its last sample is
         missing.
-    asleep_s: Seconds between samples in which all of these processes slept. Time in which one of them was ready to run,
-        waited for the disk, or was stopped does not count.
+    asleep_s: Seconds between samples in which all the processes slept. Time does not count if a process was ready to
+        run, waited for the disk, or was stopped.
     """
 
     def __init__(self, roots: Iterable[int]) -> None:

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Assigns a processor to each guest.
 
-For each system call of a guest, the host switches about twelve times between two processes. If both processes run on
-one processor, a switch takes microseconds. If they run on different processors, each switch wakes an idle processor,
-which takes ten times as long on a virtual machine. A run of 1000 s over a nearly idle network took 8.5 s of processor
-time on two processors and 1.5 s on one. The choice of processor does not change results, because the guest cannot
-observe it.
+For each system call of a guest, the host switches about twelve times between two processes. A switch on one processor
+takes microseconds. On two processors, each switch wakes an idle processor, which takes ten times as long on a virtual
+machine. A run of 1000 s over a nearly idle network took 8.5 s of processor time on two processors and 1.5 s on one. The
+choice of processor does not change results, because the guest cannot observe it.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ from leowarp.base.errors import HostError
 from leowarp.guest.machine.own_time import POLL_S, OwnTime
 
 MOST_SAID_BYTES = 8 << 20
-"""Limit of a program's output in bytes, far above the length of a version line or of a kernel's configuration. A
-program that prints more is ended."""
+"""Limit of a program's output in bytes, far above the length of a version line or of a kernel's configuration. leowarp
+ends a program that prints more than this limit."""
 MOST_S = 20.0
 """Limit of a program's own time (`OwnTime`) in s. A limit in real time would also end correct programs on a busy
 machine."""
@@ -100,8 +100,8 @@ def own_session(
     cwd: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator["subprocess.Popen[str]"]:
-    """Start a program and yield it; its standard output and standard error are one text stream. When the block ends,
-    the program and all processes that it started are ended.
+    """Start a program and yield it; its standard output and standard error are one text stream. At the end of the
+    `with` block, the program and all processes that it started are ended.
 
     This also happens if the block ends by an exception, such as Ctrl-C or a full disk. The program has its own session,
     so that all its processes can be signalled at once.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks whose packets the kernel forwards, because a path between hosts has no rate on any link."""
+"""Tests networks whose packets the kernel forwards because, on some path between two hosts, no link has a rate."""
 
 import pytest
 

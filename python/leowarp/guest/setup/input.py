@@ -61,8 +61,8 @@ PROGRAMS_ENVIRONMENT = {
     # number for its hashes at the start.
     "PYTHONHASHSEED": "0",
 }
-"""All environment variables of a program, unless the flow sets further ones. The values are the same on every
-machine."""
+"""All environment variables of a program, unless the flow sets further ones. The variables have the same values on
+every machine."""
 ByHand = Callable[[dict[str, int]], dict[str, Any]]
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The guest's numbers for the nodes, hosts, links and directions of a timeline.
 
-Each distinct name is looked up only once. Links are found by binary search in one sorted table of node pairs.
+Links are found by binary search in one sorted table of node pairs.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ def put_input(
 ) -> None:
     """Fill the guest's input directory `in/`.
 
-    image: Kernel and agent. The plan's modules are compiled against this kernel.
+    image: Kernel and agent. The plan's modules are compiled against the kernel of `image`.
     by_hand: Passed on to `write_input`.
     Raises ScenarioError, HostError for the same reasons as `write_input` and `compile_modules`.
     """

@@ -165,7 +165,7 @@ def _exported(elf: Elf) -> dict[int, int]:
     """For each symbol that a kernel exports to modules: its address, and the offset in the file of the pointer to its
     name.
 
-    The kernel's program has no other symbols, because it is stripped.
+    The kernel program is stripped, so it contains only exported symbols.
     """
     sections = [section for name in ("__ksymtab", "__ksymtab_gpl") if (section := elf.section(name))]
     return {

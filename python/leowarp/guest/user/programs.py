@@ -2,8 +2,8 @@
 """Checks the user's programs before a boot, and collects their output afterwards.
 
 The guest mounts the host's root, or another directory, read-only (`crates/agent/src/programs/root.rs`). The host places
-a symbolic link to that root in the guest's `in/`. The kernel command line names only the link, so it is the same for
-every root.
+a symbolic link to that root in the guest's `in/`. The kernel command line names only this link, so the command line is
+the same for every root.
 """
 
 from __future__ import annotations

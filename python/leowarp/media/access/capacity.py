@@ -147,8 +147,8 @@ def _wander(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDAr
     """A Gauss-Markov process, which is the logarithm of a factor; its correlation is exp(-t / wander_time).
 
     A first-order autoregression with kept = exp(-step / wander_time) has exactly this correlation at its steps, for any
-    step length. In LeoCC's trace, about half of the variance within a slot decorrelates within 100 ms. We model it as
-    jitter, because it is due to scheduling, and leave it out here.
+    step length. In LeoCC's trace, about half of the variance within a slot decorrelates within 100 ms. Scheduling
+    causes this half, so it is modelled as jitter instead of here.
     """
     t_ns = np.arange(0, duration_ns, _WANDER_STEP_NS, dtype=np.int64)
     noise = stream(seed, f"access.wander.{way}").standard_normal(len(t_ns))

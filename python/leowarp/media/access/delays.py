@@ -2,9 +2,10 @@
 """Delay and loss over time, as one table per direction: base delay, jitter, waiting for a frame, handovers and outages.
 
 Jitter is a function of time with steps of whole frames, not an independent random number per packet. In a FIFO, a
-packet with independent jitter would wait for the slowest packet ahead of it. A busy flow would therefore always see the
-maximum of many jitter values. Even with steps, packets are bunched when the delay falls faster than time passes: they
-arrive together with the last packet before the fall. design/starlink-profile.md measures this additional delay.
+packet with independent jitter would wait for the slowest packet ahead of it. With independent jitter, each packet of a
+busy flow would therefore be delayed by the maximum of many jitter values. Even with steps, packets are bunched if the
+delay falls faster than time passes: they arrive together with the last packet before the fall.
+design/starlink-profile.md measures this additional delay.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 
 Probes that are sent once per second always fall at the same phase of the second. If outages began exactly at the
 reconfiguration, pings on the whole second would either hit every outage or none. The middle of an outage therefore has
-a triangular distribution over +-`outage_reach` around the reconfiguration: with a half-width of 1 s, outages are
+a triangular distribution over +-`outage_reach` around the reconfiguration. With an `outage_reach` of 1 s, outages are
 equally probable at every phase of the second.
 """
 

@@ -29,6 +29,7 @@ class PlannedAccess(PlannedMedium[Access]):
         return access_timeline(self.plan, self.section, routes)
 
     def likely_rate_bps(self) -> float | None:
-        """Median downlink capacity; with a schedule, the schedule's median, not the value that this run samples."""
+        """Median downlink capacity. If the capacity follows a schedule, the result is the schedule's median, not the
+        value sampled for this run."""
         given_bps = self.section.capacity_bps
         return self.section.schedule_median_bps if given_bps is None else given_bps

@@ -2,8 +2,8 @@
 """Simulates probes over a profile, without a guest: a probe may wait for capacity, is delayed, does not overtake the
 previous probe, and may be lost.
 
-A fit compares these probes with a recording, because they are thousands of times faster than pings in the guest;
-`leowarp validate` uses pings in the guest.
+A fit compares simulated probes with a recording, because simulation is thousands of times faster than pings in the
+guest. `leowarp validate` uses pings in the guest.
 """
 
 from __future__ import annotations

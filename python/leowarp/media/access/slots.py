@@ -27,8 +27,8 @@ TERMINAL, GATEWAY, POP = range(3)
 """Stations of an access link's ephemeris, in the order of `Access.places`."""
 
 _REFRESHED_NS = 100_000_000
-"""With geometry, delays are updated at this interval. The range rate is far below 1 m/ns, so a step of the delay is
-below 5 us."""
+"""Interval between updates of delays that are computed from geometry. The range rate is far below 1 m/ns, so a step of
+the delay is below 5 us."""
 
 _SAMPLED_NS = 2_500_000_000
 """Ranges are sampled at this interval and interpolated linearly; the error is below r'' dt^2 / 8 = 75 m, or 0.25 us."""
@@ -43,10 +43,10 @@ class Slots:
     names: Name of the satellite of each slot, as used in paths.
     base_t_ns, base_ns: int64 arrays of shape (m,). One-way delay without jitter and waiting, the same in both
         directions; each value is valid until the next time, and the first time is at or before 0.
-    length_m: float64 array of shape (n,) or None. With geometry: distance terminal to satellite to gateway at the
-        slot's beginning.
-    elevation_deg: float64 array of shape (n,) or None. With geometry: elevation of the satellite above the terminal's
-        horizon at the slot's beginning.
+    length_m: float64 array of shape (n,) or None. Distance terminal to satellite to gateway at the slot's beginning;
+        None without geometry.
+    elevation_deg: float64 array of shape (n,) or None. Elevation of the satellite above the terminal's horizon at the
+        slot's beginning; None without geometry.
     """
 
     begin_ns: NDArray[np.int64]
@@ -203,7 +203,8 @@ def scheduled(access: Access, visible: NDArray[np.intp], seen_deg: NDArray[np.fl
     """Number of the satellite that the scheduler chooses; if several have the same elevation, the first one.
 
     visible: int array of shape (v,). Numbers of the satellites among which the scheduler chooses.
-    seen_deg: float64 array of shape (v,). Elevations of these satellites at the terminal, at the slot's beginning.
+    seen_deg: float64 array of shape (v,). Elevation of each satellite in `visible`, as seen from the terminal at the
+        slot's beginning.
     draw: Uniform random number from 0 to 1, which `highest` does not use. With `weighted`, the probability of a
         satellite is proportional to its elevation above the mask.
     """

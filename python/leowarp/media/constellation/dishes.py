@@ -2,10 +2,10 @@
 """Stations of a constellation with an access link (`[stations.access]`): which satellite each of them uses, and when.
 
 A dish consists of two nodes of the timeline. The dish's router is next to the host; behind it is the station's own
-node, which has the ground links. Between router and station is the access link of the profile, whose tables contain
-capacity, jitter, loss and the hold at each reconfiguration. The ground link has neither rate nor queue; its delay is
-the propagation to the slot's satellite plus the fixed delay of the access network. A reconfiguration therefore changes
-the ground link, while packets that wait for the radio stay in the queue of the access link.
+node, which has the ground links. The profile's access link connects the router to the station. The link's tables
+contain capacity, jitter, loss and the hold at each reconfiguration. The ground link has neither rate nor queue; its
+delay is the propagation to the slot's satellite plus the fixed delay of the access network. A reconfiguration therefore
+changes the ground link, while packets that wait for the radio stay in the queue of the access link.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def link_dish(plan: Plan, events: Events, dish: Dish, ends: tuple[int, int]) -> 
 
 
 def _seed(plan: Plan, station: int) -> int:
-    """A separate seed for each dish: the profile's stream names are the same for all dishes, which must not share
+    """A separate seed for each dish. All dishes use the same stream names, so with one seed they would get the same
     random numbers."""
     return int(stream(plan.run.seed, "stations.access", station).integers(2**63 - 1))
 

@@ -62,8 +62,8 @@ class Interruptions:
         return (a, b) in self._buffered
 
     def delayed_ns(self, t_ns: int, path: Sequence[int], until_ns: int) -> int:
-        """Time from a route update until the nodes get the entries of a path, ns; until then, packets take the old
-        path.
+        """Time from a route update until the nodes get the entries of a path, ns. During this time, packets take the
+        old path.
 
         until_ns: Time of the next update.
         Raises ScenarioError if the next update comes before the entries are installed.
@@ -78,8 +78,8 @@ class Interruptions:
         return delayed_ns
 
     def tell(self, events: Events, kind_of: Callable[[int], LinkKind]) -> None:
-        """Add the loss events of interruptions; this must happen after the events of links and of the links' own
-        losses.
+        """Add the loss events of interruptions. The events of links, and those of the links' own losses, must be added
+        before.
 
         kind_of: Function that returns a link's kind, given the larger node number; the loss ratio of that kind applies
             again after the interruption.

@@ -218,8 +218,8 @@ def test_classes_of_equal_times_are_no_classes():
 
 
 def test_only_links_between_planes_are_new_over_18_planes_of_36():
-    """Satellites of a plane keep their distances. Without `terminals`, no link within a plane is therefore new, and an
-    acquisition time for such links has no effect."""
+    """The distances between satellites of one plane do not change. Without `terminals`, no link within a plane is
+    therefore new, and an acquisition time for such links has no effect."""
     lost = {"isl.acquiring": "lost"}
     both, one = plan_of(**LASER, **lost), plan_of(**lost, **{"isl.acquisition_between_planes": "7 s"})
     assert 'acquisition = "0 s"' in one.to_toml()

@@ -4,8 +4,8 @@
 
 The nodes of the forward path come first, each after the previous node has switched, then the nodes of the return path.
 A node whose entry does not change takes as long as any other node, because the program that installs routes writes
-every entry. The study's emulator likewise calls one ``podman exec ... ip route replace`` after another, forward path
-first (main.go at 34e333e).
+every entry. The emulator of `frederiksen2024` calls ``podman exec ... ip route replace`` for one node after another,
+forward path first (main.go at 34e333e).
 """
 
 from __future__ import annotations

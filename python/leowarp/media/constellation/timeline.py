@@ -10,7 +10,7 @@ when the key `rule` first includes it at a route update. Other keys say when a l
   link again, because no packets are left on it.
 - ``drop``: the link goes down at the route update after which no path uses it, and loses its packets.
 - ``neighbours = "arp"``: the link goes down 5 s after its last use. If a path uses it later, it is a new link, whose
-  neighbours must be resolved. The study's emulator also waits 5 s before it removes a link.
+  neighbours must be resolved. The emulator of Frederiksen et al. (2024) also waits 5 s before it removes a link.
 - ``leaving_links = "strict"``: a link goes down at the first delay update at which it is out of range.
 - ``routing.update = "staggered"``: nodes get their entries one after another (`switching`). All links are up and have
   their delays before the first node switches. Until the last node has switched, a packet may meet a node without an
@@ -19,7 +19,7 @@ when the key `rule` first includes it at a route update. Other keys say when a l
   of range and that no path uses goes down at the second route update after that (drain, source) or at once (drop).
 
 The delay of a link is set when a path begins to use the link, and at the delay updates 0, ``routing.link_interval``,
-...; a delay that has not changed gives no event. The rule `range` with ``instantiate = "all"`` is costly: 648
+and so on. If a delay has not changed, there is no event. The rule `range` with ``instantiate = "all"`` is costly: 648
 satellites within 3000 km have some 6,000 links at a time, and each link is a pair of network interfaces in the guest.
 """
 
@@ -294,7 +294,8 @@ class _Delays:
         self._longest_ns = np.empty(0, dtype=np.int64)
 
     def changed(self, codes: Codes, delay_ns: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Flags, shape (m,): whether each link's delay differs from the value that was last set, or was never set."""
+        """Flags, shape (m,), one per link: true if the link's delay was never set, or if `delay_ns` differs from the
+        delay that was last set."""
         self._make_known(codes)
         return self._now_ns[np.searchsorted(self._codes, codes)] != delay_ns
 

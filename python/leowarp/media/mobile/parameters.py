@@ -59,8 +59,7 @@ def harq_of(mobile: Mobile) -> Harq:
 def realisation_of(plan: Plan, mobile: Mobile) -> Realisation:
     """Received power, codewords and their outcome on the last hop, over the whole run; equal plans give equal results.
 
-    A run directory does not contain these series. To show a run's channel, they are recomputed from the plan
-    (`view.series.fading_of_run`).
+    A run directory contains neither power nor codewords, so `view.series.fading_of_run` recomputes them from the plan.
     """
     return realisation(fading_of(mobile), harq_of(mobile), mobile.snr_db, plan.run.duration_ns, plan.run.seed)
 
@@ -78,7 +77,7 @@ def rows_of(plan: Plan, mobile: Mobile) -> tuple[ChannelRows, Outcomes]:
 def described(mobile: Mobile, outcomes: Outcomes) -> CodewordSummary:
     """Summary of the codewords' outcomes.
 
-    The timeline's metadata contains this summary (`harq`), from which the report reads it.
+    The timeline's metadata contains the summary as `harq`, where the report reads it.
     """
     return CodewordSummary(
         codewords=len(outcomes.lost),

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The timeline of a mobile channel: hosts mobile and server, and the routers terminal, satellite and gateway.
 
-The link from satellite to terminal fades. The terminal is a router between this link and the host. A host's capture
-records a packet when the host's own link begins to send it. If the host had the fading link, time in that link's queue
-would appear as time in the application.
+The link from satellite to terminal fades. The terminal is a router between the fading link and the host. A host's
+capture records a packet when the host's own link begins to send it. If the host had the fading link, time in that
+link's queue would appear as time in the application.
 """
 
 from __future__ import annotations
@@ -35,13 +35,14 @@ _ROW = (_MOBILE, _TERMINAL, _SATELLITE, _GATEWAY, _SERVER)
 def mobile_timeline(plan: Plan, mobile: Mobile, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
     """Timeline of a plan's ``[mobile]``; columns as in `timeline.schema`.
 
-    Metadata: `warnings`, and `harq`, the outcome of all codewords of the run, whether or not they carried a packet:
-    `codewords`, `loss_ratio`, `decoded_shares` (after 0, 1, ... retransmissions), `first_bits`, `symbols_ratio`.
+    Metadata: `warnings` and `harq`. `harq` is the outcome of all codewords of the run, whether or not they carried a
+    packet: `codewords`, `loss_ratio`, `decoded_shares` (after 0, 1, ... retransmissions), `first_bits`,
+    `symbols_ratio`.
 
     mobile: The plan's medium.
     ephemeris: Ephemeris of the same plan, if it has a constellation. With a constellation, the delay between gateway
-        and satellite follows the current path up to its last satellite. This delay is computed at each route update and
-        each delay update.
+        and satellite follows the current path up to its last satellite. The delay between gateway and satellite is
+        computed at each route update and each delay update.
     Raises ScenarioError if the environment does not exist, or its table lacks a length that the plan does not set.
     """
     realised = realisation_of(plan, mobile)

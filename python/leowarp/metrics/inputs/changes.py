@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Path delay over time, and the table of route changes. A row of this table has the old and the new path, the queues at
-the links of both paths, and the effects on the flows.
+"""Path delay over time, and the table of route changes. Each row of the table of changes has the old and the new path,
+the queues at both paths' links, and the effects on flows.
 
 Delays are those in force on the links (the timeline's `delay` events and `channel` rows), not the delays with which
 routes were computed. The two delays differ if links are updated more often than routes.
@@ -26,11 +26,12 @@ from leowarp.metrics.inputs.tables import DATA, Tables, floats, integers, truths
 
 ATTRIBUTION_NS = 5_000_000_000
 """Default length of the window after a change in which retransmissions, losses and DSACKs are attributed to it. The
-window ends earlier if the next change comes sooner. The default is well above the longest transient that
-`frederiksen2024` reports (a few seconds)."""
+window ends at the next change at the latest. The default is well above the longest transient that `frederiksen2024`
+reports (a few seconds)."""
 
 ARROW = " > "
-"""Separates the nodes of a path in text. A space would not do, because names may contain spaces ("Cape Town")."""
+"""Separates the nodes of a path in text. A space cannot separate nodes, because names may contain spaces ("Cape
+Town")."""
 
 
 def flow_pairs(flows: Sequence[Any]) -> dict[Pair, list[int]]:
@@ -118,8 +119,7 @@ def both_ways_ns(tables: Tables, pair: Pair) -> np.ndarray:
     """Instants at which the path of a pair changed in either direction, in ns: int64 array of shape (n,), sorted,
     without duplicates.
 
-    Both directions count, because a round trip uses both directions. Packets of a flow are affected by changes in their
-    direction, and probes or ACKs by changes in the return direction.
+    Packets of a flow are affected by changes in their direction, and probes or ACKs by changes in the return direction.
     """
     both = (pair, (pair[1], pair[0]))
     return np.array(sorted({change.t_ns for each in both for change in path_changes(tables, each)}), dtype="int64")
@@ -238,8 +238,8 @@ def _base_delay_ns(
 ) -> int | None:  # fmt: skip
     """Propagation delay along a path, in ns: the sum of its links' delays; None if there is no path. `span_ns` is
     (instant, start, end). For a link without a channel, the delay at the instant is used. The delay of a link with a
-    channel varies within a slot, so its minimum from start to end is used. `stay` may set another start and end for a
-    link."""
+    channel varies within a slot, so the minimum delay from start to end is used. For the links in `stay`, its start and
+    end replace those of `span_ns`."""
     if path is None:
         return None
     at_ns, from_ns, until_ns = span_ns
@@ -254,8 +254,7 @@ def _what_changed(
     before: tuple[str, ...] | None, after: tuple[str, ...] | None, delay_before_ns: int | None,
     delay_after_ns: int | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Columns of a row that compare two paths. If one of the paths does not exist, the columns that need both are
-    None."""
+    """Columns of a row that compare two paths. Columns that need both paths are None if one path does not exist."""
     row: dict[str, Any] = {
         "path_before": None if before is None else ARROW.join(before),
         "path_after": None if after is None else ARROW.join(after),

@@ -38,7 +38,7 @@ def split_timeline(timeline: pa.Table) -> tuple[pa.Table, Channels]:
     Python object is created per row.
 
     timeline: As in `20-timeline.parquet`.
-    Returns: (pyarrow.Table, Channels). The first result has the events in their order, and the second has the tables of
+    Returns: (pyarrow.Table, Channels). The table has the events in their order, and `Channels` has the tables of
         directions.
     """
     is_capacity = pc.equal(timeline["event"], "capacity")

@@ -2,7 +2,7 @@
 """Limit the memory that large tables of several runs use: the tables that were read first are released, and read again
 when a metric next needs them.
 
-Without this limit, two runs of 5.9 million packets on one page would take twice the memory of one run.
+Without a limit on rows in memory, two runs of 5.9 million packets on one page would take twice the memory of one run.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ FEW_ROWS = 1 << 16
 """A table with fewer rows than this always stays in memory."""
 
 MOST_ROWS = 1 << 22
-"""Limit on the rows of large tables in memory, over all runs (about 300 MB). A single run may exceed the limit."""
+"""Limit on the rows of large tables in memory, over all runs (about 300 MB). The large tables of a single run may
+exceed the limit."""
 
 _held: list[tuple[weakref.ref[Any], str, int]] = []
 

@@ -89,7 +89,8 @@ class LargeTable:
 
         read: Function that returns a column by its name, as a table.
         row_count: Number of its rows.
-        order: Indexes of the rows in the order in which this table has them, shape (rows,). None: the order of `read`.
+        order: Indexes of the rows in the order in which this table has them, shape (rows,). None: the rows are in the
+            order in which `read` returns them.
         """
         return LargeTable(_Columns(tuple(names), read, order), slice(0, row_count))
 

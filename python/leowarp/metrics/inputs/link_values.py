@@ -2,7 +2,7 @@
 """Delay and rate of each direction of a link over time, from events or tables of the timeline.
 
 A direction's rate comes from `rate` events or from `capacity` rows, and its delay from `delay` events or from `channel`
-rows. Callers of `LinkValues` need not know which of the two a direction has.
+rows.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class LinkValues:
         return step_at(t_ns, value, at_ns, before=0.0)
 
     def rate_bps(self, a: str, b: str, at_ns: np.ndarray | int) -> np.ndarray:
-        """Rate in force, in bit/s, with the arguments of `delay_ns`. nan: no rate limit, as before the first rate of a
-        link."""
+        """Rate in force, in bit/s, with the arguments of `delay_ns`. nan means no rate limit; before a link's first
+        rate event, the rate is nan."""
         t_ns, value = self._rate.get((a, b), _NOTHING)
         return step_at(t_ns, value, at_ns, before=np.nan)
 

@@ -12,12 +12,12 @@ from leowarp.base.errors import TraceError
 def rate_in_bins(t_ns: np.ndarray, counter_bytes: np.ndarray, edges_ns: np.ndarray) -> np.ndarray:
     """Mean rate of a cumulative byte counter in each bin.
 
-    The counter is assumed to grow evenly between two samples. A bin is therefore exact if both its edges are sample
-    instants. For all other bins, the rate is interpolated. The sum over all bins equals the growth of the counter from
-    the first edge to the last.
+    The counter is assumed to grow evenly between two samples. The rate of a bin is exact if both edges of the bin are
+    sample instants. For all other bins, the rate is interpolated. The sum over all bins equals the growth of the
+    counter from the first edge to the last.
 
     t_ns: int64 array of shape (n,), strictly increasing. Sample instants.
-    counter_bytes: array of shape (n,). Values of the counter at those instants.
+    counter_bytes: array of shape (n,). Values of the counter at the instants `t_ns`.
     edges_ns: int64 array of shape (k + 1,). Bin edges, increasing, within [t_ns[0], t_ns[-1]].
     Returns: float64 array of shape (k,)
     Raises TraceError if an edge is outside the samples. The counter is unknown outside of the samples, and an
@@ -58,7 +58,7 @@ def step_at(t_ns: np.ndarray, values: np.ndarray, at_ns: np.ndarray | int, befor
 def holding_ns(t_ns: np.ndarray, end_ns: int) -> np.ndarray:
     """Time for which each sample of a step function holds: until the next sample, and for the last one until `end_ns`.
 
-    This time is the weight of a sample in every time-weighted mean, quantile and distribution of the metrics.
+    Time-weighted means, quantiles and distributions of the metrics use the holding time as a sample's weight.
 
     >>> holding_ns(np.array([0, 10, 30]), end_ns=50).tolist()
     [10, 20, 20]

@@ -65,13 +65,13 @@ NEEDED: dict[str, tuple[str, ...]] = {
 `NEEDED`."""
 
 MANY_ROWS = 1 << 18
-"""A table with more rows is a `LargeTable`, which is read column by column. The rows of one flow at a time are selected
-from it."""
+"""Maximum number of rows of a table that is read as a whole. A larger table is a `LargeTable`, which is read column by
+column. The rows of one flow at a time are selected from it."""
 
 FLOW_BY_FLOW = ("sockets", "bins")
-"""In these tables, each flow's rows are stored next to each other if the table has more than `MANY_ROWS` rows; the
-order of the rows within a flow is kept. A flow's rows are then a slice of each column, so that selecting a flow copies
-nothing. No metric depends on which flow's rows come first."""
+"""Tables in which the rows of each flow are stored next to each other, if a table has more than `MANY_ROWS` rows. Rows
+of one flow keep their order. A flow's rows are then a slice of each column, so that selecting a flow copies nothing. No
+metric depends on which flow's rows come first."""
 
 ROUTE_COLUMNS = ("t_ns", "source", "destination", "path_id", "path", "change_id")
 TIMELINE_COLUMNS = ("t_ns", "event", "a", "b", "rate_bps", "delay_ns")
@@ -93,8 +93,8 @@ class Tables:
     missing: frozenset of str. Tables that the run does not have.
     virtual_ns: End of the run on its own clock, as the guest reports it. None for an older run, which always lasted as
         long as planned.
-    programs, connections: How each program ended, and the flows of the programs' connections, whose numbers follow
-        those of the planned flows, as in `end.json` (design/interfaces.md, section 19). Empty for a run without
+    programs, connections: How each program ended, and the flows of the programs' connections. Flows of connections are
+        numbered after the planned flows, as in `end.json` (design/interfaces.md, section 19). Empty for a run without
         programs.
     """
 
@@ -191,8 +191,8 @@ class Tables:
         """Directed links of a path between two stations, from the source on.
 
         Access links of the stations at both ends are included, although a path contains only the station and not the
-        router behind it. For an access link, the path contains a satellite that is not a node of the network. The links
-        therefore follow the routing tables, from the source's router to the destination's.
+        router behind it. For an access link, the path contains a satellite that is not a node of the network. On an
+        access link, the result therefore follows the routing tables, from the source's router to the destination's.
         """
         if path is None:
             return []
@@ -260,8 +260,7 @@ class Tables:
 
     @cached_property
     def queues_of_directions(self) -> dict[tuple[int, int], pd.DataFrame]:
-        """Cached results of `queue_series`. The results are cached because the paths of many pairs use the same
-        link."""
+        """Cached results of `queue_series`."""
         return {}
 
     @cached_property
@@ -289,8 +288,7 @@ class Tables:
 
     @cached_property
     def delays_of_flows(self) -> dict[tuple[int, int], Any]:
-        """Cached results of `delays.delays` (`Delays`), by flow and quantity. The check of conservation and the summary
-        use these distributions."""
+        """Cached results of `delays.delays` (`Delays`), by flow and quantity."""
         return {}
 
     @cached_property
@@ -327,10 +325,7 @@ class Tables:
 
 
 def rows_of_event(timeline: pd.DataFrame, event: str, *columns: str) -> list[pd.api.extensions.ExtensionArray]:
-    """Columns of a timeline's events of one kind, in their order.
-
-    Only these columns are copied, because the timeline has thirty columns.
-    """
+    """Columns of a timeline's events of one kind, in their order."""
     mine = np.flatnonzero((timeline["event"] == event).to_numpy(dtype=bool))
     return [timeline[column].array.take(mine) for column in columns]
 

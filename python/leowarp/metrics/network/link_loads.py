@@ -4,11 +4,11 @@
 A trace contains the traffic of a link only as a sum over the whole run (`linktotals`). Load over time is computed from
 the flows' traffic. Every packet is counted at its sending time (table `bins`), on every link of the path that is in
 force at this time. If a link dropped the packet (table `drops`), later links of the path do not count it. A packet is
-therefore counted before it reaches the link. The error is the packet's travel time from its source to the link, about a
-tenth of a second. A packet that waits in the queue of a full link is counted before the link transmits it, so a step
-may contain more bits than the rate can carry. Over a whole run, the sums equal the totals in `linktotals`, with two
-exceptions. The exceptions are packets sent shortly before a route change, which may take another path, and packets that
-belong to no flow.
+therefore counted before it reaches the link. The packet is counted too early by its travel time from its source to the
+link, about a tenth of a second. A packet that waits in the queue of a full link is counted before the link transmits
+it, so a step may contain more bits than the rate can carry. Over a whole run, the sums equal the totals in
+`linktotals`, except for two kinds of packets. Packets sent shortly before a route change may take another path, and
+some packets belong to no flow.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
     0.
 
     direction: Number of the direction (`tables.direction_of(a, b)`).
-    Returns: DataFrame with these four columns. The frame is shared; do not modify it.
+    Returns: DataFrame, which callers share; do not modify it.
     Raises TraceError if a row has no time.
     """
     known = tables.queues_of_directions

@@ -43,8 +43,8 @@ def _sum(column: pd.Series) -> int | None:
 
 
 def _longest(links: pd.DataFrame, unit: str) -> dict[str, Any]:
-    """The longest queue of all directions, with its instant and its link. If several queues are equally long, the
-    result is the one that was reached first."""
+    """The longest queue of all directions, with its instant and its link. Among equally long queues, the queue that
+    reached this length first is returned."""
     stem = f"queue_max_{unit}"
     longest = floats(links[stem])
     at = np.flatnonzero(~np.isnan(longest))

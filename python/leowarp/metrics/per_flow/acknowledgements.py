@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """ACKs of a TCP flow and their effects at the sender: ACKs per segment, the time that segments waited for their ACK,
-duplicate ACKs and timeouts. Spurious retransmissions, and retransmissions sent after a timeout, are counted as well.
+duplicate ACKs and timeouts. The module also counts spurious retransmissions, and retransmissions sent after a timeout.
 
 An ACK answers the data segments that arrived since the previous ACK, whether in order or not. The receiver counts the
 same segments when it delays ACKs (RFC 5681, 4.2). Among the answered segments, the one that arrived first waits
 longest. All numbers of this module except the timeouts come from packets that the hosts capture (`observe.truth`).
-Timeouts come from the kernel's counters at the sender's host. The numbers from the counters are None if another TCP
-flow starts at this host.
+Timeouts come from the kernel's counters at the sender's host. Numbers from these counters are None if another TCP flow
+starts at the sender's host.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def acknowledgement_scalars(
 
 
 def ack_waits(tables: Tables, number: int) -> pd.DataFrame:
-    """The ACKs of a flow that answer segments. The frame is empty if there are no such ACKs, or if ACKs were not
+    """The ACKs of a flow that answer segments. The frame is empty if no ACK answers a segment, or if ACKs were not
     recorded.
 
     Returns: DataFrame with `segments_pkts` (number of segments that an ACK answers), `wait_ns` (waiting time of the
@@ -92,9 +92,9 @@ def _waits(acks: pd.DataFrame) -> dict[str, float | int | None]:
 def _timeouts(counters: dict[str, float]) -> dict[str, int | None]:
     """Timeouts of a host, and the retransmissions that they cause; empty if a counter is missing.
 
-    At each timeout, the timer itself sends one packet (tcp_retransmit_timer, net/ipv4/tcp_timer.c). Other packets that
-    the timer marks lost are sent in the slow start after the timeout, and slow start has its own counter
-    (tcp_xmit_retransmit_queue, net/ipv4/tcp_output.c). Retransmitted SYNs are not data, so their number is subtracted.
+    At each timeout, the timer itself sends one packet (tcp_retransmit_timer, net/ipv4/tcp_timer.c). Slow start after
+    the timeout sends the other packets that the timer marks lost, and has its own counter (tcp_xmit_retransmit_queue,
+    net/ipv4/tcp_output.c). Retransmitted SYNs are not data, so their number is subtracted.
     """
     names = ("TcpExt.TCPTimeouts", "TcpExt.TCPSlowStartRetrans", "TcpExt.TCPSynRetrans")
     if any(name not in counters for name in names):

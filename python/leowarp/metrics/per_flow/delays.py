@@ -3,11 +3,11 @@
 trips.
 
 The guest counts each packet in a narrow bin of its delay (table `delays`). The guest also records the exact minimum,
-maximum and sum of all delays (one-way in `bins`, round trips in `flows`). The number, mean, minimum and maximum are
-therefore exact. A quantile for a share is the smallest delay that this share of the packets does not exceed. The bin
-that contains this delay, and the delay's rank within the bin, are exact. The value is estimated: the delays of a bin
-are assumed to be spread evenly over the bin. The error is less than the bin's width, which is less than 1/128 of the
-delay or 8.192 us; `error_ns` is an upper bound.
+maximum and sum of all delays (one-way in `bins`, round trips in `flows`). The number of delays and their mean, minimum
+and maximum are therefore exact. A quantile for a share is the smallest delay that this share of the packets does not
+exceed. The bin of a quantile, and the quantile's rank within the bin, are exact. The value is estimated: the delays of
+a bin are assumed to be spread evenly over the bin. The error is less than the bin's width, which is less than 1/128 of
+the delay or 8.192 us; `error_ns` is an upper bound.
 """
 
 from __future__ import annotations

@@ -18,15 +18,15 @@ from leowarp.metrics.network.queues import flow_drops
 from leowarp.metrics.per_flow.goodput import GOODPUT_SERIES, Life, payload_bytes
 
 _ACK_GAP_NS = 1_000_000_000
-"""If two stored ACKs are further apart than this, they belong to two windows of stored packets. An ACK after such a gap
-gives no RTT for data sent before the gap."""
+"""Minimum gap between two stored ACKs that belong to different windows of stored packets. An ACK after the gap gives no
+RTT for data sent before the gap."""
 
 
 def srtt(tables: Tables, flow: int, end_ns: int) -> pd.DataFrame:
     """Smoothed RTT at the socket samples: `t_ns, srtt_us, held_ns`. `held_ns` is the time for which a sample holds, and
     is the sample's weight in means and quantiles.
 
-    The value is `tcpi_rtt` from the sender's own filter (RFC 6298, section 2, with Linux's changes). This filter lags
+    The value is `tcpi_rtt` from the sender's own filter (RFC 6298, section 2, with Linux's changes). TCP's filter lags
     behind the path, and includes the time by which the receiver delays ACKs. `round_trips` gives the round trips of
     packets without this filter.
     """
@@ -134,8 +134,8 @@ _SENDER_COUNTS = {
     "sender_reordering_pkts": "reordering_pkts",
     "delivered_ce_pkts": "delivered_ce_pkts",
 }
-"""Counters of the sender's socket, counted from the socket's start. These counters exist even in a run without packet
-truth."""
+"""Counters of the sender's socket, counted from the socket's start. The socket has its counters even in a run without
+packet truth."""
 
 
 _HOST_COUNTS = {
@@ -154,7 +154,8 @@ def host_scalars(tables: Tables, source: str) -> dict[str, int | None]:
     """Counts of the sender's host from the start to the end of the run. Counts that were not recorded are None.
 
     source: Station that sends the flow's data.
-    Returns: dict with the keys of `_HOST_COUNTS`. Each value is the sum of its counters.
+    Returns: dict with the keys of `_HOST_COUNTS`. Each value is the sum of the counters that `_HOST_COUNTS` lists for
+        its key.
     """
     last = host_counters(tables, source)
     row: dict[str, int | None] = {}

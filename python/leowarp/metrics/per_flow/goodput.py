@@ -4,8 +4,8 @@ module.
 
 A flow lives from its start (its first SYN or datagram) until it is complete, is stopped, or the run ends, whichever
 comes first. A flow with a size is complete when its last payload byte has arrived. A connection of a program stops with
-its last packet. A mean over any other time is misleading. For instance, a short flow may seem faster than its link if
-it is measured only from its socket's first sample on.
+its last packet. A mean goodput over any time other than the flow's life is misleading. For instance, a short flow may
+seem faster than its link if it is measured only from its socket's first sample on.
 """
 
 from __future__ import annotations
@@ -126,8 +126,8 @@ def _life(tables: Tables, number: int, start_ns: int, planned_ns: int, size_byte
 def _seen_complete_ns(tables: Tables, number: int, size_bytes: int) -> float:
     """Time of the first sample at which all data of a flow had arrived; nan without such a sample.
 
-    Without the capture at the hosts, the time of the last arrival is not recorded. The sample is later than the last
-    arrival, so the goodput may be too low, but never too high.
+    Without the capture at the hosts, the time of the last arrival is not recorded. The returned time is later than the
+    last arrival, so the flow's goodput may be too low, but never too high.
     """
     t_ns, received = counter(tables, number, "in_order")
     done = np.flatnonzero(received >= size_bytes)
@@ -137,8 +137,9 @@ def _seen_complete_ns(tables: Tables, number: int, size_bytes: int) -> float:
 def payload_bytes(tables: Tables, number: int, lived: Life, series: str = "in_order") -> float | None:
     """Payload of a TCP flow at the end of its life. None if the flow's sockets were not sampled.
 
-    If all payload arrived during the life, the result is exact and the same in every definition. If the flow was cut
-    off, the result is the counter at the last sample of its life. This sample is taken when the flow stops.
+    If all payload arrived during the flow's life, the result is exact, and does not depend on `series`. If the flow was
+    cut off, the result is the counter at the last sample of its life. The last sample of a life is taken when the flow
+    stops.
 
     lived: The result of `life(...)` for the flow.
     series: {"in_order", "acked", "sacked"}. The definition of the bytes that count; see `GOODPUT_SERIES`.

@@ -32,7 +32,7 @@ three times as long as the mean interval."""
 def measure_scalars(tables: Tables, number: int, end_ns: int) -> dict[str, Any]:
     """Scalars of the measurements that the programs of a flow reported.
 
-    end_ns: End of the run. A stall that has not ended by then ends at the end of the run.
+    end_ns: End of the run. A stall that is still going on at this time counts as ended.
     Returns: The scalars of `scalars.of_programs.MEASURES`. Scalars of kinds that the program did not measure are None.
     """
     row: dict[str, Any] = dict.fromkeys(scalars.names(MEASURES))

@@ -2,9 +2,9 @@
 """Reordering of the first transmissions of a flow, measured by the guest during the run. Reordering is measured over
 the whole run, over windows of sending time, and around each change of the flow's path.
 
-Each of these scopes is a separate sequence of packets that starts with the first packet sent in the scope. The late
-packets of all windows therefore do not add up to those of the run. A packet from one window that is overtaken by a
-packet of the next window is late in neither window.
+Each scope (run, window or change) is a separate sequence of packets that starts with the first packet sent in the
+scope. The late packets of all windows therefore need not add up to the late packets of the run. A packet from one
+window that is overtaken by a packet of the next window is late in neither window.
 """
 
 from __future__ import annotations
@@ -107,8 +107,8 @@ _ROWS_AT_ONCE = 1 << 18
 
 
 def _parts(keys: Sequence[np.ndarray]) -> Iterator[tuple[int, int]]:
-    """Start and end of each part of a table: all rows that have some values of the keys, some `_ROWS_AT_ONCE` rows. If
-    equal keys do not follow one another, the whole table is one part."""
+    """Start and end of each part of a table. A part has about `_ROWS_AT_ONCE` rows, and rows with equal keys are in the
+    same part. If equal keys do not follow one another, the whole table is one part."""
     rows = len(keys[0])
     is_start = np.zeros(rows, dtype=bool)
     is_start[:1] = True
@@ -127,7 +127,8 @@ def _parts(keys: Sequence[np.ndarray]) -> Iterator[tuple[int, int]]:
 
 
 def _bars(tables: Tables, pairs: Mapping[Pair, Sequence[int]], frame: pd.DataFrame) -> pd.DataFrame:
-    """The result of `densities` for some rows of the table: all that have the same flow, scope, number and kind."""
+    """The result of `densities` for the rows `frame`, which contain each group of equal flow, scope, number and kind
+    completely."""
     keys = ["flow", "scope", "number"]
     whole = frame.groupby([*keys, "kind"])["pkts"].transform("sum").to_numpy(dtype="float64")
     of_scopes = tables.reordering.set_index(keys)[["t_ns", "received_pkts"]]
@@ -174,8 +175,8 @@ def reordering_scalars(tables: Tables, flow: int) -> dict[str, Any]:
     """The summary's scalars of a flow over the whole run (`SCALARS`). All scalars are None if the run did not measure
     reordering.
 
-    Returns: dict of scalar to int, float or None. Units are in the names. The three `*_ratio` of `REORDERING_COLUMNS`
-        are from 0 to 1.
+    Returns: dict of scalar to int, float or None. The scalars' names contain the units. The three `*_ratio` of
+        `REORDERING_COLUMNS` are from 0 to 1.
     """
     mine = tables.of_flow("reordering", flow)
     mine = mine[mine["scope"].to_numpy() == SCOPES.index("run")]
@@ -219,7 +220,7 @@ def _typed(frame: pd.DataFrame, columns: Mapping[str, tuple[str, str | None, str
 
 
 def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """The ratio part / whole. The ratio is nan where the whole is 0."""
+    """The ratio part / whole, which is nan where `whole` is 0."""
     return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
 
 

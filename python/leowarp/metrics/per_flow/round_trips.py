@@ -2,15 +2,15 @@
 """Round-trip times of a flow's packets, from packet truth instead of the sender's RTT filter.
 
 The round trip of a data packet that arrived (retransmissions included) is the sum of two one-way delays: the delay of
-the packet, and the delay of its answer. The answer is the first packet in the other direction that was sent after the
-data packet had arrived, and that arrived itself. A round trip is therefore the time in links and queues. A round trip
-excludes the receiver's wait before the acknowledgement and any wait for missing packets.
+the packet, and the delay of its answer. Among the packets sent back after the data packet's arrival, the answer is the
+first that is not lost. A round trip contains the time in links and queues, but not the receiver's wait before the
+acknowledgement, nor any wait for missing packets.
 
 In current runs, the guest computes this round trip for every packet (`metrics/per_flow/delays.py`). Runs of older
 versions contain only the delays of stored packets, and sums per bin. In a run of an older version, a round trip is
 exact if the packet and its answer are both stored. For all other packets, such a run contains only counts and total
-delays per 50 ms of sending time. The round trip of such a packet is estimated: the mean delay of its bin, plus the mean
-delay of the bin in which its answer was sent. Means hide the variation within 50 ms, so `rtt_error_ns` is null.
+delays per 50 ms of sending time. A round trip from counts and total delays is estimated as the sum of the mean delays
+of the packet's bin and of its answer's bin. Means hide the variation within 50 ms, so `rtt_error_ns` is null.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ class _Way:
         return (place >= 0) & self.is_bin_whole[np.maximum(place, 0)]
 
     def mean_at(self, t_ns: np.ndarray) -> np.ndarray:
-        """Mean delay in the first bin with arrivals that ends after an instant. If there is no such bin, the last bin
-        with arrivals is used."""
+        """Mean delay in the first bin with arrivals that ends after an instant. If no bin with arrivals ends after the
+        instant, the last bin with arrivals is used."""
         place = np.searchsorted(self.bin_ns + BIN_NS, t_ns, side="right")
         return self.mean_ns[np.minimum(place, len(self.mean_ns) - 1)]
 

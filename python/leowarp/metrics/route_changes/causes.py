@@ -7,11 +7,10 @@ under "no change". The rules for data packets are:
 late
     If links keep their order, a packet can be overtaken only where two paths meet. A route change therefore happened
     while the packet was in flight: the packet was sent before all nodes had switched, and arrived after the change
-    began. If exactly one such change happened, it is the cause. If several happened, the two paths decide: the path on
-    which the packet left, and the path of the first packet that overtook it. The change between these two paths is the
-    cause. This rule of two paths requires that only one change lies between them, and that the overtaking packet is
-    stored. On a link with jitter or without order, packets overtake each other on the same path. The rule of two paths
-    is then the only rule that applies.
+    began. If exactly one such change happened, it is the cause. If several such changes happened, the cause is the
+    change from the packet's path to the path of the first packet that overtook it. This rule of two paths requires that
+    only one change lies between them, and that the overtaking packet is stored. On a link with jitter or without order,
+    packets overtake each other on the same path. The rule of two paths is then the only rule that applies.
 lost
     If the drop cause is `link_down`, the cause is the last change before the drop. The link that went down must be on
     the old path of this change, and must not be on its new path. If the drop cause is `no_route`, and the packet was
@@ -19,7 +18,7 @@ lost
     only change that happened within 2 s after the packet was sent, or that was not complete when the packet was sent.
     Losses at a full queue, random losses of a link, and losses without a known cause count under "no change".
 needed retransmission
-    The cause is the change that caused the loss of the first transmission of the same bytes.
+    The cause is the route change because of which the first transmission of the same bytes was lost.
 spurious retransmission
     The cause is the change that made the first transmission of the same bytes late.
 
@@ -39,7 +38,7 @@ from leowarp.metrics.inputs.channels import Pair
 from leowarp.metrics.inputs.tables import CAUSES, DATA, Tables, floats, in_order, truths, typed_frame
 
 NONE = -1
-"""Number that stands for "no change" during the computation. The table of causes has null instead."""
+"""Number that stands for "no change" during the computation. The table of causes has null instead of this number."""
 
 UNDER_WAY_NS = 2_000_000_000
 """Longest time that a packet is in flight. A full queue of 500 packets at 100 Mbit/s takes 60 ms per hop, so 2 s is the
@@ -79,8 +78,8 @@ def cause_scalars(caused: pd.DataFrame) -> dict[int, dict[str, int]]:
     affected.
 
     caused: The result of `causes(...)` for the run.
-    Returns: dict of flow to dict of name to packets. Flows whose packets were not recorded are missing in the result.
-        For such flows, `NO_CAUSE_SCALARS` has the values.
+    Returns: dict of flow to dict of name to packets. Flows whose packets were not recorded are missing;
+        `NO_CAUSE_SCALARS` has their values.
     """
     if len(caused) == 0:
         return {}
@@ -146,8 +145,9 @@ def _of_late(
     instants: int64 array, sorted. Instants in ns at which the changes began.
     settled: int64 array, sorted. Instants in ns at which the last node had switched. The two arrays are equal if all
         nodes switch at once.
-    reorders: True if packets may overtake each other on a single link of the path. A packet may then be late without a
-        change, so a change during its flight is no proof.
+    reorders: True if packets may overtake each other on a single link of the path. If packets overtake each other on a
+        link, a packet can be late without a route change. A change during its flight is therefore no proof of the
+        cause.
     Returns: int array of shape (len(late),). Indexes into `instants`.
     """
     sent, arrival = times["sent_ns"].to_numpy(dtype="int64"), floats(times["received_ns"])
@@ -169,7 +169,8 @@ def _of_late(
 
 
 def _earliest_from(arrival: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """The earliest arrival among the packets from each index on; inf if none of them arrived.
+    """For each index in `places`, the earliest arrival among the packets from that index on; inf if none of them
+    arrived.
 
     arrival: Shape (n,), arrival times; nan: never arrived.
     places: Indexes from 0 to n, ascending.
@@ -243,9 +244,9 @@ def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
     """Drop time in ns of each packet that was lost when a link went down: float64 array of shape (len(lost),), nan if
     not found.
 
-    The table `packets` has the link that dropped a packet but not the time, which is in the table `drops`. Rows of the
-    two tables are matched by direction and first byte. If several packets begin with the same byte (retransmissions),
-    the n-th one sent is assumed to be the n-th one dropped.
+    The table `packets` has the link that dropped a packet but not the time, which is in the table `drops`. Rows of
+    `packets` and `drops` are matched by direction and first byte. If several packets begin with the same byte
+    (retransmissions), the n-th one sent is assumed to be the n-th one dropped.
     """
     drops = tables.of_flow("drops", flow)
     drops = drops[(floats(drops["flow_direction"]) == DATA) & (floats(drops["cause"]) == _LINK_DOWN)]

@@ -88,10 +88,11 @@ def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
 
     The time before the change is included, because a probe in flight at the change is delayed too.
 
-    Returns: float64 array in ns, in the order of the changes. A change has a value if it has replies in the second
-        before it, and if at least `LEAST_PROBES` probes were sent both in the second before it and in the second after
-        it. Fewer probes would mostly miss a spike, which is much shorter than a second. With one probe per second, the
-        largest delay would often be that of the probe before the change, and the spike would then be 0.
+    Returns: float64 array in ns, in the order of the changes. A change has a value only if a probe that was sent in the
+        second before the change was answered. At least `LEAST_PROBES` probes must also have been sent in the second
+        before the change, and in the second after it. Fewer probes would mostly miss a spike, which is much shorter
+        than a second. With one probe per second, the largest delay would often be that of the probe before the change,
+        and the spike would then be 0.
     """
     spikes = []
     for t_ns in changes_ns.tolist():
@@ -111,8 +112,8 @@ def recovery_scalars(recoveries: pd.DataFrame, flow: int) -> dict[str, Any]:
     """Quantiles of durations and depths over the changes of a flow's path (`scalars.of_flows.RECOVERY`). A change for
     which a quantity is unknown is left out of the quantiles of this quantity.
 
-    If goodput did not recover within the window after a change, the duration counts as longer than any other. If a
-    quantile falls on such a change, it is None.
+    If goodput did not recover within the window after a change, the duration counts as longer than any other. A
+    quantile that falls on a change without recovery is None.
     """
     mine = recoveries[recoveries["flow"].to_numpy() == flow]
     judged = mine[mine["recovered"].notna()]

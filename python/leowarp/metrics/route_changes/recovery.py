@@ -37,10 +37,10 @@ class RecoveryRule:
     before_ns: Length of the time just before a change in which the mean rate before the change is measured.
     share_ratio: A flow has recovered when its rate is at least this share of the mean rate before the change, for
         `bins` bins in a row.
-    bins: Number of bins in a row in which the rate must be at least `share_ratio`.
+    bins: Number of successive bins in which the rate must reach `share_ratio` of the mean rate before the change.
     bin_ns: Length of a bin.
     within_ns: A fall of goodput counts as an effect of the change only if it begins within this time after the change.
-        A later fall probably has another cause, such as an overflowing queue.
+        A fall that begins later probably has another cause, such as an overflowing queue.
     window_ns: The rate is examined until this long after the change, or until the next change if that is sooner.
     """
 
@@ -60,8 +60,8 @@ def dip(rate_bps: np.ndarray, before_bps: float, share_ratio: float, bins: int) 
     before_bps: Mean rate before the change.
     share_ratio: The threshold, as a share of `before_bps`.
     bins: Length of the series of bins that counts as recovered.
-    Returns: Numbers of the two bins. (None, None) if the rate never fell; (k, None) if it fell in bin k and did not
-        recover.
+    Returns: Numbers of the first bin below the threshold, and of the bin in which the recovery begins. (None, None) if
+        the rate never fell; (k, None) if it fell in bin k and did not recover.
 
     >>> dip(np.array([10., 2., 9., 9., 9.]), 10., 0.9, 3)
     (1, 2)
@@ -236,8 +236,8 @@ class _Life:
         """Mean one-way delay of the data before the change, and largest one-way delay of data sent in the second after
         the change, in ns.
 
-        Both delays come from packet truth in bins of 50 ms, in which packets are counted at their sending time. The
-        mean uses only bins that ended before the change.
+        The mean and the largest delay come from packet truth in bins of 50 ms, in which packets are counted at their
+        sending time. The mean uses only bins that ended before the change.
         """
         # The bin that contains the change is counted as after the change.
         first_ns = t_ns - BIN_NS + 1

@@ -18,7 +18,7 @@ from leowarp.metrics.per_flow.goodput import Life, counter
 
 IPV4_HEADER_BYTES = 20
 IP_BYTES = 1500
-"""Length of a full packet including the IP header. This length is Ethernet's largest payload, and the largest
+"""Length of a full packet including the IP header. 1,500 bytes is Ethernet's largest payload, and the largest
 `network.mtu`."""
 
 ETHERNET_BYTES = 14
@@ -114,7 +114,7 @@ def below_capacity_ratio(
 
     The share is computed over complete seconds of the run's clock; a second must lie within the flow's life and within
     its samples. The capacity of a second is the mean rate of the slowest link of the path in force. If the path changes
-    within the second, each path is weighted by its part of the second. Seconds in which the capacity is 0 are left out.
+    during a second, each path is weighted by its part of the second. Seconds in which the capacity is 0 are left out.
     The result is None if no link has a rate limit, or if no complete second was sampled.
     """
     t_ns, received = counter(tables, number, "in_order")
@@ -151,7 +151,7 @@ def capacity_scalars(
 
     pair: (str, str). Source and destination of the flow.
     lived: The result of `life(...)` for the flow.
-    goodput_bps: Mean goodput over this life, in order at the receiver.
+    goodput_bps: Mean goodput of the flow during its life, counted in order at the receiver.
     ip_bytes, ip_header_bytes: Length of the flow's full packets (`network.mtu`), and of their IP header.
     Returns: `path_capacity_mean_bps` (bit/s of payload) and `capacity_used_ratio`; a value is None if it is unknown.
     """
@@ -195,8 +195,7 @@ def payload_ratio(
 
 
 def overhead_bytes(tables: Tables, pair: Pair) -> int:
-    """Bytes that the links of a pair's first path count per packet in addition to its IP length; 14 if the timeline has
-    no such number.
+    """Bytes per packet that links add to the IP length, on a pair's first path; 14 if the timeline gives no number.
 
     If links differ, the largest value is used. The payload's share of a packet may then be too low, but never too high.
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Check that no flow delivers more during its life than its last link with a rate limit carried in that time. If a flow
-does, the run is invalid, and `check_carried` raises an error.
+delivers more, the run is invalid, and `check_carried` raises an error.
 
 Each packet that arrives has passed the last link with a rate limit before its host, and packets of a flow pass this
 link only after the flow has begun. During the flow's life, the payload with its headers is therefore at most what this
@@ -71,15 +71,15 @@ def check_carried(
 
 @dataclass(frozen=True)
 class _Load:
-    """Data that a flow delivered during its life: payload, smallest number of packets that can contain the payload, and
-    their shortest headers."""
+    """Data that a flow delivered during its life: payload, the smallest number of packets that can contain it, and the
+    size of a packet's shortest headers."""
 
     payload_bytes: float
     pkts: float
     headers_bytes: int
 
     def link_bits(self, overhead_bytes: float) -> float:
-        """Number of bits that a link counts for this load, if the link adds an overhead to each IP packet."""
+        """Number of bits that a link counts if it carries the flow's data and adds an overhead to each IP packet."""
         return 8 * (self.payload_bytes + self.pkts * (self.headers_bytes + overhead_bytes))
 
 

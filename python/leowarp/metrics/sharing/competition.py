@@ -5,9 +5,9 @@ Two flows compete while both live and the paths of their data use the same direc
 of the same ordered pair of stations always take the same path. Flows in opposite directions do not compete, because a
 link has a queue and a rate for each direction.
 
-Two flows are competitors if they compete for at least `LEAST_NS`, and for at least `LEAST_RATIO` of the longer life.
-Over a shorter time, a share would show how bursts of two flows alternate, or would describe a long flow by a short
-moment.
+Two flows are competitors if they compete for at least `LEAST_NS`, and for at least `LEAST_RATIO` of the longer life. If
+flows compete for a shorter time, a share would show how bursts of two flows alternate. The share could also describe a
+long flow by a short moment.
 
 Some connections do not compete: connections of programs with almost no data (`CONTROL_RATIO`), and iperf3's first
 connection, on which client and server negotiate the test.

@@ -59,8 +59,8 @@ class Shares:
     """How the TCP flows of a run shared their paths.
 
     ratio: dict of flow number to float or None. Share of each TCP flow, 0 to 1.
-    reason: dict of flow number to str or None. Reason why the share is missing. The reason is None if there is a share,
-        or if the run has at most one TCP flow.
+    reason: dict of flow number to str or None. Reason why the share is missing. The reason is None if the flow has a
+        share, or if the run has at most one TCP flow.
     fairness: The object `fairness` of the summary: `jain_index`, `from_s` and `until_s`, between which the flows
         competed, and `reason`. A value that does not apply is None.
     """

@@ -36,8 +36,7 @@ class Shares:
         number of packets in the buffer, or n of n-reordering. Each value occurs only once.
     share: float array of shape (n,). The share of packets that have this integer, from 0 to 1.
     label: Name in the legend; "" for no entry.
-    style: Colour and line style for matplotlib. If it is empty, the n-th of several densities gets the palette's n-th
-        style.
+    style: Colour and line style for matplotlib. If `style` is empty, the n-th density gets the palette's n-th style.
     """
 
     index: ArrayLike

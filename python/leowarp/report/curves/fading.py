@@ -22,8 +22,8 @@ from leowarp.timeline.channel import LandMobile, PowerSeries
 from leowarp.timeline.channel.statistics import statistics
 
 FIRST_S = 10.0
-"""Length in s of the part of the series that is drawn over time. Over a longer part, single fades would be too narrow
-to see."""
+"""Length in s of the part of the series that is drawn over time. If a longer part were drawn, single fades would be too
+narrow to see."""
 
 LIGHTEST, DARKEST = 0.88, 0.25
 """Grey levels of the first and of the last state in the strip of states."""

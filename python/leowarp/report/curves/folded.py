@@ -34,8 +34,8 @@ def draw_folded(described: Sequence[tuple[Measurement, Description]], file: Path
 
 
 def folded_figure(described: Sequence[tuple[Measurement, Description]]) -> Figure:
-    """Figures of all series that have a period, as panels of one figure. The panels of a series show quantiles of the
-    delay and the share of lost probes over the phase, and each slot as a row of an image.
+    """Figures of all series that have a period, as panels of one figure. The panels of a series show, over the phase,
+    quantiles of the delay and the share of lost probes. An image shows each slot as a row.
 
     The phase of the reconfiguration is at a quarter of the width, so that the time before it is visible as well. The
     best candidate for a period is drawn even if the search rejected it, because the figure shows why.

@@ -35,8 +35,8 @@ def measured_figure(described: Sequence[tuple[Measurement, Description]]) -> Fig
     """A figure with a panel per series: delays as a line, lost probes as ticks at the top, and reconfigurations as
     vertical lines. A last panel shows the capacity, if it was measured.
 
-    described: sequence of (Measurement, Description). The panels have ms, and for the capacity Mbit/s, over s. The
-        footer says how the period of reconfigurations was determined.
+    described: sequence of (Measurement, Description). Panels show ms over s; the panel of the capacity shows Mbit/s
+        over s. The footer says how the period of reconfigurations was determined.
     """
     capacities = [any((m.capacity_down, m.capacity_up)) for m, _ in described]
     heights = [height for has in capacities for height in ((1.6, 0.9) if has else (1.6,))]

@@ -63,7 +63,8 @@ class FigureKind:
 
     @property
     def around_changes(self) -> bool:
-        """Whether the figure has the option `change_s`: the time of the route change around which it shows the runs."""
+        """Whether the figure has the option `change_s`, the time of the route change around which the runs are
+        shown."""
         # The result follows from the signature of the function (also of a `functools.partial`), because a separate flag
         # could contradict the signature.
         return "change_s" in inspect.signature(self.draw).parameters
@@ -264,8 +265,8 @@ def figure(runs: Runs, name: str, *, flow: int | str | Sequence[int | str] | Non
         Name of the figure in `FIGURES`.
     flow : int or str, or a sequence of them, optional
         Flows of each run to draw, by number or name; by default all flows that the figure can show. Up to eight flows
-        have one line each. If there are more than eight, the figure shows their distribution or the flows that were
-        affected most, and says in its text which.
+        have one line each. If there are more than eight flows, the figure shows their distribution or the flows that
+        were affected most. The text of the figure says which flows it shows.
     options
         Options of the figure, for example `bin_ns`, `start_s`, `change_s`.
 
@@ -310,8 +311,8 @@ def flows_of(run: Run, name: str) -> list[int]:
 
 
 def _of_flows(run: Run, name: str, flow: int | str | Sequence[int | str] | None) -> list[Run]:
-    """One view for each flow of the run that the figure shows. If there are fewer than two such flows, the only view is
-    the run itself.
+    """One view for each flow of the run that the figure shows. If the figure shows fewer than two flows, the only view
+    is the run itself.
 
     Raises ScenarioError if the run does not have a requested flow, or if the figure cannot show it.
     """

@@ -23,8 +23,8 @@ FEWEST_PAIRS = 4
 """Minimum number of station pairs for which a matrix is drawn; fewer pairs are clearer in a list."""
 
 MOST_NUMBERS = 12
-"""Up to this number of stations on an axis, the matrix's cells contain numbers. With more stations, only the cells'
-colours are drawn, because numbers would not fit."""
+"""Up to this number of stations on an axis, the matrix's cells contain numbers. Cells of larger matrices have only a
+colour, because numbers would not fit."""
 
 MOST_ROW_IN = 0.28
 """Height of a cell in inches if there are few columns."""
@@ -34,7 +34,7 @@ QUANTITIES: tuple[tuple[str, str, float, str, str], ...] = (
     ("rtt_p50_ns", "median round trip, ms", 1e6, "Oranges", "{:.0f}"),
     ("lost_ratio", "lost, %", 0.01, "Reds", "{:.2g}"),
 )
-"""Quantities of the matrix. Each has a column of `PAIR_COLUMNS`, a label, a unit, colours, and a format for the
+"""Quantities of the matrix, each with a column of `PAIR_COLUMNS`, a label, a unit, colours, and a format for the
 cells."""
 
 
@@ -110,8 +110,8 @@ def distribution(runs: Sequence[Run]) -> Figure:
 def completion(runs: Sequence[Run]) -> Figure:
     """Completion time of each flow over its size, both on logarithmic axes, with medians over flows of similar size.
 
-    A hollow triangle marks a flow that was not complete at its stop or at the end of the run. Its height is the time
-    that the flow had lasted until then. The flow's completion time would be longer.
+    A hollow triangle marks a flow that was not complete at its stop or at the end of the run. The height of a triangle
+    is the time that its flow lasted, a lower bound of the completion time.
 
     runs: A single run has a colour per congestion control; several runs have one colour each.
     """

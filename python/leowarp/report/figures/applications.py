@@ -31,7 +31,7 @@ def playback(runs: Sequence[Run]) -> Figure:
     segments.
 
     runs: Runs with segmented video.
-    Returns: A figure with two panels per player, in s. A pink line marks a route change, a red area a stall.
+    Returns: A figure with two panels per player, in s. A pink line marks a route change, and a red area marks a stall.
     """
     shown = [(run, flow) for run in runs for flow in _flows_with(run, "segment")][:MOST_PANELS]
     figure = new_figure(PAGE_IN, 0.6 + 2.3 * len(shown), footer_of(runs))
@@ -71,8 +71,8 @@ def playback(runs: Sequence[Run]) -> Figure:
 def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Content of a player's buffer in s over time, as the points of a line: `(t_s, buffer_s)`.
 
-    The buffer grows at once when a segment arrives. Between two arrivals the buffer shrinks while the player plays, and
-    is constant otherwise.
+    The buffer grows at once when a segment arrives. Between arrivals, the buffer shrinks while the player plays, and is
+    constant while the player does not play.
 
     segments: Rows of the table `measures`, sorted by `end_ns`.
     """

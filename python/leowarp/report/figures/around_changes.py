@@ -31,11 +31,12 @@ PACKET_WORDS, EMPTY_WORDS = "each packet (every fifth)", "empty path, there and 
 
 
 def chosen_changes(run: Run, count: int) -> list[int]:
-    """Times of the route changes with the most late packets; among equals, those with the most lost packets.
+    """Times of the route changes with the most late packets; of changes with equally many late packets, those with the
+    most lost packets.
 
     run: View of one flow, or a run with one flow.
-    Returns: Times in ascending order, in ns on the run's clock. There are fewer than `count` if the run has fewer
-        changes.
+    Returns: Times in ascending order, in ns on the run's clock. Fewer than `count` times are returned if the run has
+        fewer changes.
     Raises TraceError if the flow's path never changed.
     """
     order = hit_hardest_first(hits(run))[:count]
@@ -57,7 +58,7 @@ def hardest_hit(runs: Sequence[Run], change_s: float | None = None) -> Run:
     """View of one flow of the first run: the flow with the most late packets at one route change.
 
     runs: Views of flows. Views of runs other than the first are ignored.
-    change_s: Time in s of the only change that is compared; None: all changes are compared. If the time is set, flows
+    change_s: Time in s of the only change that is compared; None: all changes are compared. If `change_s` is set, flows
         whose path did not change at this time come last.
     Raises TraceError if `change_s` is None and no flow's path ever changed.
     """
@@ -94,9 +95,9 @@ def columns_of(runs: Sequence[Run], count: int, change_s: float | None = None) -
     change_s: Time in s that all columns show. By default, several runs are shown at the time that
         `instants.common_instant` chooses.
     Returns: Columns in the order of the runs, or for one run in order of time. For one run, the changes are those with
-        the most late packets, summed over all flows; among equals, those with the most lost packets. Several runs are
-        all shown at the same time. A column contains the flows whose path changed at that time. If there are more such
-        flows than lines can distinguish, those that were affected most are shown.
+        the most late packets, summed over all flows; among equals, those with the most lost packets. A column contains
+        the flows whose path changed at the column's time. If there are more such flows than lines can distinguish,
+        those that were affected most are shown.
     Raises TraceError if no flow of one of the runs ever had a change of its path.
     """
     at_ns = None if change_s is None else round(change_s * 1e9)

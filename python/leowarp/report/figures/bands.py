@@ -22,11 +22,12 @@ STEPS = 200
 spread over the seeds."""
 
 MOST_PANELS = 6
-"""Maximum number of flows in a figure; each flow has a panel. If there are more flows, the first ones are shown."""
+"""Maximum number of flows in a figure; each flow has a panel. If a run has more flows, only the first flows are
+shown."""
 
 Series = Callable[[Run, int, np.ndarray], np.ndarray]
-"""A function of a run, a flow's number and bin edges in ns. It returns one value of the flow per bin; nan where the
-value is unknown."""
+"""A function of a run, a flow's number and bin edges in ns. The function returns one value of the flow per bin; nan if
+the value is unknown."""
 
 
 def group_figure(groups: Sequence[tuple[str, Sequence[Run]]], name: str) -> Figure:
@@ -67,8 +68,8 @@ def group_figure(groups: Sequence[tuple[str, Sequence[Run]]], name: str) -> Figu
 
 
 def median_band(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For each column of `values`: lower end of the band, median, and upper end. Both ends are order statistics as in
-    `leowarp.scalars.medians`. If a run has no value in a column, all three are nan.
+    """For each column of `values`: lower end of the band, median, and upper end. The band's ends are order statistics,
+    as in `leowarp.scalars.medians`. If a run has no value in a column, all three are nan.
 
     values: float array of shape (runs, columns)
     """

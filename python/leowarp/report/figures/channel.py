@@ -98,8 +98,8 @@ def draw_power(strip: Axes, axes: Axes, power: PowerSeries, snr_db: float) -> No
 
 
 def draw_thresholds(axes: Axes, harq: Harq, first_bits: int) -> None:
-    """Draw two horizontal lines: the lowest constant Es/N0 at which a codeword can be decoded after its first
-    transmission, and the lowest at which it can be decoded after all its transmissions."""
+    """Draw two horizontal lines at the lowest constant Es/N0 at which a codeword can be decoded: after its first
+    transmission, and after all its transmissions."""
     lines = [(first_bits, 1, "first transmission decodes", "--")]
     if harq.retransmissions and harq.kind == "incremental":
         lines.append((harq.codeword_bits, 1, "whole codeword decodes", ":"))

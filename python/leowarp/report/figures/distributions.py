@@ -121,7 +121,7 @@ def _names_in(runs: Sequence[Run]) -> float:
 
 
 def _name_lines(figure: Figure, axes: Axes, runs: Sequence[Run], place: Literal["lower left", "lower right"]) -> None:
-    """Add the legend. It is inside the panel, or above the panel if its entries are names of flows, which are long."""
+    """Add the legend: inside the panel, or above the panel if the entries are names of flows, which are long."""
     if any(run.chosen_flow is not None for run in runs) and len(runs) > 1:
         handles, names = axes.get_legend_handles_labels()
         figure.legend(handles, names, loc="outside upper left", fontsize=6)

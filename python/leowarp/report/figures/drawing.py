@@ -73,7 +73,7 @@ def draw_all(runs: Sequence[Run], folder: Path, drawing: Drawing | None = None) 
     """Draw and save figures.
 
     folder: Folder for the files; created if it is missing.
-    drawing: Which figures and formats; by default all figures for which the runs have data, as SVG.
+    drawing: Figures and formats; by default all figures for which the runs have data, as SVG.
     Returns drawn: Names of the figures that are now in the folder.
     Returns not_drawn: For each figure that could not be drawn, the reason.
     Raises ScenarioError if there is no such figure or format, or if the folder is a symbolic link.
@@ -106,7 +106,7 @@ def draw_all(runs: Sequence[Run], folder: Path, drawing: Drawing | None = None) 
 
 
 def _reason(error: TraceError) -> str:
-    """The reason why a figure is not drawn, and what the user can do. The page adds the figure's name."""
+    """The reason why a figure is not drawn, and what the user can do."""
     attempted, _, reason = error.message.partition(": ")
     return f"{reason or attempted}{f'; {error.hint}' if error.hint else ''}"
 
@@ -137,7 +137,8 @@ _BEGINNING_BYTES = 1 << 16
 
 
 def _is_for_papers(file: Path) -> bool:
-    """Whether a file of a figure exists that is not the PNG of a page, which has the rules in its metadata."""
+    """Whether a file of a figure exists and is not the PNG of a page. The PNG of a page has the rules in its
+    metadata."""
     if not file.exists():
         return False
     if file.suffix != ".png":

@@ -29,8 +29,8 @@ def figure_text(figure: Figure, flows: Sequence[int] | None = None) -> str:
     the point. `y_low` is the lower end of a bar or a band, and empty for a line. In an image, it is the value of a
     cell, and `y` is the row.
 
-    flows: Flows that the user chose for the figure. A comment lists them, so that the figure can be drawn again with
-        the same flows (`flows_of_text`).
+    flows: Flows that the user chose for the figure. A comment in the CSV text lists the chosen flows, so that the
+        figure can be drawn again with them (`flows_of_text`).
     """
     panels = _panels(figure)
     lines = [] if flows is None else [f"{_FLOWS}{', '.join(map(str, flows))}\n"]

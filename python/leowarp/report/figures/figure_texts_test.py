@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that no text in a figure overlaps another text or another panel, or lies outside of the figure. The tests cover
-every figure of every kind of run."""
+"""Tests that no text in a figure overlaps another text or another panel, or lies outside of the figure."""
 
 from pathlib import Path
 
@@ -43,7 +42,8 @@ CASES = {
     "two access links": ("access", "access"),
 }
 THIRDS = ("chain", "jittered", "measured")
-"""Runs whose figures differ only in the footer. To save time, each run is tested with another third of the figures."""
+"""Runs whose figures differ only in the footer. To save time, each of these runs is tested with a different third of
+the figures."""
 
 
 @pytest.fixture(scope="session")

@@ -65,7 +65,7 @@ def chosen_instant_s(views: Sequence[Run], text: str) -> float:
     """The time in s that a user specifies by `text`: a time such as "150 s", or the number (from 1) of a change in any
     of the runs.
 
-    Raises ScenarioError if there is no such change, or if the time is outside of a run.
+    Raises ScenarioError if no change has this number, or if the time is outside of a run.
     """
     views = [view for run in views for view in _flows_of(run)]
     instants = sorted({t_ns for view in views for t_ns in hits(view)})

@@ -25,8 +25,8 @@ Named = tuple[Run, str, dict[str, Any]]
 def shown_apart(runs: Sequence[Run]) -> bool:
     """Whether each view gets its own line.
 
-    Returns: True for up to `MOST_LINES` views. Also True for any number of views if no two of them belong to the same
-        run, because the user named each of these runs.
+    Returns: True for up to `MOST_LINES` views, and for any number of views that all belong to different runs, because
+        the user named each run.
     """
     return len(runs) <= MOST_LINES or len(by_run(runs)) == len(runs)
 
@@ -65,10 +65,10 @@ def in_colour(runs: Sequence[Run], scores: Sequence[float]) -> list[Named]:
     """Each view that is drawn, with its label and the style of its curve.
 
     scores: One number per view; the views with the lowest, the median and the highest number are coloured.
-    Returns: list of (view, label, style). If there are few enough views to distinguish, each has a colour. Otherwise
-        all curves are grey, and only the first grey curve has a label. The three selected views are then drawn in
-        colour on top. At most `MOST_GREY` curves are grey. If there are more views, every n-th in the order of the
-        scores is drawn, and the label says so.
+    Returns: list of (view, label, style). If there are few enough views to distinguish, each has a colour. With more
+        views, all curves are grey, and only the first grey curve has a label. The three selected views are drawn over
+        the grey curves in colour. At most `MOST_GREY` curves are grey. If more curves would be grey, only every n-th
+        view in the order of the scores is drawn, and the label says so.
     """
     if shown_apart(runs):
         return list(zip(runs, labels(runs), styles(runs), strict=True))

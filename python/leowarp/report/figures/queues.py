@@ -152,8 +152,8 @@ def queues_at_change(
     count: Number of changes that are shown of a single run; each of several runs has one.
     change_s: Time in s that is shown for all runs. By default, several runs are shown at the time that
         `instants.common_instant` chooses.
-    Returns: A figure with one panel per change, in packets over s. Each panel shows the flow that the change affected
-        most. Links with never more than one waiting packet are left out.
+    Returns: A figure with one panel per change, in packets over s. A panel shows the flow that its route change
+        affected most. Links with never more than one waiting packet are left out.
     Raises TraceError if no path ever changed.
     """
     columns = columns_of(runs, count, change_s)
@@ -196,8 +196,8 @@ def queues_at_change(
 
 
 def _paths_around(run: Run, t_ns: int) -> list[tuple[str, ...] | None]:
-    """The path of a view's flow just before `t_ns`, and its path from `t_ns` on. Both are equal if the path did not
-    change at `t_ns`."""
+    """The path of a view's flow just before `t_ns`, and its path from `t_ns` on. The two paths are equal if the path
+    did not change at `t_ns`."""
     flow = run.observed_plan.flows[run.main_flow]
     routes = pair_routes(run.tables, (flow.source, flow.destination))
     # A row of the routes is valid from its time on, so the old path is valid 1 ns before `t_ns`.

@@ -15,7 +15,8 @@ MOST_ROWS = 12
 
 
 def difference_section(runs: Sequence[Run]) -> str:
-    """Table of differences with one column per run; one sentence if there are none."""
+    """Table of the differences in plans, modules, kernels and versions, with one column per run; one sentence if there
+    are no differences."""
     return difference_table(runs, labels(runs))
 
 

@@ -16,7 +16,7 @@ from leowarp.scenario.schema import Access, Chain, Jittered, Measured, Mobile
 
 
 def outcome(run: Run) -> str:
-    """A paragraph of HTML with these sentences.
+    """Sentences about a run's setting, result and route changes, as a paragraph of HTML.
 
     Facts that the run did not record (no samples, no packet observation) are left out. The sentences contain numbers
     and no adjectives that rate them.

@@ -55,8 +55,8 @@ MOST_FIBRES = 3
 """Maximum number of station pairs for which the page compares the path's delay with that of a fibre."""
 
 STUDY = {"pattern": "star", "planes": 18, "satellites_per_plane": 36, "altitude": "1200 km", "inclination": "86.4 deg"}
-"""The constellation of Frederiksen et al. (2024). A figure reproduces one of the study only if the run has this
-constellation."""
+"""The constellation of Frederiksen et al. (2024). A run's figure reproduces a figure of this study only if the run has
+this constellation."""
 
 
 def write_report(
@@ -359,7 +359,8 @@ def _again(view: Run, command: str | None) -> str:
 
 
 def _pictures(runs: Sequence[Run], folder: Path, names: Sequence[str]) -> str:
-    """HTML of the figures. Two figures of half the page's width share a row; a single one has its caption beside it."""
+    """HTML of the figures. Two figures of half the page's width share a row; a single figure has its caption beside
+    it."""
     blocks, waiting = [], ""
     for name in names:
         kind = FIGURES[name]
@@ -382,8 +383,7 @@ def _pictures(runs: Sequence[Run], folder: Path, names: Sequence[str]) -> str:
 
 
 def _python(runs: Sequence[Run], name: str) -> str:
-    """Two lines of Python code that draw a figure. The code is to be run in the folder that contains the run
-    directories."""
+    """Two lines of Python code that draw a figure if they run in the folder that contains the run directories."""
     paths = [_directory(group[0]) for group in by_run(runs)]
     if len(paths) == 1:
         return f"import leowarp as lw\nlw.open({paths[0]!r}).figure({name!r})"

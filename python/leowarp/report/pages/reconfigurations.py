@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Section of the page about the reconfigurations of an access link. It takes the place of the section about route
-changes over satellites."""
+"""Section of the page about the reconfigurations of an access link. The page has this section instead of the section
+about route changes over satellites."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 """Makes the rows of a page's tables from scalars of a summary; the declaration of each scalar gives its words, unit and
 scale.
 
-Each table chooses its scalars and their order itself.
 """
 
 from __future__ import annotations

@@ -181,7 +181,7 @@ def _table(
     caption: str, rows: Sequence[str], declared: Mapping[str, scalars.Scalar], heads: Sequence[str],
     columns: Sequence[Mapping[str, Any]],
 ) -> str:  # fmt: skip
-    """HTML of a table of scalars, without rows that are 0 in every column. The caption names the omitted rows."""
+    """HTML of a table of scalars, without rows that are 0 in every column."""
     # A dozen rows of zeros would hide the few rows with other numbers. The caption says that the omitted scalars are 0,
     # and not unknown.
     zero = all_zero(rows, declared, columns)

@@ -484,8 +484,8 @@ def _check_base(section: Section, problems: Problems) -> None:
     """Check that a slot's base can differ from that of the previous slot by at least the minimum step, and stay within
     the range.
 
-    From the middle of the range, a step up or down needs half of the range: high - low >= 2 step. Equal bounds with a
-    step of 0 (a constant base) are valid as well.
+    From the middle of the range, a step up or down needs half of the range: high - low >= 2 step. A constant base
+    (equal bounds, and a step of 0) is valid.
     """
     low, high, step = (
         value_of(section, Access, name) for name in ("base_rtt_min_ns", "base_rtt_max_ns", "base_step_min_ns")

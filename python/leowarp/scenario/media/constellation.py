@@ -20,7 +20,7 @@ from leowarp.scenario.text.key import InputFile, count, file, instant, keys, nam
 from leowarp.scenario.text.problems import Problems
 
 SHAPE_KEYS = ("pattern", "planes", "satellites_per_plane", "altitude", "inclination", "phasing", "node_offset")
-"""Keys of a single-shell constellation. With several shells, each shell gives these keys itself."""
+"""Keys of a single-shell constellation. If there are several shells, each shell's table contains the shape keys."""
 
 ELEMENT_KEYS = ("leave_out", "element_sets")
 """Keys that have no effect without a file of orbital elements."""

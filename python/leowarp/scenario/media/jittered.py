@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`[jittered]`: a path on which each packet has its own random delay.
 
-Emulation studies of reordering build such a path from netem's delay and jitter, followed by a token bucket filter.
+Emulation studies of reordering build a jittered path from netem's delay and jitter, followed by a token bucket filter.
 """
 
 from __future__ import annotations

@@ -18,16 +18,16 @@ class MediumSection:
     """Base class of the sections that describe a medium; a scenario has exactly one of them, apart from a constellation
     that it follows.
 
-    A medium is a frozen dataclass whose fields are its keys. The class attributes and methods are used when presets and
-    defaults of other sections are filled in and checked. The behaviour of the medium is in `leowarp.media`, under the
-    same name.
+    A medium is a frozen dataclass whose fields are its keys. leowarp uses the class attributes and methods to fill in
+    and check the presets and defaults of other sections. The module or package of `leowarp.media` with the section's
+    name implements the medium's behaviour.
 
     NAME: Name of the section, ``[NAME]``.
     STATIONS: (str, str) or None. Names of the medium's two stations; None if the medium uses those of ``[[stations]]``.
     GOVERNS: Governing key -> its neighbouring keys that are removed when a higher layer sets the governing key (see
         `scenario.document`).
-    KEEPS: Governing key -> the value of this key for which the governed keys are not removed; by default that value is
-        "none".
+    KEEPS: Governing key -> the value of this key that leaves the neighbouring keys in place when it is set; "none" if
+        `KEEPS` lacks the key.
     """
 
     NAME: ClassVar[str]

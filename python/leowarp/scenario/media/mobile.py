@@ -36,8 +36,9 @@ class Mobile(QueueKeys, FollowsConstellation):
     data_bits, codeword_bits: Bits of a codeword, which carries one IP packet; their quotient is the mother code's rate.
     first_delay_ns, retransmission_delay_ns, retransmissions: A packet with n retransmissions takes `first_delay_ns` + n
         `retransmission_delay_ns`.
-    threshold_ratio, first_target_ratio, target_ratio: Mutual information per data bit from which a packet decodes;
-        probability of success for which the first transmission and later ones are sized.
+    threshold_ratio, first_target_ratio, target_ratio: `threshold_ratio` is the mutual information per data bit that a
+        packet needs to be decoded. The first transmission is sized for the probability of success `first_target_ratio`,
+        later transmissions for `target_ratio`.
     constellation: The constellation from which the delays follow with ``delays = "constellation"``, otherwise None.
     """
 
@@ -237,8 +238,8 @@ class Mobile(QueueKeys, FollowsConstellation):
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
         """Keys that have no effect: those that only a constellation uses, and some keys of `[network]`. For a channel
-        over a constellation, keys such as rate and queue of links have no effect either, because the constellation's
-        links are not built."""
+        over a constellation, keys of links (such as rate and queue) have no effect, because the constellation's links
+        are not built."""
         # Routes over a constellation determine the channel's delays, but the network contains no links of the
         # constellation. The channel always uses leolink, because only leolink supports tables of delays and capacities.
         routed: Idle = {
@@ -253,7 +254,7 @@ class Mobile(QueueKeys, FollowsConstellation):
     def complete(cls, section: Section, problems: Problems) -> None:
         """Check keys against each other; every broken rule goes to `problems`.
 
-        section: Section ``[mobile]``; nothing is added to it.
+        section: Section ``[mobile]``, which is not changed.
         problems: Receives data bits that are not whole bytes or exceed the codeword, and a first transmission that is
             shorter than the data or longer than the codeword. It also receives keys without effect, and an unlimited
             queue on a link that does not keep the order of packets.

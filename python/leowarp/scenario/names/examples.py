@@ -20,7 +20,7 @@ _ABOUT_EXTENT = 600
 file."""
 _LEAST_ABOUT = 40
 """If the part of the first sentence before a colon has at least this number of characters, this part alone describes
-the example. If the part before the colon is shorter, the first sentence is used as a whole."""
+the example. Otherwise, the whole first sentence describes the example."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,10 @@ def examples() -> list[Example]:
 
 
 def found(scenario: str | Path) -> Path:
-    """The path of a scenario file. If no such file or directory exists, the text may be an example's name; the path is
-    then that of the example.
+    """The path of a scenario file. If `scenario` names no file or directory, but is the name of an example, the path of
+    the example is returned.
 
-    Raises ScenarioError if the text has the form of a name, but neither a file nor an example is called so.
+    Raises ScenarioError if the text has the form of a name, but no file and no example has this name.
     """
     path = Path(scenario)
     # A text with a slash or a file extension is always a path.

@@ -16,9 +16,9 @@ from leowarp.scenario.text.problems import Problems
 class RateKeys(QueueKeys):
     """Keys of links with a constant rate that is equal in both directions.
 
-    Background traffic is modelled as a rate, without packets. It takes its share of the link's serialiser continuously,
-    like a fluid: a packet of length L takes L / (rate - background) to send. Background traffic fills no queue, loses
-    no packets and does not react to congestion.
+    Background traffic is modelled as a rate, without packets. Background traffic occupies its share of the link's
+    serialiser continuously, like a fluid: sending a packet of length L takes L / (rate - background). Background
+    traffic fills no queue, loses no packets and does not react to congestion.
     """
 
     rate_bps: int | None = quantity(

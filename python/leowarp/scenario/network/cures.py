@@ -19,7 +19,7 @@ class Cures:
 
     hold, hold_buffer_bytes, hold_full: With `hold`, packets for the new link are delayed until they would arrive after
         the last packet that left by the old link. The buffer's size is in bytes of frames with the link's overhead, per
-        direction of a link. `end_marker` uses the buffer and the rule `hold_full` as well.
+        direction of a link. `end_marker`, like `hold`, uses `hold_buffer_bytes` and `hold_full`.
     notify, notify_delay_ns, notify_loss_ratio, notify_false_interval_ns: With `notify`, the node notifies the sending
         hosts. `notify_delay_ns` is the delay of the notice after the change, or before it if negative.
         `notify_loss_ratio` is the share of lost notices (0 to 1). `notify_false_interval_ns` is the mean time between

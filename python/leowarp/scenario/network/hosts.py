@@ -18,8 +18,7 @@ CONGESTION_CONTROLS = (
 """The congestion controls that are built into the default guest kernel."""
 
 DELACK_MODULE = "delack"
-"""Module of the guest kernel that delays acknowledgements. The parameters of this module follow from the hosts'
-keys."""
+"""Module of the guest kernel that delays acknowledgements. The parameters of `delack` follow from the hosts' keys."""
 
 LOSS_DETECTION_MODULE = "loss_detection"
 """Module of the guest kernel that implements the methods of `LOSS_DETECTIONS`."""
@@ -40,7 +39,7 @@ PROFILES = ("linux", "norack", "classic", "newreno")
 class Flow:
     """One transfer, probe or pair of programs between two stations.
 
-    named_in: The file that names the programs; flows that differ only here are equal.
+    named_in: The file that names the programs. A comparison of two flows ignores this file.
     """
 
     name: str | None = text(

@@ -17,7 +17,7 @@ SMALLEST_MTU_BYTES, LARGEST_MTU_BYTES = 256, 1500
 UPDATE_KEYS = ("update_order", "update_delay", "update_spread")
 """Keys of `[routing]` that only `update = "staggered"` uses."""
 SKY_KEYS = ("geostationary_separation", "obstructions")
-"""Keys of a station that a plan contains only if they limit the directions that the station may use."""
+"""Keys of a station. A plan contains these keys only if they limit the directions that the station may use."""
 ACQUISITION_KEYS = ("acquisition", "acquisition_between_planes", "acquiring")
 GAP_KEYS = ("handover_gap", "handover_gap_spread", "in_gap")
 """Keys of `[isl]` and of `[ground]` for links that are usable only some time after they come up. A plan contains these

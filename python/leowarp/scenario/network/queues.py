@@ -91,7 +91,7 @@ class QueueKeys:
     5000000}``.
 
     queue_pkts, queue_bytes: The limit of each direction, in packets or in bytes; at least one of the two is None. If
-        both are None, the queue is unlimited.
+        `queue_pkts` and `queue_bytes` are None, the queue is unlimited.
     queue_parameters: Integers: ns, bytes, ppm, an index in a list of words, or 0 and 1 for a flag. For parameters that
         are missing, the kernel's defaults apply.
     """

@@ -43,8 +43,8 @@ def check_headers(path: Path, text: str) -> None:
 
 
 def check_lists(path: Path, values: Mapping[str, Any]) -> None:
-    """Reject parsed values with too many flows or stations, because such a list may be written in one line, without
-    headers.
+    """Reject parsed values with too many flows or stations. The parsed values are checked because a list can be written
+    in one line, without headers.
 
     Raises ScenarioError if there are too many.
     """

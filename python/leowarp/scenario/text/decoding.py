@@ -39,7 +39,7 @@ class Section:
     nodes: dict[str, Node] = field(default_factory=dict)
 
     def where(self, key: str) -> Origin:
-        """Where the text contains a key; if the key is missing, where its section begins.
+        """Place of a key in the text; the beginning of the section if the key is missing.
 
         key: Name in TOML, without the unit's suffix.
         """
@@ -70,7 +70,7 @@ def decode_section(
 
     name: Dotted name for messages; "" for keys at the top.
     schema: The dataclass whose fields declare the keys.
-    node: The table of the section. If it is not a table, this is a mistake, and the section is empty.
+    node: The table of the section. A node that is not a table is a mistake, and gives an empty section.
     elsewhere: Key -> another section that has it, for hints about a key in the wrong section.
     Returns: A section with a value for every key that the text contains and that is valid. Defaults are filled in
         later, because a preset may still give these values.
@@ -401,7 +401,8 @@ _LARGEST_QUEUE = 10**9
 _LONGEST_TEXT = 200
 _LONGEST_COMMAND = 4000
 _LONGEST_SHOWN = 60
-"""Number of characters of a wrong value that a message repeats. In the file, the value may have megabytes."""
+"""Number of characters of a wrong value that a message repeats. A message does not repeat more, because a value in a
+file may have megabytes."""
 # Sysctls that contain the name of a program that the kernel starts (Linux 6.12: fs/coredump.c, kernel/module/kmod.c,
 # lib/kobject_uevent.c, kernel/reboot.c).
 _SYSCTLS_THAT_START = ("kernel.core_pattern", "kernel.modprobe", "kernel.hotplug", "kernel.poweroff_cmd")

@@ -14,7 +14,7 @@ class Draft:
 
     After all sections are decoded, presets, a medium's defaults and the medium's stations are added.
 
-    name: The run's name; "" if it is missing or wrong. If it is "", the mistake has been reported.
+    name: The run's name. If the name is missing or wrong, it is "", and the mistake has been reported.
     sections: Content of the tables of `loading.TABLES`. Only media that the text mentions are present.
     stations, flows: Sections in the order of the file. If the medium defines the stations, `completion` replaces the
         list.

@@ -21,7 +21,7 @@ class InputFile:
     compared.
 
     name: Name without folders; the run directory contains the file as ``00-inputs/<name>``.
-    sha256: Hash of its content, hexadecimal.
+    sha256: Hash of the file's content, hexadecimal.
     path: Where the file was found on this machine.
     named_in: The file that names this file; None: the user named it, on the command line or in a call.
     """
@@ -80,7 +80,7 @@ def quantity(
 ) -> Any:
     """A key whose value is a quantity between `low` and `high`, or the word `none`.
 
-    measure: One of the measures in `leowarp.base.units`; the attribute's name ends in its suffix.
+    measure: One of the measures in `leowarp.base.units`; the attribute's name ends in the measure's suffix.
     doc: The meaning of the key, for the reference page.
     default, low, high: Values with units, as a user would write them. If the default is None, the value comes from a
         preset, the gazetteer or the user.
@@ -186,7 +186,7 @@ def keys(section: type) -> Mapping[str, tuple[str, Key]]:
 
     section: A dataclass whose fields were made by the functions of this module. Fields without a declaration are not
         keys.
-    Returns: mapping of str to (str, Key). There is one result per class, which is cached and must not be changed.
+    Returns: mapping of str to (str, Key). The result for a class is cached, so callers must not change it.
 
     >>> from leowarp.scenario import schema
     >>> keys(schema.Chain)["delay"][0]
@@ -206,7 +206,7 @@ def keys(section: type) -> Mapping[str, tuple[str, Key]]:
 
 
 def _field(key: Key, value: object, required: bool = False) -> Any:
-    """A dataclass field that carries the declaration of its key, which `keys` reads."""
+    """A dataclass field with the declaration of a key; the function `keys` reads the declaration."""
     if required:
         return dataclasses.field(metadata={"key": key})
     # A dataclass rejects a mutable default.

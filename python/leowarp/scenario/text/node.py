@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A value of a scenario text together with its origin.
 
-The values that `tomllib` returns are wrapped in nodes, each with an `Origin`. A later check can therefore name the line
+The values that `tomllib` returns are wrapped in nodes, each with an `Origin`, so that error messages can name the line
 of a mistake.
 """
 

@@ -95,7 +95,7 @@ class ScenarioProblems(ScenarioError):
 
 @dataclass
 class Problems:
-    """Collects mistakes. `raise_any` raises an error if there are any.
+    """Collects mistakes. `raise_any` raises an error if any mistake was added.
 
     found: Mistakes in the order in which they were found, possibly with duplicates.
     """

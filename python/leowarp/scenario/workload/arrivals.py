@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The flows that ``[traffic]`` describes. They are sampled once, when a plan is made, from random streams that follow
-from the run's seed.
+"""The flows that ``[traffic]`` describes. The flows are sampled once, when a plan is made, from random streams that
+follow from the run's seed.
 
 Arrivals, pairs, sizes and congestion controls have separate streams. A different mix of congestion controls therefore
 leaves arrivals, pairs and sizes unchanged. Uniform numbers are converted with closed formulas, which give the same
@@ -124,7 +124,7 @@ def _check_load(
     """Check that each city's average load, sent or received, fits its access link, including headers and the link's
     overhead.
 
-    With a higher load, queues would only grow, whatever the congestion controls do.
+    If the load exceeds the access link's rate, the link's queue only grows, whatever the congestion controls do.
     """
     if ground.left_bps is None or network.endpoints == "satellites":
         return

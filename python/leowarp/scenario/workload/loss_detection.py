@@ -46,8 +46,8 @@ def check_loss_detection(draft: Draft, problems: Problems) -> None:
 
 
 def complete_loss_detection(draft: Draft, problems: Problems) -> None:
-    """Fill in the parameters of the module from the hosts that use it. The guest has one kernel, so these hosts must
-    have the same parameters.
+    """Fill in the parameters of the module from the hosts that use it. All hosts that use the module must have the same
+    parameters, because the guest has only one kernel.
 
     draft: The scenario; its modules are changed in place.
     problems: Receives parameters that differ between hosts.

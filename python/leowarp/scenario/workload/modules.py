@@ -19,8 +19,8 @@ from leowarp.scenario.text.node import Node
 from leowarp.scenario.text.problems import Problems
 
 HANDOVER_AWARE = ("bbr_handover", "cubic_handover")
-"""Congestion controls of leowarp that receive the schedule of path changes. Each is a kernel module of the same
-name."""
+"""Congestion controls of leowarp that receive the schedule of path changes. The name of each congestion control is also
+the name of its kernel module."""
 
 KERNELS_MODULES = (
     "tcp_bic", "tcp_cdg", "tcp_cubic", "tcp_dctcp", "tcp_htcp", "tcp_hybla", "tcp_illinois", "tcp_nv", "tcp_vegas",
@@ -101,7 +101,7 @@ def complete_modules(draft: Draft, problems: Problems) -> None:
     Every module of the user, and every handover-aware congestion control that a flow uses, gets an entry, even without
     parameters. The agent writes `origin_ns` for each module in this table.
 
-    draft: The scenario. Its flows, stations and media must be complete; its modules are changed in place.
+    draft: The scenario. The scenario's flows, stations and media must be complete; `draft.modules` is changed in place.
     """
     guest = draft.sections["guest"]
     own = _check_files(guest, problems)

@@ -109,7 +109,8 @@ def _take_keys(subflow: Section, whole: Section, problems: Problems) -> None:
 
 
 def _joined(pairs: list[tuple[Section, Section]], problems: Problems) -> dict[str, tuple[str, Section]]:
-    """Station that is a further interface -> the station of its host, and the subflow from which this follows."""
+    """Maps each station that is a further interface to its host's station, and to the subflow that makes it a further
+    interface."""
     joined: dict[str, tuple[str, Section]] = {}
     for subflow, whole in pairs:
         ends = ("source", "destination")

@@ -2,9 +2,9 @@
 """Functions that write files so that a kill or a power cut leaves either the old content or the new, and never a
 mixture. If the disk is full, the caller gets one clear error.
 
-For rename(2), POSIX guarantees only that a file of that name exists at every moment. To survive a power cut, the file
-needs an fsync(2) before the rename, and the directory needs an fsync(2) after the rename. The tests of the sweep kill a
-study at every disk call.
+During rename(2), POSIX guarantees only that a file with the new name exists at every moment. To survive a power cut,
+the file needs an fsync(2) before the rename, and the directory needs an fsync(2) after the rename. The tests of the
+sweep kill a study at every disk call.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class AppendedFile:
     def append(self, content: bytes) -> None:
         """Append `content`. If the write fails, truncate the file to its previous size and raise OSError.
 
-        Ctrl-C may leave partial content, which the next piece overwrites.
+        An interruption by Ctrl-C may leave a part of `content` in the file; the next call overwrites this part.
         """
         try:
             if os.fstat(self._descriptor).st_size > self._end:
@@ -161,8 +161,8 @@ def writing(folder: Path) -> Iterator[None]:
     """Convert an OSError into a HostError that says which data are safe and what the user can do.
 
     folder: Directory of the study, which the message names.
-    Raises HostError instead of an OSError from the block. The message names the cause if it is a full disk, a quota or
-    a limit of file sizes.
+    Raises HostError if the block of the `with` statement raises an OSError. The message names the cause if it is a full
+    disk, a quota or a limit of file sizes.
     """
     try:
         yield

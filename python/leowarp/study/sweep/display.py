@@ -16,8 +16,8 @@ from leowarp.base.printable import one_line
 from leowarp.base.progress import PLAIN_INTERVAL_S, Showing, clock
 
 WINDOW_S = 300.0
-"""Length in seconds of the sliding window over which the rate is computed. Older runs are left out, because they may
-have been cheaper."""
+"""Length in seconds of the sliding window over which the rate is computed. Runs before the window are left out, because
+they may have been cheaper."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class StudyDisplay(Showing):
     """Shows `StudyProgress`: `with StudyDisplay() as show: show(progress)`.
 
     A terminal gets a bar, and a notebook a text that is replaced at each call. Other outputs get a line at most every
-    `PLAIN_INTERVAL_S` seconds, and a line at the end of the study. The logs of batch systems thus remain short.
+    `PLAIN_INTERVAL_S` seconds, and a line at the end of the study.
     """
 
     def __init__(self) -> None:

@@ -50,8 +50,8 @@ STUDY = "study.toml"
 SCRATCH = ".scratch"
 """Folder in which local workers make their runs; it is deleted at the end."""
 MOST_PARTITIONS = 64
-"""Maximum number of values of a parameter that partitions the data set. With more values, there would be many files
-with a few rows each, which are slower to read than one file."""
+"""Maximum number of values of a parameter that partitions the data set. A parameter with more values would give many
+small files, which are slower to read than one file."""
 
 
 @dataclass(frozen=True)
@@ -157,8 +157,8 @@ def run_study(
     Notes
     -----
     A run is made if the directory has no row with the run's id. The id is derived from the plan, the kernel, the agent
-    and leowarp's version. An interrupted study therefore continues where it stopped. A change to the study file adds
-    runs, and existing runs remain. With another kernel, all runs are repeated.
+    and leowarp's version. A call of `run_study` for an interrupted study makes only the missing runs. A change to the
+    study file adds runs, and existing runs remain. With another kernel, all runs are repeated.
 
     >>> done = run_study("queue-sweep.toml", only=lambda run: run.seed == 1)            # doctest: +SKIP
     >>> done.table(["cc", "seed", "flow0_goodput_mean_bps"]).to_pandas()                # doctest: +SKIP
@@ -198,8 +198,8 @@ def run_plans(name: str, label: str, plans: Mapping[str, Plan], out: Path, optio
 def layout_of(file: StudyFile) -> Layout:
     """Columns of a study's parameters, and the column that partitions its results.
 
-    The partition column is the first parameter that has few values, all of them words or counts. If there is no such
-    parameter, the column `status` is the partition column.
+    The partition column is the first parameter that has few values, all of them words or counts. If no parameter
+    qualifies, the column `status` partitions the results.
 
     Raises ScenarioError if a label equals the name of another column.
     """
@@ -272,8 +272,8 @@ def _held(
 
 
 def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool) -> list[trust.Code]:
-    """Code that the plans would execute, each piece once. With `trust`, all of this code is treated as if the user had
-    named it on the command line."""
+    """Code that the plans would execute, each piece once. If `may_run` is true, the code counts as named by the user on
+    the command line."""
     # Runs with the same values differ only in their seed, so one run per combination of values is examined.
     alike = {id(run.combination) if isinstance(run, PlannedRun) else run.around_seed: run for run in runs}
     distinct: dict[trust.Code, None] = {}

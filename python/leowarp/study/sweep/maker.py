@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Maker:
-    """Makes runs of a study in a worker process. It boots a guest for each run.
+    """Makes runs of a study in a worker process, each in its own guest.
 
     A maker is sent to a worker as a pickle: through a pipe on this machine, or through Dask to other machines. The
     worker must therefore be able to import the maker's class, and the maker must not contain anything that exists in

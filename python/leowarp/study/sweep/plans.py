@@ -118,7 +118,7 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
     facts: Settings of this start.
     runs: All runs of the study, in order.
     Returns: Number of runs of earlier starts that are no longer in the study (`in_study` is false).
-    Raises OSError if the file cannot be written. In that case, the old file remains unchanged.
+    Raises OSError if the file cannot be written. After an OSError, the old file is unchanged.
     Raises TraceError if the old file is damaged.
     """
     table = _table(runs, facts)
@@ -165,8 +165,7 @@ def keep_inputs(folder: Path, paths: Iterable[Path]) -> None:
 def read_facts(folder: Path) -> StudyFacts:
     """Settings of the last start of the study in a directory.
 
-    The settings are checked, like all input from files. Names must be plain names, because the names and values of the
-    partition column become folder names.
+    Names in the settings must be plain names, because the names and values of the partition column become folder names.
 
     Raises TraceError if the directory is not that of a study.
     """
@@ -217,7 +216,7 @@ def input_of(folder: Path, name: str) -> bytes:
 def code_of(folder: Path, run: StudyRun) -> list[Code]:
     """Code that a run in the study's directory would execute, besides leowarp's own kernel.
 
-    Raises TraceError if the text of its plan is not a valid plan.
+    Raises TraceError if the text of the run's plan is not a valid plan.
     Returns: The user's kernel, if any, followed by modules. The list is empty if the plan needs only leowarp's own
         kernel. The code is recorded as named by `plans.parquet`, so that `trust` asks the user before the code is
         executed.
@@ -242,8 +241,8 @@ def code_of(folder: Path, run: StudyRun) -> list[Code]:
 def refuse_strange(folder: Path) -> None:
     """Raises TraceError if the directory of a study contains anything except files and directories.
 
-    A study never makes links, pipes or devices. In a directory from another person, such objects could redirect writes
-    or block reads (docs/security.md).
+    A study never makes links, pipes or devices. In a directory from another person, links, pipes or devices could
+    redirect writes or block reads (docs/security.md).
     """
     if (why := plainfiles.why_not_plain(folder)) is not None:
         raise TraceError(

@@ -24,8 +24,8 @@ MOST_LOST_WORKERS = 3
 """A run fails if this number of workers died while making it."""
 
 MOST_HOST_ERRORS = 3
-"""The study ends if this number of runs in succession fail because the machine lacks something. The cause is then
-assumed to be the machine instead of the runs."""
+"""The study ends if this number of runs in succession fail because the machine lacks something. The session then
+assumes that the machine, and not the runs, causes the errors."""
 
 WAIT_S = 1.0
 """Time in s for which the session waits for workers between two updates of the progress."""
@@ -62,7 +62,8 @@ class _UnderWay:
 
     @property
     def is_alone(self) -> bool:
-        """Whether the batch has only one run. If the worker of such a batch dies, no other run can be the cause."""
+        """Whether the batch has only one run. If the worker of a batch with one run dies, no other run can be the
+        cause."""
         return len(self.runs) == 1
 
 
@@ -105,7 +106,7 @@ class Session:
     workers died while making it. An error of the machine (`HostError`) is stored as a failure of the run only if other
     runs succeed.
 
-    store: Open store. Its `status` says which runs have rows.
+    store: Open store.
     show: Function that is called with a `StudyProgress` each time the session has waited for the workers.
     """
 

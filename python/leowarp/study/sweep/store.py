@@ -5,7 +5,7 @@ A row is safe when `add` returns, because the row is then in `journal.jsonl`. La
 Parquet files in `results/`, each of which appears complete or not at all. If a kill leaves a row both in the journal
 and in a Parquet file, readers use only one of the two. All files have the same columns and types. If a row adds a
 column, a complete new data set is written beside the old data set, and replaces it in one step. Only the process that
-holds the study's lock writes.
+holds the study's lock writes to the data set.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class Store:
         Normally, `flush` adds one file to each partition that has new rows. If columns or types have changed, or if
         there are more than `MOST_FILES` files, all files are written again.
 
-        Raises HostError if the files cannot be written. In this case, the rows remain in the journal.
+        Raises HostError if the files cannot be written. After a HostError, the rows are still in the journal.
         """
         self._is_flushing = True
         with disk.writing(self._folder):
@@ -280,7 +280,7 @@ def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
     """Rows in Parquet files, and rows that are only in the journal. This function is for readers without the study's
     lock.
 
-    folder: Directory of the study. Another process may be writing into it.
+    folder: Directory of the study, into which another process may be writing.
     Returns table: The rows in files; None if no file has been written yet.
     Returns journal: The rows that are in no file. Each run is either in the table or in the journal, never in both.
     Raises TraceError if a file is damaged, or if the data set was replaced during each of `LOOKS` attempts.

@@ -56,8 +56,8 @@ class Harq:
     modulation: "qpsk", "bpsk", "8psk" or "16qam"
     data_bits, codeword_bits: Number of data bits in a codeword, and number of its bits after encoding with the mother
         code. A codeword carries one IP packet of at most data_bits / 8 bytes.
-    rate_bps: Data bits per second without retransmissions. The default of 40 Mbit/s is the rate without failures of the
-        link in the study that design/lms-harq.md reproduces.
+    rate_bps: Data bits per second without retransmissions. The default of 40 Mbit/s is the link's rate without failures
+        in the study that design/lms-harq.md reproduces.
     retransmissions: Maximum number of retransmissions of a codeword.
     first_delay_ns, retransmission_delay_ns: Time from the start of the first transmission to its decoding, and from the
         start of a transmission to the start of the next.
@@ -66,11 +66,11 @@ class Harq:
     rule: "received", "predicted", "statistics" or "equal". Rule by which the receiver determines the number of bits of
         the next transmission. This number is the missing information, divided by the information that one bit is
         expected to deliver. The expected information per bit depends on the expected power. `received` expects the
-        power of the transmission that was just received. `predicted` expects the power that the channel exceeds with
-        the target probability `retransmission_delay_ns` later, given the power just received. `statistics` expects the
-        power that the channel exceeds with the target probability at any time. Before the first transmission, nothing
-        has been received, so all three rules expect the same power as `statistics`. `equal`: the codeword is divided
-        into equal parts, one per transmission.
+        power of the transmission that was just received. `predicted` takes the distribution of the power after
+        `retransmission_delay_ns`, given the power just received; it expects the power exceeded with the target
+        probability. `statistics` expects the power that the channel exceeds with the target probability at any time.
+        Before the first transmission, nothing has been received, so `received` and `predicted` expect the same power as
+        `statistics`. `equal`: the codeword is divided into equal parts, one per transmission.
     first_target_ratio, target_ratio: Target probability that a codeword can be decoded after the first transmission,
         and after each later transmission.
     last_sends_rest: The last transmission sends all remaining bits, because a packet is lost if it is not complete

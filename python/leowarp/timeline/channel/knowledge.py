@@ -57,8 +57,8 @@ def levels_of_series(power: PowerSeries, first_target_ratio: float, target_ratio
 
 @lru_cache(maxsize=16)
 def levels_of_model(channel: LandMobile, first_target_ratio: float, target_ratio: float, delay_ns: int) -> Levels:
-    """Levels expected from the model: the levels at any time come from the model's closed form (without slopes between
-    states), and the levels after a received level come from a separate power series."""
+    """Levels expected from the model. The levels at any time come from the model's closed form (without slopes between
+    states); the levels after a received level come from a separate power series."""
     model = channel.model()
     first_db, again_db = (
         mixture_quantile_db(model.environment.states, model.way_shares, 1 - target)

@@ -38,7 +38,7 @@ from leowarp.timeline.channel.processes import Blend, Multipath, Shadowing, plac
 SPEED_OF_LIGHT_M_PER_S = 299_792_458.0
 
 BLOCK_SAMPLES = 1 << 18
-"""Number of samples computed at once. Intermediate arrays then take some 20 MB, whatever the length of the run."""
+"""Number of samples computed at once. A block's intermediate arrays take some 20 MB for a run of any length."""
 
 SAMPLES_MAX = 500_000_000
 """500 million samples take 2.5 GB for level and state. If a series would be longer, the speed or the carrier frequency
@@ -58,10 +58,10 @@ class LandMobile:
     carrier_hz: Default 2.2 GHz, the band in which the tables were measured.
     correlation_m, transition_m: Correlation distance of the direct signal, and length of the slope between states.
     frames: "common" or "by-state". Length of a step of the Markov chain. `common`: the step has the same length in
-        every state, which is the mean of the states' shortest lengths, weighted by the states' shares. The states'
-        shares of the distance then equal the chain's stationary distribution, and the published shares are that
-        distribution as well. `by-state`: the step in each state is the state's own shortest length, which changes the
-        states' shares of the distance.
+        every state, which is the mean of the states' shortest lengths, weighted by the states' shares. With steps of
+        equal length, the states' shares of the distance equal the chain's stationary distribution. The published shares
+        equal this distribution, too. `by-state`: the step in each state is the state's own shortest length, which
+        changes the states' shares of the distance.
     frame_m: Length of a step; for `common`, this value replaces the weighted mean.
     samples_per_wavelength: Samples of the series per wavelength, or per correlation distance if that is shorter. With
         16 samples, linear interpolation of the diffuse power is off by at most 2 % of its mean.
@@ -115,8 +115,7 @@ class LandMobile:
     def model(self) -> Model:
         """The parameters, completed with the lengths of the environment's parameter set.
 
-        Lengths that the user sets override the lengths of the parameter set. No length is taken from another
-        environment.
+        Lengths that the user sets override the lengths of the parameter set.
 
         Raises ScenarioError if there is no such environment, or if its parameter set lacks a length that the user did
         not set.

@@ -82,7 +82,8 @@ def _real(points: NDArray[np.float64], snr: float) -> float:
 
 
 def _complex(points: NDArray[np.complex128], snr: float) -> float:
-    """Two dimensions: by symmetry, all points have the same information, so it is computed for one point only."""
+    """Mutual information of points in two dimensions. By symmetry, all points have the same information, so it is
+    computed for one point only."""
     d = np.sqrt(2 * snr) * (points[0] - points)
     nodes, weights = _COARSE, _COARSE_WEIGHTS
     exponent = (

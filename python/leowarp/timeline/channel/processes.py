@@ -141,8 +141,8 @@ class Multipath:
     whose frequency response is the square root of the spectrum. The spectrum's sharp edges make the response infinitely
     long, so J0 is multiplied by a Gaussian with a deviation of `MEMORY_WAVELENGTHS`. The Gaussian causes an error of
     0.005 within four wavelengths, and of 2e-4 in the second moment of the spectrum, which determines level crossings.
-    With the Gaussian, the response is negligible beyond `REACH_WAVELENGTHS`. (If the response of the exact spectrum
-    were truncated there, 7 % of the second moment would be lost.)
+    With the Gaussian, the response is negligible beyond `REACH_WAVELENGTHS`. Truncating the exact spectrum's response
+    at `REACH_WAVELENGTHS` would lose 7 % of the second moment.
     """
 
     MEMORY_WAVELENGTHS, REACH_WAVELENGTHS = 15, 32

@@ -14,12 +14,12 @@ from leowarp.timeline.channel.harq import Harq, Outcomes, levels_known, outcomes
 from leowarp.timeline.channel.lms import LandMobile, PowerSeries, power_series, unfaded
 
 CODEWORDS_MAX = 100_000_000
-"""100 million codewords are 6 h at 40 Mbit/s, and take some 3 GB of memory. If there would be more, the rate or the
-number of data bits is probably a typing error."""
+"""100 million codewords are 6 h at 40 Mbit/s, and take some 3 GB of memory. A run that needs more codewords probably
+has a typing error in the rate or in the number of data bits."""
 
 CAPACITY_WINDOW_NS = 100_000_000
-"""Length of a window of `Realisation.shared_bps`, which is longer than the time from a codeword's first transmission to
-its last (60 ms)."""
+"""Length of a window of `Realisation.shared_bps`. The window is longer than the time from a codeword's first
+transmission to its last (60 ms)."""
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 CAPACITY_WINDOW_NS = 100_000_000
 
 GAP_SPACINGS = 10
-"""A packet trace has a gap if it has no opportunity for this number of typical spacings; for probes the number is the
-same (`description.GAP_INTERVALS`)."""
+"""A packet trace has a gap if it has no opportunity during this number of typical spacings. For probes,
+`description.GAP_INTERVALS` is the same number."""
 
 _AROUND = 10
 _MS_NS = 1_000_000

@@ -36,7 +36,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class Slot:
-    """The time between two reconfigurations, and its delays.
+    """The time between two reconfigurations, and the delays during this time.
 
     t_ns: Time of the reconfiguration at the slot's beginning.
     base_ns: The smallest delay in the slot; the first and the last second of the slot are excluded.
@@ -71,8 +71,8 @@ class Description:
     slots: Slots that lie completely within the measurement and contain samples.
     spikes_at_reconfigurations: Number of spikes within 1 s of a reconfiguration.
     duplicates: Number of duplicate replies; None if the tool does not report it.
-    clock_steps: Adjustments of the sender's clock. All times in the description are by the clock as it was before the
-        first adjustment.
+    clock_steps: Adjustments of the sender's clock. All times in the description refer to the clock before its first
+        adjustment.
     transfer_back: The downlink part of a transfer in both directions; `transfer` is then the uplink part.
     skipped: Parts of the file that could not be read, with counts and reasons.
     notes: Remarks of the function that read the file; one remark lists everything in `skipped`.

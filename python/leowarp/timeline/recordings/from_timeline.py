@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of a link in a timeline, as a measurement that periodic probes over this link would give."""
+"""Converts a link's tables in a timeline into the measurement that periodic probes over the link would give."""
 
 from __future__ import annotations
 

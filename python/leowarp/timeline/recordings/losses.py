@@ -41,8 +41,8 @@ class LongLoss:
 class Loss:
     """Probes that were lost.
 
-    lost_down, lost_up: Number of probes that were lost in this direction; None if the tool does not report the
-        direction.
+    lost_down, lost_up: Number of probes that were lost on the downlink or on the uplink; None if the tool does not
+        report the direction.
     in_handover: Number of probes lost within 1 s of a reconfiguration; None if there is no schedule of
         reconfigurations.
     runs: Lengths of the runs of lost probes, in chronological order.

@@ -27,7 +27,7 @@ class Series:
     t_ns: int64 array of shape (n,). Sending times, strictly increasing.
     delay_ns: float64 array of shape (n,). Whole ns (exact, because they are below 2**53); nan if there is no delay,
         because the probe was lost or the link was down.
-    lost: bool array of shape (n,). Whether the probe sent at this time was lost.
+    lost: bool array of shape (n,). Whether the probe sent at `t_ns` was lost.
     cut: bool array of shape (n,). Whether there is no connection from this time until the next row (only in tables).
     loss_ratio: float64 array of shape (n,) or None. Share of packets that are lost from this time until the next row
         (only in tables).
@@ -80,8 +80,8 @@ class Capacity:
     t_ns: int64 array of shape (n,). Strictly increasing; each row holds until the next.
     rate_bps: int64 array of shape (n,). Bits of IP packets per second; -1: no rate limit.
     end_ns: End of the last row.
-    opportunities: Whether the rows come from a packet trace (Mahimahi). A row with rate 0 is then either the spacing
-        between two packets or a gap.
+    opportunities: Whether the rows come from a packet trace (Mahimahi). In a packet trace, a row with rate 0 is either
+        the spacing between two packets or a gap.
     notes: Remarks about data that were left out when the file was read.
     """
 
@@ -123,7 +123,7 @@ class Transfer:
     cwnd_bytes, rtt_ns: float64 arrays of shape (n,). Values at the end of each interval: sum of the streams' windows,
         and mean of the streams' smoothed round trips.
     all_retransmissions: Number of retransmitted segments in the whole transfer, as reported by its sender at the end. A
-        file that the receiver wrote contains no other number of retransmissions.
+        file that the receiver wrote contains only this total number of retransmissions.
     """
 
     t_ns: Times
@@ -156,7 +156,7 @@ class Measurement:
     duplicates: Number of duplicate replies; None if the tool does not report it.
     clock_steps: Adjustments of the sender's clock, detected from sequence numbers.
     steady_ns: int64 array or None. Sending times on a clock that was never set back; shape as `round_trip`. None if the
-        times in the series are on such a clock already.
+        series' own clock was never set back.
     transfer_back: The downlink part of a transfer in both directions; `transfer` is then the uplink part.
     skipped: Parts of the file that could not be read, with counts and reasons; `notes` has a line about them.
     longest_step_ns: The longest step between rows of the whole table, if only a part of it was read; None: the step is
@@ -203,11 +203,11 @@ class Measurement:
         return Measurement(source=source, format="arrays", down=Series.of(t_ns, delay_ns), wall_ns=wall_ns)
 
     def as_sent(self) -> Measurement:
-        """A copy with sending times, for a measurement whose times are those at which replies came. ``ping -D`` prints
+        """A copy in which the arrival times of replies are replaced by the sending times of probes. ``ping -D`` prints
         the time of the reply. The sending time is this time minus the round trip.
 
-        If the computed time is not later than that of the previous probe, the probe is left out (this happens to a few
-        probes if the clock was read late).
+        A probe is left out if its computed sending time is not later than the previous probe's. A few probes can be
+        left out because the clock was read late.
         """
         if self.round_trip is None or self.round_trip.lost.any():
             return self

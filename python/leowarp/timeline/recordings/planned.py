@@ -22,8 +22,8 @@ def measurement_of(keys: Measured, until_ns: int | None = None, begin_ns: int | 
     """The measurement with its delays and capacities.
 
     until_ns: End of the run on the measurement's clock: repeated capacities are repeated until then.
-    begin_ns: Start of the run on the measurement's clock: of a large table that is not repeated, only the rows around
-        the run are read (`window`).
+    begin_ns: Start of the run on the measurement's clock. If a large table is not repeated, only its rows around the
+        run are read (`window`).
     Raises ScenarioError if a file cannot be read, or if the files contradict each other; with file and line.
     """
     stretch = None

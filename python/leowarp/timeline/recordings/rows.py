@@ -3,17 +3,17 @@
 scenario's ``[measured]``.
 
 The first steps are, in this order: divide round trips, assign lost probes to a direction, repeat the trace, and treat
-gaps. The rows are then resampled and interpolated, and the rows of the return direction are shifted by the forward
-delay. Nothing is added to the measurement unless a key requests it.
+gaps. Later steps resample and interpolate the rows, and shift the rows of the return direction by the forward delay.
+Nothing is added to the measurement unless a key requests it.
 
 A probe sent at t enters the forward direction at t. The reply to the probe enters the return direction at t + (forward
 delay of t). The two parts of a round trip are therefore placed at these two times. A ping over the rows then gets one
 measured round trip, and not parts of two round trips.
 
 This placement is exact if no reply overtook another. Without overtaking, t + rtt never decreases, so t + rtt/2, the
-mean of t and t + rtt, strictly increases. No probe then waits for another probe at the far end. If replies did
-overtake, a FIFO link cannot deliver them in the recorded order. Each reply then arrives at its recorded time, or
-together with the previous reply if that one arrives later.
+mean of t and t + rtt, strictly increases. No probe then waits for another probe at the far end. If replies overtook
+each other, a FIFO link cannot deliver them in the recorded order. Each reply arrives at its recorded time, or with the
+previous reply if the previous one arrives later.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class _Way:
     cut: Flags
     probes: bool
     period_ns: int
-    """Time after which the trace starts again, if it is repeated."""
+    """Time after which a repeated trace starts again."""
     interval_ns: int | None = None
     """Median time between the direction's probes; each probe stands for the time around its sending. None if the values
     come from a table, in which each row holds from its time on."""
@@ -84,7 +84,7 @@ def channel_rows(
 
 
 def _ways(measurement: Measurement, keys: Measured) -> tuple[_Way, _Way]:
-    """The downlink and the uplink, each with the losses that the keys assign to it."""
+    """The downlink and the uplink, each with its losses according to the keys of ``[measured]``."""
     trips = measurement.round_trip
     if trips is None:
         down = measurement.down
@@ -198,7 +198,8 @@ def _treated(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> _Way:
 def _rows(way: _Way, forward: _Way | None = None) -> Rows:
     """The direction as rows; the time of a row is the time from which it holds.
 
-    forward: _Way. Direction in which the probes travel first; None: this direction itself.
+    forward: _Way. Direction in which the probes travel before they enter `way`; None: probes are sent in the direction
+        `way`.
     """
     enters_ns, delay_ns, loss_ratio = way.t_ns, np.round(way.delay_ns).astype(np.int64), way.loss_ratio
     if forward is not None:

@@ -2,9 +2,9 @@
 """Finds the rows of a large table that a run needs. Rows are sorted by time, so the first of these rows is found
 without reading the rows before it.
 
-Reading a table of 10^7 rows completely took 6.2 GB of memory, for a run that needed a thousandth of the table. Mistakes
-in rows that are not read are not found. The search ends at anything unexpected, such as a time that is not a number.
-The whole table is then read, and the reader reports the mistake.
+Reading a table of 10^7 rows completely took 6.2 GB of memory, for a run that needed a thousandth of the table. A
+mistake in a row is found only if the run reads the row. The search ends at anything unexpected, such as a time that is
+not a number. The whole table is then read, and the reader reports the mistake.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _WORDS = (b"down", b"lost", b"")
 class Stretch:
     """The part of a measurement that a run needs, on the measurement's clock.
 
-    margin_ns: Additional time before and after this part.
+    margin_ns: Additional time before and after the part that the run needs.
     """
 
     begin_ns: int
@@ -79,7 +79,8 @@ def check_memory(path: Path, count_bytes: int) -> None:
 
 
 def part_of(path: Path, stretch: Stretch, column: str = "t_s") -> Part | None:
-    """The rows of a large CSV table around a stretch; None if the whole table must be read.
+    """The rows of a large CSV table in and around the part that a run needs (`stretch`); None if the whole table must
+    be read.
 
     column: Name of the time column, in s.
     Raises ScenarioError if the rows around the stretch are too large for memory.

@@ -18,9 +18,9 @@ from leowarp.timeline.recordings.measurement import UNSHAPED, Capacity, Measurem
 def csv_of(measurement: Measurement) -> Iterator[str]:
     """Lines of the CSV, with line ends: comments about the origin, a header, rows.
 
-    Times are on the wall clock if the measurement has it. Times and delays are exact to the ns, and rates to the bit/s.
-    Values for which the table has no column (retransmissions, congestion windows, the direction of a loss) are omitted,
-    and a comment says so.
+    Times are wall-clock times if the measurement has a wall clock. Times and delays are exact to the ns, and rates to
+    the bit/s. Values for which the table has no column (retransmissions, congestion windows, the direction of a loss)
+    are omitted, and a comment says so.
 
     Raises ScenarioError if the measurement contains neither delays nor rates.
     """

@@ -80,7 +80,8 @@ def ecn_approaches_bbr(frames: Frames) -> Outcome:
     """A CUBIC that reacts to marks but not to losses, over fq_codel, is compared with plain CUBIC and with BBR.
 
     Two other combinations are only listed: DCTCP over a queue that marks above 5 ms, and CUBIC that reacts to marks as
-    in RFC 3168, over five queues. In both of them, the sender also reduces its window at losses.
+    in RFC 3168, over five queues. The sender of these two combinations reduces its window at losses as well as at
+    marks.
 
     Returns: Numbers: `cuts_at_losses_ratio` (per session, relative to plain CUBIC), `of_cubic_ratio`, `of_bbr_ratio`,
         `dctcp_of_bbr_ratio`, `rfc3168_of_bbr_ratio`, `ecn_alone_ratio` (with RFC 3168 divided by without, over the same
@@ -159,8 +160,8 @@ def bbr_starves_others(frames: Frames) -> Outcome:
 
 # Implements claim 3.17 of huston2024 (text).
 def bbr3_defers(frames: Frames) -> Outcome:
-    """BBR version 3 that defers across reconfigurations is run beside a CUBIC flow, and alone. It is compared with BBR
-    version 1 and with unmodified version 3.
+    """BBR version 3 that defers across reconfigurations is run beside a CUBIC flow, and alone. The deferring BBR is
+    compared with BBR version 1 and with unmodified version 3.
 
     Returns: Numbers: `left_ratio` (goodput of a CUBIC flow beside the deferring BBR, divided by that beside version 1),
         `of_bbr_ratio`, `of_bbr3_ratio`, and `left_by_plain_ratio`.

@@ -20,7 +20,7 @@ from leowarp_studies.huston2024.traces import CUT_WITHIN_NS, Trace
 from leowarp_studies.huston2024.words import GOODPUT, PAIRED, SESSION
 
 WITHIN_S = CUT_WITHIN_NS / 1e9
-"""Time in s: a cut of the window is attributed to a loss if it follows within this time."""
+"""A cut of the window is attributed to a loss if the cut follows within this time, in s."""
 
 LOSS_BASED = ("cubic", "reno")
 KEEPS_RATIO = 0.9
@@ -32,12 +32,12 @@ STUDY_DROP_RATIO = 40 / 70
 """Goodput after a single loss divided by goodput before it, in the study's figure 6: the rate falls from 70 to 40
 Mbit/s."""
 SHORTEST_S = 2.0
-"""Minimum length in s of an interval between two cuts. It has four bins of half a second, which are needed to fit a
-slope."""
+"""Minimum length in s of an interval between two cuts. An interval of 2 s has four bins of half a second, which are
+needed to fit a slope."""
 
 
 def followed_by_a_cut(traces: Sequence[Trace]) -> list[bool]:
-    """For each isolated loss of these sessions, whether the sender cut its window within `WITHIN_S`.
+    """For each isolated loss in `traces`, whether the sender cut its window within `WITHIN_S`.
 
     A loss is isolated if it occurs on the link and away from reconfigurations, and if no other loss occurs within
     `WITHIN_S`. A timeout is counted as a cut, because it also sets the slow-start threshold.
@@ -166,7 +166,7 @@ def _drops_ratio(trace: Trace) -> list[float]:
     """Goodput after each cut that follows a single lost packet, divided by goodput before the cut. The second before
     the cut is compared with the second that begins half a second after the cut.
 
-    The bin that contains the cut is in neither second.
+    The two compared seconds do not contain the bin of the cut.
     """
     singles = trace.cuts[trace.cuts["lost_pkts"] == 1]
     found = [

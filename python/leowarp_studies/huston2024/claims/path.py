@@ -173,8 +173,8 @@ def successive_differences(frames: Frames) -> Outcome:
     """Mean difference between successive RTTs within a slot, for two patterns of sending pings.
 
     The profile's jitter is a function of time instead of an independent random number per packet. The difference
-    therefore grows with the time between probes. This is why two patterns are measured: a ping that waits for each
-    reply (one probe per round trip), and a ping that sends a probe every 10 ms.
+    between successive RTTs therefore grows with the time between probes. This is why two patterns are measured: a ping
+    that waits for each reply (one probe per round trip), and a ping that sends a probe every 10 ms.
 
     Returns: Numbers in ms: `regular_ms`, `answered_ms`, `with_handovers_ms`.
     """
@@ -280,9 +280,9 @@ STUDY_BPS = {"down": (120e6, 10e6, 370e6), "up": (15e6, 5e6, 50e6)}
 def capacity_range(frames: Frames) -> Outcome:
     """Median, lowest and highest goodput of the capacity tests in each direction, compared with figure 2.
 
-    A test uses TCP, so its result is below the capacity of the link. The capacity of the link at the time of the test
-    is also listed. It shows whether the profile is wrong, or whether losses slowed the test. The lowest and the highest
-    value are each a single one of 1,464 tests, so their tolerances are wider than those of the medians.
+    A test uses TCP, so its result is below the capacity of the link. The link's capacity at the time of the test is
+    also listed, to show whether the profile is wrong or losses slowed the test. The lowest and the highest value are
+    single tests among 1,464, so their tolerances are wider than those of the medians.
 
     Returns: Numbers by direction, in bit/s: median with interval, `lowest`, `highest`; `link` (the same for the link's
         capacity) and `used_ratio`.

@@ -29,9 +29,9 @@ from leowarp_studies.huston2024.words import CALIBRATED, GOODPUT, PAIRED, SESSIO
 def cubic_at_peak(frames: Frames) -> Outcome:
     """A CUBIC session's first peak, the fall after it, and its mean, compared with the capacity of its link.
 
-    Peak and fall are means over half a second (`BIN_NS`). The end of slow start, and the peak of sessions without
-    HyStart, are only listed. They explain the height of the peak, which depends on whether HyStart or a loss ends slow
-    start.
+    Peak and fall are means over half a second (`BIN_NS`). The height of the peak depends on whether HyStart or a loss
+    ends slow start. The end of slow start, and the peak of sessions without HyStart, are therefore listed, but not
+    tested.
 
     Returns: Numbers, medians with intervals: `peak_bps`, `fall_bps`, `mean_bps`, `capacity_bps`, `used_ratio`,
         `peak_without_hystart_bps`; counts of losses and cuts (`words.counts`).
@@ -78,8 +78,7 @@ def _first_peak(trace: Trace) -> float:
 
 
 def _lowest_after_peak(trace: Trace) -> float:
-    """Smallest mean over half a second, in bit/s, in the second after the session's peak. The peak is searched in the
-    first 2 s."""
+    """Smallest mean over half a second, in bit/s, in the second after the session's peak."""
     # The search for the peak is limited to 2 s, because the study says "in 2 s". Later peaks occur when the window has
     # grown again.
     early = trace.t_s < 2.0
@@ -138,8 +137,9 @@ def cubic_starts_fast(frames: Frames) -> Outcome:
 def bbr_is_revised(frames: Frames) -> Outcome:
     """Size of the changes of BBR's bandwidth estimate at reconfigurations, compared with its changes at other times.
 
-    The change from the first to the second half of a slot represents other times. The first 2 s of a slot are left out:
-    the estimate is the maximum of ten round trips (tcp_bbr.c, bbr_bw_rtts), so it falls some time after the capacity.
+    For other times, the estimate's change from the first to the second half of each slot is used. The first 2 s of a
+    slot are left out, because the estimate falls later than the capacity. The estimate is the maximum over ten round
+    trips (tcp_bbr.c, bbr_bw_rtts).
 
     Returns: Numbers: `start_bps`, `across_p50_ratio`, `within_p50_ratio`, `times_cubic_ratio`, `off_peak_ratio` (null
         without off-peak sessions).

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims about causes (3.18 to 3.20, 3.22 and 3.26). These claims are questions and conjectures of the study. They are
-answered by runs in which one property of the path is changed."""
+"""Claims about causes (3.18 to 3.20, 3.22 and 3.26). These claims are questions and conjectures of the study; each is
+tested with runs in which one property of the path is changed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _CAPACITY_ALONE, _BASE_ALONE = condition(("base", "jitter")), condition(("capaci
 _JITTER_ALONE, _NOTHING_VARIES = condition(("capacity", "base")), condition(("capacity", "base", "jitter"))
 """Names of conditions in which only one property of the path varies, or none."""
 MOVES_RATIO = 0.05
-"""Smallest relative change of the estimate that is counted: half of the change that claim 3.9 calls a revision."""
+"""Smallest relative change that counts as a change of BBR's estimate: half of the change that claim 3.9 calls a
+revision."""
 
 
 def what_moves_it(frames: Frames) -> str:
@@ -131,7 +132,7 @@ def others_make_the_peak(frames: Frames) -> Outcome:
     compared with the same sessions without other customers.
 
     The number of customers is unknown. The test therefore uses the numbers of customers that slow CUBIC as much as the
-    study observed. It checks whether BBR keeps its rate beside this number of customers.
+    study observed. The test checks whether BBR keeps its rate beside the same numbers of customers.
 
     Returns: Numbers by number of customers: `cubic_times_ratio` (off-peak relative to peak), `bbr_kept_ratio`,
         `bbr_over_cubic_ratio`.

@@ -28,8 +28,8 @@ _OTHER_SEED = 987_654_321
 """A seed that no study uses. `around_seed` inserts this seed in a plan to find where the plan's text has the seed."""
 
 MOST_COMBINATIONS = 100_000
-"""Maximum number of combinations. Each combination is loaded and checked before the first run, which takes 5 ms per
-combination. The checks of more combinations would take about ten minutes."""
+"""Maximum number of combinations. Before the first run, each combination is loaded and checked, in 5 ms per
+combination."""
 
 MOST_PRODUCT = 2_000_000
 """Maximum number of combinations before `exclude` and `only` remove some of them. Testing a combination against these

@@ -149,7 +149,7 @@ class StudyFile:
         Raises
         ------
         ScenarioError
-            As in `load`; the position of each mistake is given as "the study".
+            For the same reasons as `load`; messages give the position of each mistake as "the study".
 
         >>> study = StudyFile.of({"name": "two", "scenario": "madrid-tokyo", "seeds": {"first": 1, "count": 2}})
         >>> study.seeds, study.dimensions, study.keep

@@ -24,8 +24,8 @@ MOST_SHOWN = 12
 RANGE_KEYS = ("from", "to", "count", "step", "scale")
 SCALES = ("linear", "log")
 MOST_VALUES = 100_000
-"""Maximum number of values of a range. Without this limit, a step with a wrong unit ("1 us" instead of "1 ms") could
-fill the memory."""
+"""Maximum number of values of a range. Without a limit, a range whose step has a wrong unit ("1 us" instead of "1 ms")
+could fill the memory."""
 
 
 def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
@@ -34,7 +34,7 @@ def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
     given: `from`, `to`, either `count` or `step`, and optionally `scale`, in plain TOML types.
     key: The key that is varied. Its quantity determines the allowed units, and whether values are stored in whole
         units.
-    Raises ScenarioError if the range is wrong. The error's message gives the reason.
+    Raises ScenarioError if the range is wrong.
 
     >>> from leowarp.study.sweep.parameters.keys import plan_key
     >>> values_of_range({"from": "0 ms", "to": "10 ms", "count": 3}, plan_key(("chain", "delay")))

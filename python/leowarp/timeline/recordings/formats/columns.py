@@ -94,8 +94,8 @@ def looks_like_columns(text: str) -> bool:
 def guess(path: Path, text: str) -> Guess | None:
     """Likely meaning of the columns; None if no meaning fits.
 
-    A column that rises in similar steps is the time; whole numbers that count up are the sequence. The first of the
-    other columns is the round trip, in the unit in which it is between 0.1 ms and 10 s.
+    A column that rises in similar steps is the time; whole numbers that count up are the sequence. The first remaining
+    column is the round trip; its unit is chosen so that the values are between 0.1 ms and 10 s.
 
     path: For messages.
     text: Content of the file; only its first 1000 rows are used, and of these only rows with the usual number of cells.
@@ -330,8 +330,8 @@ def _counts_on(values: NDArray[np.float64]) -> bool:
 
 
 def _time_unit(values: NDArray[np.float64]) -> str:
-    """The unit of a column of times; for wall-clock times, it follows from their size. For all other times, the unit
-    follows from the step between rows, because probes are 0.5 ms to 60 s apart."""
+    """The unit of a column of times; for wall-clock times, it follows from their size. For times that are not
+    wall-clock times, the unit follows from the step between rows, because probes are 0.5 ms to 60 s apart."""
     for unit, low in (("ns", 1e18), ("us", 1e15), ("ms", 1e12), ("s", 1e9)):
         if low <= values[0] < 10 * low:
             return unit

@@ -4,9 +4,9 @@
 The source is iperf_api.c of iperf 3.9 to 3.17, function print_interval_results. The client is at the user's end. The
 client sends *up*; with ``--reverse`` the server sends *down*, and ``--bidir`` makes one transfer in each direction.
 Only the sender knows retransmissions, congestion window and round trip. The client's file therefore lacks these values
-for a reversed transfer. The throughput is what one flow reached on the path. The round trip is TCP's smoothed round
-trip, which includes the delay in the queue that the flow itself fills. Throughput and round trip are therefore neither
-the path's capacity nor its idle delay.
+for a reversed transfer. The throughput is the rate that one flow reached on the path. The round trip is TCP's smoothed
+round trip, which includes the delay in the queue that the flow itself fills. The throughput is therefore not the path's
+capacity, and the round trip is not the path's idle delay.
 
 Intervals that iperf3 omits because of ``--omit`` are left out. ``--json-stream`` writes the same data as events, one
 per line.
@@ -33,8 +33,8 @@ from leowarp.timeline.recordings.measurement import Measurement, Series, Transfe
 
 _NOT_CAPACITY = "throughput is what the flow got, payload alone; it is not the capacity"
 _APART_RATIO = 0.02
-"""Allowed relative difference between iperf3's sums and the values that they should equal: rates are rounded, and
-intervals end with a complete segment."""
+"""Allowed relative difference between iperf3's sums and the values that they should equal. Differences are normal,
+because rates are rounded, and intervals end with a complete segment."""
 
 
 def looks_like_iperf3(text: str) -> bool:
@@ -157,7 +157,7 @@ def _part(of: dict[str, Any], name: str) -> dict[str, Any]:
 def _read(path: Path, intervals: Sequence[Any], roles: Roles, skips: Skips) -> list[Interval]:
     """The intervals that can be read and that ``--omit`` did not exclude.
 
-    Raises ScenarioError if none can be read; the message says what is wrong with the first interval.
+    Raises ScenarioError if no interval can be read; the message describes the fault of the first interval.
     """
     found: list[Interval] = []
     failed: ScenarioError | None = None

@@ -54,7 +54,8 @@ class Interval:
 
 
 def interval_of(where: str, interval: Any, roles: Roles) -> Interval | tuple[str, str]:
-    """The interval; or, if it is left out, a description of the reason in the singular and in the plural.
+    """The interval. If the interval is left out, the result is a description of the reason, in the singular and in the
+    plural.
 
     Raises ScenarioError if the interval cannot be read, or contradicts itself.
     """

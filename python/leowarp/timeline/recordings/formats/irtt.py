@@ -3,8 +3,8 @@
 
 The format is described in irtt-client(1), section OUTPUT, json_format 1. `delay.rtt` excludes the time that the server
 needs to process a probe. `send` is client to server, here *up*, because the client is at the user; `receive` is *down*.
-One-way delays are differences between the clocks of two machines: their error is the difference of these clocks, and
-they may be negative.
+One-way delays are differences between the clocks of two machines, so they contain the difference of the clocks and may
+be negative.
 
 A round trip that is negative, or that contradicts its own time stamps, is left out: its probe counts neither as lost
 nor as answered.
@@ -134,8 +134,8 @@ def _trips(path: Path, document: dict[str, Any], clock: str, interval_ns: int, s
 
 
 def _one_way(t_ns: Any, delay_ns: list[float], lost: list[str], way: str) -> Series | None:
-    """Delays in one direction. A probe counts as lost only if it was certainly lost in this direction; if its direction
-    is unknown, it is left out."""
+    """Delays in one direction. A probe counts as lost only if it was certainly lost in this direction. A lost probe is
+    left out if the direction of its loss is unknown."""
     if np.isnan(delay_ns).all():
         return None
     known = np.array([not np.isnan(d) or w == way for d, w in zip(delay_ns, lost, strict=True)])

@@ -22,8 +22,8 @@ class Trip:
 
     where: Name of the round trip in messages.
     trip: The round trip as an object of the JSON.
-    clock: Clock of the sending times: wall, monotonic or number. With number, no round trip has a time stamp, and the
-        times are computed from the sequence number and irtt's interval.
+    clock: Clock of the sending times: wall, monotonic or number. If the clock is `number`, no round trip has a time
+        stamp, and the times are computed from the sequence number and irtt's interval.
     interval_ns: irtt's interval between probes.
     """
 

@@ -53,7 +53,8 @@ def numbered(text: str) -> list[tuple[int, str]]:
 def whole_numbers(path: Path, what: str, hint: str, highest: int) -> tuple[NDArray[np.int64], list[tuple[int, str]]]:
     """The numbers of a file with one non-negative integer per line, and its lines as from `numbered`.
 
-    Raises ScenarioError, with file and line, if a line is not such a number; also if the file has no line.
+    Raises ScenarioError, with file and line, if a line is not a non-negative integer up to `highest`; also if the file
+    has no line.
     """
     lines = numbered(text_of(path))
     if not lines:

@@ -2,8 +2,8 @@
 """Mahimahi's traces: one integer per line, which is the time in ms of an opportunity to deliver 1500 bytes.
 
 The format is described in mm-link(1) of Mahimahi 0.98. Times do not decrease; a time that is on several lines means
-several opportunities at this time. The last time is the length of the trace. After the last time, Mahimahi starts again
-(here: ``repeat``), so opportunities at 0 coincide with those at the last time.
+several opportunities at this time. The last time in the file is the length of the trace. After the last time, Mahimahi
+starts again (here: ``repeat``), so opportunities at 0 coincide with those at the last time.
 
 A link with a rate needs time to send 1500 bytes. The opportunities at k ms therefore become a rate in the millisecond
 before k, so that packets are delivered by k ms, as in Mahimahi. Opportunities at 0 in the first round become a rate in

@@ -102,8 +102,8 @@ def sent_in_order(
 
     sequence: int64 array of shape (n,). Strictly increasing.
     sent_ns, delay_ns: arrays of shape (n,). Sending time on the sender's clock, and round trip; nan: lost.
-    unknown: int64 array of shape (m,). Numbers of probes about which nothing is known. These probes count neither as
-        lost nor as answered, so they are not in the series.
+    unknown: int64 array of shape (m,). Numbers of probes about which nothing is known. Probes about which nothing is
+        known count neither as lost nor as answered, so they are not in the series.
     """
     count = int(sequence[-1] - sequence[0]) + 1
     if count > _MOST_PROBES:
@@ -146,8 +146,8 @@ def _interpolated(sequence: NDArray[np.int64], sent_ns: NDArray[np.int64]) -> ND
 
 
 def _set_back(sent_ns: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Indexes of probes from which on the clock is behind, each with the (negative) amount by which it was set back. A
-    single line that was printed late is ignored."""
+    """Indexes of the probes at which the clock was set back, each with the (negative) size of the step. A single line
+    that was printed late is ignored."""
     found = []
     for place in (1 + np.flatnonzero(np.diff(sent_ns) < -_SET_BACK_NS)).tolist():
         # The medians of eight probes on either side are compared, because a single line that was printed late does not

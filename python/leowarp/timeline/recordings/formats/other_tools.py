@@ -18,7 +18,7 @@ _MTR = re.compile(r"^HOST: .*Loss%\s+Snt\b", re.MULTILINE)
 
 
 def refused_tool(path: Path, text: str) -> ScenarioError | None:
-    """The error for the output of such a tool; None if no tool is recognised.
+    """The error for the output of another tool, such as fping, iperf3 or mtr; None if no tool is recognised.
 
     text: Content of the file.
     """

@@ -183,7 +183,7 @@ def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> li
 
 
 def _without_strange_numbers(run: Run, interval_ns: int | None, skips: Skips) -> Run:
-    """The run without replies whose sequence number is damaged; nothing is then known of their probes."""
+    """The run without replies whose sequence number is damaged. Nothing is known about the probes of these replies."""
     strange = strange_numbers(run.replies, interval_ns)
     for place in sorted(strange):
         skips.add(*_STRANGE, f"line {run.replies[place].line}")

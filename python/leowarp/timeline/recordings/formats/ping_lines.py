@@ -145,8 +145,8 @@ Line = Reply | Header | Tally | Spread | Silence | Damaged | None
 def lines_of(text: str) -> list[tuple[str, Line]]:
     """Each non-blank line with its meaning; the meaning is None if the line says nothing about a reply.
 
-    If another line begins within a line, both are in the result with the same text: ping was killed while writing, and
-    started again.
+    If ping is killed while writing and started again, a line begins within a line. Both lines are in the result, with
+    the same text.
     """
     found: list[tuple[str, Line]] = []
     in_statistics = False

@@ -129,7 +129,7 @@ def _length(run: Run) -> int | None:
 
 
 def numbers_begin_anew(path: Path, before: Reply, reply: Reply) -> ScenarioError:
-    """Error for numbers that go back in an output without time stamps."""
+    """The error for sequence numbers that decrease in an output of ping without time stamps."""
     return ScenarioError(
         f"{path}:{reply.line}: number {reply.seq} after number {before.seq}, and not overtaken: two outputs of ping in "
         "one file (or lines in disorder), and without time stamps nothing says what was between them",

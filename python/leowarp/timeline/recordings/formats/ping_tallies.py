@@ -50,8 +50,8 @@ def tally_notes(run: Run) -> list[str]:
 
 
 def _ends_without_tally(run: Run) -> list[str]:
-    """Sentences about probes before the first reply and after the last, derived from the sequence numbers, for an
-    output without statistics because ping was killed."""
+    """Sentences about probes before the first reply and after the last one, derived from sequence numbers. The output
+    of a killed ping needs these sentences, because it contains no statistics."""
     numbers = [reply.seq for reply in run.replies]
     if run.header is None or not numbers or len(numbers) > _MOST_PKTS:
         return []
@@ -87,8 +87,8 @@ def reply_notes(replies: list[Reply]) -> list[str]:
 
 
 def _ends(run: Run) -> list[str]:
-    """Sentences about probes that ping sent before its first reply and after its last. The output has no lines for
-    these probes, so ping's statistics are used."""
+    """Sentences about probes that ping sent before its first reply and after its last. The output of ping has no lines
+    for these probes, so ping's statistics are used."""
     assert run.tally is not None
     numbers = [reply.seq for reply in run.replies]
     if run.header is None or run.tally.sent > _MOST_PKTS or not numbers:

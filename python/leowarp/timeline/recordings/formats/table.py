@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """CSV with a header: the user's own table of a path's delays, or only of its capacity.
 
-Required columns: ``t_s``, and ``delay_ms`` (one way) or ``rtt_ms``. Optional are ``rate_mbps, loss_ratio`` for A to B
-and ``delay_up_ms, rate_up_mbps, loss_up_ratio`` for B to A (without such a column, B to A equals A to B). A table of
-capacity has the columns ``t_s``, ``rate_mbps`` (or ``mbps``), and optionally ``rate_up_mbps``. Lines that begin with
-``#`` are comments.
+Required columns: ``t_s``, and ``delay_ms`` (one way) or ``rtt_ms``. Optional columns for A to B are ``rate_mbps`` and
+``loss_ratio``. Optional columns for B to A are ``delay_up_ms``, ``rate_up_mbps`` and ``loss_up_ratio``. If a column for
+B to A is missing, B to A has the values of A to B. A table of capacity has the columns ``t_s``, ``rate_mbps`` (or
+``mbps``), and optionally ``rate_up_mbps``. Lines that begin with ``#`` are comments.
 
 - Each row holds from its time until the time of the next row. Times must increase. If the first time is 1e9 or more,
 times are seconds since 1970; the first time is then the table's time 0.
@@ -162,7 +162,7 @@ class _Table:
         """Numbers of a column; nan in the rows marked in `without`.
 
         without: bool array of shape (rows,). Rows in which the cell contains a word instead of a number, or nothing.
-        convert: Function that converts from the column's unit; one of the keys of `_RANGES`.
+        convert: Function that converts values from the column's unit; `_RANGES` has the function as a key.
         Raises ScenarioError, with file and line, for a cell that is not a number or out of range.
         """
         return np.array([float(value) for value in self._decimals(name, without, convert)])

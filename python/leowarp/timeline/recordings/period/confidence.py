@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Confidence of an answer: the share of such answers that are right, calibrated on synthetic recordings.
+"""Confidence in an answer about the period: the share of right answers among those with a similar score, measured on
+synthetic recordings.
 
 The odds from `search` would be the probabilities of answers only if the signs were as independent as assumed. In
 addition, the best of very many candidates has high odds even by chance. The odds are therefore used as a score. The

@@ -3,11 +3,12 @@
 events follow a schedule.
 
 If no events follow a schedule, the shares of `signs` at the schedule's instants are uniform in (0, 1]. If events follow
-the schedule, a fraction q of these shares is small, with the density ``a s^(a - 1)`` and a below 1. The likelihood
-ratio is averaged over a grid of q and a; this mean is the Bayes factor of one evaluation of a sign. The Bayes factor of
-a period and a phase is the mean over all evaluations, because it is unknown which sign a path shows. This factor
-compares different periods as well as different phases. Half of the true period scores lower because it has additional
-instants without events, and twice the true period scores lower because it misses half of the events.
+the schedule, a fraction q of the shares has the density ``a s^(a - 1)``, where a is below 1. Because a is below 1,
+small shares are frequent. The likelihood ratio is averaged over a grid of q and a; this mean is the Bayes factor of one
+evaluation of a sign. The Bayes factor of a period and a phase is the mean over all evaluations, because it is unknown
+which sign a path shows. This factor compares different periods as well as different phases. Half of the true period
+scores lower because it has additional instants without events, and twice the true period scores lower because it misses
+half of the events.
 """
 
 from __future__ import annotations

@@ -137,9 +137,9 @@ def _refined(series: Series, found: Search) -> Schedule:
 
 
 def _late_ns(series: Series, signs: Signs) -> float:
-    """Time in ns by which the middle of a bin is later than the event that the bin shows; 0 if a bin may have several
-    probes. Otherwise a bin has at most one probe, at its beginning. The event happened between this probe and the
-    previous one, on average half an interval before this probe."""
+    """Mean time in ns from an event to the middle of the bin that shows the event. The time counts as 0 if a bin may
+    have several probes. If a bin has at most one probe, the probe is at the bin's beginning. The event happened between
+    the previous probe and the bin's probe, on average half an interval before the bin's probe."""
     interval_ns, bin_ns = series.interval_ns or 0, signs.bin_s * 1e9
     return (bin_ns + interval_ns) / 2 if 1.5 * interval_ns > bin_ns else 0.0
 

@@ -22,9 +22,9 @@ SHORTEST_S, LONGEST_S = 4.0, 120.0
 """The range of periods to search. The longest periods are searched only if the measurement contains four of them."""
 
 USUAL = {15.0: 0.4, 5.0: 0.03, 10.0: 0.06, 20.0: 0.03, 30.0: 0.06, 60.0: 0.02}
-"""Prior probability of periods within 1 % of these values, in s; all other periods share the rest. 15 s is the period
-of the only constellation with published reconfigurations (`scenario.access`). The other values are round numbers, which
-machines use for schedules."""
+"""Prior probability by period in s, for periods within 1 % of a listed value. All other periods share the remaining
+probability. 15 s is the period of the only constellation with published reconfigurations (`scenario.access`). 5, 10,
+20, 30 and 60 s are round numbers, which machines use for schedules."""
 
 _USUAL_WITHIN = 0.01
 EXACT_WITHIN = 1e-4
@@ -50,7 +50,7 @@ _SPIKES_ALONE = 4.0
 
 _SPLIT_CERTAIN = np.log(30.0)
 _CHOSEN = np.log(2.0)
-"""Log odds that are subtracted per sign, because the search chooses for each sign whether it is the same at all
+"""Log odds that are subtracted for each sign, because the search chooses whether the sign is the same at all
 instants."""
 
 
@@ -61,7 +61,7 @@ class Candidate:
     period_s, phase_s: The phase is the time of an event in [0, period), relative to the first probe.
     log_factor: Natural logarithm of the Bayes factor of this candidate against no schedule.
     log_odds: The log factor plus the log prior of this candidate.
-    by_sign: Log Bayes factors of each sign separately, at this phase.
+    by_sign: Log Bayes factors of each sign separately, at the phase `phase_s`.
     alone: dict of str to (float, float). For each sign, the phase at which the sign is strongest, and its log Bayes
         factor at that phase.
     """
@@ -297,7 +297,7 @@ def _part(ratios: Ratios, candidates: list[Candidate]) -> Candidate:
     none of these has a larger factor than the first candidate, the result is the first candidate.
 
     If spikes happen twice per period, the prior may prefer the whole period, with the phase of either of the two
-    spikes. Half of the period is then used to decide between the two phases (`_whole`).
+    spikes. With half of the period, `_whole` can decide between the two phases.
     """
     best = candidates[0]
     lengths_s = [best.period_s / times for times in (2, 3, 4) if best.period_s / times >= SHORTEST_S]
@@ -330,8 +330,8 @@ def _split(ratios: Ratios, best: Candidate, times: int) -> tuple[float, float, f
     """Gain of log odds if some signs happen only at every n-th instant of a period; the phase of these instants; and
     the margin over the next best choice of instants.
 
-    For each sign: the Bayes factor of every n-th instant, divided by that of all instants or by 1 (no instants),
-        whichever is larger.
+    For each sign: the Bayes factor of every n-th instant, divided by the Bayes factor of all instants, or by 1 (no
+        instants) if 1 is larger.
     """
     found, ahead = (0.0, best.phase_s), 0.0
     # A step and the spike of the same event may be in neighbouring bins, so phases one bin before and after are tried

@@ -47,8 +47,8 @@ class Signs:
     begin_ns: Beginning of the first bin.
     names: The sign of each row: steps, spikes, losses, together. A sign has several rows if it is evaluated in several
         ways.
-    shares: float64 array of shape (rows, bins). Share of the surrounding bins whose score is equal or higher, in (0,
-        1]; nan if the bin's score is unknown.
+    shares: float64 array of shape (rows, bins). Share of the surrounding bins whose score is at least the bin's own
+        score, in (0, 1]; nan if the bin's score is unknown.
     """
 
     begin_ns: int
@@ -65,7 +65,7 @@ def signs(series: Series) -> Signs | None:
     """The signs of a series of probes; None if it has fewer than two probes, or no reply.
 
     Returns: Ten rows: six for steps (three windows, each at every bin and at its peaks), one for spikes, two for
-        losses, one for all of them together. Bins are 0.2 s or more.
+        losses, one for all of them together. Bins are at least 0.2 s long.
     """
     interval_ns = series.interval_ns
     if interval_ns is None or np.isnan(series.delay_ns).all():
@@ -175,8 +175,8 @@ def _spikes(bins: _Bins) -> Scores:
 
 
 def _losses(bins: _Bins) -> list[Scores]:
-    """Number of losses in each bin, and the difference of the number of losses after and before each bin, which is
-    large at the ends of a long run of losses."""
+    """Number of losses in each bin, and the difference between the numbers of losses after and before the bin. The
+    difference is large at the ends of a long run of losses."""
     width = max(round(_EDGE_WINDOW_S / bins.bin_s), 2)
     lost, sent = (_windows(of, width).sum(axis=1) for of in (bins.lost, bins.sent))
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -24,7 +24,7 @@ class Spike:
     """A run of delays that rise above their level.
 
     t_ns: Sending time of its first probe.
-    length_ns: Time from its first probe to its last, plus the interval between probes.
+    length_ns: Time from the first probe of the run to the last probe, plus one interval between probes.
     peak_ns: Largest delay.
     height_ns: Largest delay minus the level, which is the surrounding median.
     """
