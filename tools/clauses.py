@@ -428,12 +428,13 @@ _INTRODUCTION = """\
 
 <!-- Made by `python tools/clauses.py --page`; do not edit. -->
 
-What the two RFCs on packet reordering ask for and what the reproduced studies claim, each with the code that implements
-or judges it and the tests of that code. Where leowarp departs from a clause, or leaves one out, the reason stands with
-it. `make check` fails if a clause has neither, or if the code cites one that does not exist.
+The tables list the clauses of the two RFCs on packet reordering, and the claims of the reproduced studies. Each row
+names the code that implements the clause or judges the claim, and the tests of this code. If leowarp departs from a
+clause, or leaves it out, the row has the reason.
 
-A *must* and a *definition* need code and a test, an *example* a test, a *recommendation* either; or a written
-exception."""
+`make check` fails if the code cites a clause that does not exist, or if a clause lacks what its kind needs. A *must*
+and a *definition* need code and a test. An *example* needs a test. A *recommendation* needs code or a test. A clause of
+any kind may have a written exception instead."""
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:

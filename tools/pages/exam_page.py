@@ -69,9 +69,10 @@ _INTRODUCTION = """\
 
 <!-- Made by `python tools/pages/exam_page.py`; do not edit. -->
 
-Each case of [`leowarp exam`](../guides/exam.md): where it is asked for, its measure, its limit, and what CUBIC, Reno
-and BBR get. A run's result is the same on every machine. Numbers of a failed case are bold. Ranks are over the
-algorithms of this page: 1 is the best, and equal numbers share their ranks.\
+The tables list each case of [`leowarp exam`](../guides/exam.md) with its source, its measure, its limit, and the
+results of CUBIC, Reno and BBR. A run's result is the same on every machine. Numbers of a failed case are bold. Ranks
+compare the algorithms of this page: rank 1 is the best, and algorithms with equal numbers share the mean of their
+ranks.\
 """
 
 

@@ -42,15 +42,17 @@ def page() -> str:
         "<!-- Made by `make docs` from guest/overrides.toml and guest/kernels.toml; edit those. -->",
         "",
         *_paragraph(
-            "Hosts run the TCP and IP of Linux 6.12 as a User Mode Linux process, compiled from Debian's unmodified "
-            f"sources. leowarp links {len(listed)} objects and headers of its own into it. The tables below name all "
-            "of them: the build reads the same list ([`guest/overrides.toml`](../../guest/overrides.toml)) and links "
-            "nothing else."
+            "Hosts use the TCP and IP of Linux 6.12. This kernel is compiled from Debian's unmodified sources, and "
+            f"runs as a User Mode Linux process. leowarp links {len(listed)} objects and headers of its own into the "
+            "kernel. The tables below name all of them, because the kernel's build reads the same list "
+            "([`guest/overrides.toml`](../../guest/overrides.toml)) and links nothing else."
         ),
         *_paragraph(
-            "By default, satellites forward packets in leowarp's own code, which tests hold byte for byte to the "
-            'kernel\'s forwarding. The kernel `"plain"` has no override that only saves time, and gives the same '
-            "traces. The manifest of each run names the overrides in force and the sha256 of the list."
+            "By default, leowarp's own code forwards the packets at satellites. Tests check that this code gives "
+            "the same traces as the kernel's forwarding, byte for byte. "
+            'The kernel `"plain"` has no override that only saves time, and '
+            "gives the same traces. The manifest of each run names the overrides of its kernel and the sha256 of the "
+            "list."
         ),
         "## What a run needs",
         "",
@@ -59,8 +61,9 @@ def page() -> str:
         "## What saves processor time",
         "",
         *_paragraph(
-            "These move no trace: tests compare the default kernel with `plain`, which has none of them. "
-            "[Performance](../performance.md) says what the largest of them save."
+            "The overrides of this table change no trace: tests compare the traces of the default kernel with those of "
+            "`plain`, which has none of these overrides. [Performance](../performance.md) says how much CPU time each "
+            "override saves."
         ),
         *_rows(fast),
         "",
@@ -75,9 +78,9 @@ def page() -> str:
         "## The shelf of kernels",
         "",
         *_paragraph(
-            "`guest.kernel` and `--kernel` take these names, and the path of a tree or binary of yours. Each kernel is "
-            "built at its first use, and kept by the hash of all that it is made of. `leowarp kernel list` shows the "
-            "shelf."
+            "`guest.kernel` and `--kernel` accept the names in this table, and the path of your own kernel tree or "
+            "binary. Each kernel is built at its first use, and stored under a hash of all inputs of the build. "
+            "`leowarp kernel list` shows the shelf."
         ),
         "| name | what | source | further options | patches |",
         "|---|---|---|---|---|",
@@ -88,7 +91,7 @@ def page() -> str:
             if not each.is_own
         ),
         "",
-        "Put a kernel of your own beside them with",
+        "Add your own kernel to the shelf with",
         "",
         "```text",
         "leowarp kernel add NAME --source TREE_OR_TARBALL --patch FILE --base default",

@@ -58,8 +58,9 @@ def _lines() -> Iterator[str]:
             yield f"| `{key}` | {_value(declared)} | {_default(key, declared)} | {_cell(declared.doc)} |"
         if section is schema.Station:
             yield ""
-            yield f"A station of a `[constellation]` may have an access link, `[stations.{DISH}]` below it, with"
-            yield f"the keys of `[access]` but for {', '.join(f'`{key}`' for key in DISH_IDLE_KEYS)}."
+            yield f"A station of a `[constellation]` may have an access link: a table `[stations.{DISH}]` below the"
+            yield "station. The table has the keys of `[access]`, except"
+            yield f"{', '.join(f'`{key}`' for key in DISH_IDLE_KEYS)}."
     yield from _queue_parameters()
     yield from _presets()
     yield from _places()
@@ -121,8 +122,8 @@ def _queue_parameters() -> Iterator[str]:
     yield ""
     yield "## Queue parameters"
     yield ""
-    yield "What `queue_parameters` may hold, for instance"
-    yield '`queue_parameters = { target = "5 ms", interval = "100 ms" }`. A fifo has none.'
+    yield "Parameters that the key `queue_parameters` may contain, for instance"
+    yield '`queue_parameters = { target = "5 ms", interval = "100 ms" }`. A fifo has no parameters.'
     yield ""
     yield "| discipline | parameter | value | meaning |"
     yield "|---|---|---|---|"
@@ -152,7 +153,7 @@ def _places() -> Iterator[str]:
     yield ""
     yield "## Places by name"
     yield ""
-    yield "Latitude north positive, longitude east positive."
+    yield "Latitudes are positive in the north, longitudes in the east."
     yield ""
     yield "| place | latitude | longitude |"
     yield "|---|---|---|"
@@ -165,8 +166,8 @@ def _cities() -> Iterator[str]:
     yield ""
     yield "## Cities by population"
     yield ""
-    yield "For `[traffic]`; people of the urban agglomeration in 2018 by the United Nations' World Urbanization"
-    yield "Prospects, 2018 revision (CC BY 3.0 IGO), rounded to 100,000."
+    yield "The cities of `[traffic]`, with the population of each urban agglomeration in 2018, rounded to 100,000."
+    yield "Source: United Nations, World Urbanization Prospects, 2018 revision (CC BY 3.0 IGO)."
     yield ""
     yield "| city | people |"
     yield "|---|---|"
@@ -180,7 +181,7 @@ def _profiles() -> Iterator[str]:
     yield ""
     yield "## TCP profiles"
     yield ""
-    yield "What a host gets with the default buffers. A plan writes it out under `[hosts.NAME.sysctl]`."
+    yield "Sysctls of a host with the default buffers, by profile. A plan contains them under `[hosts.NAME.sysctl]`."
     yield ""
     yield f"| sysctl | {' | '.join(names)} |"
     yield f"|---|{'---|' * len(names)}"
@@ -190,7 +191,7 @@ def _profiles() -> Iterator[str]:
     for sysctl in profiles[0]:
         yield f"| `{sysctl}` | {' | '.join(profile[sysctl] for profile in profiles)} |"
     yield ""
-    yield "The guest as a whole gets, with the default buffers and memory (a plan writes it out under `[sysctl]`):"
+    yield "Sysctls of the whole guest with the default buffers and memory. A plan contains them under `[sysctl]`."
     yield ""
     yield "| sysctl | value |"
     yield "|---|---|"
@@ -207,9 +208,9 @@ _INTRODUCTION = """\
 <!-- Made from the schema by `python tools/pages/scenario_page.py docs/reference/scenario.md`; do not edit. -->
 # Scenario keys
 
-A scenario is a TOML file. Quantities are strings with a unit; counts are bare integers; a bare number where a quantity
-is meant, an unknown key, a wrong unit and a value out of range are errors. `leowarp plan FILE` writes every default
-out; that plan loads as a scenario and gives itself.
+A scenario is a TOML file. Quantities are strings with a unit, and counts are integers without one. A quantity without
+a unit, an unknown key, a wrong unit and a value out of range are errors. `leowarp plan FILE` prints the plan: the
+scenario with every default. A plan can be loaded as a scenario, and the plan of that scenario is the same plan.
 
 | at the top | meaning |
 |---|---|
@@ -217,25 +218,31 @@ out; that plan loads as a scenario and gives itself.
 | `schema` | Version of these keys, `1`. |
 | `extends` | A scenario (relative to this file) below this one: tables are merged key by key, lists replaced whole. |
 
-Exactly one of `[constellation]`, `[measured]`, `[chain]`, `[jittered]`, `[access]` and `[mobile]` is given; only an
-access link with `geometry = "constellation"` and a mobile channel with `delays = "constellation"` have a
-`[constellation]` too. With all but a constellation `[isl]`, `[ground]` and `[routing]` have no effect (nor have most
-keys of `[network]` with `[jittered]`, `[access]` and `[mobile]`), so they are errors; the stations then are `A` and
-`B`, with `[access]` `dish` and `server`, with `[mobile]` `mobile` and `server`. A mobile channel over a constellation
-uses what these three say of routes, with defaults of its own: `isl.rule = "plus-grid"`, `isl.seam = false`,
+A scenario has exactly one medium, which carries the packets: `[constellation]`, `[measured]`, `[chain]`, `[jittered]`,
+`[access]` or `[mobile]`. Two media need a `[constellation]` in addition: `[access]` with `geometry = "constellation"`,
+and `[mobile]` with `delays = "constellation"`.
+
+A key that has no effect with the scenario's medium is an error. If the medium is not the constellation, `[isl]`,
+`[ground]` and `[routing]` have no effect, and the medium's two stations have fixed names: `dish` and `server` with
+`[access]`, `mobile` and `server` with `[mobile]`, otherwise `A` and `B`. With `[jittered]`, `[access]` and `[mobile]`,
+most keys of `[network]` have no effect.
+
+A mobile channel with `delays = "constellation"` is an exception: it uses the keys of `[isl]`, `[ground]` and
+`[routing]` that determine routes. Some defaults then differ: `isl.rule = "plus-grid"`, `isl.seam = false`,
 `isl.polar_cutoff = "60 deg"`, `ground.rule = "min-elevation"`, `ground.min_elevation = "8.2 deg"`,
 `routing.interval = "10 s"`, `routing.link_interval = "1 s"`.
 
-`--set KEY=VALUE` lies on top of the file. Dotted keys, places in lists as numbers: `--set run.duration="60 s"`,
-`--set flows.0.congestion_control=bbr`. Setting `constellation.preset`, `constellation.tle`, `measured.file`,
-`jittered.distribution`, a link's `queue_discipline`, a station's `name`, a flow's `packet_rate`, `interval` or `rate`,
-or anything in `[tcp]` and `[guest]` takes away what the file below says about the keys that it governs, so that it
-works on a plan too.
+`--set KEY=VALUE` overrides a key of the file. Dots separate the parts of the key, and a number from 0 selects an
+element of a list: `--set run.duration="60 s"`, `--set flows.0.congestion_control=bbr`. Some keys determine other keys:
+`constellation.preset`, `constellation.tle`, `measured.file`, `jittered.distribution`, a link's `queue_discipline`, a
+station's `name`, a flow's `packet_rate`, `interval` or `rate`, and every key of `[tcp]` and `[guest]`. If `--set` sets
+such a key, leowarp ignores the file's values of the dependent keys. Therefore `--set` also works on a plan, which
+contains every key.
 """
 
 _UNITS_NOTE = """\
 `"m"` is metres; minutes are `"min"`. Rates are in bits per second; `bps` and bytes per second are refused. Times are
-whole nanoseconds, rates whole bits per second, sizes whole bytes: what is not exactly that is an error."""
+whole nanoseconds, rates whole bits per second, and sizes whole bytes; for example, `"0.5 ns"` is an error."""
 
 if __name__ == "__main__":
     sys.exit(main())

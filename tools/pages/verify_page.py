@@ -67,29 +67,30 @@ leowarp verify RUN
 leowarp verify RUN --files
 ```
 
-`verify` has two parts. The exit status is 1 if either finds a difference; the last lines name it.
+`verify` makes two comparisons. The exit status is 1 if one of them finds a difference, which the last lines of the
+output name.
 
 ## The files
 
-Every file of the directory is compared with its sha256 in `manifest.json`. `--files` does this part alone: nothing is
-booted or drawn. The manifest has a sha256 of its own. A signature beside it (`manifest.json.sig`,
-`manifest.json.minisig`) does not count as a file of the run.
+Every file of the directory is compared with its sha256 in `manifest.json`. With `--files`, `verify` makes only this
+comparison: it boots no guest and draws no report. The manifest also contains a sha256 of its other entries. A signature
+of the manifest (`manifest.json.sig`, `manifest.json.minisig`) does not count as a file of the run.
 """
 
 _SECOND_RUN = """
-`leowarp report`, `view` and `metrics --again` list only the files that they write.
+`leowarp report`, `view` and `metrics --again` update the manifest only for the files that they write.
 
 ## The second run
 
-A forger who changes a file can change its sha256, too. So the plan is run once more, and each stage is compared in the
-order of the stages. The verdict names the first stage that differs.
+A forger who changes a file can change its sha256, too. `verify` therefore runs the plan once more, and compares the two
+runs stage by stage, in the order of the table. The verdict names the first stage that differs.
 """
 
 _OF_STUDIES = """
 The manifest names the maker of each file: the version of leowarp, the sha256 of its Python code, and the versions of
-the libraries. Files that another version wrote later are in `later`. A difference caused by another version proves
-nothing. So the status stays 0, and the verdict says that the stage is not confirmed. To confirm it, verify with the
-version that the manifest names.
+the libraries. The manifest's entry `later` lists the files that another version wrote later. A difference caused by
+another version proves nothing. After such a difference, the exit status stays 0, and the verdict says that the stage is
+not confirmed. To confirm the stage, run `leowarp verify` of the version that the manifest names.
 
 ## Studies and reproductions
 
@@ -97,9 +98,10 @@ version that the manifest names.
 leowarp verify DIR --sample 5 --seed 2
 ```
 
-`leowarp study` and `leowarp reproduce` write a manifest when they finish. It lists every file; a run directory that
-was kept is listed by its own manifest. While a study runs, and after an interruption, there is no manifest, and
-`verify` says so. `--sample` says how many runs are re-run, `--seed` selects them.
+`leowarp study` and `leowarp reproduce` write a manifest when they finish. This manifest lists every file, except the
+files of kept run directories. Each kept run directory has its own manifest. While a study runs, and after an
+interruption, there is no manifest, and `verify` says so. `--sample` is the number of runs that are repeated, and
+`--seed` selects these runs.
 """
 
 

@@ -30,7 +30,7 @@ from leowarp.scenario.text.problems import Problems
 
 @dataclass(frozen=True, kw_only=True)
 class Access(QueueKeys, FollowsConstellation):
-    """A link between the hosts dish and server that behaves like an access link of a satellite network.
+    """A model of a satellite network's access link, between the hosts `dish` and `server`.
 
     The profile reproduces published statistics; it does not model the radio. Capacity, delay and loss are independent
     of each other, except that reconfigurations affect all of them (docs/limitations.md, access links).

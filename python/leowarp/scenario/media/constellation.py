@@ -64,7 +64,7 @@ class Shell:
 
 @dataclass(frozen=True, kw_only=True)
 class Constellation(MediumSection):
-    """The positions of the satellites: a Walker pattern, several of them (`shells`), or a file of orbital elements.
+    """The positions of the satellites: one Walker pattern, several patterns (`shells`), or a file of orbital elements.
 
     shells: Several Walker patterns; `pattern` to `node_offset_deg` are then None. `shells` is empty for a single
         pattern, or for a file of elements.

@@ -29,7 +29,7 @@ from leowarp.scenario.text.problems import Problems
 
 @dataclass(frozen=True, kw_only=True)
 class Mobile(QueueKeys, FollowsConstellation):
-    """A path from the host server over a satellite to the moving host mobile, whose last hop fades.
+    """A path from the host `server` over a satellite to the moving host `mobile`; the last hop fades.
 
     speed_m_per_s, carrier_hz: Speed v of the terminal and carrier frequency, which determine the half width v / lambda
         of the Doppler spectrum. At 0 m/s, the fading does not change during the run.

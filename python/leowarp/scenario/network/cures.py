@@ -15,7 +15,7 @@ from leowarp.scenario.text.problems import Problems
 
 @dataclass(frozen=True, kw_only=True)
 class Cures:
-    """Actions of nodes when a route to a host changes from one link to another, so that packets arrive in order.
+    """Actions of nodes against reordering when a route to a host changes from one link to another.
 
     hold, hold_buffer_bytes, hold_full: With `hold`, packets for the new link are delayed until they would arrive after
         the last packet that left by the old link. The buffer's size is in bytes of frames with the link's overhead, per

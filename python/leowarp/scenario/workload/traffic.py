@@ -27,7 +27,7 @@ _ONLY_OF = {
 
 @dataclass(frozen=True, kw_only=True)
 class Traffic:
-    """TCP flows that arrive at random between cities. The plan lists each of them as an ordinary flow.
+    """TCP flows that arrive at random between cities. The plan lists each of these flows under `[[flows]]`.
 
     Flows of ``[traffic]`` follow the flows of ``[[flows]]``. A plan does not contain ``[traffic]``: to change the seed
     or a key of ``[traffic]``, use the scenario. Each city becomes a station, unless the text has a station of this
