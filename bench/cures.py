@@ -6,7 +6,7 @@
 Each run is a CUBIC transfer of 35 s from Madrid to Tokyo, with one route change. For each cure the script prints a
 ratio: the guest's processor time with the cure divided by the time without it. The output has the median of this ratio
 over the pairs, its smallest value and its largest value. Other load on the machine affects single pairs. The row
-"nothing" compares two runs without a cure, and thus shows the size of this effect.
+"nothing" compares two runs without a cure, and thus shows the effect of other load.
 """
 
 import resource

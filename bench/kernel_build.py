@@ -65,8 +65,8 @@ int main(int argc, char **argv)
 
 
 def build(tree: Path, directory: Path) -> tuple[float, str]:
-    """Build the kernel; return the processor time in seconds and the build's output. The file DIRECTORY/costs then has
-    the costs of the tools."""
+    """Build the kernel; return the processor time in seconds and the build's output. The build also writes the costs of
+    the tools to the file DIRECTORY/costs."""
     tools = directory / "tools"
     tools.mkdir(parents=True)
     (tools / "stand_in.c").write_text(STAND_IN)

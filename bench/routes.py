@@ -7,8 +7,8 @@ docs/performance.md.
 
 The constellation is Starlink's first generation with a +Grid; the stations are spread evenly between 52 degrees south
 and north. Each update finds the shortest paths in both directions for all pairs with a flow, with lengths, delays and
-numbers of changes. The first update is slower, because there are no earlier paths that bound its search; a run with one
-update is therefore subtracted from a run with many updates.
+numbers of changes. The first update is slower, because its search is not bounded by earlier paths. To exclude the first
+update, a run with one update is subtracted from a run with many updates.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ Compilers refuse circles of crates, but not circles of modules or files. import-
 pyproject.toml, but not the modules within a layer's package. Rust's test modules are left out, because they import what
 they test. An import that is only for type checking counts, and so does an import inside a function.
 
-A crate's root names all its modules. If a module uses something that the root defines itself, root and module therefore
-form a circle. If the root only re-exports a name, the name counts as part of the module that defines it.
+A crate's root names all its modules. A module that uses something defined in the root itself therefore forms a circle
+with the root. If the root only re-exports a name, the name counts as part of the module that defines it.
 """
 
 import re

@@ -8,8 +8,9 @@
 
 The script reads Markdown outside of code and tables, docstrings and comments of Python, and comments of Rust, C,
 TypeScript and shell. The rules are those of CONTRIBUTING.md ("Plain English"). If a sentence has to stay as it is,
-`prose: REASON` in a comment on its first line, or on the line before it, gives the reason. Exit status 1 means that an
-added sentence breaks a rule without a reason, or that the share of such sentences in the whole is above `MOST_RATIO`.
+`prose: REASON` in a comment on its first line, or on the line before it, gives the reason. The exit status is 1 if an
+added sentence breaks a rule without a reason. It is also 1 if the share of such sentences among all sentences is above
+`MOST_RATIO`.
 """
 
 from __future__ import annotations

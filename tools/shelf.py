@@ -44,7 +44,7 @@ class Outcome:
     """The results for one kernel.
 
     repeats: Number of cases whose two runs gave the same bytes, and number of all cases.
-    as_default: Number of cases whose bytes equal those of the default kernel as well.
+    as_default: Number of cases whose two runs gave the same bytes as a run of the default kernel.
     passed, skipped: Numbers of tests.
     failed: Failed tests, each with the first line of its message.
     """

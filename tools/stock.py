@@ -44,7 +44,8 @@ class Quantity:
     scalar: Name of the scalar in the flow's part of summary.json.
     scale: Unit in which the scalar is printed, as a multiple of the scalar's own unit.
     absolute: Largest allowed difference, in the scalar's unit.
-    ratio: Largest allowed difference, relative to the default kernel's value. The larger of these two limits applies.
+    ratio: Largest allowed difference, relative to the default kernel's value. A difference is allowed if it is within
+        `absolute` or within `ratio`.
     """
 
     scalar: str

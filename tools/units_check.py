@@ -60,7 +60,7 @@ class Unit:
     dimension: str
     exponent: int
     is_multiple: bool = field(default=False, compare=False)
-    """The unit times a number that may have a dimension of its own, such as 8 bits per byte."""
+    """Whether the unit is multiplied by a number that may itself have a dimension, such as 8 bits per byte."""
 
 
 def unit_of_name(name: str) -> Unit | None:
@@ -219,8 +219,8 @@ class Checker(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Dict(self, node: ast.Dict) -> None:
-        """Compares values of a dictionary with its keys, if these are texts, because they are names of columns and
-        scalars."""
+        """Compares the unit of each value of a dictionary with the unit in its key, if the key is a text. Such keys are
+        names of columns and scalars."""
         for key, value in zip(node.keys, node.values, strict=True):
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
                 self._compare(value, unit_of_name(key.value), self.unit(value), f"the key {key.value}")

@@ -4,8 +4,8 @@
     sudo python3 examples/programs/echo_stream.py 192.0.2.7
 
 The program needs root or CAP_NET_RAW, and a link on which you may send 100 Mbit/s for 8 s.
-docs/guides/measuring-a-real-link.md has the receiver's side. `ping` cannot send this stream: its interval is a whole
-number of milliseconds.
+docs/guides/measuring-a-real-link.md has the receiver's side. `ping` cannot send such a stream, because the interval of
+`ping` is a whole number of milliseconds.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def send_all(
     send: Callable[[bytes], object], packets: int, rate_pkts_per_s: float, payload_bytes: int, identifier: int,
     now_ns: Callable[[], int] = time.monotonic_ns,
 ) -> tuple[int, int]:  # fmt: skip
-    """Send the stream; the n-th packet leaves n / rate after the first, or as soon as it can.
+    """Send the stream. The n-th packet leaves n / rate after the first packet, or as soon afterwards as the program can
+    send it.
 
     Returns: Time from the first packet to the last, and the largest delay of a packet behind its schedule.
     """

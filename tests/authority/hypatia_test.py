@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """From orbital elements to round-trip times, against Hypatia (S. Kassing et al., IMC 2020).
 
-Hypatia's numbers are in `hypatia_kuiper_630.csv`, with source and licence. Scenario: satgenpy's
-test_end_to_end_kuiper_triangle.py at the same commit: 34 x 34 satellites at 51.9 deg, 14.80 rev/day, odd planes shifted
-half a slot; +Grid that joins equal slots; stations reach satellites up to the slant range of 630 km at 30 deg.
+Hypatia's numbers are in `hypatia_kuiper_630.csv`, with source and licence. The scenario is that of satgenpy's
+test_end_to_end_kuiper_triangle.py at the same commit. It has 34 x 34 satellites at 51.9 deg and 14.80 rev/day. Odd
+planes are shifted by half a slot. The +Grid joins equal slots. Stations reach satellites up to 1260 km away. This
+distance is the slant range for an altitude of 630 km and an elevation of 30 deg over flat ground.
 """
 
 import csv

@@ -32,7 +32,8 @@ def anchors(page: Path) -> set[str]:
 
 
 def parse(command: str, *, name_alone: bool = False) -> None:
-    """Parses a command without running it. Raises if it has an unknown verb or option, or lacks an argument.
+    """Parses a command without running it. Raises an error if the command has an unknown verb or option, or lacks an
+    argument.
 
     `name_alone`: a verb without its arguments is accepted, because the text only mentions the verb.
     """

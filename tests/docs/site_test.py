@@ -21,7 +21,7 @@ FETCHING = {"script": "src", "link": "href", "img": "src", "iframe": "src", "sou
 
 
 def test_every_page_of_the_documentation_is_in_the_site():
-    """If Sphinx is installed, it checks this as well. This test needs no Sphinx."""
+    """Sphinx makes the same check, but this test also works where Sphinx is not installed."""
     named = set(re.findall(r"^(?:.*<)?((?:docs|design)/[\w/.-]+)>?$", (ROOT / "site" / "index.md").read_text(), re.M))
     pages = {path.relative_to(ROOT).with_suffix("").as_posix() for folder in ("docs", "design")
              for path in (ROOT / folder).rglob("*.md")}  # fmt: skip

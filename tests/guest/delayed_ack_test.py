@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the packets at the hosts, the test checks that receivers acknowledge as the plan says, and that packets have the
-plan's sizes. It checks NewReno in the same manner."""
+plan's sizes. Further tests check from the packets that NewReno uses no SACK, and when NewReno retransmits."""
 
 from pathlib import Path
 

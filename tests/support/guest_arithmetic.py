@@ -7,8 +7,8 @@ from pathlib import Path
 
 
 def compiled(source: str, folder: Path) -> ctypes.CDLL:
-    """Compiles a C source that includes such a header, and returns the compiled functions. The files of the compiler go
-    into `folder`."""
+    """Compiles a C source that includes a header of the guest, and returns the compiled functions. The files of the
+    compiler go into `folder`."""
     (folder / "arithmetic.c").write_text(source)
     library = folder / "arithmetic.so"
     subprocess.run(

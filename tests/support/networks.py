@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random networks, each made from its seed. For these networks, direct forwarding and the kernel's forwarding must give
+"""Random networks, each made from its seed. For each network, direct forwarding and the kernel's forwarding must give
 the same records."""
 
 import itertools

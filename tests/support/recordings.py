@@ -9,8 +9,7 @@ a fifth of the probes lost.
 
 Every dish has at least eight reconfigurations, because fewer cannot be distinguished from chance. A dish that is
 reconfigured less often than every 16 s has at least twelve. It has at least twenty if probes are half a second apart or
-more. Each reconfiguration has at least one visible sign. If nothing changed at reconfigurations, their period could not
-be found.
+more. Each reconfiguration has at least one visible sign.
 """
 
 from __future__ import annotations

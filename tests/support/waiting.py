@@ -3,8 +3,9 @@
 wait; wall-clock time does not.
 
 Wall-clock time sets no limit, because a slow, busy or paused machine must not make a test fail. `wait_until` gives up
-when these processes have ended, or have had much processor time (`leowarp.guest.machine.own_time`). A call of `wait()`
-or `communicate()` without a timeout waits until the process ends. `support.watchdog` detects processes that hang.
+when the processes that cause the event have ended, or have had much processor time (`leowarp.guest.machine.own_time`).
+A call of `wait()` or `communicate()` without a timeout waits until the process ends. `support.watchdog` detects
+processes that hang.
 """
 
 import subprocess

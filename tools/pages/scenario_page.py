@@ -230,14 +230,14 @@ most keys of `[network]` have no effect.
 A mobile channel with `delays = "constellation"` is an exception: it uses the keys of `[isl]`, `[ground]` and
 `[routing]` that determine routes. Some defaults then differ: `isl.rule = "plus-grid"`, `isl.seam = false`,
 `isl.polar_cutoff = "60 deg"`, `ground.rule = "min-elevation"`, `ground.min_elevation = "8.2 deg"`,
-`routing.interval = "10 s"`, `routing.link_interval = "1 s"`.
+`routing.interval = "10 s"`, `routing.link_interval = "1 s"`. With `constellation.tle`, `[isl]` keeps its own defaults.
 
 `--set KEY=VALUE` overrides a key of the file. Dots separate the parts of the key, and a number from 0 selects an
 element of a list: `--set run.duration="60 s"`, `--set flows.0.congestion_control=bbr`. Some keys determine other keys:
-`constellation.preset`, `constellation.tle`, `measured.file`, `jittered.distribution`, a link's `queue_discipline`, a
-station's `name`, a flow's `packet_rate`, `interval` or `rate`, and every key of `[tcp]` and `[guest]`. If `--set` sets
-such a key, leowarp ignores the file's values of the dependent keys. Therefore `--set` also works on a plan, which
-contains every key.
+`constellation.preset`, `constellation.tle`, `constellation.shells`, `measured.file`, `jittered.distribution`,
+`access.preset`, a link's `queue_discipline`, a station's `name`, a flow's `packet_rate`, `interval`, `flood` or `rate`,
+and every key of `[tcp]` and `[guest]`. If `--set` sets such a key, leowarp ignores the file's values of the dependent
+keys. Therefore `--set` also works on a plan, which contains every key.
 """
 
 _UNITS_NOTE = """\

@@ -106,7 +106,7 @@ impl Capture {
         })
     }
 
-    /// Ends the file, and appends the last arrivals to `into`. These arrivals had waited for packets that never came.
+    /// Ends the file, and appends to `into` the arrivals that still wait for missing packets.
     ///
     /// # Errors
     ///

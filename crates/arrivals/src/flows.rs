@@ -69,7 +69,7 @@ pub enum Outcome {
 pub struct Flows {
     wanted: Option<usize>,
     keys: HashMap<Key, usize>,
-    /// Keys of the two most recent packets. Two are enough, because segments and their acknowledgements alternate.
+    /// Keys of the two most recent packets. Two keys are enough, because segments and their acknowledgements alternate.
     last: [Option<(Key, usize)>; 2],
     entries: Vec<Entry>,
     pub ends: Ends,

@@ -26,8 +26,8 @@ pub struct Merged {
     pub packets: u64,
     /// Length of the longest merged segment.
     pub longest_bytes: u32,
-    /// Length of a full segment on the wire, if it is known. The lengths of the merged segments are multiples of it, or
-    /// it is the maximum that the receiver announced.
+    /// Length of a full segment on the wire, if it is known: a length that divides the lengths of nine of ten longer
+    /// segments, or the maximum that the receiver announced.
     pub unit_bytes: Option<u32>,
 }
 

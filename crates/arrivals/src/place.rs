@@ -5,8 +5,8 @@
 //!
 //! - The link layer may record whether packets left this machine or entered it.
 //! - If the time to live of a packet has an initial value (64, 128, 255), no router has forwarded it, so the capture
-//!   was made in the network of its sender. This counts as evidence only if routers have decremented the time to live
-//!   in at least one of the two directions.
+//!   was made in the network of its sender. An initial value counts as evidence only if routers have decremented the
+//!   time to live in at least one of the two directions.
 //! - The receiver answers a packet at once, and the sender reacts to an answer at once. The capture therefore divides
 //!   the round trip into two parts: to the receiver and back, and to the sender and back. The receiver's part is the
 //!   shortest time from a packet to its acknowledgement or reply. The sender's part of the round trip is the shortest

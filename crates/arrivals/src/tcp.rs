@@ -13,8 +13,8 @@
 //!   identification decides, provided that it has counted up so far. Linux, for example, increments the identification
 //!   with each packet of a connection. If neither timestamp nor identification decides, the segment is taken for a
 //!   first transmission, and is counted as undecided.
-//! - No byte is new: the segment is a spurious retransmission, or a duplicate from the network. Such a segment is only
-//!   counted.
+//! - No byte is new: the segment is a spurious retransmission, or a duplicate from the network. A segment without new
+//!   bytes is only counted.
 //!
 //! If a first transmission is lost, its number does not occur among the arrivals. This number is the rank of the
 //! segment that retransmits the data. If a hole is never filled, the number of packets in it is unknown, and is

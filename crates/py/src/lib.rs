@@ -3,8 +3,9 @@
 //! compute nothing.
 //!
 //! Columns from Python are read by the buffer protocol. Results leave as `bytes`, which numpy reads without a copy. The
-//! interpreter lock is released while the crates compute. A mistake in the input becomes a `ValueError`. In the build
-//! profile `native`, a panic unwinds the stack. It therefore becomes a Python exception, and does not end the process.
+//! interpreter lock is released while the crates compute. A mistake in the input becomes a `ValueError`. The build
+//! profile `native` unwinds the stack at a panic. A panic therefore becomes a Python exception, and does not end the
+//! process.
 
 mod columns;
 mod meter;

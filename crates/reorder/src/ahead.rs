@@ -114,8 +114,8 @@ impl Ahead {
         self.advance(first + 1);
     }
 
-    /// Moves the base after `number`, and on past all numbers of the set that follow without a gap. The set must not
-    /// contain numbers below `number`. The numbers below the new base are removed.
+    /// Moves the base to the first number after `number` that is not in the set. The set must not contain numbers below
+    /// `number`. The numbers below the new base are removed.
     #[inline]
     pub fn pass(&mut self, number: u64) {
         self.remove(number);

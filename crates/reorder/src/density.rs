@@ -3,11 +3,11 @@
 //!
 //! This module deviates from the RFC's pseudo-code (7.1) in one point. If a late packet has a displacement beyond D_T,
 //! the pseudo-code discards it without advancing the receive index, although the packet's number has already been used
-//! as a receive index. From then on, packets that are in order have the displacement -1. After several such packets,
-//! the pseudo-code discards all packets. A test shows both effects, which contradict section 3: packets in order have
-//! displacement 0, and lost packets have no effect. In this module, the receive index therefore advances when a late
-//! packet is discarded. As long as no late packet is discarded, the results equal those of the pseudo-code. A late
-//! packet is discarded only if its displacement exceeds D_T.
+//! as a receive index. After one discarded late packet, the pseudo-code gives packets in order the displacement -1.
+//! After several discarded late packets, the pseudo-code discards all packets. A test shows both effects, which
+//! contradict section 3: packets in order have displacement 0, and lost packets have no effect. In this module, the
+//! receive index therefore advances when a late packet is discarded. As long as no late packet is discarded, the
+//! results equal those of the pseudo-code. A late packet is discarded only if its displacement exceeds D_T.
 //!
 //! A second case concerns duplicates. If the pseudo-code discards a packet as too early, a later copy of the packet
 //! counts as the packet itself. A [`DensityMeter`] does the same. A [`Meter`](crate::Meter), however, passes only first

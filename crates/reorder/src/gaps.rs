@@ -6,8 +6,8 @@
 //! discontinuities may become known in another order than that of their arrival. In 1, 4, 7, 6, 2, for example, packet
 //! 7 becomes known when 6 arrives, and packet 4 only when 2 arrives. The RFC first defines a gap as the distance
 //! between *successive* discontinuities, and later as the distance between discontinuities that become known one after
-//! the other. In this module, discontinuities are sorted by their own arrival, whenever they become known. Gaps are
-//! then never negative, and none is omitted. The example has one gap, of length 1.
+//! the other. This module sorts discontinuities by their own arrival, whenever they become known. Owing to this order,
+//! gaps are never negative, and no gap is omitted. The example has one gap, of length 1.
 
 use std::collections::VecDeque;
 
@@ -62,8 +62,9 @@ pub struct Position {
 struct Discontinuity {
     seq: u64,
     position: Position,
-    /// Whether the packet certainly skipped numbers. If the first number of the sequence is unknown, this is false for
-    /// the first arrival, which may have skipped none. Packets may nevertheless be late relative to that arrival.
+    /// Whether the packet certainly skipped numbers. If the first number of the sequence is unknown, `leaps` is false
+    /// for the first arrival, because this arrival may have skipped no number. Packets may nevertheless be late
+    /// relative to that arrival.
     leaps: bool,
     reorders: bool,
 }

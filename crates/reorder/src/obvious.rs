@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Slow implementations of the metrics that follow the definitions directly. Property tests use them as the reference.
+//! Slow implementations of the metrics that follow the definitions directly. Property tests use these implementations
+//! as the reference.
 
 use crate::settings::{Arrival, Settings};
 use std::collections::{BTreeMap, BTreeSet};

@@ -28,7 +28,7 @@ def why_not_own(path: Path) -> str | None:
     there. A sticky directory such as /tmp may be on the path, because only the owner of an entry can replace that
     entry. A group may write if it is the user's private group.
 
-    path: If the path does not exist yet, its directory is checked instead. If this directory is sticky, call the
+    path: If the path does not exist yet, its directory is checked instead. If the directory is sticky, call the
         function again after creating the path.
     """
     waiting = list(reversed((Path.cwd() / path).parts[1:]))

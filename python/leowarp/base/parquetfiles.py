@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 MOST_SMALL_BYTES = 128 << 20
-"""Once decoded, tables that are read together may always take this number of bytes. The size of tables on disk hardly
-limits their decoded size, because equal values take almost no space on disk."""
+"""Decoded size in bytes up to which tables that are read together are always accepted. The size of tables on disk
+hardly limits their decoded size, because equal values take almost no space on disk."""
 
 MOST_TIMES_FILE = 256
 """Limit for tables above `MOST_SMALL_BYTES`: decoded bytes per byte on disk.

@@ -46,9 +46,10 @@ DEEPEST = 16
 """Largest number of directory levels; a run has 4, and a study that contains its runs has 6."""
 
 _ROOTS = (".guest", "in", "roots")
-"""While a run is in progress, leowarp makes links in `.guest/in/roots`; a run that was interrupted still has them. Each
-of them points to the directory that a program sees as `/` (guest/user/programs.py). The links in `.guest/in/roots` are
-allowed, because leowarp writes nothing through them, and removes them before it writes another run to the directory."""
+"""Directory of links that leowarp makes while a run is in progress. After an interrupted run, the links are still
+there. Each link points to the directory that a program sees as `/` (guest/user/programs.py). The links in
+`.guest/in/roots` are allowed, because leowarp writes nothing through them, and removes them before it writes another
+run to the directory."""
 
 _DEVICES = "/dev/"
 

@@ -20,7 +20,7 @@ class Skip:
         Description of the records and of what is wrong, in the singular or plural as `count` requires: "packets of ARP
         (ethertype 0x0806)", "comment".
     first : str or None
-        Place of the first of these records; None if the file has no line numbers or record numbers.
+        Place of the first skipped record; None if the file has no line numbers or record numbers.
     """
 
     count: int

@@ -74,9 +74,9 @@ def print_table(
     title: str | None, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, text: Sequence[str] = ()
 ) -> None:
     """Print a table. The first column and the columns named in `text` contain text: they are left-aligned and may be
-    folded. All other columns contain numbers: they are right-aligned and never broken, because a part of a number is
-    another number. A table wider than the terminal is printed at its full width, and the terminal breaks its lines. A
-    missing value is printed as a dash.
+    folded. All other columns contain numbers. Numbers are right-aligned and never broken, because a part of a broken
+    number looks like another number. A table wider than the terminal is printed at its full width, and the terminal
+    breaks its lines. A missing value is printed as a dash.
     """
     from rich import box
     from rich.table import Table

@@ -2,8 +2,8 @@
 """Check the table `orders` about numbered packets against the departures and arrivals of stored packets.
 
 A packet that waits for another packet leaves at the instant at which that packet arrives. On a link with a rate, two
-packets never arrive at the same instant. Packets that seem to arrive together therefore show how many packets waited,
-and the longest waiting time.
+packets never arrive at the same instant. The check therefore takes the number of waiting packets, and the longest
+waiting time, from packets with equal arrival times.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from sgp4.api import Satrec
 
 LEAST_HEIGHT_KM = 100.0
-"""Smallest height of a mean orbit, km. A satellite with a lower mean orbit has decayed, because nothing orbits below
-the Karman line."""
+"""Smallest height of a mean orbit, km: the Karman line, below which nothing orbits. A satellite with a lower mean orbit
+has decayed."""
 MOST_GROWTH = 1.1
 """Limit on the growth of the semi-major axis since the epoch, as a factor. Beyond it, SGP4 has extrapolated drag too
 far, and the orbit is not real. In a low orbit, this factor is an increase of 690 km. No real orbit changes so fast: ion
@@ -31,7 +31,7 @@ _FEW, _MANY = 4, 64
 orbit."""
 _SHORT_PERIOD = 0.01
 """Share of the radius that is added to the eccentricity, to find a satellite's largest distance. J2's periodic terms
-change the radius by up to 20 km in low orbits, which is less than this share."""
+change the radius by up to 20 km in low orbits, which is less than a hundredth of the radius."""
 _MINUTES_PER_DAY = 1440.0
 
 
@@ -80,7 +80,7 @@ def _instants(span_min: float, count: int) -> list[float]:
 
 
 def _axes_km(orbit: Satrec, instants_min: Sequence[float]) -> list[float]:
-    """Mean semi-major axis at each of these times, km; NaN where SGP4 has no value."""
+    """Mean semi-major axis at each instant, km; NaN where SGP4 has no value."""
     axes_km = []
     for instant_min in instants_min:
         error, _, _ = orbit.sgp4_tsince(instant_min)

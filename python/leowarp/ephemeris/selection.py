@@ -73,7 +73,7 @@ def selected(constellation: Constellation, run: Run) -> Selected:
 def _nearest(file: ElementFile, epoch: datetime, start_ns: int, sentences: list[str]) -> list[Element]:
     """For each satellite, the element set whose epoch is nearest to the run's start, in the order of the file.
 
-    If two sets are equally near, the earlier one is used, because only this set was known at the time.
+    If two sets are equally near, the earlier set is used, because the later set was not known yet at the run's start.
     """
     day, fraction = julian_date(epoch)
     begin_d = day + fraction + start_ns / 86_400e9

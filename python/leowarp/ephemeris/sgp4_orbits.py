@@ -144,8 +144,8 @@ class Sgp4Orbits:
         )
 
     def lost(self, duration_ns: int) -> dict[int, str]:
-        """Satellites without an orbit during the run, each with the reason: SGP4 fails, returns a position on no
-        possible orbit, or the satellite has decayed.
+        """Satellites without an orbit during the run, each with a reason: SGP4 fails, SGP4 returns a position that lies
+        on no possible orbit, or the satellite has decayed.
 
         SGP4's drag is a polynomial in the time since the epoch. If the polynomial is extrapolated too far, the
         satellite may fall into the Earth and reappear at any radius, although SGP4's error code is 0. We therefore

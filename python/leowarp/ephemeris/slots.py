@@ -23,8 +23,8 @@ class Slots:
     """Evenly spaced slots of a plane.
 
     first_deg: float, deg. Argument of latitude of slot 0, 0 to 360 / count.
-    slot: int array of shape (n,). The slot of each satellite. It is -1 if no slot is near enough, or if another
-        satellite is nearer to the middle of the same slot.
+    slot: int array of shape (n,). The slot of each satellite; -1 if no slot is near enough, or if another satellite is
+        nearer to the middle of the same slot.
     """
 
     count: int
@@ -38,11 +38,11 @@ class Slots:
 
 
 def number_of_slots(phase_deg: NDArray[np.float64], plane: NDArray[np.intp]) -> int:
-    """The number of slots per plane for which this product is largest: satellites in slots, times share of slots that
-    are filled.
+    """The number of slots per plane for which a product is largest: the number of satellites in slots, multiplied by
+    the share of filled slots.
 
-    If several numbers give the same product, the smallest is used. With a multiple of the right number, slots are
-    empty; with a divisor, satellites have no slot.
+    If several numbers of slots give the same product, the smallest number is used. A multiple of the right number would
+    leave slots empty. A divisor of the right number would leave satellites without a slot.
 
     phase_deg: float64 array of shape (n,), deg. The satellites' arguments of latitude, all at the same instant.
     plane: int array of shape (n,). The plane of each satellite, counted from 0.

@@ -68,8 +68,8 @@ class Case:
     asked: Document that requires the case, and how the case implements the requirement.
     set: Dotted keys of the scenario, each with its new value.
     under_exam: Numbers of the flows that use the algorithm that is examined.
-    control: Algorithm that these flows use in a second run, the control run; None if there is no control run. The
-        measure then compares both runs.
+    control: Algorithm that these flows use in a second run, the control run; None if there is no control run. With a
+        control run, the measure compares both runs.
     """
 
     key: str

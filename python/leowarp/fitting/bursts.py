@@ -18,7 +18,8 @@ _LONGEST_INTERVAL_NS = 500_000_000
 _USUAL_RTT_NS = 60e6
 _OF_ROW = 0.1
 """Minimum share of a row of segments that is assumed to survive the bursts. If bursts took more than nine tenths of
-each row, any longer length would explain the losses equally well, so the smallest of these lengths is estimated."""
+each row, all longer bursts would explain the losses equally well. In this case, the estimate is the shortest length
+that explains the losses."""
 _APART_RTTS = 2.0
 """Retransmissions less than two round trips apart belong to one burst: TCP detects a loss after one round trip, and may
 retransmit the segment twice."""

@@ -65,7 +65,7 @@ class Fit:
         with the most data is used.
 
         A transfer's retransmissions give only an upper bound of isolated loss. Its goodput gives only a lower bound of
-        capacity. Estimates from probes and traces therefore take precedence.
+        capacity. Estimates from probes and traces therefore take precedence over estimates from transfers.
         """
         found: dict[str, tuple[Estimate, str]] = {}
         for told in self.recordings:

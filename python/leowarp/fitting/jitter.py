@@ -45,8 +45,8 @@ of the sky do not represent the jitter. For dense probes, no slots are removed, 
 fitted step. Seed 1 of design/fit-coverage.py would give 12 ms instead of 28 ms."""
 _STEP, _STEP_OF_STEPS = 0.15, 0.4
 """Changes of a parameter's logarithm for computing slopes of the statistics. The effect of smaller changes would be
-smaller than the simulation's noise. The second value is for the length of steps, whose slopes are noisier: another
-length changes every random draw after the first."""
+smaller than the simulation's noise. The second value is for the length of steps. Slopes for this length are noisier,
+because another length of steps changes every random draw after the first draw."""
 
 _NO_FINER_NS = 50_000.0
 """Half of the resolution of ping, which prints tenths of a millisecond, in ns."""
@@ -295,7 +295,8 @@ def _by_slot(probes: Slotted, delay_ns: NDArray[np.float64], lags: tuple[int, ..
 
 
 def _middle(table: NDArray[np.float64], trimmed: float) -> NDArray[np.float64]:
-    """Mean of each column without its smallest and its largest values, each a share `trimmed` of the rows."""
+    """Trimmed mean of each column: the smallest and the largest values are left out, a share `trimmed` of the rows at
+    each end."""
     cut = round(trimmed * len(table))
     return np.asarray(np.sort(table, axis=0)[cut : len(table) - cut].mean(axis=0))
 

@@ -103,7 +103,7 @@ def _excess(table: NDArray[np.float64]) -> float:
 
 
 def _possible(excess: float, access: Access) -> float:
-    """Share of reconfigurations with an outage that would cause this excess of loss near reconfigurations."""
+    """Share of reconfigurations with an outage that would cause the additional loss `excess` near reconfigurations."""
     of_one = _mean_ns(access) / (1.0 - access.outage_again_ratio) / (2.0 * access.outage_reach_ns)
     return float(min(max(excess / of_one, 0.0), 1.0))
 

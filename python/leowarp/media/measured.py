@@ -94,7 +94,8 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
 
 
 def _same_way_back(measured: Measurement, keys: Measured) -> Capacity | None:
-    """Capacity of the uplink if the table has no column for it: that of the downlink."""
+    """Capacity of the uplink for a table without a column for it: the capacity of the downlink. None if the measurement
+    is no CSV table, or if keys set a capacity, a rate or a file of the uplink."""
     table = measured.format == "csv" and keys.capacity is None and keys.rate_bps is None and keys.file_up is None
     return measured.capacity_down if table and keys.rate_up_bps is None else None
 

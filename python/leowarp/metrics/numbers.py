@@ -31,8 +31,8 @@ class Numbers:
     route_changes: Columns in `CHANGE_COLUMNS`.
     causes: Late, lost and retransmitted packets by route change; columns in `CAUSE_COLUMNS`.
     path_delay: dict of (source, destination) to DataFrame. Propagation delay over time of the path in force.
-    balances: The balances of conservation. Every balance holds: if one does not, an error is raised and no result is
-        computed.
+    balances: The balances of conservation. Every balance in a result holds, because a balance that does not hold raises
+        an error.
     warnings: Points to check before the result is trusted.
     end_ns: Length of the run on its own clock.
     pairs: dict of (source, destination) to list of int. Numbers of the flows between two stations.

@@ -23,8 +23,8 @@ from leowarp.metrics.per_flow import iperf3
 from leowarp.trace.schema.hosts import CA_OPEN
 
 LATE_WITHIN_NS = 2_000_000_000
-"""A late packet is attributed to a route change if it arrives at most this long after the change. For comparison, a
-queue of 500 packets at 100 Mbit/s delays packets by 60 ms per hop."""
+"""Longest time between a route change and the arrival of a late packet that is attributed to the change. For
+comparison, a queue of 500 packets at 100 Mbit/s delays packets by 60 ms per hop."""
 
 SYNS = 2
 """A flow is reported as never connected only if it sent at least this number of SYNs: a single SYN may still be in
@@ -35,8 +35,8 @@ flight when the run ends. The second SYN is sent 1 s after the first one if ther
 # to 0.8 s. A window that did not grow limited a flow with packets of 800 bytes permanently: it got 2.9 of 40 Mbit/s
 # (docs/changes/0.2.0.md, "Receivers read as their windows grow").
 HELD_RATIO, HELD_US = 0.5, 5_000_000
-"""A flow is reported if its receiver's window limited it for more than this share of the sampled time, and for more
-than this number of us."""
+"""Limits of the time for which a receiver's window may limit a flow: a share of the sampled time, and a number of us. A
+flow above both limits is reported."""
 
 FULL_RATIO = 0.9
 """A flow that uses at least this share of its path's capacity is not reported, because the window then only limits the

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reader of captures. It returns the arrivals of one flow, and reports skipped packets and warnings about the
-result."""
+"""Reads captures: returns the arrivals of one flow, and reports skipped packets and warnings about the result."""
 
 from __future__ import annotations
 

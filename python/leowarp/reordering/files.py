@@ -29,8 +29,8 @@ from leowarp.reordering.native import native
 from leowarp.reordering.results import Reordering
 
 _CHUNK_BYTES = 1 << 20
-"""Number of bytes that are read and passed to the crate at once. The memory therefore does not depend on the length of
-the file."""
+"""Number of bytes that are read and passed to the crate at once. Because of this limit, a reader's memory does not
+depend on the length of the file."""
 
 
 @contextmanager

@@ -28,8 +28,7 @@ def import_native() -> Any:
 
 
 def _unusable(error: str) -> HostError:
-    """Error for a library that cannot be loaded. Its text is derived from the message of the dynamic linker or of
-    Python."""
+    """Error for a library that cannot be loaded."""
     # A message of the dynamic linker is, for example, "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.33' not found
     # (required by .../leowarp/_native.abi3.so)". The message names the first glibc version that is missing.
     if missing := re.search(r"version `(GLIBC_[\d.]+)' not found", error):

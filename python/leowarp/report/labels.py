@@ -63,7 +63,7 @@ def worded(runs: Sequence[Run], text: str) -> str:
 
 
 def identity(run: Run) -> int:
-    """A number that is the same for all views of one run. If a directory is opened twice, these are two runs."""
+    """A number that is the same for all views of one run. A directory that is opened twice counts as two runs."""
     return id(vars(run))
 
 

@@ -158,7 +158,7 @@ def without_rules(figure: Figure) -> Iterator[str]:
     """Hide the rules at the bottom of a figure, for a page that shows the rules only once. The context value is the
     rules' text.
 
-    The height of the figure is reduced by their height, so its panels keep their size. The layout is computed again
+    The figure becomes lower by the height of the rules, so its panels keep their size. The layout is computed again
     when the figure is saved, and once more after the context has ended.
     """
     (rules,) = [each for each in figure.texts if each.get_gid() == RULES]

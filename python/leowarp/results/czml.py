@@ -155,7 +155,7 @@ def _links(run: Run, path: tuple[str, ...] | None) -> Iterable[tuple[str, str]]:
 
 
 def _link(places: dict[str, str], link: tuple[str, str], spans: list[tuple[int, int]], clock: _Clock) -> dict[str, Any]:
-    """A link as a straight line between two moving nodes. The line is shown only while a path uses the link.
+    """A link as a straight line between two moving nodes. A viewer shows the link only while a path uses it.
 
     `arcType` is NONE; otherwise a viewer would draw the line along the ground.
     """

@@ -109,7 +109,7 @@ def tls_keys(run: Run) -> bytes:
 
 def with_keys(capture: bytes, keys: bytes) -> bytes:
     """The capture with an additional Decryption Secrets Block, which contains the keys and follows the section header.
-    If there are no keys, the capture is unchanged.
+    If `keys` is empty, the capture is returned unchanged.
 
     capture: Content of a pcapng file in little-endian byte order, as the guest writes it.
     keys: The result of `tls_keys`.

@@ -211,7 +211,7 @@ class RunTables:
     def packets(self, flow: int | str | None = None) -> pd.DataFrame:
         """Packet truth: the stored packets, each with its arrival, or with the place and cause of its loss.
 
-        `observe.packets` determines which packets are stored; late, lost and retransmitted ones always are
+        `observe.packets` determines which packets are stored. Late, lost and retransmitted packets are always stored
         (docs/concepts/truth.md).
         """
         return self._frame("packets", flow)

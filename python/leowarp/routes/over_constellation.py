@@ -177,7 +177,8 @@ class _Network:
         """Links between satellites at an instant: all links of the rule, or only those that a shortest path may use.
 
         The rule `range` gives up to 65,000 links for 1584 satellites. If the current path still exists, the shortest
-        path is not longer, so it cannot use satellites outside an ellipsoid around the two stations.
+        path is at most as long. The shortest path can therefore use only satellites inside an ellipsoid around the two
+        stations.
 
         satellites_m: float64 array of shape (n, 3), m
         before: list of (Path or None), or None. Current paths, two per pair of stations.

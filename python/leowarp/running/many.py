@@ -150,7 +150,7 @@ def _made(
 
 def _failure(label: str, ended: BatchEnded) -> LeowarpError:
     """The error that ended a run, with the run's label: the error that the worker reported, or one that describes the
-    worker's death. The run is not repeated."""
+    worker's death. A run whose worker died is not repeated."""
     if ended.fault is None:
         return GuestError(f"the run {label} {ended.death}")
     error = decode_error(ended.fault)

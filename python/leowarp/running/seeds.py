@@ -46,8 +46,8 @@ def run_seeds(
     ScenarioError
         If the seeds are not at least two different numbers.
     LeowarpError
-        After all runs have ended: the error that ended one of them; see `leowarp.run_many`. The same call, repeated,
-        makes only the missing runs.
+        After all runs have ended: the error that ended one of them; see `leowarp.run_many`. If the call is repeated
+        with the same arguments, only the missing runs are made.
     """
     chosen = seeds_of(seeds if isinstance(seeds, str) else ",".join(map(str, seeds)))
     keys = [each.partition("=")[0].strip() for each in set]

@@ -279,8 +279,7 @@ class _Process:
         return [json.loads(line) for line in whole]
 
     def interrupt(self) -> None:
-        """Send SIGINT to the worker. The worker then marks its run directory as incomplete and ends its guest, as after
-        Ctrl-C."""
+        """Send SIGINT to the worker. On SIGINT, a worker marks its run directory as incomplete and ends its guest."""
         if self.child.poll() is None:
             self.child.send_signal(signal.SIGINT)
 

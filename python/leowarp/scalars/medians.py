@@ -42,7 +42,7 @@ class MedianInterval:
 def order_interval(count: int, confidence: float = CONFIDENCE) -> tuple[int, float]:
     """The pair (j, probability): x(j) and x(n + 1 - j) of `count` values enclose the median with this probability.
 
-    count: At least 1; for a single value the probability is 0.
+    count: At least 1. If `count` is 1, the returned probability is 0.
     confidence: Minimum probability.
     """
     # Wider intervals have a higher probability. A binary search finds the largest j whose interval reaches the required

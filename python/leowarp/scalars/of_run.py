@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scalars of a run, in the order of `summary.json`.
 
-In a name, a dot separates a nested object from its key (`fairness.jain_index`). In `40-metrics.parquet`, the dot
-becomes `_`.
+In a name, a dot separates a nested object from its key (`fairness.jain_index`). Names in `40-metrics.parquet` have `_`
+instead of the dot.
 
 >>> [scalar.name for scalar in COSTS]
 ['cpu_s', 'wall_s']

@@ -253,8 +253,8 @@ def _check_network(draft: Draft, problems: Problems) -> None:
 
 
 def _check_update(routing: Section, problems: Problems) -> None:
-    """Check the keys of route updates in which nodes switch one after another. These keys have no effect if all nodes
-    switch at once. If nodes switch one after another, links must stay up during the switch."""
+    """Check the keys of route updates in which nodes switch one after another. If all nodes switch at once, the keys
+    have no effect. If nodes switch one after another, links must stay up during the switch."""
     if value_of(routing, sections.Routing, "update") == "atomic":
         for key in filter(routing.gave, UPDATE_KEYS):
             rule = 'has no effect without update = "staggered"'

@@ -411,8 +411,8 @@ def _without_governed(lower: Node, upper: Node) -> Node:
 
 
 def _without(node: Node, paths: Iterable[tuple[str, ...]]) -> Node:
-    """The node without these keys. A key that an override sets is not removed, because no override has precedence over
-    another override."""
+    """The node without the keys at `paths`. A key that an override sets is not removed, because no override has
+    precedence over another override."""
     for path in paths:
         lower = node.get(*path)
         if lower is not None and lower.origin.override is None:

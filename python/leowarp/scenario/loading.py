@@ -145,7 +145,7 @@ def _decode(document: Node, problems: Problems) -> Draft:
 
 
 def _name(document: Node, problems: Problems) -> str:
-    """The run's name, "" if it has none. The version of the schema is checked in this function as well."""
+    """The run's name, "" if it has none. The function also checks the version of the schema."""
     version = document.get("schema")
     # A Boolean must be excluded explicitly: in Python, True == 1.
     if version is not None and (version.value != schema.SCHEMA_VERSION or isinstance(version.value, bool)):

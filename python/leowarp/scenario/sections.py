@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sections of a plan as frozen dataclasses, and the plan that contains them all. Every key of a scenario is
-declared exactly once, as a field of one of them.
+declared exactly once, as a field of one section.
 
 A field is named after its TOML key plus the suffix of its unit: ``altitude = "1200 km"`` is ``altitude_m``. The loader,
 the writer and the reference page all read these declarations; no other list of the keys exists. Each group of related

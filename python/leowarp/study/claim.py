@@ -100,8 +100,8 @@ def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any
     Raises TraceError if no sample has all runs that the test needs.
     samples: sequence of (name, sample). The first sample has the study's own runs.
     Returns: A row of `claims.json`. The row has `ROW_KEYS` and `runs`, and the `verdict`, `measured`, `numbers` and
-        `cause` that the first usable sample gave. `samples` lists these four values for each sample, with the sample's
-        name as `sample`.
+        `cause` that the first usable sample gave. `samples` lists `verdict`, `measured`, `numbers` and `cause` of each
+        sample, with the sample's name as `sample`.
     """
     outcomes: list[tuple[str, Outcome]] = []
     for name, sample in samples:

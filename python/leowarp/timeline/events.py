@@ -381,8 +381,8 @@ class Events:
         self._bulks.append(_Bulk(event, pa.array(t_ns, pa.int64()), {**ends, **values}))
 
     def _link(self, t_ns: int, a: int, b: int, link: LinkKind, *, up: bool) -> None:
-        """Add a `link` event, up or down. The row is also stored by link, because `make_room_for_flying` may raise its
-        limit later."""
+        """Add a `link` event, up or down. The row is also stored by link, because `make_room_for_flying` may later
+        raise the link's queue limit."""
         row = self._add(
             t_ns,
             "link",

@@ -52,7 +52,7 @@ def bbr_modes(pacing_gain: np.ndarray, cwnd_gain: np.ndarray) -> np.ndarray:
 def with_bbr_mode(sockets: pa.Table) -> pa.Table:
     """The table `sockets` with BBR's mode (`hosts.BBR_MODE`, as a number) as an additional last column.
 
-    sockets: Any rows of the table, with the table's metadata. They contain the congestion control of each flow.
+    sockets: Any rows of the table, with the table's metadata, which contain the congestion control of each flow.
     """
     flows = decode_metadata(sockets.schema, "flows") or []
     bbr = [number for number, flow in enumerate(flows) if flow["congestion_control"] in BBR_CONTROLS]

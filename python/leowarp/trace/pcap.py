@@ -84,7 +84,7 @@ def _pcap(content: bytes, order: str, unit_ns: int) -> Iterator[tuple[int, int, 
     the captured bytes.
 
     `order` is the character of the module `struct` for the byte order, and `unit_ns` is the unit of the fraction of a
-    second in ns. Both follow from the magic number.
+    second in ns. The caller derives `order` and `unit_ns` from the magic number.
     """
     # The upper 16 bits of the field also contain the length of a frame check sequence (draft-ietf-opsawg-pcap).
     link_type = struct.unpack_from(order + "I", content, 20)[0] & 0xFFFF

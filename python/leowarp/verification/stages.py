@@ -2,8 +2,8 @@
 """Table of the comparisons that `leowarp verify` makes with a second run; and table of the parts that it does not
 compare, with the reasons.
 
-The command makes the comparisons in the order of the table, and prints the table. docs/reference/verify.md is generated
-from it.
+`leowarp verify` makes the comparisons in the order of the table, and prints the table. docs/reference/verify.md is
+generated from this module.
 """
 
 from __future__ import annotations

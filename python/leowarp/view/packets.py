@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packets on a page: packets around route changes, with the sending and arrival times that the trace records.
 
-The trace has the packets of some seconds around each change. For a run of 1000 s these are millions of packets.
+The trace has the packets of some seconds around each change, which are millions of packets for a run of 1000 s.
 """
 
 from __future__ import annotations
@@ -85,8 +85,7 @@ def packets_of(run: Run, arrays: Arrays, budget_bytes: int = BUDGET_BYTES) -> di
 
 
 def _narrow(values: np.ndarray, arrays: Arrays) -> dict[str, int]:
-    """The values as int16 if they fit, otherwise as int32, added to the container. They are numbers of flows, paths or
-    directions for up to a million packets."""
+    """The values as int16 if they fit, otherwise as int32, added to the container."""
     return arrays.shorts(values) if values.max() < 1 << 15 else arrays.integers(values)
 
 

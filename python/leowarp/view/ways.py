@@ -86,8 +86,8 @@ def _pair(run: Run, pair: tuple[str, str], names: Names, arrays: Arrays) -> dict
 def _delays(run: Run, path: tuple[str, ...], from_ns: int, until_ns: int, most: int) -> tuple[np.ndarray, np.ndarray]:
     """Times at which the delay of any of a path's links changes, and the delays of all links at these times.
 
-    Returns at_ns: int array of shape (k,). The first value is `from_ns`. If there are more than `most` times, it is the
-        only value.
+    Returns at_ns: int array of shape (k,). The first value is `from_ns`. If there are more than `most` times, `from_ns`
+        is the only value.
     Returns delays_ns: float array of shape (k * links,). The delays of all links at the first time come first, then
         those at the second time, and so on.
     """

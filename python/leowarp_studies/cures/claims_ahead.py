@@ -112,8 +112,8 @@ def short_queue_bounds_late(frames: Frames) -> Outcome:
     """Number of late packets with short queues, at changes of the sender's satellite. The number's bound is the queue
     length plus the packets sent within the delay difference of the paths.
 
-    Two more late packets are allowed: one that is being transmitted at the change, and one that is sent while the delay
-        changes.
+    The bound also includes two further packets: one that is being transmitted at the change, and one that is sent while
+        the delay changes.
 
     Returns
     -------

@@ -20,8 +20,8 @@ def hold_lasts_as_the_queue(frames: Frames) -> Outcome:
     `hold` with `move`.
 
     Two conditions test the claim's words "as long as the queue". First, the median holding time is at least 10 ms,
-    because all senders except BBR keep a standing queue. Second, no packet is held longer than a full queue takes to
-    drain.
+    because all senders except BBR keep a standing queue. Second, every packet is held at most as long as a full queue
+    takes to drain.
 
     Returns
     -------

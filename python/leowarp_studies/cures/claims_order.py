@@ -46,7 +46,7 @@ def queue_makes_late(frames: Frames) -> Outcome:
 
 # Implements claim 5.2 of cures (propagation).
 def propagation_bounds_late(frames: Frames) -> Outcome:
-    """Number of late packets at changes to a shorter path, at 50 % load. It is compared with the number of packets that
+    """Number of late packets at changes to a shorter path, at 50 % load. The reference is the number of packets that
     the link sends within the delay difference of the paths.
 
     One more packet is allowed, because the delay may change between any two packets.

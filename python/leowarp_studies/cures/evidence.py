@@ -24,8 +24,8 @@ QUEUE_LIMIT_NS = 500 * FRAME_BITS / LINK_BPS * 1e9
 """Rate of the links and size of a full packet with overhead, from the scenario; and the time in ns in which a full
 queue empties, 60.6 ms."""
 KEY = ["tcp", "load", "change"]
-"""Columns in which two runs must agree to be compared. Two such runs are identical until the change, except for the
-effects of cures that act before the change."""
+"""Columns in which two runs must agree to be compared. Two runs that agree in these columns are identical until the
+change, except for the effects of cures that act before the change."""
 
 
 def rows(

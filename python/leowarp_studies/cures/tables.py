@@ -59,8 +59,7 @@ def cures(frames: Mapping[str, Any]) -> str:
 
 
 def guide(frames: Mapping[str, Any]) -> str:
-    """The table of docs/guides/route-changes.md as Markdown, one row per cure. All numbers of that table come from this
-    function.
+    """The table of docs/guides/route-changes.md as Markdown, one row per cure.
 
     Hourly counts are means over the pairs of cities. `lost` is computed as in the function `cures`. Values for held
     packets and signalling are taken over all changes and TCPs. A missing number is shown as `-`.

@@ -58,7 +58,7 @@ def reordering_by_shorter_queues(sample: Sample) -> Outcome:
         queue wait left behind - queue wait met  >  propagation of the new path - propagation of the old
 
     The right side of this inequality is the column `delay_step_ns`. A change to a longer path therefore makes packets
-    late only if the difference of the queues exceeds this step.
+    late only if the difference of the queues exceeds `delay_step_ns`.
 
     Returns: Numbers: `changes`, `by_queue_alone_ratio` (changes whose new path is not shorter),
         `queue_outweighs_ratio`.
@@ -134,7 +134,7 @@ def raised_threshold(sample: Sample) -> Outcome:
     The TCP of Linux 6.12 detects losses by time (RACK, RFC 8985). This TCP uses the duplicate-ACK threshold only until
     it has seen reordering. Whether the threshold absorbs reordering is therefore tested on classic TCP, which has no
     RACK. Whether the threshold harms recovery can be tested only with losses. A flow at full rate has more than 300
-    packets in flight and detects a loss in spite of the threshold, so a thin flow is tested as well.
+    packets in flight, and detects a loss in spite of the threshold. A thin flow is therefore also tested.
 
     Returns: Numbers: `runs` (by run), `left_ratio` (spurious retransmissions at 300 divided by those at 3),
         `repair_slower_ratio` (repair time at 300 divided by that at 3). `runs` has spurious retransmissions and drops

@@ -56,7 +56,7 @@ changes."""
 CONTROL_DURATION = "200 s"
 ORDERED = {"cures.move_queue": "kept", "cures.hold": True}
 """Keys of a network that keeps packets in order at route changes, and delays them as little as possible. The study
-`cures` calls this network the oracle."""
+`cures` uses the name "oracle" for a network with these keys."""
 QUICK_DURATION = "200 s"
 """Length of every run of a quick reproduction: it contains six route updates, and several overflows of each algorithm's
 queue."""
@@ -187,7 +187,7 @@ STACKS = sum(condition.is_stack for condition in CONDITIONS)
 RAISED = {"net.ipv4.tcp_reordering": "300", "net.ipv4.tcp_max_reordering": "300"}
 """Sysctls of the raised threshold: 300 duplicate ACKs, which is also the limit of Linux's own adaptation."""
 RAISED_CLASSIC = {f"tcp.sysctl.{name}": value for name, value in RAISED.items()}
-"""The raised threshold in the form of single keys, which are added to the sysctls of the classic example."""
+"""`RAISED` as single scenario keys, which are added to the sysctls of the scenario `CLASSIC`."""
 
 THIN = {"flows.0.rate": "5 Mbit/s", "isl.loss": "0.01 %"}
 """Keys of a flow with about 40 packets in flight, so that duplicate ACKs never reach the raised threshold."""

@@ -68,8 +68,8 @@ def make(
 
     quick: True for a shorter study, with fewer seeds and capacity tests (`runs.QUICK_SEEDS`, `runs.QUICK_STEP`).
     scheduler: Address of a Dask scheduler.
-    path, capacity: Files with the recording of a dish, and with its capacity. With a recording, the sessions run over a
-        replay of it instead of over the profile.
+    path, capacity: Files with the recording of a dish, and with its capacity. If a recording is given, the sessions run
+        over a replay of the recording instead of over the profile.
     Raises LeowarpError: The first failure, if no group has a successful run.
     """
     recording = None if path is None else recorded.read(path, capacity)

@@ -20,8 +20,8 @@ confidence."""
 CONTROL_SEEDS = 10
 
 CUSTOMERS = (2, 4, 8)
-"""Numbers of flows with which other customers use the link. The study does not state this number. With 4 or 5 such
-flows, a fair share of about 250 Mbit/s would be the study's 45 Mbit/s."""
+"""Numbers of flows with which other customers use the link. The study does not state the number of flows. With 4 or 5
+flows of other customers, a fair share of about 250 Mbit/s would be the 45 Mbit/s that the study measured."""
 SHARING = ("cubic", "bbr")
 
 STILL = {

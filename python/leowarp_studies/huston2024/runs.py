@@ -47,8 +47,8 @@ NEW_SEEDS = 10
 confidence interval of the median reaches from the 2nd to the 9th value."""
 
 FLOOD_S, PACED_S = 380, 1800
-"""Length in s of a flood ping, which is the study's, and of a ping that sends one probe per second. The ping with one
-probe per second sends 1,800 probes. If the loss is 1 to 2 %, 18 to 36 of them are lost."""
+"""Lengths in s of a flood ping, which has the study's length, and of a ping that sends one probe per second. The ping
+with one probe per second sends 1,800 probes. If the loss is 1 to 2 %, 18 to 36 of them are lost."""
 FLOOD_SEEDS, PACED_SEEDS = 3, 5
 
 REGULAR, ANSWERED = "10 ms", "none"
@@ -59,8 +59,8 @@ FIRST_DAY, LAST_DAY = datetime(2023, 8, 1, tzinfo=UTC), datetime(2024, 3, 31, tz
 """Days of the capacity tests in the study's figure 2: one test every `TEST_EVERY_H` hours, 1,464 tests in all."""
 TEST_EVERY_H = 4
 QUICK_STEP = 24
-"""A quick reproduction makes every 24th capacity test. These tests are about four days apart, each at another hour of
-the day."""
+"""A quick reproduction makes every 24th capacity test. The chosen tests are about four days apart, each at another hour
+of the day."""
 
 TEST_S = 10
 DOWN_FLOWS, UP_FLOWS = (0, 1, 2, 3), (4, 5, 6, 7)
@@ -226,8 +226,8 @@ def _in_quick_schedule(place: int) -> bool:
 
 
 def capacity_instants() -> list[datetime]:
-    """Start times of the capacity tests. They are four hours apart, at a different second of the minute each time, as
-    with an ordinary timer.
+    """Start times of the capacity tests. The tests are four hours apart, and each test starts at another second of the
+    minute than the previous test.
 
     >>> len(capacity_instants()), capacity_instants()[1].isoformat()
     (1464, '2023-08-01T04:00:07+00:00')

@@ -28,14 +28,14 @@ CUT_RATIO = 0.9
 window."""
 
 BIN_NS = 500_000_000
-"""Bin width in ns of the goodput that claims use. Half a second is about ten round trips."""
+"""Bin width in ns of the goodput that claims use, about ten round trips."""
 
 QUEUE, LOSS = 1, 2
 """Numbers of two causes of drops (design/interfaces.md, section 6)."""
 
 KINDS = ("queue", "handover", "isolated", "other")
 """Kinds of loss: at a full queue (or by the AQM); on the link near a reconfiguration; on the link at another time; and
-"other". The last kind means a link that was down, or an unknown place."""
+"other". The kind "other" means a link that was down, or an unknown place."""
 
 NO_LOSS = "none"
 """Kind of a cut without a loss before it: an ECN mark caused the cut, or HyStart ended slow start."""
@@ -284,11 +284,11 @@ def cuts(
 
     A cut is a sample at which the slow-start threshold has changed and is below `CUT_RATIO` of the previous window,
     which is the larger window of the last two samples. Every loss-based algorithm sets the threshold when it declares a
-    packet lost; otherwise, the threshold changes only at the end of slow start. The window must also fall below
-    `CUT_RATIO` of its previous size within `CUT_WITHIN_NS`, while the new threshold is valid. The condition on the
-    window excludes repairs by `cubic_handover`, which does not reduce its window and later restores the old threshold.
-    Cuts less than two samples apart count as one. A cut in the state `CA_CWR` is a reaction to a mark instead of a
-    loss.
+    packet lost; otherwise, the threshold changes only at the end of slow start. As a second condition, the window must
+    fall below `CUT_RATIO` of its previous size within `CUT_WITHIN_NS`, while the new threshold is valid. The condition
+    on the window excludes repairs by `cubic_handover`, which does not reduce its window and later restores the old
+    threshold. Cuts less than two samples apart count as one. A cut in the state `CA_CWR` is a reaction to a mark
+    instead of a loss.
 
     t_ns, cwnd_pkts, ssthresh_pkts, state: arrays of shape (samples,). `state` is the number of `ca_state`.
     lost: Result of `losses`.

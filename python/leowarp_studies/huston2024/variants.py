@@ -116,8 +116,8 @@ BY_NAME = {variant.name: variant for variant in VARIANTS}
 BESIDE = "cubic"
 """The variant of the flow that runs beside another variant."""
 NEVER_BESIDE = ("cubic-nodsack", "reno-nosack", "bbr-nosack", *(variant.name for variant in (*PROPOSALS, *BBR3)))
-"""Variants that are left out of the group `beside`. Most of them have settings of a host that would also apply to the
-CUBIC flow, which would then run without SACK or with marks. BBR version 3 is in a separate group."""
+"""Variants that are left out of the group `beside`. Most of these variants set something for a whole host. The CUBIC
+flow on the same host would therefore also run without SACK, or with marks. BBR version 3 is in a separate group."""
 
 CLEAN = (*MAIN, *CURES, REPAIRS[0])
 """Variants that are also run without isolated loss, because isolated loss hides the effect of handovers at peak."""

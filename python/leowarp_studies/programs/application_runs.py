@@ -21,7 +21,7 @@ PAGE_START_S = {CHANGES: BEFORE_S - 1.0, STARLINK: RECONFIGURATION_S - 0.6, MOBI
 access link it takes less time, because the round trip is half as long. The starts are chosen so that the path changes
 in the middle of the page load."""
 PATIENCE_S = {CHANGES: 25, STARLINK: 25, MOBILE: 180}
-"""Time in s after which a page load counts as failed. It ends before the next route change."""
+"""Time in s after which a page load counts as failed. No further route change occurs during this time."""
 VIDEO_START_S = {CHANGES: 24.0, STARLINK: 8.0, MOBILE: 1.0}
 """Start of a film in s: the route change comes 6 s after it, and reconfigurations 4 s and 19 s after it."""
 VIDEO_SEEDS = (1, 2)
@@ -31,8 +31,8 @@ VIDEO_KEYS: dict[str, dict[str, Any]] = {
     STARLINK: {"access.capacity": "10 Mbit/s", "access.queue": "200 pkts"},
     MOBILE: {},
 }  # fmt: skip
-"""Scenario keys for films: films last longer than transfers, so they use half the rate. The queues of these runs drain
-in the same time as the queues of transfers."""
+"""Scenario keys for films: films last longer than transfers, so they use half the rate. With these keys, a full queue
+drains in the same time as a full queue in the runs of transfers."""
 LADDERS_KBPS = {
     CHANGES: "1000,2000,4000,6000,8000",
     STARLINK: "1000,2000,4000,6000,8000",

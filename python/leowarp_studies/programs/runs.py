@@ -32,8 +32,8 @@ QUEUE_PKTS = 150
 20 Mbit/s)."""
 STARLINK_RATE = "20 Mbit/s"
 STARLINK_QUEUE = "400 pkts"
-"""Queue for the rate of `STARLINK_RATE`. The profile has 250 Mbit/s and 5000 packets, which give the same maximum
-waiting time."""
+"""Queue for the rate of `STARLINK_RATE`. The maximum waiting time equals that of the profile, which has 250 Mbit/s and
+a queue of 5000 packets."""
 MOBILE_RATE = "10 Mbit/s"
 RECONFIGURATION_S = 12
 """Time in s of the first reconfiguration on the profile's clock."""
@@ -101,7 +101,7 @@ def looked_at() -> tuple[Change, ...]:
     """Changes at which the sender's own station switches to another satellite. On a saturated path, this station has
     the queue.
 
-    For each pair of cities of the study `cures`, the first such change is used.
+    Each pair of cities of the study `cures` contributes its first switch of this kind.
     """
     found: dict[str, Change] = {}
     for change in route_changes.changes(each=5):

@@ -179,7 +179,8 @@ def hybla(frames: Frames) -> Outcome:
 
 
 def _hybla_elsewhere(frames: Frames) -> str:
-    """Text about the cost of delayed ACKs for Hybla with profiles in which fewer losses reduce its window."""
+    """Text about the cost of delayed ACKs for Hybla, in the profiles in which Hybla reduces its window at fewer
+    losses."""
     rows = frames["profiles"]
     rows = rows[(rows["congestion_control"] == "hybla") & ~rows["resequencing"]]
     texts = []

@@ -115,8 +115,8 @@ def effects(
 
 
 def by_acks(frames: Frames) -> dict[str, Any]:
-    """Data sets in which the sessions are those of Reno and CUBIC with windows that grow per ACK (`BY_ACKS`). They can
-    be passed as `frames` to the functions above."""
+    """Data sets in which the sessions are those of Reno and CUBIC with windows that grow per ACK (`BY_ACKS`). A caller
+    can pass the result as `frames` to the functions that are defined above."""
     return {"sessions": frames["by_acks"]}
 
 

@@ -262,7 +262,7 @@ def _seeds(rows: pd.DataFrame) -> str:
 
 
 def _legend_once(drawn: Figure, axes: Axes) -> None:
-    """Add a legend to a figure. Its entries are those of one panel, each name once."""
+    """Add a legend to a figure. The legend lists each name in the panel `axes` once."""
     handles, texts = axes.get_legend_handles_labels()
     named = dict(zip(texts, handles, strict=True))
     drawn.legend(list(named.values()), list(named), loc="outside upper right", ncols=len(named))

@@ -215,7 +215,7 @@ def _profiles() -> Part:
 
 
 def _by_acks() -> Part:
-    """NewReno and CUBIC with windows that grow per ACK, at fewer SNRs. They show the effect of Linux's growth per
+    """NewReno and CUBIC with windows that grow per ACK, at fewer SNRs. These runs show the effect of Linux's growth per
     acknowledged segment."""
     content = _content("by_acks", FEW_SNRS_DB, tuple(BY_ACKS.values()), 1, SEEDS)
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}

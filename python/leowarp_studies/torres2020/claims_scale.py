@@ -56,7 +56,7 @@ def entropy_follows_displacements(frames: Frames) -> Outcome:
 
     The displacements and E_r are computed from the same probes. "Larger displacements" refers to the tail of the
     distribution, so two values are compared: the displacement that 1 % of the packets exceed, and the largest
-    displacement. By mean displacement the order is different (claim 2.3); this order is only listed.
+    displacement. The order of the distributions by mean displacement is different (claim 2.3), and is only listed.
 
     Returns: Numbers by distribution: `entropy_nats`, `percentile_99_pkts`, `largest_pkts`, `mean_displacement_pkts`.
     """

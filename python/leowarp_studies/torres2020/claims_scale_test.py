@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of claims 2.12 to 2.15 on synthetic results for which they do not hold. `torres2020_test.py` tests them on
-results for which they hold."""
+"""Tests of claims 2.12 to 2.15 on synthetic results for which they do not hold. `torres2020_test.py` tests claims 2.12
+to 2.15 on results for which these claims hold."""
 
 import numpy as np
 import pytest

@@ -55,13 +55,14 @@ Lines = Mapping[tuple[str, str], pd.DataFrame]
 """Curves by distribution and algorithm."""
 
 Test = Callable[[Lines], tuple[dict[str, bool], str, dict[str, Any]]]
-"""Function that tests curves. It returns the parts of a verdict, a text, and numbers."""
+"""Function that tests curves, and returns the parts of a verdict, a text, and numbers."""
 
 
 def as_measured(frames: Frames, test: Test, distributions: Sequence[str], algorithms: Sequence[str]) -> Outcome:
     """Outcome of a test for one TCP: default Linux 6.12, or the TCP that the sample names in `profile`.
 
-    For the first sample, the cause also gives the result of the test on every other TCP.
+    If the verdict on the first sample is not "holds", the text `cause` also gives the test's result for every other
+    TCP.
     """
     profile = frames.get("profile", PROFILES[0])
     # One group has the study's 16,740 runs, and another has the fourth algorithm of figure 8. Together, the groups
@@ -103,7 +104,7 @@ def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
     jitter over which it falls.
 
     A curve collapses at its first point below half of the undisturbed throughput. The range of jitter begins at the
-    last point with at least 90 %.
+    last point with at least 90 % of the undisturbed throughput.
     """
     texts, at, span, half = [], {}, {}, {}
     for (name, _), line in lines.items():

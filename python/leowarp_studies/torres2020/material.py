@@ -69,8 +69,8 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 
 
 LINUX = "Linux 6.12"
-"""Name of the first sample, which has the study's own transfers. The other samples have the transfers of the TCPs in
-`runs.PROFILES`, and their names."""
+"""Name of the first sample, which has the study's own transfers. Each other sample has the transfers of a TCP in
+`runs.PROFILES`, and is named after this TCP."""
 
 MECHANISMS = ("mechanisms-normal", "mechanisms-bic", "early-rack-normal", "early-rack-bic")
 """Groups of runs whose rows form one data set of all TCPs."""

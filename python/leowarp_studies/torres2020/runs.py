@@ -2,8 +2,7 @@
 """Runs of the study: its transfers and probes, the fourth algorithm of figure 8, and runs that show the effects of TCP
 mechanisms.
 
-Each group is a separate study file (a scenario, parameters and seeds). The study engine makes the runs of these
-studies, and can resume them.
+Each group is a separate study file (a scenario, parameters and seeds).
 """
 
 from __future__ import annotations
@@ -48,8 +47,9 @@ JITTERS_US = (
     *(2250, 2500, 2750, 3000, 3250, 3500, 3750, 4000, 4500, 5000),  # to 5 ms
     *(5500, 6000, 6500, 7000, 7500, 8000, 8500, 9000, 9500, 10_000),  # to 10 ms
 )
-"""62 jitters from 0 to 10 ms. The study gives the number of jitters and six values; leowarp chose the other values.
-They are closer together near the study's collapses, and at small jitters, where E_r, a logarithm, changes fast."""
+"""62 jitters from 0 to 10 ms. The study gives the number of jitters and six values; leowarp chose the other values. The
+jitters are closer together near the study's collapses. They are also closer together at small values, where E_r changes
+fast, because E_r is a logarithm."""
 
 QUICK_US = tuple(jitter for place, jitter in enumerate(JITTERS_US) if place % QUICK_STEP == 0 or jitter in NAMED_US)
 """Every eighth jitter, and the jitters that the study names."""
@@ -180,7 +180,7 @@ def _on_profiles(
 
 
 def _probes(name: str, why: str, jitters_us: Sequence[float], quick_us: tuple[float, ...]) -> Part:
-    """Probes at these jitters, with one seed."""
+    """Probes at the jitters `jitters_us`, with one seed."""
     content = _content(name, PROBE_SCENARIO, DISTRIBUTIONS, jitters_us, 1)
     return Part(name, why, content, len(DISTRIBUTIONS) * len(jitters_us), _quick(quick_us, 1))
 

@@ -156,7 +156,7 @@ def density(arrivals: np.ndarray, threshold_pkts: int = THRESHOLD_PKTS) -> dict[
 def mean_displacement_pkts(rd: Mapping[int, float]) -> float:
     """Mean displacement: MD = sum |i| RD[i].
 
-    This metric is not from RFC 5236, but from section 3 of the study.
+    MD is not from RFC 5236, but from section 3 of the study.
 
     >>> mean_displacement_pkts({-4: 0.25, 0: 0.25, 2: 0.5})
     2.0
@@ -167,7 +167,7 @@ def mean_displacement_pkts(rd: Mapping[int, float]) -> float:
 def entropy_nats(rd: Mapping[int, float]) -> float:
     """Reordering entropy: E_r = -sum RD[i] ln RD[i].
 
-    This is the Shannon entropy of RD in nats, as in section 3 of the study.
+    E_r is the Shannon entropy of RD in nats, as in section 3 of the study.
 
     >>> round(entropy_nats({-4: 0.25, 0: 0.25, 2: 0.5}), 2)
     1.04

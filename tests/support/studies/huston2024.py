@@ -113,7 +113,7 @@ def capacity(down_bps: float = 120e6, up_bps: float = 15e6) -> pd.DataFrame:
 
 
 def sessions(goodput_bps: dict[str, float] | None = None) -> pd.DataFrame:
-    """Rows as `results.sessions` returns them. Two seeds differ by 1 %, for all variants alike."""
+    """Rows as `results.sessions` returns them. From one seed to the next, the goodput of every variant rises by 1 %."""
     peak = GOODPUT_BPS | (goodput_bps or {})
     rows = []
     cells = [(variant.name, PEAK, peak.get(variant.name, peak["cubic"])) for variant in variants.VARIANTS]
@@ -149,8 +149,8 @@ def trace(variant: str, preset: str, seed: int, *, slots_bps: tuple[float, ...] 
     this rate.
 
     Other congestion controls begin with 240 Mbit/s, fall to 50 Mbit/s within a second, and then have a rate of their
-    own. They reduce the window at each reconfiguration. At the first two of the four reconfigurations, isolated losses
-    cause the reduction instead.
+    own. A drop at the queue reduces the window at 2 s. An isolated loss reduces the window at 8 s. Losses at
+    reconfigurations reduce the window at 27 and 42 s.
 
     Off-peak, a session has neither the fall at the beginning nor a loss. CUBIC with SACK loses two more packets, one at
     a time, without a reduction; its rate rises after each reduction.
@@ -195,8 +195,7 @@ def trace(variant: str, preset: str, seed: int, *, slots_bps: tuple[float, ...] 
 
 
 def climbing_bps(t_s: np.ndarray) -> np.ndarray:
-    """Goodput is 50 Mbit/s at 3 s and rises by 4 Mbit/s per second. At 8, 27 and 42 s it falls to 0.6 times its
-    value."""
+    """Goodput is 50 Mbit/s at 3 s and rises by 4 Mbit/s per second. At 8, 27 and 42 s, goodput is multiplied by 0.6."""
     rate_bps, found = 50e6, []
     for at_s in t_s.tolist():
         if at_s in (8.0, 27.0, 42.0):

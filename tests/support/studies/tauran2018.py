@@ -57,7 +57,7 @@ def frames(**changed: Any) -> dict[str, Any]:
 
 
 def sessions() -> pd.DataFrame:
-    """Rows as `results.sessions` returns them. With seed n, most values are n % larger, in all groups alike."""
+    """Rows as `results.sessions` returns them. With seed n, most values of every group are n % larger."""
     rows = []
     for control, ordered, delayed, snr_db, seed in itertools.product(
         ALGORITHMS, (False, True), (ON, OFF), SNRS_DB, range(1, SEEDS + 1)

@@ -34,8 +34,8 @@ def entropy_nats(distribution: str, jitter_ms: float) -> float:
     """E_r is 0 without jitter, has the study's values 0.75 and 3.3 at the study's two jitters, and grows
     logarithmically with more jitter.
 
-    The formula is ln(1 + f (jitter / 0.8585 ms)^p). For the normal distribution, p and f follow from these two values.
-    The curves of the other distributions differ from it by their differential entropies.
+    The formula is ln(1 + f (jitter / 0.8585 ms)^p). For the normal distribution, p and f follow from 0.75 and 3.3. The
+    other distributions' curves differ from the normal distribution's curve by their differential entropies.
     """
     at_two = [math.expm1(nats) for nats in (0.75, 3.3)]
     power = math.log(at_two[1] / at_two[0]) / math.log(0.8585 / 0.075)

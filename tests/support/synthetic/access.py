@@ -289,7 +289,7 @@ def bins(flow: int, direction: int, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def drop_rows(flows: dict[int, pd.DataFrame]) -> pd.DataFrame:
-    """All lost packets: of the TCP flows, and the requests of the pings."""
+    """All lost packets: packets of the TCP flows, and requests of the pings."""
     pieces = [
         pd.DataFrame({"t_ns": lost["sent_ns"], "direction": DOWN, "cause": lost["drop_cause"], "flow": flow,
                       "flow_direction": DATA})

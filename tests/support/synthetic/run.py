@@ -211,7 +211,7 @@ def path_number(t_ns: int) -> int:
 
 
 def delays_ns(sent_ns: np.ndarray, *, data: bool) -> np.ndarray:
-    """One-way delay of packets with these sending times; only data packets wait in the queue."""
+    """One-way delay of packets sent at `sent_ns`; only data packets wait in the queue."""
     delay = np.select(
         [sent_ns < 10 * S, sent_ns < CHANGES_NS[0], sent_ns < CHANGES_NS[1]], [40 * MS, 41 * MS, 30 * MS], 45 * MS
     )

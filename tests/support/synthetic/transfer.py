@@ -17,7 +17,7 @@ from support.synthetic.reordering import RUN, reordering_tables
 from support.synthetic.run import MS, PAYLOAD_BYTES, bins, judged, stored
 
 AGAIN_MS = 20
-"""The sender sends a packet every millisecond. It sends a retransmission this long after the original."""
+"""Time between an original and its retransmission. The sender sends a packet every millisecond."""
 _PROMPT_MS = st.integers(1, AGAIN_MS - 1)
 _ANY_MS = st.integers(1, 3 * AGAIN_MS)
 _PROMPT = st.tuples(_PROMPT_MS, st.none() | _ANY_MS)

@@ -33,7 +33,7 @@ impl Ending {
         self.end_ns.store(t_ns, SeqCst);
     }
 
-    /// Whether a flow that ends should record the time, and then ring the bell.
+    /// Whether a flow must record the time of its end, and ring the bell afterwards.
     pub fn is_watched(&self) -> bool {
         self.is_watched
     }

@@ -23,8 +23,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// After SIGTERM, a program has this long to end before it receives SIGKILL.
 pub const GRACE_NS: i64 = 1_000_000_000;
 /// If all programs together have more processes and threads than this number, the run fails: some program is assumed to
-/// fork without end. The agent itself has three threads per flow. Each process of the guest is a process on the user's
-/// machine as well, whose kernel would refuse many more.
+/// fork without end. The agent itself has three threads per flow. Each process of the guest is also a process on the
+/// user's machine, and the machine's kernel would refuse many more processes.
 const PROCESSES_MAX: usize = 500;
 const PROCESSES_REFUSED: usize = 520;
 const PIECE_BYTES: usize = 64 * 1024;

@@ -12,8 +12,8 @@ use leowarp_timeline::Event;
 
 impl Network<'_> {
     /// Instants from the event `first` on at which routes change. Each element is a pair: the index of the instant's
-    /// first event, and the time at which the notice is sent. If `delay_ns` is not below 0, the list is empty. If a
-    /// change comes too soon after the run's start, the list does not contain it.
+    /// first event, and the time at which the notice is sent. If `delay_ns` is not below 0, the result is empty.
+    /// Changes that come too soon after the run's start are left out.
     pub fn told_ahead(events: &[Event], first: usize, delay_ns: i64) -> Vec<(usize, i64)> {
         let mut out: Vec<(usize, i64)> = Vec::new();
         if delay_ns >= 0 {

@@ -16,8 +16,8 @@ use leowarp_timeline::setup::{Queue, QueueKind};
 /// Limit of a queue for which the scenario sets none.
 const UNLIMITED_PKTS: u32 = 1 << 30;
 /// Memory of the guest that one waiting frame of 1,514 bytes occupies. The kernel calls this memory the frame's
-/// truesize; cake, fq_codel and fq_pie count it. The value is for a UDP datagram. A TCP segment, and any shorter
-/// packet, needs slightly less.
+/// truesize; cake, fq_codel and fq_pie count it. The constant is the memory of a frame with a UDP datagram. A TCP
+/// segment, and any shorter packet, needs slightly less.
 const FRAME_MEMORY_BYTES: u32 = 2304;
 /// The kernel's own memory limit of fq_codel and fq_pie.
 const MEMORY_BYTES: u32 = 32 << 20;

@@ -16,8 +16,8 @@ pub fn is_modelled(setup: &Setup, direction: usize) -> bool {
     link.is_modelled() && (link.kind != LinkKind::Wire || setup.nodes[sender].kind != NodeKind::Host)
 }
 
-/// Refuses changes that are possible only by rebuilding the netem or the tbf. Rebuilding would drop the packets that
-/// the link has queued.
+/// Refuses changes that are possible only by rebuilding the netem or the tbf, because a rebuilt netem or tbf loses the
+/// link's queued packets.
 pub fn refuse_what_netem_cannot(setup: &Setup, d: &Direction, before: Option<&Direction>) -> Result<()> {
     let Some(before) = before else { return Ok(()) };
     let has_values = |d: &Direction| setup.jitter_tables.get(d.jitter.table).is_some_and(|t| !t.values.is_empty());

@@ -104,10 +104,10 @@ pub fn up(batch: &mut Batch, ifindex: u32) {
 }
 
 /// Sets an interface down and then up again, so that it can send immediately. In a new veth pair, the end that is set
-/// up first has no carrier until the other end is up as well. The kernel then sets the carrier with a delay:
-/// net/core/link_watch.c handles 100 devices at once, and further devices up to a second later. Until then, the
-/// interface has the queueing discipline noop, which discards packets without a report. If an end is set up while the
-/// other end is already up, it has a carrier immediately.
+/// up first has no carrier until the other end is up as well. When the other end is up, the kernel sets the carrier
+/// with a delay: net/core/link_watch.c handles 100 devices at once, and further devices up to a second later. Without a
+/// carrier, the interface has the queueing discipline noop, which discards packets without a report. If an end is set
+/// up while the other end is already up, it has a carrier immediately.
 pub fn up_again(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, 0, IFF_UP));
     up(batch, ifindex);

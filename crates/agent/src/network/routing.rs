@@ -86,7 +86,7 @@ impl Network<'_> {
         }
     }
 
-    /// TOS value of a path to a host. If the path got this value in this call, also adds the path's routes.
+    /// TOS value of a path to a host. If the path has no value, this call gives it one and adds the path's routes.
     pub(super) fn tag(&mut self, host: usize, path: u32) -> u8 {
         let (tos, fresh) = self.tags[host].tos(path);
         if fresh {

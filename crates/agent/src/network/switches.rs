@@ -25,7 +25,7 @@ pub(super) enum When {
     After {
         delay_ns: u64,
     },
-    /// Before the change. The paths that the notices take are those in force until the change.
+    /// Before the change. The notices take the paths that are in force until the change.
     Before,
 }
 

@@ -5,9 +5,9 @@
 //!
 //! Before working on `jitter` read net/sched/sch_netem.c (netem_enqueue, tabledist, netem_change) and sch_tbf.c. A
 //! netem without a rate sends each packet after the packet's own random delay, so packets overtake each other. A netem
-//! with a rate would keep the packets in order. The rate is therefore set in tbf, which takes packets when they leave
-//! netem's delay line. Packets that have left the delay line but must wait for tbf stay in netem's queue. netem's limit
-//! therefore counts waiting packets and packets in flight.
+//! with a rate would keep the packets in order. The rate of a `jitter` is therefore set in tbf, which takes packets
+//! when they leave netem's delay line. Packets that have left the delay line but must wait for tbf stay in netem's
+//! queue. netem's limit therefore counts waiting packets and packets in flight.
 
 use crate::network::netlink::{Batch, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_DELQDISC, RTM_NEWQDISC};
 use leowarp_timeline::setup::{QueueCounts, Resequence};

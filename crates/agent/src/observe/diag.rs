@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads TCP_INFO of the sockets of programs. The agent has no descriptors of these sockets, so it asks the kernel to
-//! list the sockets of each namespace (sock_diag(7)).
+//! Reads TCP_INFO of the sockets of programs. The agent has no descriptors of programs' sockets, so it asks the kernel
+//! to list the sockets of each namespace (sock_diag(7)).
 //!
 //! The flow to which a socket belongs is known only when the capture has ended. Samples are therefore stored until
 //! then.

@@ -123,7 +123,7 @@ fn flow_end(flow: usize, transfer: Option<&Transfer>, outcome: &FlowOutcome) -> 
     }
 }
 
-/// Writes `end.json`: all sums of packets, and whether they agree. If they do not agree, the run has failed. `programs`
+/// Writes `end.json`: all sums of packets, and whether they agree. A run whose sums do not agree has failed. `programs`
 /// describes how user programs ended, if the run had any. In this case, the file also contains `clock`, because
 /// programs may have stored times of the guest's clock.
 pub fn write_end(end_ns: i64, clock: Clock, links: &[LinkTotal], outcome: Outcome, programs: Vec<Value>) -> Result<()> {

@@ -5,8 +5,9 @@
 //! The round trip of a data packet is the sum of two one-way delays: its own delay, and the delay of a return packet.
 //! Among the packets that are sent after the data packet's arrival, the return packet is the first that is not lost
 //! (see python/leowarp/metrics/per_flow/round_trips.py). Data packets are reported when they arrive. Return packets are
-//! reported in order of sending, when it is known whether they arrived. At that time, all data packets that arrived
-//! before the return packet left have been reported. Data packets therefore wait in a queue for their return packets.
+//! reported in order of sending, and each only after it is known whether the packet arrived. When a return packet is
+//! reported, all data packets that arrived before the return packet left have been reported. Data packets therefore
+//! wait in a queue for their return packets.
 
 use crate::packets::truth::Packet;
 use leowarp_timeline::record::{DelayBin, Missing};

@@ -152,7 +152,7 @@ fn places_are_as_many_as_packets_in_flight_and_not_as_all_that_were_sent() {
     assert_eq!(stream.last_with_id.0.len(), 128);
 }
 
-/// A packet of the test, which carries the bytes `seq..seq + len`. It arrives after `delay`, or is lost.
+/// A packet of the test, which carries the bytes `seq..seq + len`.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     seq: u32,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Makes virtual time pause while a program waits for the user.
 //!
-//! While a program waits, the guest waits at a [`Gate`]. The host opens this gate when the user has typed something.
+//! While a program waits, the guest waits at a [`Gate`], which the host opens when the user has typed something.
 //!
 //! A program waits for the user if three conditions hold. All processes of the terminal's foreground process group
 //! sleep. At least one of these processes waits for terminal input. None of these processes has a socket, because

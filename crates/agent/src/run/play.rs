@@ -73,7 +73,7 @@ pub struct Player<'a> {
 /// Tasks that remain to be done.
 type Agenda = BinaryHeap<Reverse<(i64, Due)>>;
 
-/// Flows whose end the run waits for. Each of these flows ends by itself.
+/// Flows whose end the run waits for: flows that end by themselves.
 fn awaited(setup: &Setup) -> Vec<(usize, Option<i64>)> {
     let has_end = |i: &usize| match setup.flows[*i].kind {
         FlowKind::Tcp => setup.flows[*i].size_bytes.is_some() && setup.flows[*i].subflow_of.is_none(),
@@ -211,7 +211,7 @@ impl<'a> Player<'a> {
         agenda
     }
 
-    /// Sleeps until the task `what` is due at `t_ns`. Returns false if a flow ended first.
+    /// Sleeps until the task `what` is due at `t_ns`. Returns false if a flow ended before `t_ns`.
     fn sleep_until(&mut self, t_ns: i64, what: Due, rung: u32) -> Result<bool> {
         self.infos.forget();
         if !self.awaited.is_empty() {

@@ -193,8 +193,7 @@ def _scalars(document: dict[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _text(value: Any) -> str | None:
-    """A number as text: integers with separators, other numbers with six digits. For None, the result is None, which a
-    table shows as a dash.
+    """A number as text: integers with separators, other numbers with six digits.
 
     >>> _text(1_234_567), _text(0.12345678)
     ('1,234,567', '0.123457')

@@ -189,7 +189,7 @@ def _talks(row: dict[str, Any], ways: list[tuple[str, str]], plan: Plan) -> bool
 
     row: A row of `10-routes.parquet`.
     ways: list of (source, destination). Each is a pair of node names.
-    plan: The plan, whose medium determines whether pairs and rows use the same names. If they do not, every row is
+    plan: The plan, whose medium determines whether pairs and rows use the same names. If the names differ, every row is
         shown.
     """
     from leowarp.scenario.schema import Access

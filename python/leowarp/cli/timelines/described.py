@@ -242,8 +242,8 @@ def _transfer_lines(transfer: TransferDescription) -> dict[str, str]:
 def _loss_lines(description: Description) -> dict[str, str]:
     """Number of lost probes, their runs, and how many of them were near a reconfiguration.
 
-    "Near" means within 1 s. The share of all probes that are near a reconfiguration is printed for comparison: many
-    losses there mean little if many probes are there.
+    "Near" means within 1 s. The share of all probes that are near a reconfiguration is printed for comparison. If this
+    share is large, many losses near reconfigurations mean little.
     """
     loss = description.loss
     values = {"lost": f"{loss.lost} of {loss.sent}" + ("" if loss.ratio is None else f" ({_percent(loss.ratio)})")}

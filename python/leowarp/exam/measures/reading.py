@@ -23,7 +23,7 @@ class Measured:
 
     value: Value in the base unit of the measure. None if the value was never reached, or if there was nothing to
         measure.
-    decided: That packet or sample, as text.
+    decided: The packet or sample that determined `value`, as text.
     at_ns: Time of the packet or sample, on the run's clock.
     """
 

@@ -31,8 +31,8 @@ class Child:
     directory: Working directory of the program.
     environment: Complete environment of the program.
     output: File for everything that the program prints.
-    descriptors: Descriptors of this process that the program also gets, besides the standard ones. Each one is mapped
-        to its number in the program.
+    descriptors: Descriptors of this process that the program also gets, besides the standard ones: number in this
+        process -> number in the program.
     returncode: Exit status of the program, or the negative number of the signal that ended it; set once the process is
         reaped.
     rusage: Resources that the process used; set once the process is reaped. `ru_maxrss` is the process's largest

@@ -123,10 +123,10 @@ def make_kernel_tell(child: Child, has_modules: bool) -> None:
     """Make a guest's kernel print its position with function names while it is in an endless loop. After printing, the
     kernel panics, which ends the guest.
 
-    User Mode Linux handles a SIGSEGV from outside like an access to a bad address by the current instruction. The
-    kernel then prints its registers and panics (segv, arch/um/kernel/trap.c). If the kernel is writing page tables or
-    copying from a process at that moment, it attributes the signal to this work and continues. In this case the signal
-    is sent again.
+    The function sends SIGSEGV to the guest's kernel. User Mode Linux handles a SIGSEGV from outside like an access to a
+    bad address by the current instruction. The kernel therefore prints its registers and panics (segv,
+    arch/um/kernel/trap.c). If the kernel is writing page tables or copying from a process at that moment, it attributes
+    the signal to this work and continues. In this case the signal is sent again.
 
     child: A child of this process.
     has_modules: Whether the kernel has modules. With modules, the function waits for an instruction of a module,
@@ -159,7 +159,8 @@ def _stopped_in_module(pid: int) -> bool:
 
 
 def _is_in_module(pid: int) -> bool:
-    """Whether a stopped kernel is at an instruction outside its own program. Only modules have code there."""
+    """Whether a stopped kernel is at an instruction of a module, which means an instruction outside the kernel's own
+    program."""
     with suppress(OSError), open(f"/proc/{pid}/syscall") as file, open(f"/proc/{pid}/maps") as maps:
         # In proc(5), the first field is the system call's number (-1 outside a system call); the last two are stack
         # pointer and program counter.

@@ -185,8 +185,8 @@ def read_facts(path: Path) -> dict[str, Any]:
 
 
 def built_earlier(kind: str, facts_name: str, recipe_sha256: str) -> Path | None:
-    """A sound entry that was built from this recipe by any version of the compiler; None if there is none. If there are
-    several such entries, the last by name is returned.
+    """A sound entry that was built from this recipe by any version of the compiler; None if there is none. Of several
+    matching entries, the last by name is returned.
 
     kind, facts_name: ``kernel`` and ``kernel.json``, or ``agent`` and ``agent.json``.
     recipe_sha256: The value of `recipe.recipe_sha256`, a hash of leowarp's own inputs without kernel source and

@@ -199,8 +199,8 @@ def unpack(
     """Unpack a kernel source into `directory`: only the files needed for ARCH=um, or all files if `whole` is set.
     Return the directory of the kernel tree.
 
-    `on_progress` is called a few times per second with the number of bytes read and the tarball's size. An exception in
-    it ends tar.
+    `on_progress` is called a few times per second with the number of bytes read and the tarball's size. If
+    `on_progress` raises an exception, tar is ended.
     """
     directory.mkdir(parents=True, exist_ok=True)
     whole_bytes = source.tarball.stat().st_size
@@ -281,8 +281,7 @@ def tree_sha256(tree: Path) -> str:
     """A sha256 that changes when the content of a tree changes.
 
     If the tree is a git repository, the hash covers the commit's tree, `git diff HEAD` and the contents of untracked
-    files. Otherwise the function reads every file that matters for ARCH=um, which takes some seconds. Files of other
-    architectures, documentation, graphics and sound do not matter.
+    files. Otherwise the function reads every file that matters for ARCH=um (`_matters`), which takes some seconds.
     """
     total = hashlib.sha256()
     if (tree / ".git").exists():
@@ -338,7 +337,7 @@ def remembered_sha256(path: Path) -> str:
 
 
 def _remembered(path: Path, facts: Mapping[str, Callable[[Path], str]]) -> dict[str, str]:
-    """Values of `facts`, functions of a large file. They are computed again only if the file's size or modification
+    """Values of `facts`, functions of a large file. A value is computed again only if the file's size or modification
     time changes."""
     status = path.stat()
     stamp = [str(path.resolve()), status.st_size, status.st_mtime_ns, status.st_ino]

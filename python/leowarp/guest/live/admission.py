@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Limits for clients of `leowarp live`: how many may connect, and how long a request may take.
 
-The number is checked before a client is accepted. Further clients wait in the queue of the listening socket, which the
-kernel bounds.
+The number of clients is checked before a client is accepted. Clients above the limit wait in the queue of the listening
+socket; the kernel limits the length of this queue.
 """
 
 from __future__ import annotations

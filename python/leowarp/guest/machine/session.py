@@ -27,8 +27,7 @@ def output_of(*command: str) -> str:
 
     *command: A name on the PATH or a path, and the arguments.
     Raises HostError if the program is missing, fails, prints more than `MOST_SAID_BYTES`, or has used `MOST_S` of its
-        own time (`OwnTime`). If the program fails, its stderr becomes the error's message. A program that only prints
-        its version never needs that much time.
+        own time (`OwnTime`). If the program fails, its stderr becomes the error's message.
     """
     attempted = f"asking `{' '.join(command)}`"
     try:

@@ -17,10 +17,10 @@ def false_notices(plan: Plan, host_numbers: dict[str, int]) -> list[tuple[int, i
 
     plan: The plan; each end of its flows gets notices about the other end.
     host_numbers: Host numbers by the node name of the host.
-    Returns: list of (int, int, int). Each entry has the time in the run in ns, the host that gets the notice, and the
-        host to which its packets go. The times of each pair of hosts form a Poisson process with mean interval
-        `cures.notify_false_interval`. Each pair has a random stream of its own: ``cures.notices`` with the two host
-        numbers.
+    Returns: list of (int, int, int). Each entry has the notice's time in the run in ns, the host that gets the notice,
+        and the destination of this host's packets. The times of each pair of hosts form a Poisson process with mean
+        interval `cures.notify_false_interval`. Each pair has a random stream of its own: ``cures.notices`` with the two
+        host numbers.
     """
     mean_ns = plan.cures.notify_false_interval_ns
     if mean_ns is None:

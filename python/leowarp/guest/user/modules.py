@@ -2,9 +2,9 @@
 """Compiles the user's kernel modules against the guest kernel, and caches them by their content.
 
 A kernel build leaves `module-tree.tar.xz` beside the kernel (guest/module/pack.sh). The archive has 9 MB: kernel
-headers, kbuild and the list of exported symbols. With them a module compiles in seconds, without the kernel source. The
-archive is unpacked into the cache when the first module is compiled. The archive also contains the flags of the
-kernel's compiler, and the script compile.sh, which compiles a module and can be called by hand.
+headers, kbuild and the list of exported symbols. With this archive, a module compiles in seconds, without the kernel
+source. The archive is unpacked into the cache when the first module is compiled. The archive also contains the flags of
+the kernel's compiler, and the script compile.sh, which compiles a module and can be called by hand.
 """
 
 from __future__ import annotations
@@ -112,8 +112,8 @@ def modules_of(plan: Plan, image: GuestImage, on_message: OnMessage = lambda tex
 
 
 def compile_modules(plan: Plan, image: GuestImage, on_message: OnMessage = lambda text: None) -> list[Path]:
-    """Paths of a plan's modules as from `modules_of`, after checking the parameters that the plan sets
-    (`check_parameters`).
+    """Check the parameters that a plan sets for its modules (`check_parameters`), and return the result of
+    `modules_of`.
 
     Raises ScenarioError, HostError for the same reasons as `modules_of` and `check_parameters`.
     """

@@ -134,7 +134,8 @@ def up_step_frames(frames_each: float) -> tuple[int, int]:
 def _waiting(access: Access, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Times and values of the waiting time until the next frame: constant, half a frame, or a sawtooth in steps.
 
-    Returns: int64 arrays of shape (m,). Without steps, the only row is half a frame (0.67 ms at 750 per second).
+    Returns: int64 arrays of shape (m,). If `frame_steps` is 0, the only value is half the length of a frame (0.67 ms at
+        750 frames per second).
     """
     steps = access.frame_steps
     # By default, `frame_steps` is 0. A sawtooth changes the mean difference of round trips by only 0.4 %, and needs 15

@@ -23,8 +23,8 @@ def outages_ns(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Beginnings and ends of the outages of a run, ascending and disjoint; arrays of shape (k,).
 
-    The four parameters of outages were calibrated together: 1.5 % of pings at one per second are lost, and a flood
-    loses 15 in a row, 1.5 times per slot (docs/guides/access-links.md).
+    The four parameters of outages were calibrated together: 1.5 % of the pings are lost at one ping per second. A flood
+    ping loses 15 pings in a row on average, 1.5 times per slot (docs/guides/access-links.md).
 
     slots: Only the beginning of the first slot is used, because outages do not depend on the satellites.
     seed: ``run.seed``; the stream is `access.outages`.

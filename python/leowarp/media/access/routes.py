@@ -35,7 +35,7 @@ def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> Ac
     Raises ScenarioError if terminal and gateway see no satellite in common during a slot (`slots_of`).
     access: The plan's medium.
     ephemeris: Ephemeris of the same plan, if it has a constellation.
-    Returns: Two rows per update, dish to server and back; one update per slot.
+    Returns: Two rows per update: dish to server, and server to dish. Each slot has one update.
     """
     stations = access.STATIONS
     slots = slots_of(plan, access, ephemeris)

@@ -43,8 +43,8 @@ class Slots:
     names: Name of the satellite of each slot, as used in paths.
     base_t_ns, base_ns: int64 arrays of shape (m,). One-way delay without jitter and waiting, the same in both
         directions; each value is valid until the next time, and the first time is at or before 0.
-    length_m: float64 array of shape (n,) or None. Distance terminal to satellite to gateway at the slot's beginning;
-        None without geometry.
+    length_m: float64 array of shape (n,) or None. Distance from the terminal over the satellite to the gateway at the
+        slot's beginning; None without geometry.
     elevation_deg: float64 array of shape (n,) or None. Elevation of the satellite above the terminal's horizon at the
         slot's beginning; None without geometry.
     """

@@ -9,14 +9,15 @@ when the key `rule` first includes it at a route update. Other keys say when a l
   while a path uses the link, and for one route interval after that. Then the delay is constant until a path uses the
   link again, because no packets are left on it.
 - ``drop``: the link goes down at the route update after which no path uses it, and loses its packets.
-- ``neighbours = "arp"``: the link goes down 5 s after its last use. If a path uses it later, it is a new link, whose
-  neighbours must be resolved. The emulator of Frederiksen et al. (2024) also waits 5 s before it removes a link.
+- ``neighbours = "arp"``: the link goes down 5 s after its last use. If a path uses the link later, the link counts as
+  new, and its neighbours must be resolved. The emulator of Frederiksen et al. (2024) also waits 5 s before it removes a
+  link.
 - ``leaving_links = "strict"``: a link goes down at the first delay update at which it is out of range.
 - ``routing.update = "staggered"``: nodes get their entries one after another (`switching`). All links are up and have
   their delays before the first node switches. Until the last node has switched, a packet may meet a node without an
   entry, or a routing loop.
-- ``instantiate = "all"``: all links that the rule includes are up, whether or not a path uses them. A link that is out
-  of range and that no path uses goes down at the second route update after that (drain, source) or at once (drop).
+- ``instantiate = "all"``: all links that the rule includes are up, whether or not a path uses them. An unused link that
+  is out of range goes down at the second route update in this state (drain, source), or at the first (drop).
 
 The delay of a link is set when a path begins to use the link, and at the delay updates 0, ``routing.link_interval``,
 and so on. If a delay has not changed, there is no event. The rule `range` with ``instantiate = "all"`` is costly: 648
@@ -167,7 +168,7 @@ class _Builder:
             self._events.paths(routes, i, self._host_of[source], self._host_of[destination])
 
     def _follow(self, k: int, t_ns: int, end_ns: int) -> None:
-        """Add the paths of a route update: the nodes switch to them at once or one after another."""
+        """Add the paths of a route update, to which the nodes switch at once or one after another."""
         routes = self._routes
         # A switch that belongs to the last update may come after the end of the run.
         until_ns = end_ns if k + 1 < len(routes.t_ns) else sys.maxsize
@@ -300,7 +301,7 @@ class _Delays:
         return self._now_ns[np.searchsorted(self._codes, codes)] != delay_ns
 
     def set(self, codes: Codes, delay_ns: NDArray[np.int64]) -> None:
-        """Store delays that were set, for links that were passed to `changed` before."""
+        """Store the links' present delays. Each link must have been passed to `changed` before."""
         at = np.searchsorted(self._codes, codes)
         self._now_ns[at] = delay_ns
         self._longest_ns[at] = np.maximum(self._longest_ns[at], delay_ns)

@@ -2,8 +2,8 @@
 """Path delay over time, and the table of route changes. Each row of the table of changes has the old and the new path,
 the queues at both paths' links, and the effects on flows.
 
-Delays are those in force on the links (the timeline's `delay` events and `channel` rows), not the delays with which
-routes were computed. The two delays differ if links are updated more often than routes.
+Delays are those in force on the links (the timeline's `delay` events and `channel` rows). If links are updated more
+often than routes, the delays in force differ from the delays with which routes were computed.
 
 Route changes and their numbers come from the routes (`leowarp.routes.path_numbers`).
 """

@@ -218,7 +218,7 @@ def _names_in(schema: pa.Schema) -> dict[str, bytes]:
 
 @functools.cache
 def _empty(name: str) -> pd.DataFrame:
-    """A table without rows. The frame is shared, because nothing here modifies a table."""
+    """A table without rows. All callers get the same frame, because no caller modifies a table."""
     return data_frame(TABLES[name].arrow().empty_table(), units=False)
 
 

@@ -270,8 +270,7 @@ class Tables:
 
     @cached_property
     def changes_of_pairs(self) -> dict[tuple[str, str], list[Any]]:
-        """Cached results of `changes.path_changes` (`PathChange`). Every flow of a pair needs these changes several
-        times."""
+        """Cached results of `changes.path_changes` (`PathChange`)."""
         return {}
 
     @cached_property
@@ -293,8 +292,7 @@ class Tables:
 
     @cached_property
     def lives_of_flows(self) -> dict[Any, Any]:
-        """Cached results of `goodput.life` (`Life`). The check of a run, the shares of flows and the summary use these
-        lives."""
+        """Cached results of `goodput.life` (`Life`)."""
         return {}
 
     @cached_property
@@ -331,8 +329,8 @@ def rows_of_event(timeline: pd.DataFrame, event: str, *columns: str) -> list[pd.
 
 
 def rows_by(keys: np.ndarray) -> dict[Any, np.ndarray]:
-    """Indexes of the rows that have each key, ascending; `keys` is an array of shape (rows,). A missing value (nan) is
-    not a key.
+    """Indexes of the rows that have each key, ascending; `keys` is an array of shape (rows,). Rows whose key is missing
+    (nan) are left out.
 
     Sorting once is faster than searching the array for each key.
     """
@@ -404,8 +402,8 @@ def floats(series: pd.Series) -> np.ndarray:
 def truths(series: pd.Series) -> np.ndarray:
     """A column of truth values as a bool array of shape (rows,), with False for missing values.
 
-    `is_late` is missing for a packet that never arrived, and `is_spurious` for a first transmission. In both cases, the
-    result is False.
+    `is_late` is missing for a packet that never arrived, and `is_spurious` for a first transmission. Both missing
+    values become False.
     """
     return series.fillna(False).to_numpy(dtype=bool)
 

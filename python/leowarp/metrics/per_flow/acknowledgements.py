@@ -22,8 +22,8 @@ from leowarp.scalars import names
 from leowarp.scalars.of_flows import ACKNOWLEDGEMENTS
 
 LONG_WAIT_NS = 10_000_000
-"""Waits longer than this count as long in `ack_waits_long_ratio`. In tauran2018, a tenth of the waits were longer than
-10 ms."""
+"""The ratio `ack_waits_long_ratio` counts the waits that are longer than this constant. In tauran2018, a tenth of the
+waits were longer than 10 ms."""
 
 _QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 

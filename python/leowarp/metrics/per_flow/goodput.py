@@ -90,8 +90,8 @@ class Life:
     payload_bytes: int | None = None
 
     def rate_bps(self, payload_bytes: float | None) -> float | None:
-        """Goodput of a flow in bit/s: this payload over the life of the flow. None if the payload is unknown or the
-        life has no length."""
+        """Goodput of a flow in bit/s: the payload divided by the life of the flow. None if the payload is unknown or
+        the life has no length."""
         length_ns = self.stop_ns - self.start_ns
         return None if payload_bytes is None or length_ns <= 0 else payload_bytes * 8e9 / length_ns
 

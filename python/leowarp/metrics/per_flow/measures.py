@@ -55,7 +55,7 @@ def freezes(rendered_ns: np.ndarray) -> np.ndarray:
     """Lengths of the freezes of a video in ns, in their order.
 
     A freeze is an interval between two rendered frames that is at least three times the mean interval, and at least 150
-    ms longer than this mean. The mean is that of the last 30 intervals, including the interval that is compared.
+    ms longer than this mean. The mean covers the last 30 intervals, including the interval that may be a freeze.
     Freezes are found only after 5 intervals.
 
     rendered_ns: int array of shape (n,). Rendering times of frames, increasing.

@@ -89,7 +89,7 @@ def densities_of_scope(
 ) -> Iterator[tuple[str, pd.DataFrame]]:
     """Each kind of histogram of a scope, with its rows of `densities`.
 
-    The rows come some at a time, because a run of 2,000 flows has 6 million.
+    The function yields the rows in parts, because a run of 2,000 flows has 6 million rows.
 
     Returns: Kinds, in the order of their first rows, and rows, in the order of the trace.
     """

@@ -31,8 +31,8 @@ class RecoveryRule:
     recovery table quote the defaults of this class.
 
     Bins of 50 ms are used because `frederiksen2024` samples at 20 Hz. The figures of `frederiksen2024` show transients
-    from some hundred milliseconds to about two seconds. `within_ns` was 10 s in earlier versions. With 10 s, queue
-    overflows of CUBIC in a run of 200 s counted as effects of changes, although they had nothing to do with them.
+    from some hundred milliseconds to about two seconds. `within_ns` was 10 s in earlier versions. With 10 s, CUBIC's
+    queue overflows in a run of 200 s counted as effects of changes, although the changes had not caused the overflows.
 
     before_ns: Length of the time just before a change in which the mean rate before the change is measured.
     share_ratio: A flow has recovered when its rate is at least this share of the mean rate before the change, for

@@ -197,7 +197,8 @@ def payload_ratio(
 def overhead_bytes(tables: Tables, pair: Pair) -> int:
     """Bytes per packet that links add to the IP length, on a pair's first path; 14 if the timeline gives no number.
 
-    If links differ, the largest value is used. The payload's share of a packet may then be too low, but never too high.
+    If links count different numbers of bytes, the largest number is used. The payload's share of a packet may therefore
+    be too low, but never too high.
     """
     told = tables.link_overheads_bytes
     # The links of one path are enough, because all links of a medium have the same overhead.

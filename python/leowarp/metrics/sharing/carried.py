@@ -5,8 +5,8 @@ delivers more, the run is invalid, and `check_carried` raises an error.
 Each packet that arrives has passed the last link with a rate limit before its host, and packets of a flow pass this
 link only after the flow has begun. During the flow's life, the payload with its headers is therefore at most what this
 link can carry at its rate, and at most what the link counted. The check covers the whole life of a flow, not shorter
-windows: in a short window, more may be delivered, because data that waited for a missing packet count when this packet
-arrives.
+windows. In a short window, a flow may deliver more than its link carried, because waiting data count when a missing
+packet arrives.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def fading_figure(
 
 def draw_states(axes: Axes, edges_s: NDArray[np.floating], states: NDArray[np.integer], names: Sequence[str]) -> None:
     """Draw a strip of grey rectangles that shows the state over time, from light for the first state to dark for the
-    last. Its legend is above the strip, on the right.
+    last.
 
     edges_s: float64 array of shape (n + 1,). Times at the edges of the states, in s: state i lasts from edge i to edge
         i + 1.

@@ -154,8 +154,8 @@ def _ticks(capacity_mbps: float, end_mbps: float, forward: Callable[[np.ndarray]
 
 
 def _stretch_low(axes: Axes, capacity_mbps: float, highest_mbps: float, mean_mbps: float) -> None:
-    """Make the axis linear up to about the mean goodput, and logarithmic beyond it. A flow that seldom fills its path
-    then has most of its bins in the linear part."""
+    """Make the axis linear up to about the mean goodput, and logarithmic beyond it. If a flow seldom fills its path,
+    most of its bins are in the linear part."""
     axes.set_xscale("asinh", linear_width=mean_mbps)
     end_mbps = max(highest_mbps, capacity_mbps) * 1.1
     axes.set_xlim(0, end_mbps)

@@ -72,9 +72,9 @@ def goodput_over_time(
 def top_mbps(runs: Sequence[Run]) -> float:
     """Upper limit of the axis of goodput, in Mbit/s; inf if the capacity of a path is unknown or changes.
 
-    When a missing packet arrives, all data behind it are delivered at once, at several times the capacity. Such bins
-    lie above the axis, because an axis that includes them would make dips unreadable: in 60 s of CUBIC over 100 Mbit/s,
-    the highest bin has 390 Mbit/s.
+    When a missing packet arrives, all data behind it are delivered at once, at several times the capacity. Bins of
+    several times the capacity lie above the axis, because a longer axis would make dips unreadable. In 60 s of CUBIC
+    over 100 Mbit/s, for example, the highest bin has 390 Mbit/s.
     """
     return 1.35 * max((run.capacity_bps or np.inf) for run in runs) / 1e6
 
@@ -95,7 +95,7 @@ def _joined(start_s: float, end_s: float, bin_ns: int) -> int:
 
 
 def _means(t_s: np.ndarray, rate: np.ndarray, joined: int) -> tuple[np.ndarray, np.ndarray]:
-    """Start time and mean rate of each group of `joined` bins. A last group with fewer bins is left out."""
+    """Start time and mean rate of each group of `joined` bins. If the last group has fewer bins, it is left out."""
     whole = len(rate) // joined * joined
     # The mean of a group with fewer bins would cover a shorter time than the title says.
     return t_s[:whole:joined], rate[:whole].reshape(-1, joined).mean(axis=1)

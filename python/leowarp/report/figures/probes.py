@@ -2,7 +2,8 @@
 """Figures of pings, like figures 3 to 5 of `huston2024`: all replies, the replies around one route change, and the
 round trips outside of changes.
 
-`draw_probes` and `draw_minima` draw `Probes` from any source into an axes; the figures call them once per run.
+`draw_probes` and `draw_minima` draw `Probes` from any source into an axes. The figures call these functions once per
+run.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ def ping_around_change(
     """Round-trip time of the probes around one route change (fig. 4).
 
     change_s: Time in s of the change to show. By default it is the change with the largest round-trip time within 1 s
-        before or after it. Several runs are shown at the same time, that of a change in the first run.
+        before or after it. If there are several runs, all are shown at the time of a change in the first run.
     """
 
     changed = [run for run in runs if run.ping_flows and len(run.change_instants_ns(_ping(run)))]

@@ -172,7 +172,7 @@ def _draw_extents(axes: Axes, bars: pd.DataFrame, label: str, style: dict[str, A
 
 def _levels(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
     """Points of a line that has a horizontal piece for each row, from the row's start to its end. If a row ends when
-    the next begins, their pieces are connected."""
+    the next row begins, the pieces of the two rows are connected."""
     start, end = floats(rows["t_ns"]) / 1e9, floats(rows["end_ns"]) / 1e9
     value = floats(rows[column])
     # If the next row begins after the end of a row, nan interrupts the line, because nothing was measured between the

@@ -44,7 +44,7 @@ def scalar_rows(
 def all_zero(
     rows: Sequence[str], declared: Mapping[str, scalars.Scalar], columns: Sequence[Mapping[str, Any]]
 ) -> dict[str, str]:
-    """Names and words of the rows that have known values, all of which are 0.
+    """Names and words of the rows whose known values are all 0. Rows without a known value are left out.
 
     declared, columns: As for `scalar_rows`.
     """

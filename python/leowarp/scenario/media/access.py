@@ -37,8 +37,8 @@ class Access(QueueKeys, FollowsConstellation):
 
     base_rtts: Evenly spaced quantiles of a slot's base round trip, which replace the keys `base_rtt_min`,
         `base_rtt_max` and `base_step_min`. If `base_rtts` is empty, those three keys apply.
-    residual_loss_ratio, residual_loss_up_ratio: 0 to 1, share of packets lost outside outages. The two losses are None
-        only until the preset is filled in.
+    residual_loss_ratio, residual_loss_up_ratio: 0 to 1, share of packets lost outside outages. Both ratios are None
+        only as long as the preset is not filled in.
     constellation: The constellation whose satellites give the delays with ``geometry = "constellation"``, otherwise
         None.
     """

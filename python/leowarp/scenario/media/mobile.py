@@ -256,8 +256,8 @@ class Mobile(QueueKeys, FollowsConstellation):
 
         section: Section ``[mobile]``, which is not changed.
         problems: Receives data bits that are not whole bytes or exceed the codeword, and a first transmission that is
-            shorter than the data or longer than the codeword. It also receives keys without effect, and an unlimited
-            queue on a link that does not keep the order of packets.
+            shorter than the data or longer than the codeword. Also receives keys without effect, and an unlimited queue
+            on a link that does not keep the order of packets.
         """
         data, code = (value_of(section, Mobile, name) for name in ("data_bits", "codeword_bits"))
         # A codeword carries one IP packet, which consists of whole bytes.

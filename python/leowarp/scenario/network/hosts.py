@@ -158,8 +158,8 @@ class Tcp:
 
     buffer_max_bytes: Third number (the maximum) of tcp_rmem and tcp_wmem. The guest's net.core.rmem_max and wmem_max
         are the largest `buffer_max_bytes` of all hosts.
-    loss_detection: One of `LOSS_DETECTIONS`. A module of the guest implements these methods. The module reads the
-        host's choice from bits of the sysctl net.ipv4.tcp_recovery.
+    loss_detection: One of `LOSS_DETECTIONS`. A module of the guest implements the methods of loss detection, and reads
+        the host's choice from bits of the sysctl net.ipv4.tcp_recovery.
     delayed_ack, delayed_ack_timer_ns: A module of the guest implements ``on``, and attributes of the routes implement
         ``off``, because Linux 6.12 has no sysctl for delayed ACKs.
     """

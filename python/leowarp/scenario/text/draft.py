@@ -17,7 +17,7 @@ class Draft:
     name: The run's name. If the name is missing or wrong, it is "", and the mistake has been reported.
     sections: Content of the tables of `loading.TABLES`. Only media that the text mentions are present.
     stations, flows: Sections in the order of the file. If the medium defines the stations, `completion` replaces the
-        list.
+        list of stations.
     modules: Kernel module -> its parameters; the values are texts.
     hosts, pinned: Station name -> content of ``[hosts.NAME.tcp]`` and of ``[hosts.NAME.sysctl]``.
     dishes: Index of a station -> its ``[stations.access]``.

@@ -112,7 +112,8 @@ def remove_partial(folder: Path) -> None:
 class AppendedFile:
     """A file to which complete pieces are appended. When `append` returns, the piece is on disk.
 
-    path: Path of the file, which is created if missing. New pieces follow the file's present end.
+    path: Path of the file, which is created if missing. New pieces are appended to the content that the file already
+        has.
     Raises OSError if the file cannot be opened, or if it is a symbolic link (O_NOFOLLOW).
     """
 

@@ -21,7 +21,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.layout import STUDY_LOCK
 
 LOCK = STUDY_LOCK
-"""The file that is locked. Its text names the process that holds the lock, and is used only in messages."""
+"""The file that is locked. The file's text names the process that holds the lock, and is used only in messages."""
 TRIES, PAUSE_S = 4, 0.05
 """Number of attempts to get the lock, and the time between them in s. `holder` briefly takes the lock to test it, so a
 process that wants the lock at that moment must try again."""

@@ -102,7 +102,7 @@ class DaskWorkers:
             self._counted_at = time.monotonic()
 
     def _events_of(self, future: Future) -> list[Event]:
-        """Events of a batch whose future is done. The list is empty if the batch's worker was lost, because Dask then
+        """Events of a batch whose future is done. The list is empty if the batch's worker was lost and Dask therefore
         repeats the batch."""
         from distributed import KilledWorker
 

@@ -293,8 +293,8 @@ class Session:
         return []
 
     def _aside_at_the_end(self) -> list[dict[str, Any]]:
-        """Rows of the runs that are still set aside, if the machine made at least one run. Raises HostError if the
-        machine made no run."""
+        """Rows of the runs that the session has set aside. Raises HostError if runs were set aside and the machine made
+        no run."""
         if self._put_aside and not self._any_good:
             raise self._stopped()
         return [self._row(*one) for one in self._put_aside]

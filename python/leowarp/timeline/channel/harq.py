@@ -42,7 +42,7 @@ RATIOS_BY_RATE = (1.143, 1.138, 1.132, 1.115, 1.081, 1.024, 1.009)
 """Accumulated information per data bit at which half of the codewords decode, by code rate (data bits per sent bit).
 The values are from a Monte Carlo simulation of the CCSDS 131.0-B turbo code, 8,920 bits, 16 states, 10 log-MAP
 iterations, parity bits in random order. The simulation used QPSK and white noise, with 80 to 250 codewords per point.
-For a failure rate of 1 in 10 instead of one half, add 0.01 to 0.03."""
+For a failure rate of 1 in 10 instead of one half, the values would be higher by 0.01 to 0.03."""
 
 CHUNK_CODEWORDS = 1 << 19
 """Number of codewords computed at once, which limits the memory."""
@@ -419,5 +419,5 @@ _Columns = tuple[NDArray[np.uint8], NDArray[np.bool_], NDArray[np.int32]]
 _NOTHING = (np.zeros(0, np.uint8), np.zeros(0, bool), np.zeros(0, np.int32))
 
 _ROUNDING = 1e-9
-"""Tolerance for rounding of sums of floats, relative to the threshold. With this tolerance, a codeword with exactly the
-required information is decoded."""
+"""Tolerance for rounding of sums of floats, relative to the threshold: a codeword with exactly the required information
+is decoded."""

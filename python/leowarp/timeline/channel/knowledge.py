@@ -32,8 +32,8 @@ GROUPS = 64
 class Levels:
     """Power levels that the channel exceeds with the target probability, in dB relative to line of sight.
 
-    first_db, again_db: Levels at any time, for the target probability of the first transmission and for that of later
-        transmissions.
+    first_db, again_db: Levels without knowledge of the present level. `first_db` is for the target probability of first
+        transmissions; `again_db` is for the target probability of later transmissions.
     seen_db, next_db: float64 arrays of shape (k,), with `seen_db` ascending. If the level is now `seen_db`, then one
         delay later it exceeds `next_db` with the target probability of later transmissions.
     """

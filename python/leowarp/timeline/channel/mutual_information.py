@@ -6,7 +6,7 @@ For M equally likely points x of mean energy 1 and complex noise of energy 1 / s
     I = log2 M - 1/M sum_x E_n log2 sum_x' exp(-snr (|x - x' + n|^2 - |n|^2))
 
 I is the coded-modulation information, between symbols and received values. A decoder for 16QAM or 8PSK that treats each
-bit separately, without iterations, loses a little of this information. BPSK and QPSK use one and two real dimensions.
+bit separately, without iterations, loses a little of this information. BPSK uses one real dimension, and QPSK uses two.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def mutual_information(modulation: str, snr: ArrayLike) -> NDArray[np.float64]:
 
 
 def snr_for(modulation: str, bits: float) -> float:
-    """The ratio Es / N0 at which a symbol carries this number of bits, which must be below the modulation's maximum."""
+    """The ratio Es / N0 at which a symbol carries `bits` bits. `bits` must be below the modulation's maximum."""
     table = _table(modulation)
     if not 0 < bits < BITS_PER_SYMBOL[modulation]:
         raise ValueError(f"{bits} bits in a symbol of {modulation}")

@@ -11,9 +11,9 @@ delay of t). The two parts of a round trip are therefore placed at these two tim
 measured round trip, and not parts of two round trips.
 
 This placement is exact if no reply overtook another. Without overtaking, t + rtt never decreases, so t + rtt/2, the
-mean of t and t + rtt, strictly increases. No probe then waits for another probe at the far end. If replies overtook
-each other, a FIFO link cannot deliver them in the recorded order. Each reply arrives at its recorded time, or with the
-previous reply if the previous one arrives later.
+mean of t and t + rtt, strictly increases. Therefore no probe waits for another probe at the far end. If replies
+overtook each other, a FIFO link cannot deliver them in the recorded order. Each reply arrives at its recorded time, or
+with the previous reply if the previous one arrives later.
 """
 
 from __future__ import annotations

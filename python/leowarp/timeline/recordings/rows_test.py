@@ -41,7 +41,8 @@ def keys(**chosen: object) -> Measured:
 
 
 def passed(rows: Rows, enters_ns: Times) -> tuple[Times, Flags]:
-    """Times at which packets leave a FIFO link that has these rows, and whether each packet is lost."""
+    """Times at which packets leave a FIFO link with the delays and losses in `rows`, and whether each packet is
+    lost."""
     row = np.searchsorted(rows.t_ns, enters_ns, side="right") - 1
     assert (row >= 0).all()
     return np.maximum.accumulate(enters_ns + rows.delay_ns[row]), rows.loss_ratio[row] == 1

@@ -189,7 +189,7 @@ class _Table:
         """First byte and text (without surrounding blanks) of the first row at or after position `at`, where a line
         must begin; None if there is no such row.
 
-        When the method returns, the file position is after this row.
+        When the method returns, the file position is after the returned row.
         """
         return next(((here, line) for here, line, _ in self._numbered(at, 0)), None)
 

@@ -84,8 +84,8 @@ def ecn_approaches_bbr(frames: Frames) -> Outcome:
     marks.
 
     Returns: Numbers: `cuts_at_losses_ratio` (per session, relative to plain CUBIC), `of_cubic_ratio`, `of_bbr_ratio`,
-        `dctcp_of_bbr_ratio`, `rfc3168_of_bbr_ratio`, `ecn_alone_ratio` (with RFC 3168 divided by without, over the same
-        queue).
+        `dctcp_of_bbr_ratio`, `rfc3168_of_bbr_ratio`, `ecn_alone_ratio` (goodput with RFC 3168 divided by goodput
+        without ECN, over the same queue).
     """
     gained, of_bbr = ev.gain(frames, MARKS_ONLY, "cubic"), ev.gain(frames, MARKS_ONLY, "bbr")
     cuts = {name: ev.cut_counts(frames["traces"].get((name, PEAK), [])) for name in (MARKS_ONLY, "cubic")}

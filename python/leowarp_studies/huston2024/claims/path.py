@@ -80,7 +80,7 @@ def minimum_changes(frames: Frames) -> Outcome:
 
 # Implements claim 3.2 of huston2024 (figure 3).
 def loss_gathers(frames: Frames) -> Outcome:
-    """Among the lost probes, the share that was sent near a reconfiguration; compared with this share among all probes.
+    """The share of the lost probes that was sent near a reconfiguration is compared with the same share of all probes.
 
     The share of all probes is 13 %, because 2 s of each slot of 15 s are within 1 s of a reconfiguration.
 
@@ -173,8 +173,8 @@ def successive_differences(frames: Frames) -> Outcome:
     """Mean difference between successive RTTs within a slot, for two patterns of sending pings.
 
     The profile's jitter is a function of time instead of an independent random number per packet. The difference
-    between successive RTTs therefore grows with the time between probes. This is why two patterns are measured: a ping
-    that waits for each reply (one probe per round trip), and a ping that sends a probe every 10 ms.
+    between successive RTTs therefore grows with the time between probes. Because of this dependence, two patterns are
+    measured: a ping that waits for each reply (one probe per round trip), and a ping that sends a probe every 10 ms.
 
     Returns: Numbers in ms: `regular_ms`, `answered_ms`, `with_handovers_ms`.
     """

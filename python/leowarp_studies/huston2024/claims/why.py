@@ -26,7 +26,7 @@ revision."""
 
 def what_moves_it(frames: Frames) -> str:
     """Text that explains a verdict: changes of BBR's estimate if only the capacity varies, and if only the base delay
-    varies. It is empty if these runs are missing."""
+    varies. The text is empty if one of the two conditions has no runs."""
     by_condition: dict[str, list[Trace]] = frames.get("conditions", {})
     if not {_CAPACITY_ALONE, _BASE_ALONE} <= set(by_condition):
         return ""

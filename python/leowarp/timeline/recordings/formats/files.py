@@ -69,8 +69,8 @@ def read(
 def read_capacity(
     path: str | Path, format: str = "auto", *, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: int | None = None
 ) -> tuple[Capacity, Capacity | None, int | None]:
-    """Read a file of capacity. The result is the capacity down, the capacity up if present, and the wall-clock time at
-    the file's zero if present.
+    """Read a file of capacity. The result is (capacity down, capacity up, wall-clock time in ns at the file's time 0).
+    The last two are None if the file does not have them.
 
     format: csv or mahimahi; with auto, the content decides.
     packet_bytes: Size of one opportunity in a Mahimahi trace.

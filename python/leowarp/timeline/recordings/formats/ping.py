@@ -54,8 +54,8 @@ _ORPHAN = (
     "copies (DUP!) of replies that are not in the file",
 )
 _MOST_PARTS = 100
-"""Largest number of parts of an output; a new part begins where the numbers go back. If they go back more often, the
-lines are not in order."""
+"""Largest number of parts of an output; a new part begins where the sequence numbers go back. If the numbers go back
+more often, the lines are not in order."""
 
 
 def looks_like_ping(text: str) -> bool:

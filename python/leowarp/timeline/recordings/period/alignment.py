@@ -19,8 +19,8 @@ from leowarp.timeline.recordings.period.signs import LOSSES, SPIKES, STEPS, chan
 from leowarp.timeline.recordings.period.spikes import find_spikes
 
 _SAMPLE_NS = 50_000_000
-"""If probes are denser than this, all probes within this time are combined: into their minimum, their maximum and their
-loss ratio."""
+"""Shortest length of a sample. If probes are denser, all probes within one sample are combined into their minimum,
+their maximum and their loss ratio."""
 
 # The search finds the schedule with an error of a few bins of 0.2 s (`signs.BIN_S`), so offsets of about 1 s are
 # enough. With larger offsets, a curve would include the next event.

@@ -84,7 +84,7 @@ class Ratios:
     def folded(self, period_s: float) -> NDArray[np.float64]:
         """Sums of log likelihood ratios over the instants of a period, for each of `phases`.
 
-        Returns: float64 array of shape (rows, models, phases). An instant after the end adds 0.
+        Returns: float64 array of shape (rows, models, phases). An instant after the end of the series adds 0.
         """
         width = self.width(period_s)
         found = np.zeros((*self.of.shape[:2], width))

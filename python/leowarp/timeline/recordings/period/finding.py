@@ -28,7 +28,8 @@ class Finding:
     schedule: Schedule that was found; None: no period was found.
     confidence_ratio: How often such an answer (including "none") is right on synthetic recordings; see `confidence`.
     runners_up: tuple of (Schedule or None, float). Alternatives, each with its confidence; None: no period.
-    by_sign: dict of str to (Schedule or None). Answers that follow from steps, spikes or losses alone.
+    by_sign: dict of str to (Schedule or None). For each kind of sign (steps, spikes or losses): the schedule that
+        follows from this kind alone.
     parts: Number of equal parts into which further events divide the period; 1 if there are none.
     """
 

@@ -293,8 +293,8 @@ def _distinct(candidates: list[Candidate]) -> list[Candidate]:
 
 
 def _part(ratios: Ratios, candidates: list[Candidate]) -> Candidate:
-    """The candidate with the largest factor among those whose period is a fraction of the first candidate's period. If
-    none of these has a larger factor than the first candidate, the result is the first candidate.
+    """The candidate with the largest factor, among the first candidate and the candidates whose period is a fraction of
+    the first candidate's period.
 
     If spikes happen twice per period, the prior may prefer the whole period, with the phase of either of the two
     spikes. With half of the period, `_whole` can decide between the two phases.
