@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processor time of each cure, from pairs of runs with and without it, made one after the other.
+"""Processor time of each cure. For each cure, pairs of runs are made one after the other: one run with the cure and one
+without it.
 
     python bench/cures.py [pairs]
 
 Each run is a CUBIC transfer of 35 s from Madrid to Tokyo, with one route change. For each cure the script prints a
-ratio: the guest's processor time with the cure divided by the time without it. The output has the median of this ratio
-over the pairs, its smallest value and its largest value. Other load on the machine affects single pairs. The row
-"nothing" compares two runs without a cure, and thus shows the effect of other load.
+ratio: the guest's processor time with the cure divided by the time without it. The output has the median, the smallest
+and the largest ratio of the pairs. Other load on the machine affects single pairs. The row "nothing" compares two runs
+without a cure, and thus shows the effect of other load.
 """
 
 import resource

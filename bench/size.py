@@ -8,9 +8,9 @@ The flows use CUBIC over Starlink's first shell, where all links have 100 Mbit/s
 are one flow from Madrid to Tokyo, and one flow for each pair of some cities. To remove the cost of set-up, a short run
 is subtracted from a long run. The result is processor time of the guest per packet delivered by a link. Three kinds of
 further cases show the causes of the cost. A flow over two links shows the cost of the hosts, and a flow without packet
-truth shows the cost of the records. A third case, with a tenth of the rate and of the packets in flight, shows the cost
-of memory accesses. The third case also has a tenth of the samples, so that the number of samples per packet does not
-change. A second table shows the memory latency of this machine.
+truth shows the cost of the records. A flow with a tenth of the rate, and so with a tenth of the packets in flight,
+shows the cost of memory accesses. This flow also has a tenth of the samples, so that the number of samples per packet
+does not change. A second table shows the memory latency of this machine.
 """
 
 from __future__ import annotations

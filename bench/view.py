@@ -3,9 +3,9 @@
 time until its first picture.
 
 The page runs in Chromium without a graphics card. *Script* is the processor time of the page's drawing, and *all* is
-the processor time of all Chromium processes. A busy machine does not change these processor times. Frames per second
-(at most 60) and the longest of 20 frames (95th percentile) are measured in real time, over 12 s of playing. These
-numbers are meaningful only on an idle machine.
+the processor time of all Chromium processes. A busy machine does not change these processor times. Two values are
+measured in real time, over 12 s of playing: frames per second (at most 60), and the 95th percentile of frame times (the
+longest of 20 frames). Both values are meaningful only on an idle machine.
 """
 
 import os

@@ -4,10 +4,10 @@
     PYTHONPATH=tests python design/missing-parts.py pings [NAME...] [--recordings FOLDER]
     PYTHONPATH=tests python design/missing-parts.py transfers [NAME...] [--recordings FOLDER] [--validation validation]
 
-Pings: the profile is fitted to the first half as `leowarp validate` does it. One part of it is then changed, and probes
-are walked over the profile's tables at the times of the recording, without a guest. Transfers: runs in the guest of the
-scenario `fitted-run.toml` that `leowarp validate NAME` left in its folder, with other keys. Samples of four
-seeds, or of two runs, are put together, so that the few slots of one add less noise.
+Pings: the profile is fitted to the first half as `leowarp validate` does it. One part of the profile is then changed,
+and probes are sent over the profile's tables at the times of the recording, without a guest. Transfers: runs in the
+guest of the scenario `fitted-run.toml` that `leowarp validate NAME` left in its folder, with other keys. Samples of
+four seeds, or of two runs, are combined, because the few slots of a single run would add too much noise.
 """
 
 from __future__ import annotations

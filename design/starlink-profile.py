@@ -27,7 +27,8 @@ from support.probes import SECOND_NS, passed, pings, pings_by_reply, profile_for
 
 MINUTES = 30
 FRAME_MINUTES = 5
-"""Number of seeds in the comparison of frame models, whose tables are long."""
+"""Length in minutes of the profiles that compare frame models; shorter than `MINUTES`, because frame models have long
+tables."""
 SEEDS = range(1, 21)
 FLOOD_NS = 10_000_000
 GUEST_SEEDS = (1, 2, 3)

@@ -30,9 +30,9 @@ def overrides():
 
 
 def of_kernel(name, without=""):
-    """The entries of a kernel of kernels.toml, except `without`, and the kernel's own entry.
+    """The overrides of a kernel, except the override `without`; and the kernel's entry in kernels.toml.
 
-    If an entry is left out, so are all entries that need it.
+    If an override is left out, all overrides that need it are left out too.
     """
     shelf = tomllib.loads((HERE / "kernels.toml").read_text())["kernel"]
     chosen = next((kernel for kernel in shelf if kernel["name"] == name), None)

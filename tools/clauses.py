@@ -157,8 +157,7 @@ class Judged:
 def read_document(path: Path) -> Document:
     """Reads the list of clauses in a file of `design/clauses`.
 
-    Raises KeyError or tomllib.TOMLDecodeError if the file has a wrong form. No other error is raised, because the file
-    is part of the sources.
+    Raises KeyError or tomllib.TOMLDecodeError if the file has a wrong form.
     """
     content = tomllib.loads(path.read_text(encoding="utf-8"))
     name = content["document"]
@@ -256,7 +255,7 @@ def judged_claims(text: str, file: str) -> Iterator[Judged]:
 
 
 def problems(documents: list[Document], cited: list[Citation], judged: dict[str, list[Judged]]) -> Iterator[str]:
-    """Yields all faults, one line each. The last argument maps each study to its claims in the code."""
+    """Yields all faults, one line each. `judged` maps each study to its claims in the code."""
     known = {clause.key: clause for document in documents for clause in document.clauses}
     for citation in cited:
         if citation.key not in known:

@@ -45,8 +45,8 @@ def lines() -> Iterator[str]:
 
 
 def unit(column: Column) -> str:
-    """Unit of a column. If the column has none, "1", as the agent's header requires (design/interfaces.md, section
-    5)."""
+    """Unit of a column. The unit is "1" if the column has no unit, as the agent's header requires
+    (design/interfaces.md, section 5)."""
     return column.unit or "1"
 
 

@@ -6,8 +6,8 @@ used.
 
 FOLDER contains the files of clarkzjw/LEOViz, tests/sample-data (GPL-3.0): orbital elements of one day, the serving
 satellite of each second, the position of the dish, and its pings. The authors of LEOViz inferred the satellites from
-the dish's map of obstructions. The recorded satellites are therefore an estimate, like leowarp's. The script compares
-one choice per slot.
+the dish's map of obstructions. The recorded satellites are thus an estimate, as are the satellites that leowarp
+selects. The script compares one choice per slot.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ class Checker(ast.NodeVisitor):
         """The unit of an expression; None if no name in it gives one.
 
         The unit of a sum, a choice or a list is that of its first part that has a unit. `visit_BinOp` and similar
-        methods compare it with the units of the other parts.
+        methods compare this unit with the units of the other parts.
         """
         match node:
             case ast.Name(id=name):

@@ -4,7 +4,7 @@
     python -I -S gauge.py COSTS COMMAND ...
 
 The memory peak that `wait4` reports is at least the peak of the parent process at the start (`setmax_mm_hiwater_rss` in
-fs/exec.c). A large Python parent would therefore hide smaller peaks.
+fs/exec.c). A large Python process as the parent would hide peaks that are smaller than its own peak.
 """
 
 import json

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the version of the sources: the commit, for which git runs only in safe directories, and the hash of the
-files."""
+"""Tests of the version of the sources, which consists of the commit and the hash of the files. git is run only in safe
+directories."""
 
 import json
 import os

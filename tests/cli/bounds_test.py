@@ -257,8 +257,8 @@ def must_be_refused(verb, is_forged, origin, compared):
     """Whether the verb would read files of both runs, and could see from their contents that they are of different
     runs.
 
-    compared: Files of `compared_files`, by the run that has the manifest; if the manifest is forged, by the run that
-        has the plan.
+    compared: Files of `compared_files` for each run. The function uses the files for the run that has the manifest or,
+        if the manifest is forged, the plan.
     """
     if not is_forged:
         mine = origin[layout.MANIFEST]

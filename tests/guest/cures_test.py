@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nodes do at route changes equals, packet by packet, what a model of the links computes without the guest."""
+"""At route changes, nodes treat every packet as a model of the links predicts without the guest."""
 
 import pytest
 

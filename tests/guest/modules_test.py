@@ -39,8 +39,8 @@ def run(tmp_path: Path, plan) -> guest.GuestResult:
 
 
 def run_unchecked(tmp_path: Path, plan) -> guest.GuestResult:
-    """Runs a plan whose fault only the guest can find. This happens if a kernel cannot be inspected, or if only the
-    module itself can parse a parameter.
+    """Runs a plan whose fault only the guest can find. Only the guest finds the fault if the kernel cannot be
+    inspected, or if only the module itself can parse a parameter.
     """
     image = guest.guest_image("default")
     guest.write_input(plan, media.timeline_of(plan), tmp_path / "in")

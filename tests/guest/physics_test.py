@@ -196,8 +196,8 @@ congestion_control = "reno"
 
 
 def test_what_is_on_its_way_when_a_run_ends_is_in_flight_and_not_lost(tmp_path):
-    """When the capture is read for the last time, the links are empty, but the kernel has not yet delivered its last
-    block."""
+    """When the capture is read for the last time, the links are empty, but the kernel has not yet delivered the
+    capture's last block."""
     changes = {
         "run.duration": "30 s", "mobile.fading": False, "mobile.queue": "20000 pkts", "network.mtu": "1115 B",
         "tcp.profile": "newreno", "flows.0.congestion_control": "reno",

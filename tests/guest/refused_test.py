@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """For each reason why a cure may do nothing at a route change, a run in which this reason occurs and is recorded.
 
-In a constellation, only one of the reasons occurs by itself: the paths meet behind a link without delay and rate. For
-the other reasons, the test changes a route or a link in the timeline, which is all that the guest knows of the network.
+In a constellation, only one of the reasons occurs by itself: the paths meet behind a link without delay and rate. To
+cause the other reasons, the test changes a route or a link in the timeline. The guest knows the network only from this
+timeline.
 """
 
 from __future__ import annotations

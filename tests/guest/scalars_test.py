@@ -36,10 +36,10 @@ source = "A"
 destination = "B"
 size = "1 MB"
 """
-"""In this run, flows have shares, and one flow is completed."""
+"""A run in which flows have shares, and one flow is completed."""
 
 OPPOSITE = TWO_TRANSFERS.replace('"A"\ndestination = "B"', '"B"\ndestination = "A"', 1)
-"""In this run, there is no share, and the reason is recorded."""
+"""A run without shares, for which the reason is recorded."""
 
 HELD = """
 run.duration = "31 s"

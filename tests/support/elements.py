@@ -51,8 +51,8 @@ def orbits_of(shell: Shell) -> list[Orbit]:
 
 
 def disturbed(orbits: Sequence[Orbit], draw: np.random.Generator) -> list[Orbit]:
-    """The same orbits with errors, and with epochs up to five days earlier. Real satellites that keep their slots have
-    errors of the same size."""
+    """Copies of the orbits with random errors, and with epochs up to five days earlier. Real satellites that keep their
+    slots have errors of the same size."""
     n = len(orbits)
     node_deg, phase_deg, inclination_deg = (draw.normal(0, sigma, n) for sigma in (0.03, 0.15, 0.005))
     return [

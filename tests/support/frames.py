@@ -86,7 +86,7 @@ def tcp(
     seq: int, len_bytes: int, *, stamp: int | None = None, flags: int = ACK, ip_id: int = 0, is_answer: bool = False,
     ack: int = 1,
 ) -> bytes:  # fmt: skip
-    """A TCP segment of a flow, or of the opposite direction."""
+    """A TCP segment from a flow's sender, or from its receiver if `is_answer`."""
     ports = (6000, 5000) if is_answer else (5000, 6000)
     options = b"" if stamp is None else struct.pack(">BBBBII", 1, 1, 8, 10, stamp, 0)
     header = struct.pack(">HHIIBBHHH", *ports, seq, ack, (20 + len(options)) // 4 << 4, flags, 65_535, 0, 0)

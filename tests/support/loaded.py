@@ -5,8 +5,8 @@ import subprocess
 import sys
 
 OF_EVERY_VERB = {"annotated_doc", "leowarp", "rich", "shellingham", "typer"}
-"""Libraries that the command line itself needs. Pydantic is not one of them; typer would use it only for unusual
-arguments."""
+"""Libraries that the command line itself needs. The set does not contain Pydantic, which typer would use only for
+unusual arguments."""
 
 _SCRIPT = """
 import atexit, gc, sys

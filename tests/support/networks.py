@@ -145,8 +145,8 @@ class Network:
 
 
 def any_network(seed: int) -> Network:
-    """The network of a seed, with a run of 1 to 30 s. One network in three has a forwarding loop; the others have each
-    in-flight rule in turn."""
+    """The network of a seed, with a run of 1 to 30 s. One network in three has a forwarding loop. The other networks
+    use the in-flight rules in turn."""
     duration_ns = int(np.random.default_rng((seed, 3)).integers(1000, 30_001)) * MS
     has_loop = seed % 3 == 0
     return Network(seed, "drain" if has_loop else ("drain", "drop", "source")[seed // 3 % 3], duration_ns, has_loop)

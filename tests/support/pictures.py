@@ -24,8 +24,8 @@ COLOURS = 256
 """Number of colours in a stored picture. With the method "maximum coverage", the mean of each 8 x 8 square is off by at
 most 7 of 255; with "median cut", by up to 46."""
 APART = 16
-"""Largest difference between two means, out of 255, in each colour. If the difference is larger, the square counts as
-changed."""
+"""Largest difference of a square's mean from the reviewed mean, out of 255, in each colour. If the difference is larger
+than `APART`, the square counts as changed."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts processes for tests. No process started by this module outlives its test.
 
-When a test fails, its traceback keeps its objects alive, so a pipe or a process may stay open. The resulting
-ResourceWarning would make a later test fail.
+When a test fails, its traceback keeps its objects alive, so a pipe or a process may stay open. Python's ResourceWarning
+about the open pipe or process would make a later test fail.
 """
 
 import os

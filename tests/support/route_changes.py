@@ -28,7 +28,7 @@ FULL_BYTES = 1514
 AT_NS = 2 * S
 """Run time of the route change."""
 SKY = {"constellation.node_offset": "0 deg", "constellation.greenwich": "0 deg"}
-"""Settings of the constellation for these two changes; the example has others."""
+"""Settings of the constellation for the two changes of this module; the example scenario has other settings."""
 
 
 @dataclass(frozen=True)

@@ -45,8 +45,8 @@ pub struct Counts {
     pub repeated_pkts: u64,
     /// Segments of the measured flow that retransmitted lost data.
     pub in_need_pkts: u64,
-    /// Segments of the measured flow that filled a hole, without evidence of a retransmission. They count as first
-    /// transmissions.
+    /// Segments of the measured flow that filled a hole, without evidence of a retransmission. These undecided segments
+    /// count as first transmissions.
     pub undecided_pkts: u64,
     /// Approximate number of segments of the measured flow that were acknowledged but are not in the capture.
     pub missed_pkts: u64,

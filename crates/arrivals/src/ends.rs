@@ -25,8 +25,8 @@ pub struct OneWay {
 pub struct Ends {
     keys: HashMap<Key, usize>,
     ways: Vec<OneWay>,
-    /// For each pair of ends, the number of packets that were truncated before their sequence number. The flow of such
-    /// a packet is not known.
+    /// For each pair of ends, the number of packets that were truncated before their sequence number. The flow of a
+    /// truncated packet is unknown.
     cut: HashMap<(IpAddr, IpAddr), u64>,
 }
 

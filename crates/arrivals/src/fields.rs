@@ -11,7 +11,7 @@ use std::net::IpAddr;
 pub enum Protocol {
     /// Echo requests. Flows are distinguished by identifier, and numbers have 16 bits (RFC 792, RFC 4443).
     Icmp,
-    /// Replies to echo requests, with the same fields. Replies are read only if this protocol is selected.
+    /// Replies to echo requests, with the same fields. Replies are read only if `IcmpReply` is selected.
     IcmpReply,
     /// UDP whose payload is RTP. Flows are distinguished by synchronization source, and numbers have 16 bits (RFC
     /// 3550).

@@ -32,7 +32,7 @@ pub struct Flow {
     pub id: u32,
     /// Encapsulations around the flow's packets.
     pub via: Via,
-    /// Number of packets that have a number.
+    /// Number of the flow's packets that have a sequence number.
     pub packets: u64,
     /// Sum of the payload bytes of the flow's packets.
     pub payload_bytes: u64,
@@ -58,7 +58,8 @@ struct Entry {
 pub enum Outcome {
     /// The packet is in a flow, and was counted.
     Counted,
-    /// The packet is not of the kind that is measured: it is a TCP segment without data, or an echo of the other kind.
+    /// The packet is not of the kind that is measured. It is a TCP segment without data, or an ICMP echo message of the
+    /// kind (request or reply) that is not measured.
     Answer,
     /// The packet is in the measured flow, but its number exceeds the largest sequence number.
     TooLarge,
@@ -69,7 +70,8 @@ pub enum Outcome {
 pub struct Flows {
     wanted: Option<usize>,
     keys: HashMap<Key, usize>,
-    /// Keys of the two most recent packets. Two keys are enough, because segments and their acknowledgements alternate.
+    /// Cache for `keys`: flow keys of the two most recent packets. Two entries are enough, because segments and their
+    /// acknowledgements alternate.
     last: [Option<(Key, usize)>; 2],
     entries: Vec<Entry>,
     pub ends: Ends,

@@ -29,8 +29,8 @@ pub struct Measured {
     is_over: bool,
 }
 
-/// Sequence number of the first byte after a SYN. If the SYN had data (RFC 7413), it is the first byte after those data
-/// that the other end accepted.
+/// Sequence number of the first byte after a SYN. If the SYN had data (RFC 7413), the data that the other end accepted
+/// come before this byte.
 fn first_byte(seq: u32, syn_bytes: u32, first_seq: u32, acknowledged: Option<u32>) -> u32 {
     let said = acknowledged.map(|acknowledged| acknowledged.wrapping_sub(seq) as i32).filter(|&beyond| beyond >= 0);
     let accepted = match said {

@@ -19,7 +19,7 @@ const AUTHENTICATION: u8 = 51;
 const DESTINATION: u8 = 60;
 const MOBILITY: u8 = 135;
 const EXTENSIONS_MAX: usize = 8;
-/// Maximum number of headers around each other. No real network needs as many.
+/// Maximum number of nested headers; real networks use fewer.
 const DEPTH_MAX: usize = 16;
 const OPTION_PAD: u8 = 0;
 const OPTION_JUMBO: u8 = 0xc2;

@@ -16,15 +16,15 @@
 //! - No byte is new: the segment is a spurious retransmission, or a duplicate from the network. A segment without new
 //!   bytes is only counted.
 //!
-//! If a first transmission is lost, its number does not occur among the arrivals. This number is the rank of the
-//! segment that retransmits the data. If a hole is never filled, the number of packets in it is unknown, and is
-//! estimated from the longest segment so far. If the receiver acknowledged the bytes of a hole that is never filled,
-//! the bytes arrived but are not in the capture. Packets of an acknowledged hole get no numbers, and are counted
-//! separately.
+//! If a first transmission is lost, its number does not occur among the arrivals. The number of the lost packet is the
+//! rank of the segment that retransmits its data. If a hole is never filled, the number of packets in it is unknown,
+//! and is estimated from the longest segment so far. If the receiver acknowledged the bytes of a hole that is never
+//! filled, the bytes arrived but are not in the capture. Packets of an acknowledged hole get no numbers, and are
+//! counted separately.
 //!
 //! An arrival waits for its number as long as there is a hole below it. At most [`WAITING_MAX`] arrivals wait; if more
-//! would have to wait, the lowest hole is given up. This seldom happens, because few receivers have a window of
-//! `WAITING_MAX` segments.
+//! would have to wait, the lowest hole is given up. Few receivers have a window of `WAITING_MAX` segments, so holes are
+//! seldom given up.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -85,8 +85,8 @@ impl Identifications {
         }
     }
 
-    /// Whether the identification counts up. Some systems choose the identification at random, which RFC 6864 allows.
-    /// In a counter, at least nine of ten increments are small.
+    /// Whether the sender's IP identification counts up: at least nine of ten increments must be small. Some systems
+    /// choose the identification at random, which RFC 6864 allows.
     fn is_counter(&self) -> bool {
         self.counting * 10 >= self.steps * 9
     }
@@ -96,7 +96,7 @@ impl Identifications {
 #[derive(Debug)]
 struct Unit {
     end: u64,
-    /// If a first transmission brought the range: the number of its arrival, and its timestamp and identification.
+    /// If the range arrived in a first transmission: the number of this arrival, and its timestamp and identification.
     first: Option<First>,
 }
 

@@ -34,7 +34,7 @@ impl Text {
     /// # Errors
     ///
     /// [`Error::Line`] with the number of the first line that is neither a sequence number, nor empty, nor a comment.
-    /// The numbers before that line are in `into`.
+    /// In this case, `into` contains the numbers of all earlier lines.
     pub fn feed(&mut self, mut chunk: &[u8], into: &mut Vec<u64>) -> Result<()> {
         if !self.rest.is_empty() {
             let Some(end) = chunk.iter().position(|&byte| byte == b'\n') else { return self.keep(chunk) };

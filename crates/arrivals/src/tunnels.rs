@@ -4,7 +4,7 @@
 //! References: IEEE 802.1Q, 802.1ah; RFC 2516 (PPPoE), RFC 1661 (PPP), RFC 3032 and RFC 4385 (MPLS), RFC 2784, RFC 2890
 //! and RFC 2637 (GRE), RFC 3378 (EtherIP), RFC 2003 (IP in IP), RFC 4213 (6in4), RFC 7348 (VXLAN), RFC 8926 (Geneve),
 //! 3GPP TS 29.281 (GTP-U). A UDP datagram to a tunnel's port is decapsulated only if its header is valid for this
-//! tunnel. Otherwise, the datagram is ordinary UDP.
+//! tunnel. A datagram with an invalid header counts as ordinary UDP.
 
 use crate::layers::{Datagram, Found, Layer, Slice, Stop, UDP};
 use crate::skips::Reason;
@@ -18,7 +18,7 @@ const PPP_IN_GRE: u16 = 0x880b;
 const BACKBONE: u16 = 0x88e7;
 const ERSPAN_2: u16 = 0x88be;
 const ERSPAN_3: u16 = 0x22eb;
-/// Smallest ethertype. Smaller values are the length of an IEEE 802.3 frame (3.2.6).
+/// Smallest ethertype. In an IEEE 802.3 frame, the field contains a smaller value, the frame's length (3.2.6).
 const ETHERTYPE_LEAST: u16 = 0x0600;
 const LABELS_MAX: usize = 16;
 

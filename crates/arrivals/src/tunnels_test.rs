@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Puts each encapsulation around the same echo requests, which must be read. Also tests how unsupported encapsulations
-//! are named.
+//! Tests that the same echo requests are read from every supported encapsulation. Also tests how unsupported
+//! encapsulations are named.
 
 use crate::capture_test::{
     block, echo, echoes, ethernet, ipv4, ipv6, pcap, pcapng, read, steps, tcp, udp, ETHERNET, RAW,

@@ -155,7 +155,7 @@ impl Ahead {
 
 enum Place {
     Behind,
-    /// The number is a bit in the ring: index of a word, and the bit.
+    /// The number belongs to a bit in the ring. The fields are the index of the word and a mask with this bit.
     Near(usize, u64),
     Far,
 }

@@ -11,7 +11,7 @@
 //!
 //! A second case concerns duplicates. If the pseudo-code discards a packet as too early, a later copy of the packet
 //! counts as the packet itself. A [`DensityMeter`] does the same. A [`Meter`](crate::Meter), however, passes only first
-//! copies to its `DensityMeter`, as in section 3.1.
+//! copies to its `DensityMeter`, as in RFC 5236, section 3.1.
 
 use crate::ahead::Ahead;
 use crate::settings::Settings;

@@ -22,7 +22,7 @@ pub struct Gaps {
     pub sequence_discontinuities: u64,
     /// Number of packets that were the first to overtake some reordered packet.
     pub reordering_discontinuities: u64,
-    /// Number of gaps. It is one less than the number of reordering discontinuities, or 0. (The RFC gives the first
+    /// Number of gaps: the number of reordering discontinuities minus 1, but at least 0. (The RFC gives the first
     /// discontinuity a gap of 0; this crate does not count that gap.)
     pub gaps: u64,
     /// Sum of the gaps, in arrivals.
@@ -52,7 +52,7 @@ impl Gaps {
 /// Position of a packet among the arrivals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
-    /// Number of earlier arrivals, not counting further copies.
+    /// Number of earlier arrivals; duplicates do not count.
     pub index: u64,
     /// Time of arrival, if known.
     pub t_ns: Option<i64>,

@@ -3,7 +3,7 @@
 //!
 //! Packet i is n-reordered if at least n packets arrived before it, and each of the n packets directly before it has a
 //! larger number (section 5.3). The share of n-reordered packets is relative to all received packets (Definition 2: m /
-//! l). The program in the RFC's Appendix A instead divides by l - n. In the second program of the RFC, `l` has the
+//! l). The program in the RFC's Appendix A, however, divides by l - n. In the second program of the RFC, `l` has the
 //! wrong scope, so this program only finds 1-reordering.
 
 use crate::density::count;

@@ -155,8 +155,8 @@ pub fn stay_back(numbers: &[u64], threshold: u64, discarding: Discarding) -> Sta
     out
 }
 
-/// Whether the full buffer stores an early arrival that is still early after the expected number has moved. In the RFC,
-/// the buffer drops this arrival: see `buffer.rs`.
+/// Whether the full buffer stores an early arrival that is still early after the expected number has moved. The RFC's
+/// buffer drops such an arrival (see `buffer.rs`).
 #[derive(Clone, Copy, PartialEq)]
 pub enum Overflowing {
     Stores,

@@ -31,14 +31,14 @@ pub struct Reordering {
     pub too_late_pkts: u64,
     /// Number of arrivals below the first number of the sequence, or with an invalid number.
     pub outside_pkts: u64,
-    /// Number of packets sent, if it was given. If it was not given, the number of sequence numbers from the first to
-    /// the largest received.
+    /// Number of packets sent, if it was given. Without a given number, this is the number of sequence numbers from the
+    /// first to the largest received.
     pub expected_pkts: u64,
     /// expected - received. If more packets were received than the given number of sent packets, that number is wrong,
     /// and the value is 0.
     pub lost_pkts: u64,
-    /// First number of the sequence: the one in the settings. If the settings have none, the smallest number received.
-    /// None: nothing was received.
+    /// First number of the sequence: the number in the settings, or else the smallest number received. None: nothing
+    /// was received.
     pub first_seq: Option<u64>,
     /// Largest number received. None: nothing was received.
     pub last_seq: Option<u64>,

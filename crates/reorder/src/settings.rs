@@ -31,7 +31,7 @@ pub struct Settings {
 }
 
 /// The constants below are upper limits of the settings. A `Meter` reduces larger values to these limits. Callers
-/// should therefore refuse larger values.
+/// should therefore refuse values above these limits.
 impl Settings {
     /// Limit of both thresholds, because displacements are `i32`.
     pub const MOST_THRESHOLD_PKTS: u32 = i32::MAX as u32;
@@ -68,7 +68,7 @@ pub struct Arrival {
     /// Time of arrival, if known. It is needed only for late times and for gaps in time.
     /// Implements RFC 4737, 4.3.2 (time of arrival).
     pub t_ns: Option<i64>,
-    /// Payload in bytes. It is needed only for byte offsets.
+    /// Payload in bytes. Only byte offsets need the payload.
     pub len_bytes: u32,
 }
 

@@ -7,7 +7,7 @@ pub enum Verdict {
     /// No earlier arrival has a larger number.
     /// Implements RFC 4737, 4.2.3 (no extent).
     InOrder,
-    /// An earlier arrival has a larger number.
+    /// At least one earlier arrival has a larger number.
     Reordered(Late),
     /// A copy of an earlier arrival.
     Duplicate,

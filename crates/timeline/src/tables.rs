@@ -100,12 +100,12 @@ impl Tables {
         Ok(tables)
     }
 
-    /// Records of a direction's capacity. Empty = the direction has no such table.
+    /// Records of a direction's capacity. Empty = the direction has no table of capacities.
     pub fn capacity(&self, direction: usize) -> &[u8] {
         self.places.get(direction).map_or(&[], |p| &self.bytes[p[0].clone()])
     }
 
-    /// Records of a direction's delay and loss. Empty = the direction has no such table.
+    /// Records of a direction's delay and loss. Empty = the direction has no table of delays and losses.
     pub fn channel(&self, direction: usize) -> &[u8] {
         self.places.get(direction).map_or(&[], |p| &self.bytes[p[1].clone()])
     }

@@ -43,7 +43,8 @@ def own_certificate():
 
 
 class Counts(QuicLogger):
-    """Counts packets sent, declared lost, and acknowledged after that; stores no events."""
+    """Counts packets that were sent, packets that were declared lost, and packets that were acknowledged although they
+    had been declared lost. Stores no events."""
 
     def __init__(self):
         super().__init__()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of flows in all outputs: the name in the scenario, or else stations and congestion control (or kind).
+"""Names of flows in all outputs. A flow without a name in the scenario is named by its stations and its congestion
+control, or else its kind.
 
 If two flows would have the same name, the flow's number is appended.
 

@@ -20,7 +20,7 @@ MOST_VALUES = 200_000
 rows."""
 
 _FEW_BYTES = 256 << 10
-"""A smaller footer takes at most 60 MB once it is decoded, so its values are not counted."""
+"""The values of a smaller footer are not counted, because such a footer takes at most 60 MB once it is decoded."""
 
 _TRAILER_BYTES = 8
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that the files of a run directory belong to the same run: its summary and trace tables must have the flows of
-its plan, routes their pairs of stations, and the timeline their stations and the links of the trace.
+"""Checks that the files of a run directory belong to the same run. The summary and the trace tables must have the flows
+of the plan. The routes must have the pairs of stations of these flows. The timeline must have the stations of the flows
+and the links of the trace.
 
 The manifest's sha256 also detect a file of another run, but not if somebody has written the manifest again.
 """
@@ -78,7 +79,7 @@ def _refuse_other_hosts(run: Path, name: str, known: frozenset[str], hint: str) 
 
 
 def refuse_other_network(run: Path, name: str, table: pa.Table, hint: str) -> None:
-    """Raise TraceError if routes or a timeline are not of the flows of the plan beside them.
+    """Raise TraceError if routes or a timeline do not match the flows of the plan in the same run directory.
 
     table: Routes with the columns `source` and `destination`, or a timeline with `event`, `a` and `b`. A table without
         rows is not checked.

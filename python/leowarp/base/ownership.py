@@ -146,8 +146,8 @@ def _is_private_group(gid: int) -> bool:
 
 
 def _has_acl(place: str) -> bool:
-    """Whether a place has an access control list, with which the group bits of its mode are a mask for several
-    entries."""
+    """Whether a place has an access control list. With an access control list, the group bits of the mode are a mask
+    for several entries."""
     try:
         return "system.posix_acl_access" in os.listxattr(place, follow_symlinks=False)
     except OSError:

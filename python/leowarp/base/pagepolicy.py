@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 
 def policy_tag(scripts: Sequence[str]) -> str:
-    """The ``<meta>`` element with the policy, for the head of a page. The policy applies only to elements after this
-    element.
+    """The ``<meta>`` element with the policy, for the head of a page. The policy applies only to elements that follow
+    the ``<meta>`` element.
 
     A page may show a run of somebody else, whose texts must not run as scripts. The policy therefore allows scripts by
     their hashes. Inline styles need 'unsafe-inline'.

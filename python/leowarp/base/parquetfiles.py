@@ -29,9 +29,9 @@ MOST_TIMES_FILE = 256
 
 We measured 2,078 run directories of tests, studies and exams: those that need more than 64 MiB need up to 90 times
 their size on disk. A UDP flow of constant rate that loses nearly all its packets needs 130 times its size on disk. This
-was measured with 8.5 million packets, which are copies of a trace of 0.6 million packets. Other runs need less: 39
-times with a recording of a dish in the timeline, 26 times with 2,000 flows, and 15 times with 5.9 million packets of
-TCP.
+was measured with 8.5 million packets, which are copies of a trace of 0.6 million packets. Other runs need fewer bytes
+per byte on disk. The number is 39 with a recording of a dish in the timeline, 26 with 2,000 flows, and 15 with 5.9
+million packets of TCP.
 """
 
 MOST_BYTES = 3 << 29

@@ -37,7 +37,7 @@ MOST_INPUT_BYTES = 1 << 30
 _PIECE_BYTES = 1 << 20
 
 _LARGE_BYTES = 1 << 30
-"""A smaller file is read in a second, even if it is a hole."""
+"""Reading a smaller file takes about a second, even if the file is sparse and contains only a hole."""
 
 PARTIAL = ".partial"
 """Suffix of a file's name while it is being written."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Any character can be written to any terminal without an error, as a substitute if its encoding lacks the
-character."""
+"""Any character can be written to any terminal without an error. A substitute is written if the terminal's encoding
+lacks the character."""
 
 import io
 

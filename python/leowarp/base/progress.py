@@ -134,7 +134,8 @@ class Showing(ABC):
 
     @abstractmethod
     def _new_bars(self) -> Any:
-        """The bars of a terminal. The package rich is imported only here, because workers and pipes show no bars."""
+        """New progress bars for a terminal. The package rich is imported only here, because workers and pipes show no
+        bars."""
 
     def __enter__(self) -> Self:
         if is_terminal():

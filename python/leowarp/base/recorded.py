@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records about a run in its directory: whether it is complete, its `summary.json` and its `manifest.json`.
 
-Both files are checked when they are read, so that callers need not check each value.
+`summary.json` and `manifest.json` are checked when they are read, so that callers need not check each value.
 """
 
 from __future__ import annotations
@@ -289,7 +289,8 @@ def _is_list_of_texts(item: Any) -> bool:
 
 
 def _is_scalar(name: str, item: Any) -> bool:
-    """Whether a summary may contain this value in this field: null, a number, a Boolean, or in a text field a text."""
+    """Whether a summary may contain `item` in the field `name`. A text field may contain text; every other field may
+    contain a number or a Boolean; every field may contain null."""
     if name in TEXTS and item is not None:
         return isinstance(item, str) and len(item) <= _LONGEST_TEXT
     return item is None or _is_number(item)

@@ -76,8 +76,8 @@ def read_schema(run: Path, name: str) -> pa.Schema:
 
 
 def rows(run: Path, name: str) -> int:
-    """Number of rows of a table of a run directory, from its footer. The caller must have read the schema before, which
-    checks the file."""
+    """Number of rows of a table of a run directory, from its footer. The caller must have called `read_schema` before,
+    because `read_schema` checks the file."""
     return parquetfiles.rows(run / name)
 
 

@@ -31,7 +31,7 @@ _MOVED = {
 
 
 class _AsWritten(TyperGroup):
-    """The group of all verbs. It prints the help of verbs as written, because text such as ``[cures]`` is a section of
+    """The group of all verbs. The help of verbs is printed as written, because text such as ``[cures]`` is a section of
     a scenario and not markup."""
 
     def __init__(self, **given: Any) -> None:
@@ -39,8 +39,8 @@ class _AsWritten(TyperGroup):
         _escape(self)
 
     def main(self, *given: Any, **options: Any) -> Any:
-        """Run the program. Typer adds its options for completion after it has made the verbs, so the conversion of
-        parameters is replaced only at this point."""
+        """Run the program. Typer adds its completion options after it has made the verbs. The conversion of parameters
+        is therefore replaced in this method, and not in the constructor."""
         _convert_plainly(self)
         return super().main(*given, **options)
 

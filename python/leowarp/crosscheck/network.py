@@ -64,8 +64,9 @@ class Instant:
     """An instant at which the network changed.
 
     state: State from this instant on. Reading the next instant modifies this object.
-    former: dict of (node, host) to node. Next hops before this instant, for the routes that were changed or removed.
-    former_ns: dict of (node, node) to int. Delays before this instant, for the directions whose delay changed.
+    former: dict of (node, host) to node. Next hops before `t_ns`, for the routes that were changed or removed at
+        `t_ns`.
+    former_ns: dict of (node, node) to int. Delays before `t_ns`, for the directions whose delay changed at `t_ns`.
     """
 
     t_ns: int

@@ -175,7 +175,7 @@ _MARKED_WITHIN_NS = 1_000_000
 
 
 def _refused_at_first(tables: Tables, packets: pd.DataFrame) -> np.ndarray:
-    """Mask of the packets that the queue of their first station's link refused, so that they got no number."""
+    """Mask of the packets that the queue at their first station refused. These packets got no number."""
     at_ns = packets["drop_direction"]
     senders = {number: direction[0] for number, direction in enumerate(tables.directions)}
     station = packets["source"].str.removeprefix("host:")

@@ -19,13 +19,13 @@ LEAST_HEIGHT_KM = 100.0
 has decayed."""
 MOST_GROWTH = 1.1
 """Limit on the growth of the semi-major axis since the epoch, as a factor. Beyond it, SGP4 has extrapolated drag too
-far, and the orbit is not real. In a low orbit, this factor is an increase of 690 km. No real orbit changes so fast: ion
-engines raise an orbit by 100 km per month, and drag takes weeks to lower a transfer orbit of 10 h by 10 %, before it
-decays."""
+far, and the orbit is not real. In a low orbit, the factor 1.1 means an increase of 690 km. No real orbit changes so
+fast: ion engines raise an orbit by 100 km per month, and drag takes weeks to lower a transfer orbit of 10 h by 10 %,
+before it decays."""
 _STEADY = 0.02
 """If the semi-major axis changes by no more than this share, checking a few instants is enough. SGP4's polynomial has
-degree four and falls faster and faster. Before the polynomial passes 0, at least one of four evenly spaced instants
-shows a larger change than this share."""
+degree four and falls faster and faster. Before the polynomial passes 0, the change exceeds this share at one or more of
+four evenly spaced instants."""
 _FEW, _MANY = 4, 64
 """Numbers of instants that are checked from the epoch to each end of the run: for a steady orbit, and for any other
 orbit."""

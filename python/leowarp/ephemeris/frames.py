@@ -8,8 +8,8 @@ Three frames occur, all with their origin at the Earth's centre and z along its 
 - *ECEF*: rotates with the Earth, x through Greenwich. All packages that use `ephemeris` get positions in ECEF.
 
 TEME is converted to ECEF by a rotation through Greenwich mean sidereal time (IAU 1982). Polar motion is neglected (at
-most 0.6 arc seconds, 15 m on the ground). UT1 - UTC is also neglected. The difference is below 0.9 s, in which the
-equator moves 420 m; satellites and stations move equally, so distances do not change. The difference between mean and
+most 0.6 arc seconds, 15 m on the ground). UT1 - UTC is also neglected; it is below 0.9 s. The equator moves 420 m in
+this time. The error turns satellites and stations equally, so distances do not change. The difference between mean and
 apparent sidereal time does not matter, because TEME uses the mean equinox.
 """
 

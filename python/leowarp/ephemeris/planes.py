@@ -83,7 +83,8 @@ def _by_node(node_deg: NDArray[np.float64], members: NDArray[np.intp]) -> list[N
 
 
 def _usual(sizes: Sequence[int] | NDArray[np.intp]) -> float:
-    """Number of satellites in the plane of the median satellite, which does not fall if there are many small planes."""
+    """Median over satellites of the number of satellites in their plane. Unlike a median over planes, the number does
+    not fall if there are many small planes."""
     return float(np.median(np.repeat(sizes, sizes))) if np.any(sizes) else 0.0
 
 
@@ -107,7 +108,7 @@ def _shell(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> FoundShell 
 
 
 def _chance(sizes: NDArray[np.intp], filled: NDArray[np.intp], counts: NDArray[np.intp], common: int) -> float:
-    """Upper bound of the probability that satellites at random phases fill the same number of slots.
+    """Upper bound of the probability that satellites at random phases fill as many slots as the observed satellites do.
 
     sizes, filled, counts: int arrays of shape (planes,). Number of satellites, of filled slots and of slots in each
         plane.

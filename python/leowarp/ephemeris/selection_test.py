@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which satellites a plan uses: one element set for each, and none that has no orbit during the run."""
+"""Tests which satellites a plan uses. Each satellite in use has one element set, and has an orbit during the run."""
 
 from pathlib import Path
 from typing import Any

@@ -38,11 +38,12 @@ class Stations:
     skies: tuple[Sky | None, ...]
 
     def slant_ranges_m(self, station: int, satellites_ecef_m: EcefMetres) -> NDArray[np.float64]:
-        """Straight distances from a station to satellites at (..., 3); m."""
+        """Straight distances in m from a station to satellites, whose positions have the shape (..., 3)."""
         return np.linalg.norm(satellites_ecef_m - self.positions_ecef_m[station], axis=-1)
 
     def elevations_deg(self, station: int, satellites_ecef_m: EcefMetres) -> NDArray[np.float64]:
-        """Elevations of satellites at (..., 3) above a station's horizon, deg; negative below the horizon."""
+        """Elevations of satellites above a station's horizon in deg; negative below the horizon. The satellites'
+        positions have the shape (..., 3)."""
         sight_m = satellites_ecef_m - self.positions_ecef_m[station]
         up_m = sight_m @ self.verticals[station]
         # Rounding can make the sine of a satellite at the zenith larger than 1.

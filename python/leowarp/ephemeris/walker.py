@@ -2,7 +2,8 @@
 """Walker patterns: circular Kepler orbits in P planes of S satellites, whose phases follow from F.
 
 Plane p has its ascending node at ``node_offset + p * 180/P`` deg (star) or ``p * 360/P`` deg (delta); satellite s of
-plane p starts at argument of latitude ``360 s/S + 360 F p/(P S)`` deg. The second formula applies to a star as well.
+plane p starts at argument of latitude ``360 s/S + 360 F p/(P S)`` deg. The formula for the argument of latitude applies
+to stars and to deltas.
 
 J. G. Walker, Satellite constellations, J. British Interplanetary Society 37, 1984 (i: t/p/f).
 """

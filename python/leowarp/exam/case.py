@@ -17,7 +17,7 @@ from leowarp.exam.measures import MEASURES, Measure, in_words
 _FOLDER = Path(str(resources.files("leowarp.exam")))
 SUITES = {"rfc9743": "RFC 9743, criterion by criterion", "bbr": "The examples of the BBR draft, for any algorithm",
           "leo": "Low Earth orbit"}  # fmt: skip
-"""Suites of cases, in the order of the page. A key is the name of a file in `cases/`, and its value is the heading."""
+"""Headings of the suites of cases, by the name of the suite's file in `cases/`, in the order of the page."""
 KEYS = {"id", "title", "asked", "scenario", "set", "exam", "control", "rule", "limit"}
 """All keys that the table of a case may have."""
 
@@ -46,7 +46,7 @@ class Rule:
         return MEASURES[self.measure]
 
     def holds(self, value: float | None) -> bool:
-        """Whether a value is within the limit. None means that the value was never reached, and is not within the
+        """Whether a value is within the limit. None, which stands for a value that was never reached, is not within the
         limit."""
         if self.limit is None:
             return True
@@ -68,8 +68,8 @@ class Case:
     asked: Document that requires the case, and how the case implements the requirement.
     set: Dotted keys of the scenario, each with its new value.
     under_exam: Numbers of the flows that use the algorithm that is examined.
-    control: Algorithm that these flows use in a second run, the control run; None if there is no control run. With a
-        control run, the measure compares both runs.
+    control: Algorithm that the flows `under_exam` use in a second run, the control run; None if there is no control
+        run. With a control run, the measure compares both runs.
     """
 
     key: str

@@ -39,7 +39,7 @@ def take(
     trust: Whether a kernel and modules that a file names may run.
     maker: The same as for `run_study`.
     seeds: Number of seeds, from 1 on. Each further seed repeats every case with a larger `run.seed`; it grows by one
-        per seed. The verdicts are those with the first seed, which the scenarios contain.
+        per seed. The verdicts come from the runs with the first seed, which is the seed in the scenarios.
     Raises ScenarioError if the algorithm, the kernel or a case does not exist, or if a module does not compile.
     Raises HostError if the machine does not meet a requirement. Runs that were complete before the error are kept.
     """

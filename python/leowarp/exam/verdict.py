@@ -24,7 +24,8 @@ class Judged:
 
     verdict: "pass" or "fail"; "measured" if the case has no limit. If the run failed, the verdict is "fail", even if
         the case has no limit.
-    value: Value in the base unit of the measure. None if the value was never reached, or if there is no run.
+    value: Value in the base unit of the measure. None if the run never reached the value that the measure seeks, or if
+        there is no run.
     decided: The packet or sample on which the value is based, as text. If the run failed, the run's error message.
     at_ns: Time of the packet or sample, on the run's clock.
     run: Directory of the run; None if there is none.

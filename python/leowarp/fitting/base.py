@@ -17,8 +17,8 @@ _APART = 0.02
 """Step between the values of `base_kept` that are tried."""
 
 _SPARSE_ERROR_NS = 500_000.0
-"""Error that resampling does not show. Sparse probes seldom meet the smallest jitter, so base round trips are estimated
-0.26 ms too high in the median of 87 simulated recordings (design/fit-coverage.py)."""
+"""Error of estimated base round trips that resampling does not show. Sparse probes seldom meet the smallest jitter, so
+base round trips are estimated 0.26 ms too high in the median of 87 simulated recordings (design/fit-coverage.py)."""
 
 _SHARES = np.arange(0.0, 0.96, _APART)
 _DRAWN = 4000

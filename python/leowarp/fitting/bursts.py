@@ -29,8 +29,8 @@ def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list
     """Estimate of `loss_burst`: the number of segments retransmitted per burst, times their spacing at the link's rate.
 
     Because of ACK clocking, the segments of a window leave in rows at the link's rate, with pauses between the rows. A
-    burst that falls into a pause loses no segment and is not observed. If segments were sent evenly, the same losses
-    would mean longer bursts; the estimate's note also gives that length.
+    burst that falls into a pause loses no segment and is not observed. The estimate's note also gives the longer bursts
+    that would cause the observed losses if segments were sent evenly.
 
     access: Profile with the link's rate; the transfer itself only gives a lower bound of this rate.
     """

@@ -27,7 +27,7 @@ class Estimate:
     """Estimate of one key of the profile.
 
     key: Name of the key in `[access]`.
-    value: Value in the key's stored unit (ns, bit/s, 0 to 1); a tuple of quantiles; a word.
+    value: A number in the key's stored unit (ns, bit/s, 0 to 1), a tuple of quantiles, or a word.
     low, high: Ends of the 99 % interval; for a tuple of quantiles, one pair per quantile. None if no interval can be
         computed; `note` has the reason.
     count: Number of observations on which the estimate is based.

@@ -218,7 +218,7 @@ def _delays(
 
 
 def _values(estimates: Sequence[Estimate], beginnings: tuple[str, ...]) -> dict[str, Any]:
-    """Estimates of the keys that begin with one of these prefixes, as attributes of `Access`."""
+    """Estimates of the keys that begin with one of the prefixes `beginnings`, as attributes of `Access`."""
     found: dict[str, Any] = {}
     for one in estimates:
         if one.key.startswith(beginnings):

@@ -39,8 +39,8 @@ def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[
     same median and deciles as the recording's peaks.
 
     probes: Probes of round trips.
-    access: Profile with the fitted jitter and outages. Outages remove probes from the simulated peaks, as from the
-        recording's.
+    access: Profile with the fitted jitter and outages. Outages of this profile remove probes from the simulated peaks,
+        as real outages do from the recording's peaks.
     """
     both = ("handover_min", "handover_max")
     if probes.interval_ns > _DENSE_NS:

@@ -44,9 +44,9 @@ _TRIMMED = 0.2
 of the sky do not represent the jitter. For dense probes, no slots are removed, because their removal would bias the
 fitted step. Seed 1 of design/fit-coverage.py would give 12 ms instead of 28 ms."""
 _STEP, _STEP_OF_STEPS = 0.15, 0.4
-"""Changes of a parameter's logarithm for computing slopes of the statistics. The effect of smaller changes would be
-smaller than the simulation's noise. The second value is for the length of steps. Slopes for this length are noisier,
-because another length of steps changes every random draw after the first draw."""
+"""Changes of a parameter's logarithm for computing slopes of the statistics. Smaller changes would affect the
+statistics less than the simulation's noise does. The second value is for the length of steps. Slopes for this length
+are noisier, because another length of steps changes every random draw after the first draw."""
 
 _NO_FINER_NS = 50_000.0
 """Half of the resolution of ping, which prints tenths of a millisecond, in ns."""

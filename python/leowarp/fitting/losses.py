@@ -24,8 +24,8 @@ _FEWEST_RUNS, _FEWEST_SEGMENTS = 10, 1000
 _ROUNDS, _GAIN = 12, 0.5
 _SIMULATED, _SPACING_NS = 1000, 4_000_000_000
 _APART = (0.1, 0.1, 0.5)
-"""Changes of the three parameters for computing slopes: of a share, a probability and a logarithm. The effect of each
-change is larger than the simulation's noise."""
+"""Steps by which the three parameters (a share, a probability and a logarithm) are changed to compute slopes. The
+effect of each change is larger than the simulation's noise."""
 _RANKED = 20
 """With 20 runs of lost probes, `outage_max` is estimated from the longest run; with 40, from the second longest, and so
 on. The longest of many runs may consist of two outages that overlap."""
@@ -110,7 +110,7 @@ def _possible(excess: float, access: Access) -> float:
 
 def _unseen(slots: int, interval_ns: int, access: Access) -> float:
     """Upper limit of the share of reconfigurations with an outage, if no outage was observed in `slots` slots.
-    Resampling gives no limit, because every resample would also be without outages."""
+    Resampling would not give such a limit, because no resample would contain an outage."""
     return min(share_interval(0, slots)[1] / min(_mean_ns(access) / interval_ns, 1.0), 1.0)
 
 

@@ -167,8 +167,8 @@ def _play(events: Events, sender: int, rows: Rows, capacity: Capacity) -> None:
 
 
 def _pings_from_the_other_end(plan: Plan, measured: Measurement, begins_at: str) -> list[str]:
-    """Warnings for pings that start at the other host than the recorded round trips, and so meet the two directions in
-    the opposite order."""
+    """Warnings for pings that do not begin at the host where the recorded round trips begin. Such pings meet the two
+    directions in the opposite order."""
     return [
         f"{measured.source}: its round trips begin at {begins_at}, and {named(FlowKey.of_plan(number, flow))} meets "
         f'halves of two of them (for its round trips write measured.rtt_from = "{flow.source}")'

@@ -81,8 +81,8 @@ def flow_balances(tables: Tables) -> list[Balance]:
     """Packets of each flow and direction: sent = delivered + lost + in flight at the end.
 
     The number in flight is what remains after subtracting delivered and lost packets. The balance holds if the number
-    in flight is not negative. `_contradictions` checks losses against the drop table. No upper bound on packets in
-    flight is checked.
+    in flight is not negative. `_contradictions` checks losses against the drop table. Too many packets in flight are
+    not detected.
 
     Returns: Balances sorted by flow: first the data, then the return direction.
     """

@@ -32,7 +32,7 @@ from leowarp.metrics.sharing.shares import LEAST_INDEX, SERIES_NUMBERS, least_in
 
 MOST_STEPS = 50_000
 """Largest number of steps of a path delay that is stored completely. A path delay with more steps comes from a channel,
-which has one step per millisecond. For more steps, only the minimum of each second is stored, which is the path's base
+which has one step per millisecond. If there are more steps, only the minimum of each second is stored: the path's base
 delay. The jitter of the channel is contained in the packets' own delays."""
 
 REORDERING_METRICS = {

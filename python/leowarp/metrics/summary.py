@@ -48,7 +48,7 @@ class Evidence:
     plan: The run's plan; only its name, flows and MTU are used.
     links: Delay and rate of every direction over time.
     changes, causes, recoveries: Columns as in `CHANGE_COLUMNS`, `CAUSE_COLUMNS`, `RECOVERY_COLUMNS`.
-    path_delay: dict of (source, destination) to DataFrame. Propagation delay over time of the path in force.
+    path_delay: dict of (source, destination) to DataFrame. Propagation delay of the pair's current path over time.
     changes_ns: dict of (source, destination) to int64 array. Instants at which the path of a pair changed in either
         direction, in ascending order.
     shares: How the TCP flows shared their paths.

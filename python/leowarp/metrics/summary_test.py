@@ -58,8 +58,7 @@ def test_scalars_stand_in_the_declared_order(both):
 
 
 def test_what_is_declared_is_known_of_some_run(both):
-    """Scalars that the tables of these runs do not record are left out here. `tests/guest/scalars_test.py` finds them
-    in runs of the guest."""
+    """The synthetic runs lack some scalars, which `tests/guest/scalars_test.py` finds in runs of the guest."""
     of_runs = known(scalars.flat(each.summary) for each in both)
     assert set(scalars.names(scalars.RUN)) - of_runs == {
         *scalars.names(COSTS), *scalars.names(CURES), "fairness.reason"

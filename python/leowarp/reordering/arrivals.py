@@ -155,8 +155,8 @@ class CapturedAt:
     Attributes
     ----------
     places : tuple of str
-        The places ("sender", "middle", "receiver") that the evidence does not exclude. The tuple is empty if the
-        evidence is contradictory.
+        The places ("sender", "middle", "receiver") that the evidence does not exclude. Empty if the evidence is
+        contradictory.
     evidence : str
         The evidence that excludes places; empty if all three places remain.
     """

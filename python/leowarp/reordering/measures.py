@@ -82,8 +82,8 @@ class Meter:
         Parameters
         ----------
         sent_pkts : int, optional
-            Number of packets that were sent in the sequence. If it is missing, losses of packets with numbers above the
-            largest arrived number are unknown. If `first_seq` is missing, losses of packets with numbers below the
+            Number of packets that were sent in the sequence. Without `sent_pkts`, losses of packets with numbers above
+            the largest arrived number are unknown. If `first_seq` is missing, losses of packets with numbers below the
             smallest arrived number are also unknown.
 
         Raises

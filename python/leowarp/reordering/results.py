@@ -227,8 +227,8 @@ class Runs:
     mean_pkts : float or None
         The ratio a / x.
     weighted_mean_pkts : float or None
-        The ratio q / a, where q is the sum of the squared lengths of the runs. This ratio is the mean length of the run
-        to which a randomly chosen packet belongs.
+        The ratio q / a, where q is the sum of the squared lengths of the runs. If a packet is chosen at random, q / a
+        is the mean length of the run to which the packet belongs.
     variability_ratio : float or None
         The ratio (q / a) / (a / x).
     last_pkts, max_pkts : int

@@ -209,7 +209,7 @@ def _chosen(this: Reading, source: Source, names: list[str]) -> tuple[int, int |
 
 def _position(this: Reading, option: str, text: str, names: list[str]) -> int:
     """Position (from 0) of a column that the user gave by its name or by its number, which counts from 1. Raises
-    ScenarioError if there is no such column."""
+    ScenarioError if no column has this name or number."""
     # A name takes precedence over a number, because the columns of a file may be called 1, 2, 3. In a file without a
     # header, the columns are called 1, 2, 3.
     if names.count(text) == 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the content of figures, that a figure drawn twice gives identical files, and the messages if it cannot be
+"""Tests of figures: their content, identical files if a figure is drawn twice, and messages if a figure cannot be
 drawn."""
 
 import dataclasses

@@ -33,8 +33,8 @@ are narrower."""
 def page(title: str, body: str) -> str:
     """HTML of a complete document.
 
-    The document contains its style sheet, and loads nothing, so the file can be sent by mail. A browser executes only
-    scripts from `own_script` on it.
+    The document contains its style sheet, and loads nothing, so the file can be sent by mail. In the document, a
+    browser executes only scripts from `own_script`.
 
     title: Title of the window; the function escapes it.
     """

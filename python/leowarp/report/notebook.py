@@ -32,8 +32,8 @@ SHOWN: tuple[tuple[str, ...], ...] = (
     ("matrix", "map", "ping_change"),
     ("packets", "probes"),
 )
-"""Groups of figures; the display shows one figure of each group. It is the group's first figure for which the run has
-data. Not all figures are drawn, because each takes a third of a second."""
+"""Groups of figures; from each group, the display shows the first figure for which the run has data. Not all figures
+are drawn, because each takes a third of a second."""
 
 _LINE = "1px solid rgba(128, 128, 128, 0.4)"
 

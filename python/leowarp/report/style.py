@@ -255,7 +255,7 @@ def save(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS, descripti
     Parameters
     ----------
     figure : Figure
-        The figure. Its layout is computed by this function and then stays fixed.
+        The figure. `save` computes and fixes the layout of the figure.
     stem : path
         Path of the file without its suffix.
     formats : sequence of {"svg", "pdf", "png"}

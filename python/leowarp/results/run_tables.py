@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 MANY_FLOWS = 100
-"""From this number of flows on, the scalars that were stored when the run was made are used. Computing them takes 6 ms
-per flow."""
+"""If a run has more flows than `MANY_FLOWS`, its stored scalars are used, because computing them again takes 6 ms per
+flow."""
 
 
 class RunTables:
@@ -102,8 +102,8 @@ class RunTables:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """Versions, seed, warnings, costs and the sha256 of each file (`manifest.json`). Empty if a run that need not
-        be complete has no such file."""
+        """Versions, seed, warnings, costs and the sha256 of each file (`manifest.json`). Empty if the file is missing
+        and the run need not be complete."""
         if not self._complete and not (self.path / MANIFEST).exists():
             return {}
         return read_manifest(self.path)
@@ -128,8 +128,8 @@ class RunTables:
         ----------
         name : str
         columns, filters
-            As in `pyarrow.parquet.read_table`: columns to read, and conditions on rows. Filters use words, too:
-            ``filters=[("direction", "==", "data")]``.
+            As in `pyarrow.parquet.read_table`: columns to read, and conditions on rows. Conditions use words instead of
+            numbers: ``filters=[("direction", "==", "data")]``.
 
         Raises
         ------

@@ -16,7 +16,7 @@ from leowarp.scenario.schema import Plan
 
 @dataclass(frozen=True)
 class Acquisition:
-    """A link that a path uses before it is available.
+    """A link that a path begins to use before the link is available.
 
     a, b: Nodes of the link, where a < b.
     begin_ns, end_ns: Times at which a path begins to use the link, and at which the link is available.
@@ -43,7 +43,8 @@ class AcquisitionTimes:
 
     @classmethod
     def of(cls, plan: Plan, ephemeris: Ephemeris) -> AcquisitionTimes:
-        """The times of a plan. If both times are equal, the planes may be unknown."""
+        """The times of a plan. The planes of the satellites may be unknown if the time within a plane equals the time
+        between planes."""
         isl, sky = plan.isl, plan.constellation
         between_ns = (
             isl.acquisition_ns if isl.acquisition_between_planes_ns is None else isl.acquisition_between_planes_ns
@@ -83,8 +84,8 @@ class Acquired:
         self._told: set[tuple[int, int, int]] = set()
 
     def ready_ns(self, t_ns: int, links: Pairs) -> NDArray[np.int64]:
-        """Time at which each link is available, ns, shape (m,). Call this method exactly once for each route update, in
-        order.
+        """Time at which each link is available, ns, shape (m,). The caller must call `ready_ns` exactly once per route
+        update, in order of time.
 
         links: int array of shape (m, 2). All links that the rule includes, sorted.
         """

@@ -18,10 +18,10 @@ from leowarp.ephemeris import EcefMetres
 class Grid:
     """Planes, slots in each plane, and the links between slots.
 
-    In its own plane a satellite has links to the slots before and behind it. To the next plane it has one link, to the
-    slot that is nearest in phase. If two slots are equally near, the slot ahead is used. A link exists only if a
-    satellite is in both slots. If two planes have different numbers of slots, each slot of the plane with fewer slots
-    has one partner in the other plane.
+    In its own plane a satellite has links to the slots before and behind it. A satellite has one link to the next
+    plane, to the slot that is nearest in phase. If two slots are equally near, the slot ahead is used. A link exists
+    only if a satellite is in both slots. If two planes have different numbers of slots, each slot of the plane with
+    fewer slots has one partner in the other plane.
 
     On the two sides of a star's seam, planes fly in opposite directions. Across the seam, slot s of the last plane has
     a link to slot (k - s) mod S of the first plane. At each instant, the grid uses the k with the smallest mean
@@ -55,8 +55,8 @@ class Grid:
         """The grid of a Walker pattern, in which slot s of plane p is satellite p S + s.
 
         Slot s of plane p + 1 is F / P of a slot ahead of slot s of plane p (`ephemeris.walker`). The plane after the
-        last plane of a *delta* is plane 0, shifted by F slots, so that the phase continues evenly. The plane after the
-        last plane of a *star* is plane 0 as well, but across the seam.
+        last plane of a *delta* is plane 0, shifted by F slots, so that the phase continues evenly. For a *star*, the
+        plane after the last plane is also plane 0, but the seam lies between the two planes.
         """
         ahead = [(p, p + 1, phasing / planes) for p in range(planes - 1)]
         # A plane P after the last one would be plane 0, shifted by F slots: u(P, s) = 360 (s + F)/S.

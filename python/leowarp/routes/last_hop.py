@@ -22,7 +22,7 @@ class LastHop:
 
     rule: Rule by which the last satellite is chosen among those that the terminal sees: kept, highest or shortest.
     leaving_ns, arriving_ns: One-way delay of the link from the terminal, and to the terminal (the smallest possible
-        one). These delays include the propagation delay, so they replace the delay that follows from the link's length.
+        one). Both delays include the propagation delay, and thus replace the delay that follows from the link's length.
     """
 
     rule: str

@@ -104,7 +104,8 @@ class GridRule:
         return pairs if self.sight is None else pairs[self.sight.holds(satellites_m, pairs)]
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
-        """See `IslRule.holds`. Partners across the seam may have changed meanwhile, but a link in use may stay."""
+        """See `IslRule.holds`. A link across the seam may stay even if the method `pairs` now gives its satellites
+        other partners."""
         below = self.grid.below_cutoff(satellites_m, pairs)
         return below if self.sight is None else below & self.sight.holds(satellites_m, pairs)
 
@@ -260,7 +261,7 @@ def _grid(isl: Isl, shell: Shell, sight: Sight | None) -> GridRule:
 
 
 def _grid_of(isl: Isl, shells: Sequence[FoundShell]) -> Grid:
-    """The +Grid of a file of elements, whose links are within each shell."""
+    """The +Grid of a file of elements; each of its links connects satellites of the same shell."""
     first = list(accumulate((len(shell.slots) for shell in shells), initial=0))
     numbered = list(zip(shells, first, strict=False))
     return Grid(

@@ -18,7 +18,8 @@ from leowarp.routes.table import Leaving
 from leowarp.scenario.schema import Plan
 
 _INSTANTS_AT_ONCE = 32
-"""As in `over_constellation`, positions of this many instants fit into the processor's L2 cache."""
+"""Number of instants that are computed at once. Their positions fit into the processor's L2 cache, as in
+`over_constellation`."""
 
 
 class PathDelays:
@@ -102,8 +103,9 @@ class PathDelays:
         probe.
 
         nodes_m: float64 array of shape (n, 3) or (k, n, 3), m
-        Yields: list of int, arrays of shape (places,) or (k, places). For each number of links: indexes of the paths in
-            `paths`, their lengths and their delays. Entries of `paths` that are None are left out.
+        Yields: list of int, arrays of shape (places,) or (k, places). For each number of links, three results: indexes
+            of the paths in `paths`, lengths of these paths, and their delays. Entries of `paths` that are None are left
+            out.
         """
         alike: dict[int, dict[int, Path]] = {}
         for place, path in enumerate(paths):

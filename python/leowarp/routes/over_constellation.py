@@ -44,8 +44,8 @@ def constellation_routes(
     Returns: Routes with one row for each route update and each ordered pair with flows; `isl` is filled in only if
         every link is to be instantiated.
     Raises ScenarioError if a station with flows sees no satellite in the whole run, or if two
-        stations that communicate never have a path. Also raised if there is a margin, and two pairs share a destination
-        (`_check_margin`).
+        stations that communicate never have a path. Also raised if the routing has a margin although two pairs share a
+        destination (`_check_margin`).
     """
     rule = isl_rule(plan, ephemeris)
     network = _Network(
@@ -90,8 +90,8 @@ def constellation_routes(
 
 
 def _check_margin(plan: Plan, network: _Network) -> None:
-    """Check that nodes can distinguish packets if there is a margin. Nodes forward by destination only, so a path that
-    is not the shortest may form a loop with another path to the same destination.
+    """Check that nodes can distinguish the packets of two paths if routes have a margin. Nodes forward by destination
+    only, so a path that is not the shortest may form a loop with another path to the same destination.
 
     Raises ScenarioError if a margin is set, and two pairs share a destination.
     """
@@ -264,7 +264,8 @@ class _Network:
     def paths(
         self, graph: Graph, before: list[Path | None] | None, kept: frozenset[int] = frozenset()
     ) -> list[Path | None]:
-        """The new path of each ordered pair. `before` has the current paths; pairs in `kept` keep theirs.
+        """The new path of each ordered pair. `before` has the current paths. Pairs whose indexes are in `kept` keep
+        their current path.
 
         Returns: list of (Path or None). The paths are in the order of `ordered_pairs`; with ``routing.reverse =
             "mirror"``, each return path is the reversed forward path.

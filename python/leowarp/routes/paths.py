@@ -4,8 +4,8 @@
 **The tie rule.** Paths are treated as equal if their cost is within 1 ns of delay of the minimum cost (0.2998 m of
 length; hops: exactly equal). If the current path is one of these equal paths, it remains in use. Otherwise, the equal
 path with the lexicographically smallest sequence of node ids is chosen. Satellites have the lowest ids, by index;
-stations follow. Without this rule, rounding errors would choose between the many equal paths of Walker patterns, and
-each change of path reorders packets.
+stations follow. Walker patterns have many equal paths. Without the tie rule, rounding errors would choose between equal
+paths, and each change of path reorders packets.
 
 A link between satellites costs at least twice the tolerance (0.6 m, 2 ns). The minimum is needed because satellites of
 a polar star meet at the poles. Over links of length 0, paths that are treated as equal would form loops.
@@ -189,9 +189,9 @@ class Graph:
 def as_forwarded(paths: Sequence[Path | None]) -> list[Path | None]:
     """The paths that packets take if nodes forward by destination only.
 
-    By the tie rule, two paths to one destination may leave a common node over different links. But a node has only one
-    next hop for each destination: the next hop of the first path in `paths`. At each step, the cost to the destination
-    falls by the link's cost minus the tolerance, so packets arrive.
+    The tie rule can choose differently for two pairs of stations, so two paths to one destination may leave a common
+    node over different links. But a node has only one next hop for each destination: the next hop of the first path in
+    `paths`. At each step, the cost to the destination falls by the link's cost minus the tolerance, so packets arrive.
     """
     # destination -> node -> next hop
     next_hops: dict[int, dict[int, int]] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the collector's threshold during and after a run."""
+"""Tests the threshold of Python's garbage collector during and after a run."""
 
 import gc
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A worker process: `python -m leowarp.running.worker PARENT_PID SCRATCH`.
 
-The worker reads tasks from its standard input, as lines of JSON. It writes each message of a task as a line of JSON,
-and one more line at the task's end. If the parent dies for any reason, the worker and its guest die as well.
+The worker reads tasks from its standard input, as lines of JSON. The worker writes each message of a task as a line of
+JSON, and one more line at the task's end. If the parent dies for any reason, the worker and its guest die as well.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def main(parent_pid: int, scratch: Path) -> None:
     parent_pid: The process that started the worker. If this process has already ended, the worker ends at once with
         status 1.
     scratch: Directory in which the worker's guests work.
-    Raises OSError if the host rejects prctl, so that the worker would not end with its parent.
+    Raises OSError if the host rejects prctl, because the worker would then outlive its parent.
     """
     # The kernel sends this death signal when the thread that started the worker ends, even if other threads of the
     # parent still run (prctl(2)).

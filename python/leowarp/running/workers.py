@@ -188,7 +188,7 @@ class LocalWorkers:
         return worker
 
     def _replace_dead(self, worker: _Process, events: list[Event]) -> None:
-        """Remove a worker that has died, and start another. The death is counted for the worker's task.
+        """Remove a worker that has died, and start another. For the worker's task, the number of deaths grows by one.
 
         If a worker was killed during its start, no run is lost, and the next worker gets its task. If a worker exited
         by itself during its start, an error is raised, because the next worker would exit in the same way.

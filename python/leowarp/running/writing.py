@@ -134,8 +134,8 @@ class Writing:
             os.close(self._mark)
 
     def _failed(self, error: OSError) -> HostError:
-        """The error to raise for a system error while the run was made. It names the directory only if the system error
-        concerns the directory."""
+        """The error to raise for a system error while the run was made. The error names the run directory only if the
+        system error concerns this directory."""
         # Errors of write(2) name no file. A full disk is always the disk of the run directory or of temporary files.
         if error.errno in _NO_SPACE or (isinstance(error.filename, str | Path) and self._holds(Path(error.filename))):
             return _unwritable(self.path, error)
@@ -146,7 +146,7 @@ class Writing:
         return Path(os.path.abspath(path)).is_relative_to(os.path.abspath(self.path))
 
     def because(self, reason: str) -> None:
-        """Write to the mark, as its only line, why the directory is incomplete.
+        """Replace the content of the file `INCOMPLETE` by one line: why the directory is incomplete.
 
         Raises OSError if the reason cannot be written, except if the disk is full.
         """

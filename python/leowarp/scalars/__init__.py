@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of all scalars: the scalars in `summary.json` of a run (`RUN`) and of each flow (`TCP`, `PROBE`), in order.
 
-The table has only data and no functions. All code that computes or shows a scalar may therefore import it. The table
-determines the rows of `summary.json` and their order; units and definitions in `40-metrics.parquet`; the groups of
-`leowarp show --metrics`; texts and units of the overview and the pages; and `docs/reference/tables.md`.
+The table has only data and no functions, so that all code that computes or shows a scalar can import the table. The
+table determines the rows of `summary.json` and their order; units and definitions in `40-metrics.parquet`; the groups
+of `leowarp show --metrics`; texts and units of the overview and the pages; and `docs/reference/tables.md`.
 
 >>> FLOW_SCALARS["rtt_p99_ns"].unit.symbol
 'ns'

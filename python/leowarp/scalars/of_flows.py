@@ -22,8 +22,8 @@ continue the text of the row above it ("smallest", "mean", "median").
 `scalars/of_programs.py` has the sections of flows of programs.
 
 Numbers in definitions (within 1 s of a change, 5 s examined, 90 % of goodput, bins of 1/128) are the values of
-constants in `metrics/`. The definitions also appear in `40-metrics.parquet`. Two sections may contain scalars with the
-same name (`rtt_min_ns` of TCP and of pings). Such scalars have the same unit, and a flow has only one of them.
+constants in `metrics/`. Two sections may contain scalars with the same name (`rtt_min_ns` of TCP and of pings). Scalars
+with the same name have the same unit, and a flow has only one of them.
 
 >>> [scalar.name for scalar in IDENTITY]
 ['flow', 'name', 'kind', 'source', 'destination', 'congestion_control']

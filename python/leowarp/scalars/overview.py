@@ -120,8 +120,7 @@ def _by_place(summaries: Sequence[dict[str, Any]]) -> list[dict[tuple[int, str],
 
 
 MOST_COMPARED = 4
-"""If runs have more flows of a kind than this number, a comparison has no separate table per flow. With more tables, a
-reader would hardly find the right one."""
+"""If runs have more flows of a kind than this number, a comparison has no separate table per flow."""
 
 
 def _compared_title(title: str, flows: Sequence[dict[str, Any]], *, alone: bool) -> str:

@@ -36,7 +36,7 @@ class Unit:
 
         shown: Symbol of the displayed unit.
         size: Number by which a value is divided for display.
-        Returns: A unit with the same name and the same symbol in tables.
+        Returns: The copy, whose name and whose symbol in tables are unchanged.
         """
         return replace(self, shown=shown, size=size)
 
@@ -130,7 +130,7 @@ def by_name(*sections: Section) -> dict[str, Scalar]:
 def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
     """Scalars of a run or a flow by their declared names; lists are left out.
 
-    summary: `summary.json`, or an entry of its `flows`. Its nested objects contain no further objects.
+    summary: `summary.json`, or an entry of its `flows`. Objects may be nested only one level deep.
     Returns: Values by name, with dots between objects and their keys.
 
     >>> flat({"name": "x", "fairness": {"jain_index": 1.0}, "flows": [1]})

@@ -71,7 +71,7 @@ def override_layers(overrides: Overrides, file: Path, base: Node) -> Iterable[No
     changed.
 
     overrides: list of "KEY=VALUE" or dict. Values of a list of overrides are read as TOML; a value that is not TOML is
-        text. Values of a dict are used unchanged; they may be nodes.
+        text. Values of a dict are used unchanged, and may be objects of type `Node`.
     file: The scenario file, which is named in messages and to which relative file names refer.
     base: The document to which the first override applies; each later override applies to the result of the earlier
         ones.
@@ -122,8 +122,8 @@ def plant(value: Any, origin: Origin, path: KeyPath, lines: Mapping[KeyPath, int
 def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
     """A file, merged over the file that it extends.
 
-    `below` holds the resolved paths of the files that extend this one. A file that extends one of them would extend
-    itself, which is an error.
+    `below` holds the resolved paths of the files that extend this one. A file must not extend one of these files,
+    because it would then extend itself.
 
     Raises ScenarioError if the file extends itself or a file that does not exist, or if a run's plan extends another
     file.
@@ -154,8 +154,7 @@ def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
 
 
 def _with_presets(node: Node) -> Node:
-    """A layer merged over preset files: those that its own ``access.preset`` names, and those that its stations name
-    (`_with_preset`)."""
+    """A layer merged over the preset files that its key ``access.preset`` and its stations name (`_with_preset`)."""
     node = _with_preset(node)
     stations = node.get("stations")
     if stations is None or not isinstance(stations.value, list):
@@ -167,8 +166,8 @@ def _with_presets(node: Node) -> Node:
 def _with_preset(node: Node) -> Node:
     """A layer, or one station of a layer, merged over the file that its ``access.preset`` names, if it names a file.
 
-    The key `preset` is set to the value in that file, or to its default. The key `preset_file` records the file's name
-    and sha256: a plan thus states where its values come from, and no longer needs the file.
+    The key `preset` is set to its value in the preset file, or to its default. The key `preset_file` records the file's
+    name and sha256: a plan thus states where its values come from, and no longer needs the file.
 
     Raises ScenarioError if the preset file does not exist, contains anything other than ``[access]``, or itself names a
     preset file.
@@ -373,7 +372,8 @@ def _merge(lower: Node, upper: Node) -> Node:
 
 
 def _without_governed(lower: Node, upper: Node) -> Node:
-    """`lower` without the keys that `upper` governs. If `upper` names a preset, the preset then fills these keys in."""
+    """`lower` without the keys that `upper` governs. If `upper` names a preset, the removed keys get their values from
+    this preset."""
     filled = lower.get("access", "preset_file")
     if filled is not None and any(upper.get("access", key) is not None for key in ("preset", "profile")):
         # If the upper layer sets a preset or profile, all keys that the lower layer took from a preset or profile file

@@ -156,8 +156,8 @@ def _built(schema_class: type[T], section: Section, files: Mapping[str, Any] | N
 
 
 def _flow(section: Section) -> schema.Flow:
-    """A flow of the plan. For a program, the flow records the file that named it. The program may run only if that file
-    is trusted (`guest/building/trust.py`)."""
+    """A flow of the plan. For a program, the flow records the file that named it. A program that a file names runs only
+    with the user's consent (`guest/building/trust.py`)."""
     flow = _built(schema.Flow, section)
     named = [section.nodes[key].origin.named_in for key in ("client", "server", "environment", "directory", "rootfs")
              if key in section.nodes]  # fmt: skip

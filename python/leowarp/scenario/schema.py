@@ -69,8 +69,8 @@ class Plan(PlanSections):
         Returns
         -------
         list of Path
-            Files of the constellation that a medium follows, of the medium, of stations and of the guest, in this
-            order; within each, in the order of keys.
+            Files of four parts in this order: the constellation that a medium follows, the medium, stations, guest. The
+            files of each part are in the order of its keys.
         """
         # If the constellation is itself the medium, its files are listed once, as those of the medium.
         sky = () if self.constellation in (None, self.medium) else (self.constellation,)

@@ -94,8 +94,8 @@ def in_words(figure: str) -> str:
 
 
 def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any]:
-    """Check a claim on each sample that has the claim's runs. The verdict on the claim is the verdict on the first of
-    these samples. The results on the other samples show how much results vary.
+    """Check a claim on each sample that has the claim's runs. The first checked sample decides the verdict on the
+    claim. The results on the other samples show how much results vary.
 
     Raises TraceError if no sample has all runs that the test needs.
     samples: sequence of (name, sample). The first sample has the study's own runs.

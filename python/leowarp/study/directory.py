@@ -54,7 +54,7 @@ def make_runs(
     different plan, the run in the directory is replaced.
 
     folder: Directory of the study. Runs are in `runs/<slug>`.
-    settings: Dotted keys for the scenario of every run. A run's own `set` overrides them.
+    settings: Dotted keys for the scenario of every run. The `set` of a single run overrides `settings`.
     at_once, kernel, progress: See `leowarp.run_many`.
     force: True to replace even complete runs.
     """

@@ -71,7 +71,7 @@ def room_of(key: str) -> Room:
     """Import the module of a study and return it. Importing the module also loads matplotlib.
 
     key: A key of `studies()`.
-    Raises ScenarioError if there is no such study.
+    Raises ScenarioError if no study has this key.
     Raises HostError if the module cannot be imported, or if it lacks one of `NAMES`.
     """
     known = studies()

@@ -42,7 +42,7 @@ def draw(kinds: Sequence[Kind[Rules]], frames: Mapping[str, Any], folder: Path, 
 
     frames: Data sets by name. A data set is missing if all its runs failed.
     folder: Folder for the figures; created if missing.
-    rules: Facts that are passed to each figure.
+    rules: Facts about the study, passed to the function `draw` of each kind.
     Returns: One result per figure, in the order of `kinds`. A result's `missing` is the reason why its figure was not
         drawn.
     """

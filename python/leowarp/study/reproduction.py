@@ -70,8 +70,8 @@ def reproduce(
         For `frederiksen2024`: number of conditions (combinations of TCP stack, links, times and skies) under which
         claims are checked, counted from the first; default: all 9.
     duration : str, optional
-        For `frederiksen2024`: length of every run, instead of the study's own; for example "60 s". With another length,
-            the result is only a trial and not a reproduction.
+        For `frederiksen2024`: length of every run, instead of the study's own; for example "60 s". With a length other
+            than the study's own, the result is only a trial and not a reproduction.
     quick : bool, optional
         True to make a smaller version of the study. `frederiksen2024`: three conditions, and runs of 200 s.
             `torres2020`: every eighth jitter,
@@ -82,7 +82,7 @@ def reproduce(
         For `programs`: True to build missing QUIC stacks, whose sources are downloaded from package registries.
     path, capacity : path, optional
         For `huston2024`: a recording of a dish (irtt, ping, LeoReplayer, a table). `capacity` is a file with the dish's
-        capacity, if the recording has none. The sessions then run over a replay of the recording.
+        capacity, if the recording has none. With a recording, the sessions run over its replay.
     scheduler : str, optional
         For all studies except `frederiksen2024` and `programs`: address of a Dask scheduler, whose workers then make
             the runs.

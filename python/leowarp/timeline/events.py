@@ -213,7 +213,8 @@ class Events:
         """Raise netem's limits by the number of packets in the delay line; `longest_ns` has each link's longest delay
         in the run.
 
-        `rate_bps` is the highest rate of these links if their rate changes; None: each link's own rate is used.
+        `rate_bps` is the highest rate of the links in `longest_ns` if their rate changes; None: each link's own rate is
+        used.
         """
         for ends, longest in longest_ns.items():
             for row, link in self._links.get(ends, ()):

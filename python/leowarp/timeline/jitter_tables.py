@@ -2,13 +2,15 @@
 """Distributions of a random delay, as tables from which netem samples.
 
 netem computes a delay as ``mean + jitter * table[r % size] / 8192``, with `r` from 32 random bits. The table's values
-have 16 bits, so they are within +-4 jitters. A table has at most 16384 values (`tabledist` and `get_dist_table` in
-Linux 6.12's net/sched/sch_netem.c). Since 16384 divides 2^32, each value is equally likely: the table is the inverse of
-the distribution function at the midpoints of 16384 equal shares of probability.
+have 16 bits, so a random delay differs from `mean` by at most 4 times `jitter`. A table has at most 16384 values
+(`tabledist` and `get_dist_table` in Linux 6.12's net/sched/sch_netem.c). Since 16384 divides 2^32, each value is
+equally likely: the table is the inverse of the distribution function at the midpoints of 16384 equal shares of
+probability.
 
 The distributions in this module have mean 0 and standard deviation 1, and their values may exceed 4, which is netem's
 limit. The values of a distribution are therefore divided by a power of two, the multiplier. netem's jitter is set to
-the standard deviation times the multiplier. No value of the tail is then clipped.
+the standard deviation times the multiplier. The division keeps all values within the limit, so that no value of the
+tail is clipped.
 """
 
 from __future__ import annotations

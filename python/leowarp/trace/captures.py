@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compute the table `packets` (packet truth) from captures at both ends of TCP connections.
 
-Captures of a real path or of another emulator can then be evaluated like a trace. For captures from leowarp's own
-guest, the result is an independent check of the agent's table.
+With this table, captures of a real path or of another emulator can be evaluated like a trace. For captures from
+leowarp's own guest, the result is an independent check of the agent's table.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def packets_from_captures(
     """Packet truth of the TCP connections that two captures have in common.
 
     source, destination: Captures at the host that opens the connections, and at the host that accepts them. Offloads
-        must have been off at both hosts (`ethtool -K DEV tso off gso off gro off`). Otherwise segments differ between
-        the ends.
+        must have been off at both hosts (`ethtool -K DEV tso off gso off gro off`). With offloads, the two captures
+        contain different segments.
     clock_offset_ns: Offset that is added to the destination's times to convert them to the source's clock. The offset
         cannot be determined from the captures, because they show only the sum of both one-way delays.
     start_ns: Time on the source's clock that becomes 0; by default the time of the first segment of a connection.
@@ -207,9 +207,9 @@ def _direction(
 # Implements RFC 4737, 4.2.3 (extent).
 # Implements RFC 4737, 6.1 (retransmissions).
 def _judge_order(rows: list[_Packet]) -> None:
-    """Set `is_late` and `extent_pkts` of the packets that arrived. The extent of a late packet is a number of arrivals:
-    they begin with the first arrival of a packet that was sent later, and end before the late packet. A retransmission
-    is never late itself, but it may make other packets late.
+    """Set `is_late` and `extent_pkts` of the packets that arrived. The extent of a late packet is a number of arrivals.
+    The counted arrivals begin with the first arrival of a packet that was sent later, and end before the late packet. A
+    retransmission is never late itself, but it may make other packets late.
 
     Late packets and extents are those of RFC 4737, provided that no retransmission and no packet without payload
     overtakes other packets.

@@ -91,8 +91,8 @@ def relisted(directory: Path, pages: Mapping[str, Mapping[str, Any]] | None = No
 def _list_again(
     directory: Path, written: list[str], removed: Iterable[str], pages: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """The manifest with the new hashes of the written files. If another version than the run's own wrote these files,
-    this version is recorded as well."""
+    """The manifest with the new hashes of the written files. If a version of leowarp other than the run's own wrote
+    these files, the manifest also records this version."""
     content = recorded.read_manifest(directory)
     listed = content.get("files", {}) | sha256_of_files(directory, written)
     changed: dict[str, Any] = {

@@ -26,8 +26,8 @@ from leowarp.trace.schema.measures import MEASURES, ROLES
 
 FILE = "measures.jsonl"
 MOST_BYTES = 64 << 20
-"""Largest accepted size of a file, which is some 400,000 lines. A larger file is possible only if a flow sets another
-`storage` than the default of 64 MiB."""
+"""Largest accepted size of a file, which is some 400,000 lines. Files can be larger only if a flow sets `storage` to
+more than its default of 64 MiB."""
 
 NEEDED: dict[str, tuple[str, ...]] = {
     "transaction": (),

@@ -196,7 +196,7 @@ def _segment(t_ns: int, link_type: int, frame: bytes) -> Segment | None:
 
 
 def _ip_packet(link_type: int, frame: bytes) -> bytes | None:
-    """The IP packet in a frame. None if the frame contains another protocol."""
+    """The IP packet in a frame. None if the frame contains no IP packet."""
     if link_type in _RAW_IP:
         return frame
     if link_type == _NULL:

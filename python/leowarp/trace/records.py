@@ -167,8 +167,8 @@ def write_parquet(
 def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Column, ...]]:
     """The table that a header names, the dtype of its records, and the columns that are not in the schema.
 
-    Columns may have any order and integer width. Another unit than in the schema is an error, because numbers would be
-    misread (design/interfaces.md, section 5).
+    Columns may have any order and integer width. A unit that differs from the schema's unit is an error, because
+    numbers would be misread (design/interfaces.md, section 5).
 
     Raises TraceError if a field has no name, has a type or unit other than the schema's, occurs twice, or is missing;
     or if the fields do not add up to the length of a record.

@@ -32,7 +32,7 @@ def kind_of(path: Path) -> str:
 
 
 def _refuse_unended(path: Path) -> None:
-    """Raise TraceError for a study or a reproduction without a manifest, because it is incomplete."""
+    """Raise TraceError if a study or a reproduction has no manifest, because without a manifest it is incomplete."""
     if (path / PLANS).exists():
         from leowarp.study.sweep.status import study_status
 

@@ -33,7 +33,7 @@ KEPT = STUDY + '\n[keep]\nruns = "all"\n'
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """Function that makes a study of 12 runs in a directory. `scenario.run` repeats one of these runs."""
+    """Function that makes a study of 12 runs in a directory."""
     monkeypatch.setattr(disk, "os", Unsynced())
     monkeypatch.setattr(engine, "_workers", lambda *given: InThisProcess(tmp_path / "scratch"))
     monkeypatch.setattr(leowarp, "run", run)

@@ -68,7 +68,7 @@ def second_run_of(
 
 
 def stages_of(first: Run, again: Run, scratch: Path) -> list[StageFound]:
-    """Findings for each compared stage of which at least one run has files.
+    """Findings for each stage that is compared and of which at least one of the two runs has files.
 
     first, again: A run, and a second run of its plan that has no report.
     scratch: Empty directory in which pages are drawn again.

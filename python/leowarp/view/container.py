@@ -88,8 +88,8 @@ class Arrays:
     def packed(self, header: dict[str, Any]) -> str:
         """The container with the header and all arrays, as base64 text.
 
-        header: JSON values, and references that the other methods returned. A nan in it raises an error, because JSON
-            has no such value.
+        header: JSON values, and references that the other methods returned. A nan in `header` raises an error, because
+            JSON has no nan.
         """
         full = header | {"arrays": self._kinds}
         text = json.dumps(full, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()

@@ -125,8 +125,8 @@ def _run(run: Run, label: str, arrays: Arrays, budget_bytes: int) -> dict[str, A
 
 
 def _labels(runs: Sequence[Run]) -> list[str]:
-    """A short name for each run: the algorithm, the scenario, or the directory. The first of these that is different in
-    all runs is used."""
+    """A short name for each run: the algorithm, the scenario, or the directory. The first kind of name by which all
+    runs differ is used."""
     algorithms = [
         next(
             (str(flow.congestion_control) for flow in run.observed_plan.flows if flow.kind == "tcp"),

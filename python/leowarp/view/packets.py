@@ -33,10 +33,10 @@ def packets_of(run: Run, arrays: Arrays, budget_bytes: int = BUDGET_BYTES) -> di
 
     arrays: Container to which the arrays are added.
     budget_bytes: Maximum size of the columns, compressed and as base64.
-    Returns: `windows`, a list of [from, until] in s. All other entries are columns with one value per packet. `sent` is
-        in ticks, and so is `took`, the time until arrival (missing: never arrived). `flags` is the sum of 1 for late, 2
-        for a retransmission, 4 for spurious, 8 for lost, 16 for a return packet. `flow` and `path_id` are numbers;
-        `dropped` is the number of the direction that dropped the packet (-1: none).
+    Returns: `windows`, a list of [from, until] in s. All other entries are columns with one value per packet. `sent`
+        (sending time) and `took` (time until arrival; missing if the packet never arrived) are in ticks. `flags` is the
+        sum of 1 for late, 2 for a retransmission, 4 for spurious, 8 for lost, 16 for a return packet. `flow` and
+        `path_id` are numbers; `dropped` is the number of the direction that dropped the packet (-1: none).
     """
     tables = run.tables
     because = floats(tables.packets["stored_because"])

@@ -17,7 +17,7 @@ FILE = "view.html"
 """Name of the page's file in the report's directory."""
 
 MOST_BYTES = 5_000_000
-"""Maximum size in bytes of the page of a run of 1000 s over 648 satellites. A test checks that pages are smaller."""
+"""Maximum size in bytes of the page of a run of 1000 s over 648 satellites."""
 
 
 def write_view(runs: Sequence[Run | Path | str], out: Path) -> Path:
@@ -37,7 +37,7 @@ def write_view(runs: Sequence[Run | Path | str], out: Path) -> Path:
 def page(runs: Sequence[Run | Path | str]) -> str:
     """The page about `runs`, as HTML.
 
-    The page's content security policy forbids requests, and all scripts except leowarp's own. Texts in a plan therefore
+    The page's content security policy forbids requests, and all scripts except leowarp's own, so that texts in a plan
     cannot run code.
 
     Returns: HTML with script, style and data.

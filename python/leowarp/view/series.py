@@ -75,8 +75,8 @@ def flow_rows(run: Run, number: int, step_ns: int, arrays: Arrays) -> dict[str, 
 def probe_rows(run: Run, number: int, arrays: Arrays) -> dict[str, Any]:
     """Probes of a ping or UDP flow: sending time, and one-way or round-trip time (missing: the probe was lost).
 
-    Returns: `sent` (ticks), `took_us`, `is_round_trip`. The time is one-way for UDP flows, and for ping flows without
-        any reply. If there are more than `MOST_STEPS` probes, only every n-th is included.
+    Returns: `sent` (ticks), `took_us`, `is_round_trip`. `took_us` is a one-way time for UDP flows, and for ping flows
+        if no probe has a reply. If there are more than `MOST_STEPS` probes, only every n-th is included.
     """
     echoes = run.tables.of_flow("echoes", number).sort_values("sent_ns", kind="stable")
     # Every n-th probe is used, not means over several probes, which would hide the spikes that pings are meant to show.

@@ -3,9 +3,9 @@
 
 Between keyframes the page interpolates with a polynomial of degree 5 through the six nearest keyframes
 (`web/src/sky.ts`). The error of this interpolation follows from the radius r of a circular orbit, the angular velocity
-w, and the time h between keyframes. It is at most 225/64 r (w h)^6 / 720. With h = 300 s, the interpolation error is at
-most 21 m at an altitude of 1200 km, and 43 m at 550 km. Coordinates are stored as int16. This rounds each coordinate by
-at most 1/65534 of the largest coordinate: 116 m at an altitude of 1200 km.
+w, and the time h between keyframes. The maximum error is 225/64 r (w h)^6 / 720. With h = 300 s, the maximum is 21 m at
+an altitude of 1200 km, and 43 m at 550 km. Storing coordinates as int16 rounds each one by at most 1/65534 of the
+largest coordinate (116 m at an altitude of 1200 km).
 The errors of interpolation and rounding are small: if the globe is 800 pixels wide, a pixel is 16 km.
 """
 

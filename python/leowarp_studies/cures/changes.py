@@ -25,8 +25,8 @@ from leowarp.scenario.names.examples import example_file
 SCENARIO = "one-change.toml"
 """Example scenario: a transfer, a ping and a call during one route change."""
 BEFORE_S = 30
-"""Time in s from the start of a run to its route change. This time is one interval between route updates, so the path
-before the change is the path of the previous update. In the first `QUIET_S` seconds, no packets are sent."""
+"""Time in s from the start of a run to its route change. `BEFORE_S` equals the interval between route updates, so the
+path before the change is the path of the previous update. In the first `QUIET_S` seconds, no packets are sent."""
 QUIET_S = 22
 AFTER_S = 5
 HOUR_S = 3600

@@ -49,7 +49,7 @@ def propagation_bounds_late(frames: Frames) -> Outcome:
     """Number of late packets at changes to a shorter path, at 50 % load. The reference is the number of packets that
     the link sends within the delay difference of the paths.
 
-    One more packet is allowed, because the delay may change between any two packets.
+    The bound is one packet higher than this number, because the delay may change between any two packets.
 
     Returns
     -------

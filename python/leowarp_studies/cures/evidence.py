@@ -72,7 +72,7 @@ def lost_ratio(frames: Frames, variant: str, reference: str, **which: Any) -> Mi
     Returns
     -------
     Middle
-        Median over changes; below 0 if the variant delivers more.
+        Median over changes; below 0 if the variant delivers more than the reference.
     """
     both = against(frames, variant, reference, "bytes", **which)
     room = rows(frames, variant, **which).set_index(KEY)["room_bytes"]
@@ -84,8 +84,8 @@ def reference_of(variant: str) -> str:
     """The variant that is the reference for a variant's payload: the oracle (`hold` with `move`), or the same sender on
     the frozen path.
 
-    Cures at the end host are compared with the frozen path. Costs that such a cure has without changes, such as later
-    detection of losses, are then not attributed to the change.
+    Cures at the end host are compared with the frozen path. This reference includes the cure's costs without changes,
+    such as later detection of losses, so these costs are not attributed to the change.
 
     >>> reference_of("hold"), reference_of("pr")
     ('move-hold', 'frozen-pr')
@@ -96,9 +96,9 @@ def reference_of(variant: str) -> str:
 def per_hour(frames: Frames, variant: str, column: str, *, tcp: str, load: str = SATURATED) -> float:
     """Events per hour, averaged over the pairs of cities.
 
-    For each pair, the mean over changes is multiplied by the number of changes per hour that the variant's routing
-    causes. Changes at which the sender's own station switches satellites are averaged separately, because the queue is
-    at this station.
+    For each pair, the mean number of events per change is multiplied by the number of changes per hour under the
+    variant's routing. Changes at which the sender's own station switches satellites are averaged separately, because
+    the queue is at this station.
     """
     margin = BY_NAME[variant].routing.get("margin")
     often = (route_changes.per_hour() if margin is None else route_changes.per_hour(margin)).set_index("pair")

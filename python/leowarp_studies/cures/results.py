@@ -48,8 +48,8 @@ COLUMNS = {
 
 COUNTED = ("held_max_bytes", "held_longest_ns", "hold_full_pkts", "waiting_max_bytes", "waiting_longest_ns",
            "merge_longest_ns", "signals_bytes", "copied_bytes")  # fmt: skip
-"""Columns that are null in runs without the cure to which they belong. If no run of a data set has a cure, the data set
-lacks the cure's columns."""
+"""Each of these columns belongs to a cure, and is null in runs without this cure. If no run of a data set has a cure,
+the data set lacks the cure's columns."""
 
 
 def around_changes(rows: pd.DataFrame) -> pd.DataFrame:

@@ -126,7 +126,8 @@ def _changes_together(looked_at: Sequence[Change]) -> dict[str, Any]:
 
 
 def _variants_together(variants: Sequence[str], tcps: Sequence[str]) -> dict[str, Any]:
-    """Keys of every variant under every TCP, which vary together. The scenario's name identifies the combination."""
+    """Scenario keys that vary together: one value per combination of variant and TCP. The scenario's name identifies
+    the combination."""
     pairs = _under(variants, tcps)
     links = {
         f"{section}.{key}": [variant.links.get(key, usual) for variant, _ in pairs]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 CONTROL, NETWORK, HOST = "control", "network", "host"
-"""Places where a variant acts."""
+"""Where a variant acts: in the network or in the hosts. `CONTROL` marks variants that serve only as references."""
 
 NEVER_S = 3600
 """Route interval in s that is longer than any run, so that the initial path does not change."""
@@ -70,7 +70,7 @@ _AT_HOSTS = {
 """Values of `tcp.loss_detection` that need no support from the network."""
 
 LEAD_MS = 200
-"""Time in ms by which an early notice precedes the change. It is longer than any round trip of the study."""
+"""Time in ms by which an early notice precedes the change. This lead is longer than any round trip of the study."""
 CHANGE_S, INTERVAL_S = 30, 30
 """Time of the change in each run, and period of the schedule that senders know (`changes.BEFORE_S`), both in s."""
 _SCHEDULE = {"period_ns": f"{INTERVAL_S} s", "phase_ns": f"{CHANGE_S} s"}

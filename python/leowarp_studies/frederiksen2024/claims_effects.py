@@ -222,9 +222,9 @@ def events_are_frequent(sample: Sample) -> Outcome:
     """Number of changes per minute that make packets late, and their share of all changes, for each scenario with
     CUBIC.
 
-    "Frequent" is taken to mean two conditions: at least one such change in two minutes (every fourth update of the
-    routes), and at least a quarter of the changes. When the thresholds were chosen, the result for the baseline
-    (README.md) was already known.
+    Two conditions define "frequent". At least one change in two minutes (every fourth update of the routes) must make
+    packets late. At least a quarter of all changes must make packets late. When the thresholds were chosen, the result
+    for the baseline (README.md) was already known.
 
     Returns: Numbers by run: `events`, `events_per_minute`, `of_changes_ratio`.
     """

@@ -27,8 +27,8 @@ def baseline_lowest_rtt(sample: Sample) -> Outcome:
     """Median smoothed RTT of the three scenarios. The queueing delay, which is the RTT minus propagation, is listed to
     explain the verdict.
 
-    Returns: Numbers: `srtt_p50_ms` by run; `others_apart_ratio`, the difference of the two scenarios other than the
-        baseline, divided by the smaller of the two.
+    Returns: Numbers: `srtt_p50_ms` by run; `others_apart_ratio`, the RTT difference between the two scenarios that are
+        not the baseline, divided by the smaller of their RTTs.
     """
     middle = {slug: ev.srtt_ms(sample[slug], 0.5) for slug in SCENARIOS}
     base, nine, cape = (middle[slug] for slug in SCENARIOS)

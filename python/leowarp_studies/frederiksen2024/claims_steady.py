@@ -148,8 +148,9 @@ def reno_rtt_lower(sample: Sample) -> Outcome:
 def queues_full(sample: Sample) -> Outcome:
     """Share of time in which at least one queue of the current path is filled to 90 % of its limit, for CUBIC and BBR.
 
-    Any queue is counted, because the bottleneck link changes with the route. To explain the verdict, the congestion
-    window is compared with the capacity of the empty path, because a smaller window cannot fill any queue.
+    The full queue may be at any link of the path, because the bottleneck link changes with the route. To explain the
+    verdict, the congestion window is compared with the capacity of the empty path, because a smaller window cannot fill
+    any queue.
 
     Returns: Numbers by run: `full_90_ratio`, `full_50_ratio`, shares of the time after 10 s.
     """

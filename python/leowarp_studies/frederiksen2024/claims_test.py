@@ -79,8 +79,7 @@ def rtt_frame(before_ms, lowest_ms, highest_ms, after_ms):
 
 
 def made_up_run(**different):
-    """A synthetic run for which every claim about a single run holds. Claims that compare several runs also depend on
-    the other runs."""
+    """A synthetic run for which every claim about a single run holds."""
     depth_ratio, drops = different.pop("depth_ratio", 0.95), different.pop("drops", 2)
     delay_span_ms = different.pop("delay_span_ms", 2.0)
     flow = {"spurious_retransmissions_pkts": 0, "data_drops_pkts": 1, "goodput_mean_bps": 90e6, "late_pkts": 150,

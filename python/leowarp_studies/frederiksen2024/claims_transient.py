@@ -94,7 +94,8 @@ def window_growth(sample: Sample) -> Outcome:
     """Median growth of the congestion window after changes with late packets, in packets/s, by algorithm.
 
     Reno grows by one packet per round trip (RFC 5681, 3.1), CUBIC as a function of time (RFC 9438, 4.2), and BBR with
-    its estimate of the bandwidth. The comparison therefore uses the growth over some seconds.
+    its estimate of the bandwidth. Because the three algorithms grow by different rules, the comparison uses the growth
+    over some seconds.
 
     Returns: Numbers: `growth_pkts_per_s` by run. To explain the verdict, the lowest window after changes with late
         packets is listed, as a median in packets.

@@ -206,7 +206,7 @@ def shortfall_ratio(run: Run, window_ns: int = 5_000_000_000) -> float:
 
     window_ns: Length of time after a change in which goodput is measured. Changes in the study's scenarios are 30 s
         apart, so the windows after changes do not overlap.
-    Returns: The missing share. It is below 0 if goodput rises after changes, and nan if there are no changes.
+    Returns: The missing share. The share is below 0 if goodput rises after changes, and nan if there are no changes.
     """
     missing, expected = 0.0, 0.0
     frame = goodput(run.tables, run.main_flow, "in_order", BIN_NS)
@@ -366,7 +366,7 @@ def busiest_minute(instants_ns: Any) -> int:
 
 
 def delay_steps(run: Run) -> int:
-    """Number of changes of the current path's delay at which the path itself did not change."""
+    """How often the delay of the current path changed while the path stayed the same."""
     flow = run.observed_plan.flows[run.main_flow]
     delays = run.path_delay(flow.source, flow.destination)
     steps_ns = set(delays["t_ns"].to_numpy()[1:][np.diff(delays["delay_ns"].to_numpy(dtype="float64")) != 0])

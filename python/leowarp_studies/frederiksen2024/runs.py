@@ -30,7 +30,8 @@ BBR_SCENARIOS = ("bbr", "nine-planes-bbr", "aalborg-cape-town-bbr")
 """Names of the runs of the three scenarios with BBR, to which the study's conclusion also applies."""
 
 TO_NINE_PLANES: Mapping[str, Any] = {"constellation.planes": 9}
-"""Keys that turn the baseline into the second scenario. They apply to every combination of TCP and links."""
+"""Keys that turn the baseline into the second scenario. These keys can be combined with every combination of TCP and
+links."""
 TO_CAPE_TOWN: Mapping[str, Any] = {
     "stations.0.name": "Aalborg", "stations.1.name": "Cape Town",
     "flows.0.source": "Aalborg", "flows.0.destination": "Cape Town",

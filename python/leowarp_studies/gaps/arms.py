@@ -21,8 +21,8 @@ QUEUE = "80 pkts"
 """Limit of the queue: about the bandwidth-delay product, which is 76 packets of 1514 bytes for the 92 ms from Madrid to
 Tokyo and back."""
 GAP_MS, ACQUISITION_S = 40, 1
-"""Length of a gap in ms, within the range of `examples/dish-lasers.toml`; and time in s to point a laser again. The
-longer time to find a satellite for the first time is not included."""
+"""Length of a gap in ms, within the range of `examples/dish-lasers.toml`; and time in s to point a laser again. Finding
+a satellite for the first time takes longer; this additional time is not included."""
 
 
 @dataclass(frozen=True)

@@ -120,8 +120,9 @@ def queue_left_behind(sample: Sample) -> Outcome:
 
 # Implements claim 7.5 of gaps (a loss in a gap is real).
 def gap_outweighs(sample: Sample) -> Outcome:
-    """Extra harm of the gap (a change with a gap, relative to a change without one), compared with the extra harm of
-    the change (without a gap, relative to no change)."""
+    """Extra harm of the gap, compared with the extra harm of the change. The gap's extra harm is the harm of a change
+    with a gap, relative to a change without one. The change's extra harm is the harm of a change without a gap,
+    relative to no change."""
     gap = _extras(sample, LOST, (RENO, CUBIC))
     rest = _extras(sample, PLAIN, (RENO, CUBIC), control=FROZEN)
     return _outcome(dict(_less(rest, gap)), [("gap", gap), ("all else", rest)])

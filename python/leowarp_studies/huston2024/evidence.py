@@ -65,8 +65,8 @@ def used_ratio(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
 
 
 def _any_traces(frames: Frames, preset: str) -> Sequence[Trace]:
-    """Traces of any one variant at a preset. Any variant may be used, because capacity and reconfigurations belong to
-    the path and are equal for all variants.
+    """Traces of one arbitrary variant at a preset. They show the path's capacity and reconfigurations, which are equal
+    for all variants.
     """
     for (_, hour), traces in frames["traces"].items():
         if hour == preset and traces:
@@ -138,8 +138,8 @@ def why_cut(frames: Frames, variant: str, preset: str = PEAK) -> str:
 
 
 def why_bbr(frames: Frames, variant: str = "bbr", preset: str = PEAK) -> str:
-    """Text that explains the result of BBR sessions, which have no cuts. It compares BBR's bandwidth estimate with the
-    link's capacity.
+    """Text that explains the result of BBR sessions, which have no cuts. The text compares BBR's bandwidth estimate
+    with the link's capacity.
 
     `bbr_bw` (tcp_bbr.c) is the maximum of ten round trips, so it remains high for some time after the capacity falls.
     """

@@ -58,7 +58,8 @@ PANELS = tuple(column for column in COLUMNS if column.name not in ("recovered_ra
 
 
 def cell_of(frames: Mapping[str, Any], column: Column, variant: str, preset: str = PEAK) -> Middle:
-    """Value of a cell of the table. Results beside another flow exist only at peak."""
+    """Value of a cell of the table. Columns about sessions that share the path with another flow have values only at
+    peak."""
     rows: pd.DataFrame = frames[column.frame]
     if column.frame == "sessions":
         rows = rows[rows["preset"] == preset]

@@ -109,7 +109,7 @@ def cuts(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def _stacked(axes: Any, rows: Sequence[Mapping[str, float]], names: Sequence[str]) -> None:
-    """Draw one bar per session, stacked by kind of loss. Kinds without losses have no entry in the legend."""
+    """Draw one bar per session, stacked by kind of loss."""
     places = np.arange(len(rows))
     start = np.zeros(len(rows))
     for kind in (*KINDS, NO_LOSS):

@@ -233,8 +233,8 @@ def _tables(rows: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
 
 
 def _by_condition(views: list[tuple[dict[str, Any], Run]]) -> dict[str, list[Trace]]:
-    """Traces by condition. It is empty unless every condition has traces, because claims compare conditions with each
-    other."""
+    """Traces by condition. The dict is empty unless every condition has traces, because claims compare conditions with
+    each other."""
     traces: dict[str, list[Trace]] = {}
     for row, view in views:
         traces.setdefault(row["name"], []).append(trace_of(view))

@@ -22,8 +22,8 @@ AROUND_NS = S
 reconfiguration; losses are counted before and after it."""
 
 GAP_BEFORE_NS, GAP_AFTER_NS = 50 * MS, 200 * MS
-"""The time without replies is measured with probes that are sent at most this long (in ns) before or after a
-reconfiguration."""
+"""Maximum times in ns from a probe to the next reconfiguration, and from a reconfiguration to a probe. The time without
+replies is measured with the probes within these times."""
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,8 @@ class Trace:
         return float(self.goodput_bps[inside].mean()) if inside.any() else math.nan
 
     def estimate_between(self, start_s: float, end_s: float) -> float:
-        """Mean of BBR's estimate over the samples in [start, end); nan without samples, and for other algorithms."""
+        """Mean of BBR's bandwidth estimate over the samples in [start, end); nan without samples, and for other
+        algorithms."""
         # BBR's estimate is 0 before the first round trip is measured.
         inside = (self.cwnd_t_s >= start_s) & (self.cwnd_t_s < end_s) & (self.bbr_bps > 0)
         return float(self.bbr_bps[inside].mean()) if inside.any() else math.nan
@@ -283,12 +284,12 @@ def cuts(
     """The cuts of the sender's window; see `Trace.cuts`.
 
     A cut is a sample at which the slow-start threshold has changed and is below `CUT_RATIO` of the previous window,
-    which is the larger window of the last two samples. Every loss-based algorithm sets the threshold when it declares a
-    packet lost; otherwise, the threshold changes only at the end of slow start. As a second condition, the window must
-    fall below `CUT_RATIO` of its previous size within `CUT_WITHIN_NS`, while the new threshold is valid. The condition
-    on the window excludes repairs by `cubic_handover`, which does not reduce its window and later restores the old
-    threshold. Cuts less than two samples apart count as one. A cut in the state `CA_CWR` is a reaction to a mark
-    instead of a loss.
+    which is the larger window of the last two samples. Every loss-based algorithm sets the slow-start threshold when it
+    declares a packet lost. Otherwise, this threshold changes only at the end of slow start. As a second condition, the
+    window must fall below `CUT_RATIO` of its previous size within `CUT_WITHIN_NS`, while the new threshold is valid.
+    The condition on the window excludes repairs by `cubic_handover`, which does not reduce its window and later
+    restores the old threshold. Cuts less than two samples apart count as one. A cut in the state `CA_CWR` is a reaction
+    to a mark instead of a loss.
 
     t_ns, cwnd_pkts, ssthresh_pkts, state: arrays of shape (samples,). `state` is the number of `ca_state`.
     lost: Result of `losses`.
@@ -331,7 +332,7 @@ def _grown_after_s(t_ns: np.ndarray, cwnd_pkts: np.ndarray, place: int, before_p
     """Time from a cut to the first sample at which the window has its previous size again; nan if the next cut comes
     first.
 
-    At the sample of the cut, the window may not have fallen yet, so the search begins at the window's minimum.
+    The search begins at the window's minimum, because the window may fall only after the sample of the cut.
     """
     later = cwnd_pkts[place:until]
     if len(later) == 0 or np.isnan(later).all():

@@ -24,8 +24,8 @@ CALIBRATED = (
 
 
 def with_why(parts: dict[str, bool], text: str, numbers: dict[str, Any], why: str, cause: str) -> Outcome:
-    """Outcome with the measured value and the counts that explain it. If the claim does not fully hold, the counts are
-    in the cause instead."""
+    """Outcome with the measured value. If the claim holds, the outcome's text also contains `why`, the counts that
+    explain the value. Otherwise, `cause` contains the counts."""
     if all(parts.values()):
         return Outcome(holds_if(parts), f"{text}. {why}", numbers, "")
     return Outcome(holds_if(parts), text, numbers, cause)

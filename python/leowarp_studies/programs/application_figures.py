@@ -52,8 +52,7 @@ def pages(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def films(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Mean bit rate of a film, and below it the stalled time, by player, protocol and stack. There is one column per
-    path and one mark per run.
+    """Mean bit rate of a film, and below it the stalled time, by player, protocol and stack.
 
     Raises TraceError if no film was played.
     """

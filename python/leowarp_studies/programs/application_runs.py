@@ -18,8 +18,8 @@ VIDEOS = {path: f"video-{path}" for path in (CHANGES, STARLINK, MOBILE)}
 SCENARIOS = {CHANGES: "one-change.toml", STARLINK: "starlink-tcp.toml", MOBILE: "mobile.toml"}
 PAGE_START_S = {CHANGES: BEFORE_S - 1.0, STARLINK: RECONFIGURATION_S - 0.6, MOBILE: 1.0}
 """Start of the page load in s, by path: a page load takes about 1.5 s over the paths with route changes. Over the
-access link it takes less time, because the round trip is half as long. The starts are chosen so that the path changes
-in the middle of the page load."""
+access link, a page load takes less time, because the round trip is half as long. The starts are chosen so that the path
+changes in the middle of the page load."""
 PATIENCE_S = {CHANGES: 25, STARLINK: 25, MOBILE: 180}
 """Time in s after which a page load counts as failed. No further route change occurs during this time."""
 VIDEO_START_S = {CHANGES: 24.0, STARLINK: 8.0, MOBILE: 1.0}

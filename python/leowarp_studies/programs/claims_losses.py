@@ -81,8 +81,8 @@ def linux_is_fooled_less(frames: Frames) -> Outcome:
 
 # Implements claim 6.5 of programs (aioquic, quic/recovery.py: a window of 128 packet numbers).
 def a_receiver_forgets(frames: Frames) -> Outcome:
-    """Number of packets that were spuriously declared lost and were never acknowledged. It is compared with the number
-    of packets that arrived beyond the receiver's window.
+    """Number of packets that were spuriously declared lost and never acknowledged, compared with the number of packets
+    that arrived beyond the receiver's window.
 
     Returns: Numbers: `unheard_pkts`, `beyond_pkts`, `in_vain_pkts` by sender, as sums over changes.
     """

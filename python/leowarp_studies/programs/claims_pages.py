@@ -128,8 +128,8 @@ def a_loss_holds_up_its_own_stream(frames: Frames) -> Outcome:
 
 # Implements claim 6.17 of programs (losses around reconfigurations do not indicate congestion).
 def a_reconfiguration_delays_a_page(frames: Frames) -> Outcome:
-    """Page load time with a reconfiguration during the load, divided by the time without one. This ratio for BBR is
-    compared with that for CUBIC, with the same protocol.
+    """Page load time with a reconfiguration during the load, divided by the time without one. The ratio for BBR is
+    compared with the ratio for CUBIC over the same protocol.
 
     Returns: Numbers: `longer_ratio` by protocol and stack.
     """

@@ -56,8 +56,8 @@ def done_ns(run: Path, size_bytes: int) -> int:
 
 
 def of_run(run: Path) -> Losses:
-    """Packet counts of the server of flow 0. They come from the statistics that the client printed, or else from the
-    qlog.
+    """Packet counts of the server of flow 0. The counts come from the statistics that the client printed, or else from
+    the qlog.
 
     Raises TraceError if neither the statistics nor a qlog exists.
     """

@@ -135,8 +135,8 @@ def _share(run: Run, flow: int, from_ns: int) -> float | None:
 
 
 def _against_still(frame: pd.DataFrame, series: list[np.ndarray | None]) -> pd.DataFrame:
-    """The frame, with further columns for the effects of a change. Each run is compared with the run of the same sender
-    on the path without changes. Until the change, the two runs are identical."""
+    """`frame` with further columns for the effects of a change. Each run is compared with the run of the same sender on
+    the path without changes. Until the change, the two runs are identical."""
     still = {
         (row.group, row.sample, row.sender): series[place]
         for place, row in enumerate(frame.itertuples())

@@ -134,7 +134,7 @@ def hybla(frames: Frames) -> Outcome:
     the other two algorithms.
 
     tcp_hybla.c increases the window per ACK, whereas tcp_slow_start and tcp_cong_avoid_ai increase it per acknowledged
-    segment. Delayed ACKs therefore slow the growth of Hybla's window only.
+    segment. Because of this difference, delayed ACKs slow the growth of the window only for Hybla.
 
     Returns: Numbers: `<name>_<on or off>_bps` (a median per SNR), `worst_change`.
     """
@@ -354,7 +354,7 @@ def timeouts_rise(frames: Frames) -> Outcome:
 
 
 def _near_both(curve: list[Middle], factor: float) -> bool:
-    """True if both ends of a curve are within this factor of the study's values at 7 and 13 dB."""
+    """True if both ends of a curve, at 7 and 13 dB, are within a factor of `factor` of the study's values."""
     return all(
         value.known and expected_bps / factor <= value.median <= expected_bps * factor
         for value, expected_bps in ((curve[0], 1141e3), (curve[-1], 1764e3))

@@ -157,7 +157,7 @@ def resequencing_helps(frames: Frames) -> Outcome:
     """Goodput with resequencing divided by goodput without, paired by SNR and seed, so that both sessions have the same
     fading.
 
-    The study makes this statement about sessions with delayed ACKs. Sessions without delayed ACKs are only listed.
+    The study claims this benefit only for sessions with delayed ACKs. Sessions without delayed ACKs are only listed.
 
     Returns: Numbers: `<name>_<on or off>_ratio`; above 1 if resequencing helps.
     """

@@ -31,7 +31,7 @@ BY_CHANCE_RATIO = 2 * NEAR_MS / (TIMER_MS - ROUND_MS / 2)
 
 # Implements claim 4.13 of tauran2018 (text).
 def waits_follow_rounds(frames: Frames) -> Outcome:
-    """Among pairs with a late second packet, the share in which this packet is late by one HARQ round, with
+    """Share of pairs whose second packet is late by one HARQ round, among all pairs with a late second packet; with
     resequencing.
 
     Returns: Numbers: `<name>_ratio`, a median over SNRs; `by_chance_ratio`.

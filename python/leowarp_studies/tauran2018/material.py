@@ -135,8 +135,8 @@ def _other_samples(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]
     """Samples of sessions that differ from the study's own sessions in one setting. A sample of this kind has data sets
     only for claims whose runs are in the sample.
 
-    Sessions without the minimum of the RTO are a sample of claim 4.11 only. Sessions whose retransmissions take
-    capacity are a sample of all claims that use only sessions.
+    The sample without the minimum of the RTO serves claim 4.11 only. The sample in which link retransmissions use
+    capacity serves all claims that need no data except sessions.
     """
     samples: list[tuple[str, dict[str, Any]]] = []
     if "rto_floor" in frames:

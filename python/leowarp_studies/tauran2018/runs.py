@@ -30,7 +30,7 @@ DURATION_S, GROWTH_S = 600, 60
 ALGORITHMS = ("reno", "cubic", "hybla")
 BY_ACKS = {"reno": "reno_by_acks", "cubic": "cubic_by_acks"}
 """Linux's algorithms with one change: the window grows with each ACK, as in ns-2's Reno, instead of with each
-acknowledged segment. They are kernel modules, which come with leowarp as examples."""
+acknowledged segment. The changed algorithms are kernel modules, which come with leowarp as examples."""
 
 LABELS = {
     "reno": "NewReno", "cubic": "CUBIC", "hybla": "Hybla", "reno_by_acks": "Reno by ACKs",
@@ -243,8 +243,8 @@ def _assumptions() -> Part:
 
 
 def _rto_floor() -> Part:
-    """Sessions with resequencing in which the RTO does not have Linux's minimum. They show whether the RTO then follows
-    the variation of the RTT."""
+    """Sessions with resequencing in which the RTO does not have Linux's minimum. The sessions show whether the RTO
+    follows the variation of the RTT if no minimum prevents this."""
     content = _content("rto_floor", FEW_SNRS_DB, ALGORITHMS[:2], 1, SEEDS)
     content["set"] |= {"tcp.sysctl": RTO_FLOOR}
     content["parameters"] |= {

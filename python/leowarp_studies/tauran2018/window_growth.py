@@ -74,8 +74,8 @@ def held_text(frames: Frames) -> str:
     """Text with the time for which the receiver's window limited the sender, until the sender's window reached the
     larger size of `GROWN_PKTS`. The text is empty if the time is too short to matter.
 
-    The kernel counts this time (`tcpi_rwnd_limited`). The growth of a window that is limited by the receiver does not
-    show the effect of delayed ACKs.
+    The kernel counts the time for which the receiver's window limits the sender (`tcpi_rwnd_limited`). The growth of a
+    window that is limited by the receiver does not show the effect of delayed ACKs.
     """
     texts, held = [], False
     for name in ("reno", "cubic"):

@@ -112,7 +112,7 @@ def displacement_grows(frames: Frames) -> Outcome:
     the distributions.
 
     Linearity is tested only at jitters for which the closed form predicts it (`STRAIGHT_MS`). Deviations over all
-    jitters are only listed.
+    jitters are listed, but do not affect the verdict.
 
     Returns: Numbers by distribution: `at_1_ms_pkts`, `off_ratio`, `per_ms_pkts`, `bent_ratio`, `bent_whole_ratio`; and
         `ordered_from_ms`.

@@ -23,7 +23,7 @@ FIGURE_8 = ("bic", "highspeed", "westwood", "yeah")
 STUDY_ENTROPY = {"bic": 3.3, "highspeed": 3.3, "yeah": 3.3, "westwood": 0.75}
 """E_r in nats up to which each algorithm keeps its throughput, from the study's text about figure 8."""
 SAME_ENTROPY = 3.8
-"""E_r in nats at which the study compares the distributions."""
+"""E_r (reordering entropy) in nats at which the study compares the distributions of jitter."""
 
 
 # Implements claim 2.5 of torres2020 (figure 6).
@@ -246,7 +246,7 @@ def _cause(frames: Frames, test: Test, distributions: Sequence[str], algorithms:
 
 
 def _did(mechanisms: pd.DataFrame, profiles: Sequence[str], algorithm: str) -> str:
-    """Text with the sender's reactions on each TCP, at the jitter at which the study's transfers collapse."""
+    """Text that says for each TCP how the sender reacts at the jitter at which the study's transfers collapse."""
     at_ns = ev.telling_jitter_ns(mechanisms)
     did = (f"{profile} {ev.sender_did(mechanisms, profile, algorithm, at_ns)}" for profile in profiles)
     return f"{NAMES[algorithm]}, normal jitter of {at_ns / 1e6:g} ms: {'; '.join(did)}"

@@ -132,8 +132,8 @@ def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str,
 
 
 def _other_tcps(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """One sample for each TCP other than the study's own. The claims about TCP are also checked on its transfers, which
-    have fewer jitters."""
+    """One sample for each TCP other than the study's own. The samples serve the claims about TCP, and have fewer
+    jitters."""
     if "mechanisms" not in frames or "path" not in frames:
         return []
     mechanisms: pd.DataFrame = frames["mechanisms"]

@@ -45,8 +45,8 @@ MORE_COLUMNS = {
     "own_entropy_nats": "flow0_entropy_nats",
     "own_extent_pkts": "flow0_reordering_extent_max_pkts",
 }
-"""Columns about reactions of the sender's loss detection, and about reordering of the transfer's own packets. Only runs
-that store packets have them."""
+"""Columns about reactions of the sender's loss detection, and about reordering of the transfer's own packets. Runs that
+do not store packets lack these columns."""
 
 
 @dataclass(frozen=True)

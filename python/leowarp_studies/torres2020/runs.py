@@ -30,7 +30,8 @@ runs."""
 QUICK_SEEDS = 3
 """Number of seeds of a quick reproduction."""
 MECHANISM_SEEDS = 3
-"""Number of seeds of the transfers with other TCPs. They explain the results and do not affect the verdict."""
+"""Number of seeds of the transfers with other TCPs. These transfers explain the results, and do not affect the
+verdict."""
 QUICK_STEP = 8
 """A quick reproduction uses every eighth jitter."""
 
@@ -148,7 +149,7 @@ def _mechanisms(name: str, distributions: Sequence[str], algorithms: Sequence[st
 
 
 def _early_rack(name: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
-    """Transfers on variants of TCP with RACK as it was in the years of the study."""
+    """Transfers with TCP variants that use RACK as it was in the years of the study."""
     content = _on_profiles(name, distributions, algorithms, EARLY_RACK_US, EARLY_RACK)
     (together,) = content["together"]
     together["tcp.loss_detection"] = {
@@ -192,8 +193,8 @@ def _quick(jitters_us: Sequence[float], seeds: int) -> Callable[[Mapping[str, An
 
 
 def _shapes() -> Part:
-    """Probes with and without the shaper, whose directories are stored. Without the shaper, delays are only those of
-    netem."""
+    """Probes with and without the shaper. The directories of these runs are stored. Without the shaper, delays are only
+    those of netem."""
     plain = _probes("shapes", "figures 2 and 3: whole run directories", (SHAPE_US,), (SHAPE_US,))
     plain.content["parameters"]["jittered.rate"] = {"label": "rate", "values": [SHAPED, UNSHAPED]}
     return replace(plain, content=plain.content | {"keep": {"runs": "all"}}, runs=2 * plain.runs)

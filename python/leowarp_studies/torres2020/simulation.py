@@ -28,7 +28,7 @@ PROBE_PKTS = 65_535
 PROBE_RATE_PKTS_PER_S = 8235.0
 """Packets per second of the study's probe; frames of 1514 bytes at 100 Mbit/s would be 8256 per second."""
 THRESHOLD_PKTS = 200
-"""Threshold of the study's probe (D_T in section 3); its number of packets, above, is in table 3."""
+"""Threshold of the study's probe (D_T in the study's section 3). `PROBE_PKTS` is from the study's table 3."""
 
 MEAN_DEVIATION = MappingProxyType({"uniform": np.sqrt(3) / 2, "normal": np.sqrt(2 / np.pi), "exponential": 2 / np.e})
 """E|x| of each distribution with standard deviation 1."""
@@ -186,8 +186,8 @@ def _stay_back(arrivals: list[int], threshold_pkts: int) -> list[int]:
     `threshold_pkts` arrivals.
 
     The rule is that of RFC 5236, 7.1, with one exception: a late packet beyond the threshold advances the index,
-    because its number has already been used as an index. According to the RFC's text, the index would not advance, and
-    would then remain too small for all later packets.
+    because its number has already been used as an index. The RFC's text does not advance the index for a late packet
+    beyond the threshold. The index would therefore remain too small for all later packets.
     """
     coming = iter(arrivals)
     window = deque(islice(coming, threshold_pkts + 1))

@@ -145,8 +145,8 @@ def traces() -> dict[tuple[str, str], list[Trace]]:
 
 @cache
 def trace(variant: str, preset: str, seed: int, *, slots_bps: tuple[float, ...] = SLOTS_BPS) -> Trace:
-    """In each slot, BBR has another rate: 250, then 350, then 200 Mbit/s. Its estimate of the bandwidth is 4 % above
-    this rate.
+    """A synthetic trace. BBR's rate changes from slot to slot: 250, then 350, then 200 Mbit/s. BBR's estimate of the
+    bandwidth is 4 % above its rate.
 
     Other congestion controls begin with 240 Mbit/s, fall to 50 Mbit/s within a second, and then have a rate of their
     own. A drop at the queue reduces the window at 2 s. An isolated loss reduces the window at 8 s. Losses at
@@ -250,8 +250,8 @@ def loss_rows() -> pd.DataFrame:
 
 
 def phase_rows() -> pd.DataFrame:
-    """Rows for schedules that are late by an error. With less than 4 s, the handover-aware variant keeps its whole
-    gain; from 4 s on, no gain remains."""
+    """Rows for sessions whose schedule is late by each value of `PHASE_ERRORS_S`. If the schedule is less than 4 s
+    late, the handover-aware variant keeps its whole gain; otherwise it has no gain."""
     rows = []
     for name, base in (("bbr_handover", "bbr"), ("cubic_handover", "cubic")):
         for late_s in runs.PHASE_ERRORS_S:

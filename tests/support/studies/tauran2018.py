@@ -168,8 +168,8 @@ def profiles(mine: pd.DataFrame) -> pd.DataFrame:
 
 
 def assumptions(mine: pd.DataFrame) -> pd.DataFrame:
-    """Sessions for each assumption: its first value costs a tenth of the goodput, and its second value gains a
-    tenth."""
+    """Sessions for each assumption. The first value of an assumption costs a tenth of the goodput, and the second value
+    gains a tenth."""
     base = mine[(mine["snr_db"] == runs.ASSUMPTION_SNR_DB) & (mine["seed"] <= runs.ASSUMPTION_SEEDS)
                 & (mine["congestion_control"] != "hybla")]  # fmt: skip
     changed = [

@@ -81,7 +81,7 @@ def probe_rows(
 
 
 def shape_rows() -> pd.DataFrame:
-    """Rows of the group `shapes`; the complete runs of this group are not invented."""
+    """Synthetic rows of the group `shapes`; the run directories of this group are not imitated."""
     rates = (runs.SHAPED, runs.UNSHAPED)
     return pd.concat([probe_rows((runs.SHAPE_US,)).assign(rate=rate) for rate in rates], ignore_index=True)
 

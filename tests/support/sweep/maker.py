@@ -45,8 +45,7 @@ class Made:
 class FakeMaker:
     """A stand-in for `leowarp.study.sweep.maker.Maker`.
 
-    folder: For each run that starts, the maker adds a line to the file `made` in this folder. The folder may contain
-        the files that control runs.
+    folder: For each run that starts, the maker adds a line to the file `made` in this folder.
     die: Function that is called to kill the worker. If a test itself is the worker process, it must pass another
         function.
     """

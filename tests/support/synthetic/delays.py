@@ -18,8 +18,8 @@ WIDEST_BITS = 13
 def delay_rows(flow: int, data: pd.DataFrame, back: pd.DataFrame) -> pd.DataFrame:
     """Rows of the table `delays` of a TCP flow.
 
-    data, back: DataFrame with the columns `sent_ns` and `received_ns` (missing if the packet never arrived). They
-        contain all packets in each direction.
+    data, back: DataFrame with the columns `sent_ns` and `received_ns` (missing if the packet never arrived). Each of
+        the two frames contains all packets in its direction.
     """
     rtt_ns, unanswered = exact_round_trips(data, back)
     none = pd.DataFrame({"flow": flow, "quantity": ROUND_TRIP, "pkts": [unanswered]} if unanswered else {})

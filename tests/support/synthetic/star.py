@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Synthetic runs of transfers over a star of links. Every number in such a run is a sum over known packets.
+"""Synthetic runs of transfers over a star of links.
 
 Each station has a link to the hub, with the same rate in both directions. A transfer from A to B uses the directions A
 > hub and hub > B, each of which serves packets in order of arrival. The acknowledgement of a packet reaches the sender

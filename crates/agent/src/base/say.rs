@@ -11,7 +11,7 @@ pub fn line(value: &serde_json::Value) {
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
-/// Prints the error and shuts down the guest. The run then has no end.json.
+/// Prints the error and shuts down the guest without writing end.json.
 pub fn fail(error: &Error) -> ! {
     line(&serde_json::json!({"error": error.to_string(), "hint": error.hint()}));
     power_off()

@@ -29,8 +29,7 @@ pub struct Probe {
     pub flow: usize,
     kind: FlowKind,
     socket: OwnedFd,
-    /// Socket at the destination. It keeps the destination port open, so that the destination does not answer with ICMP
-    /// errors.
+    /// Socket that keeps the destination port open, so that the destination does not answer with ICMP errors.
     _sink: Option<OwnedFd>,
     packet: Vec<u8>,
     /// For a ping: the sum of the packet's 16-bit words, except for its checksum and its number. None = over IPv6,

@@ -3,9 +3,9 @@
 //! written or read. Large calls are used because a system call costs as much as the stack's work on ten packets.
 //!
 //! The reader discards data while reading (MSG_TRUNC). The reader wakes when 1/32 of the receiver's window can be read,
-//! but at the latest at 64 KiB. Unread data then reduce the advertised window by very little. The kernel measures how
-//! fast the program reads (`tcp_rcv_space_adjust`); the result is the same as if the program read all data immediately.
-//! The receiver still sends one ACK per two segments (`__tcp_ack_snd_check` looks at SO_RCVLOWAT).
+//! but at the latest at 64 KiB. Unread data therefore reduce the advertised window by about 1/32 at most. The kernel
+//! measures how fast the program reads (`tcp_rcv_space_adjust`); the result is the same as if the program read all data
+//! immediately. The receiver still sends one ACK per two segments (`__tcp_ack_snd_check` looks at SO_RCVLOWAT).
 //!
 //! If the receiver delays its acknowledgements, the reader instead wakes only when a quarter of the window can be read.
 //! The reason is that reading all data would immediately acknowledge a short last segment (`tcp_cleanup_rbuf`), whereas

@@ -12,7 +12,8 @@ use std::os::unix::fs::FileExt;
 /// `struct tcp_info` of Linux 6.12 (include/uapi/linux/tcp.h), with the kernel's names. libc's struct is not used,
 /// because it lacks the byte with `tcpi_delivery_rate_app_limited`. Newer kernels only append fields, so an older
 /// kernel fills only the beginning of the struct. In fields that the kernel does not know, every bit is set, which a
-/// table shows as a missing value. Comments below name the kernel version that added the fields that follow.
+/// table shows as a missing value. Each comment between the fields names the kernel version that added the fields below
+/// it.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct TcpInfo {

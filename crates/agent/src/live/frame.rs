@@ -14,9 +14,9 @@ pub enum Told {
     /// An outside program requests a connection. `is_answered`: whether an outside program at the connection's far end
     /// accepts it.
     Open { connection: u32, is_answered: bool },
-    /// The next file of data belongs to this stream and has this size.
+    /// The next file of data contains `bytes` bytes of the stream.
     Data { stream: u32, bytes: u64 },
-    /// The guest may send this many further bytes of this stream to the host.
+    /// The guest may send `bytes` further bytes of the stream to the host.
     Credit { stream: u32, bytes: u64 },
     /// The host has no more data for this stream.
     End { stream: u32 },
@@ -36,7 +36,7 @@ pub enum Tell {
     Failed { connection: u32, errno: i32 },
     /// The far end has accepted a connection.
     Accepted { connection: u32 },
-    /// The data that follow the frame are this many bytes of the stream.
+    /// The next `bytes` bytes after the frame are data of this stream.
     Data { stream: u32, bytes: usize },
     /// TCP has taken this many bytes of the stream, so the host may send as many more.
     Credit { stream: u32, bytes: usize },

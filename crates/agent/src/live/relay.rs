@@ -55,7 +55,8 @@ pub struct Relay {
     listener: OwnedFd,
     listener_port: u16,
     /// A bound socket that does not listen. This socket receives connections to ports on which no outside program
-    /// listens. The guest's TCP then refuses them, as a machine would on which no program listens.
+    /// listens. The guest's TCP refuses these connections, because the socket does not listen. A machine refuses
+    /// connections in the same way if no program listens.
     _closed: OwnedFd,
     closed_port: u16,
     /// Whether each end delays its acknowledgements; the end that opens connections is first.

@@ -9,7 +9,7 @@ use leowarp_timeline::tables;
 
 /// Whether a queueing discipline of leowarp models this direction. On a jittered wire, only the direction to the host
 /// is modelled, because a host's packets must leave immediately. There are two reasons. The capture sees packets only
-/// after the host's own disciplines, and TCP counts packets that wait in these disciplines.
+/// after the host's own queueing disciplines, and TCP counts packets that wait in these disciplines.
 pub fn is_modelled(setup: &Setup, direction: usize) -> bool {
     let link = &setup.links[direction / 2];
     let sender = if direction % 2 == 0 { link.a } else { link.b };

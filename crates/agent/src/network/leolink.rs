@@ -59,16 +59,16 @@ pub fn set_forwarding(forwarding: Forwarding) -> error::Result<()> {
     tell(FORWARDING, word).map(|_| ())
 }
 
-/// Registers those links of the calling thread's namespace whose other end has no leolink. These links are wires, and
-/// links that netem models.
+/// Registers those links of the calling thread's namespace whose other end has no leolink. Each such link is a wire, or
+/// a link that netem models.
 pub fn forward_here() -> error::Result<()> {
     // on a custom kernel without leolink, this setting is missing, and nothing needs to be registered
     tell(FORWARDING, "here").map(|_| ())
 }
 
-/// Selects the kind of the namespaces that are created from now on. With `of_routers`, they are for nodes that only
-/// forward packets, and have no directories in /proc/sys and /sys (guest/netns/routers.c). Returns false if this kernel
-/// has only ordinary namespaces.
+/// Selects the kind of the namespaces that are created from now on. With `of_routers`, the namespaces are for nodes
+/// that only forward packets. These namespaces have no directories in /proc/sys and /sys (guest/netns/routers.c).
+/// Returns false if this kernel has only ordinary namespaces.
 pub fn set_namespaces(of_routers: bool) -> error::Result<bool> {
     tell(NAMESPACES, if of_routers { "router" } else { "host" })
 }
@@ -168,9 +168,9 @@ pub struct Switch {
     /// If set, packets for the new direction are held in a buffer of this many bytes. The `HoldFull` says what happens
     /// when the buffer is full.
     pub hold: Option<(u32, HoldFull)>,
-    /// If set, the last packet on the old direction is a marker with this number. At the node where the old and the new
-    /// path meet, packets on the new direction wait for the marker. `Refused` = the reason why the cure sends no marker
-    /// at this switch. None = the cure never sends markers.
+    /// If set, the last packet on the old direction is a marker with the number `Merge::marker`. At the node where the
+    /// old and the new path meet, packets on the new direction wait for the marker. `Refused` = the reason why the cure
+    /// sends no marker at this switch. None = the cure never sends markers.
     pub marker: Option<Result<Merge, Refused>>,
     /// Time for which packets on the new direction are also sent, as copies, on the old direction. `Refused` = the
     /// reason why the cure sends no copies at this switch. None = the cure never sends copies.
@@ -184,7 +184,7 @@ pub struct Switch {
 pub enum Refused {
     /// The old link no longer leads to the host.
     NoOldWay = 1,
-    /// The old link leads back to the node.
+    /// The old link leads back to the node that sends the marker or the copies.
     SameWay = 2,
     /// The paths meet after a link without delay and rate. leolink does not notice arrivals on a link without delay and
     /// rate.

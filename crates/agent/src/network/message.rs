@@ -40,8 +40,7 @@ const FRA_SRC: u16 = 2;
 const FRA_PRIORITY: u16 = 6;
 const FRA_TABLE: u16 = 15;
 const FR_ACT_TO_TBL: u8 = 1;
-/// Priority of leowarp's rules. They come before the rules of the kernel's own tables, which have the priorities 32766
-/// and 32767.
+/// Priority of leowarp's routing rules. The kernel reads them before its own rules with the priorities 32766 and 32767.
 const PRIORITY: u32 = 1000;
 
 /// One end of a link.
@@ -74,9 +73,9 @@ fn ifinfomsg(ifindex: u32, flags: u32, change: u32) -> [u8; 16] {
     out
 }
 
-/// Creates a veth pair between the namespace that receives the message and the namespace of `there_fd`. This function
-/// also sets up the end in the receiving namespace. The far end cannot be set up in the same message, because both ends
-/// must exist first (veth_open).
+/// Creates a veth pair between the namespace that receives the message and the namespace of `there_fd`. The same
+/// message also sets up the end `here` in the receiving namespace. The far end cannot be set up in the same message,
+/// because both ends must exist first (veth_open).
 pub fn make_pair(batch: &mut Batch, here: &Interface, there: &Interface, there_fd: i32) {
     let noarp = |i: &Interface| if i.arp { 0 } else { IFF_NOARP };
     // flags that the message changes; all other flags keep their values
@@ -157,8 +156,8 @@ pub fn whole_prefix(address: IpAddr) -> u8 {
     }
 }
 
-/// Sets the route to a host for packets with the TOS value `tos`. With the value 0, the route is for all packets
-/// without a more specific route.
+/// Sets the route to a host for packets with the TOS value `tos`. A route with `tos` 0 is for all packets without a
+/// more specific route.
 pub fn route(batch: &mut Batch, destination: IpAddr, tos: u8, hop: Hop) {
     let scope = if hop.gateway.is_some() { RT_SCOPE_UNIVERSE } else { RT_SCOPE_LINK };
     let head = rtmsg(family(destination), whole_prefix(destination), tos, scope, RTN_UNICAST);

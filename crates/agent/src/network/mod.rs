@@ -92,7 +92,7 @@ pub struct Network<'a> {
     /// For each pair (node, host), the direction on which the node sends untagged packets to the host.
     routes: BTreeMap<(usize, usize), usize>,
     /// With source routing: for each path (host, number), the direction on which each node sends. If a path loses its
-    /// tag, its routes are kept here, for the case that it gets a tag again.
+    /// tag, its routes remain here until it gets a tag again.
     path_routes: BTreeMap<(usize, u32), BTreeMap<usize, usize>>,
     tags: Vec<Tags>,
     making: Vec<Batch>,
@@ -110,7 +110,7 @@ pub struct Network<'a> {
     has_ipv6: bool,
     /// Nodes without hosts that have at least one link by netem.
     netem_routers: BTreeSet<usize>,
-    /// Nodes of `netem_routers` whose links were created at this instant.
+    /// Nodes of `netem_routers` whose links were created at the current instant.
     widened: BTreeSet<usize>,
 }
 
@@ -195,8 +195,8 @@ impl<'a> Network<'a> {
         Ok(network)
     }
 
-    /// Sets the run's time 0. Links that exist get their tables now, and links that are created later get them at their
-    /// creation.
+    /// Sets the run's time 0. Existing links get their tables now; links that are created later get their tables when
+    /// they are created.
     pub fn begin(&mut self, origin_ns: i64) -> Result<()> {
         self.origin_ns = Some(origin_ns);
         let made: Vec<usize> = (0..self.directions.len()).filter(|&d| self.sending_side(d).is_some()).collect();

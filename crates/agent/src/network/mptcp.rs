@@ -2,9 +2,9 @@
 //! Addresses (endpoints) for the kernel's path manager of Multipath TCP (Documentation/netlink/specs/mptcp_pm.yaml of
 //! the kernel).
 //!
-//! In leowarp, a host has further addresses if other hosts join it. If it is the source of a connection, it opens a
-//! subflow from each further address. If it is the destination, it announces each further address (ADD_ADDR), and the
-//! source opens a subflow to it.
+//! In leowarp, a host has further addresses if other hosts join it. As the source of a connection, the host opens a
+//! subflow from each further address. As the destination, the host announces each further address (ADD_ADDR), and the
+//! source opens a subflow to this address.
 
 use crate::base::error::{Error, Result};
 use crate::network::netlink::{attributes, Batch, Socket, NLA_F_NESTED};

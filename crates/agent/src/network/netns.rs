@@ -83,9 +83,9 @@ pub fn disable_segmentation_offload(interface: &str) -> Result<()> {
     ethtool(interface, value.as_mut_ptr().cast(), "switch segmentation offload off")
 }
 
-/// Makes datagrams leave an interface as separate packets. Without this setting, QUIC stacks would send several
-/// datagrams as one packet (UDP_SEGMENT, udp(7)). As separate packets, captured datagrams
-/// contain their checksum, which distinguishes datagrams of equal length.
+/// Makes datagrams leave an interface as separate packets. By default, QUIC stacks send several datagrams as one packet
+/// (UDP_SEGMENT, udp(7)). Only separate packets contain a checksum per datagram, which distinguishes captured datagrams
+/// of equal length.
 pub fn disable_datagram_offload(interface: &str) -> Result<()> {
     const ETHTOOL_SFEATURES: u32 = 0x3b;
     let names = features(interface)?;

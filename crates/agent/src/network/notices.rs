@@ -143,8 +143,7 @@ impl Network<'_> {
 }
 
 /// Whether the notice `number` is lost if it leaves on the direction `to`; the result depends on the seed, the number
-/// and the direction. If it depended only on seed and number, the first notice of every run with the same seed would be
-/// lost, or none.
+/// and the direction. Without the direction, all runs with the same seed would lose their first notice, or none would.
 fn is_lost(seed: u64, number: u32, to: usize, loss_ratio: f64) -> bool {
     uniform(substream(seed, "cures.notices", u64::from(number) << 32 | to as u64)) < loss_ratio
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Addresses and names of satellites, stations and routers. Routers have addresses only in runs with a shell, so that
-//! they can answer traceroute (net/ipv4/icmp.c, `icmp_route_lookup`). Nothing else needs the address of a router.
+//! Addresses and names of satellites, stations and routers. Routers have addresses only in runs with a shell. Only
+//! answers to traceroute need the address of a router (net/ipv4/icmp.c, `icmp_route_lookup`).
 
 use crate::network::message;
 use crate::network::netlink::Batch;

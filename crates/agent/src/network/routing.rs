@@ -63,8 +63,8 @@ impl Network<'_> {
         message::route(self.changing(node), address, tos, hop);
     }
 
-    /// Removes a path's route. If it is also the route for untagged packets, removes that route as well. If `path` is
-    /// None, removes only the route for untagged packets.
+    /// Removes a path's route. If untagged packets have the same route, also removes the route for untagged packets. If
+    /// `path` is None, removes only the route for untagged packets.
     pub(super) fn remove_route(&mut self, node: usize, host: usize, path: Option<u32>) {
         let address = self.setup.hosts[host].address;
         let untagged = self.routes.get(&(node, host)).copied();

@@ -50,12 +50,12 @@ impl Network<'_> {
     }
 
     /// Rests of the old and the new path of a switch, from the far ends of `from` and `to` to the host. The result
-    /// contains the maximum time on the rest of the old path, the minimum time on the rest of the new path, and the
-    /// directions of both. None = packets on the old direction do not arrive.
+    /// contains the directions of both rests. It also contains the maximum time on the old path's rest and the minimum
+    /// time on the new path's rest. None = packets on the old direction do not arrive.
     ///
-    /// If a link's delay falls at this instant, packets sent before it still have the old delay. At the far end of the
-    /// link, packets with the new delay wait for packets with the old delay, because a link keeps the order. On a busy
-    /// path, a fall of a link's delay therefore does not make the last packet arrive earlier.
+    /// If a link's delay falls at the instant of the switch, packets sent earlier still have the old delay. At the far
+    /// end of the link, packets with the new delay wait for packets with the old delay, because a link keeps the order.
+    /// On a busy path, a fall of a link's delay therefore does not make the last packet arrive earlier.
     pub(super) fn rests(&self, before: &Before, host: usize, from: usize, to: usize) -> Option<Rests> {
         if self.say[from] == Some(Say::Flush) {
             return None;

@@ -2,7 +2,7 @@
 //! Path tags for source routing. A packet carries its path's tag in the TOS field, and routers have one route per tag.
 
 /// IPv4 routes of Linux 6.12 use three bits of this field (`IPTOS_TOS_MASK`, include/net/ip_fib.h), and the value 0
-/// means "any". Seven paths to a destination can therefore have a tag at the same time.
+/// means "any". A destination can therefore have at most seven paths with a tag at the same time.
 const TAGS: usize = 7;
 
 /// Paths to one destination that have a tag, the least recently used path first.
@@ -13,7 +13,8 @@ pub struct Tags {
 
 impl Tags {
     /// TOS value of a path, and whether the path got this value in this call. If all tags are in use, a path without a
-    /// tag gets the tag of the least recently used path. The caller must then set the path's routes.
+    /// tag gets the tag of the least recently used path. The caller must set the routes of a path that got its tag in
+    /// this call.
     pub fn tos(&mut self, path: u32) -> (u8, bool) {
         let (tag, fresh) = match self.recent.iter().position(|&(p, _)| p == path) {
             Some(i) => (self.recent.remove(i).1, false),

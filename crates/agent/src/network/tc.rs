@@ -66,7 +66,7 @@ pub struct Direction {
     pub probe_bytes: u32,
     /// For leolink: how the direction numbers and orders packets; None = no numbering and no ordering.
     pub order: Option<Order>,
-    /// IP length of a full packet. This length determines the size of delay lines and token buckets.
+    /// IP length of a full packet, which determines the size of delay lines and token buckets.
     pub full_packet_bytes: u32,
 }
 

@@ -2,8 +2,7 @@
 //! Reads TCP_INFO of the sockets of programs. The agent has no descriptors of programs' sockets, so it asks the kernel
 //! to list the sockets of each namespace (sock_diag(7)).
 //!
-//! The flow to which a socket belongs is known only when the capture has ended. Samples are therefore stored until
-//! then.
+//! Samples are stored until the capture has ended, because the flow of a socket is unknown before the capture's end.
 
 use crate::base::error::{Error, Result};
 use crate::flows::tcp_info::{BbrInfo, TcpInfo};

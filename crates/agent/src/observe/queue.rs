@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Queue lengths and traffic of each link. All leolinks are read together from /proc/leolink/links. For netems, the
-//! statistics of queueing disciplines are read, with one dump per namespace. A jitter is a netem as the child of a tbf;
-//! for a jitter, the statistics of the tbf are used. The statistics of the tbf include packets that the netem holds or
-//! drops (tbf_enqueue). A packet counts as sent when it has left the tbf.
+//! statistics of queueing disciplines are read, with one dump per namespace. A jittered direction has a tbf with a
+//! netem as its child. The statistics of the tbf are used, because they include packets that the netem holds or drops
+//! (tbf_enqueue). A packet counts as sent when it has left the tbf.
 
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
@@ -30,8 +30,8 @@ pub struct Queues {
     leolink: Option<File>,
     buffer: Vec<u8>,
     netems: Vec<usize>,
-    /// For each direction, the values of the previous sample: waiting packets, waiting bytes, and the maximum number of
-    /// waiting packets since the sample before it.
+    /// For each direction, the values of the previous sample: waiting packets, waiting bytes, and a maximum. The
+    /// maximum is the largest number of waiting packets in the interval that ended with this sample.
     last: Vec<(u32, u64, u32)>,
 }
 
@@ -70,7 +70,7 @@ impl Queues {
     }
 
     /// Adds a row for each queue that changed since the last sample. `links` is the content of /proc/leolink/links at
-    /// this instant; None = it has not been read yet.
+    /// `t_ns`; None = `sample` must read the file itself.
     pub fn sample(&mut self, rows: &mut Rows<Queue>, network: &Network, t_ns: i64, links: Option<&[u8]>) -> Result<()> {
         for (direction, s) in self.netem_statistics(network)? {
             let now = (s.held_pkts, u64::from(s.held_bytes), u32::MISSING);

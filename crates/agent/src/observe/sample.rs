@@ -196,8 +196,8 @@ impl Counters {
         Ok(())
     }
 
-    /// Calls `each` for each counter of a host. Two of the files contain pairs of lines, `Tcp: names` and `Tcp:
-    /// values`. The third file has one line per counter with a name and a value, `Ip6InReceives 9`.
+    /// Calls `each` for each counter of a host. The files `snmp` and `netstat` contain pairs of lines, `Tcp: names` and
+    /// `Tcp: values`. The file `snmp6` has one line per counter with a name and a value, `Ip6InReceives 9`.
     fn read(&mut self, host: usize, mut each: impl FnMut(&str, u64)) -> Result<()> {
         for file in &self.files[host] {
             let n = read_all(file, &mut self.buffer)?;

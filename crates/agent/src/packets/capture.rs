@@ -36,8 +36,8 @@ const SNAP_HEADERS_BYTES: u32 = 64;
 /// Number of captured bytes for IPv6, including Ethernet's header.
 const SNAP_IPV6_BYTES: u32 = 14 + short::NEEDED_BYTES as u32;
 const SYN_ACK: u8 = FLAG_SYN | FLAG_ACK;
-/// If nothing reports a packet's arrival or drop for this long, the packet counts as lost. Memory holds all packets
-/// that were sent within this time.
+/// If nothing reports a packet's arrival or drop for 60 s, the packet counts as lost. Until then, the packet and all
+/// later packets stay in memory.
 const SILENCE_NS: i64 = 60_000_000_000;
 
 /// Time after the last packet at which the thread has received all frames and all reports of drops.

@@ -122,7 +122,7 @@ impl Fields<'_> {
         Some((self.word(at)?, self.word(at + 4)?))
     }
 
-    /// Payload of a packet in bytes: what remains after the IP header and after another header of `header` bytes.
+    /// Payload of a packet in bytes: what remains after the IP header and after a transport header of `header` bytes.
     fn payload_bytes(&self, head: usize, header: usize) -> Option<u32> {
         let (bytes, header) = if self.is_short() { (self.half(4)?, header) } else { (self.half(2)?, head + header) };
         u32::from(bytes).checked_sub(header as u32)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writes rows for settled packets, and keeps the sums that must agree.
+//! Writes rows for settled packets, and keeps the sums per direction of a flow that must agree.
 
 use crate::base::error::Result;
 use crate::base::table::Rows;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Captures an interface through a memory-mapped ring (TPACKET_V3, Documentation/networking/packet_mmap.rst).
 //!
-//! The kernel delivers blocks of a thousand packets or more, so packets need no system call each. Virtual time pauses
-//! while the reader processes a block, so the ring cannot overflow although it has only a few blocks.
+//! The kernel delivers a thousand packets or more per block, so one system call serves many packets. Virtual time
+//! pauses while the reader processes a block, so the ring cannot overflow although it has only a few blocks.
 
 use crate::base::error::{check, Error, Result};
 use crate::packets::frame::Frame;

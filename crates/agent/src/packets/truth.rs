@@ -8,8 +8,8 @@
 //!
 //! A packet is settled when it has arrived or when a link has reported its drop. Settled packets are passed on in order
 //! of sending: a packet waits until all packets that were sent before it are settled. Memory therefore contains only
-//! the packets from the oldest unsettled one to the newest one. In this order, it is easy to decide whether a
-//! retransmission is spurious: when it is passed on, all earlier copies of its bytes are settled.
+//! the packets from the oldest unsettled one to the newest one. When a retransmission is passed on, all earlier copies
+//! of its bytes are settled, so it is easy to decide whether the retransmission is spurious.
 
 use crate::packets::ranges::Ranges;
 use std::collections::VecDeque;

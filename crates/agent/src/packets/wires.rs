@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packets on the wires of hosts. Usually, the packets come from taps in the guest kernel. If the kernel has no taps
-//! (`--kernel`), or if packet sockets are requested, they come from packet sockets.
+//! Packets on the wires of hosts. Usually, taps in the guest kernel deliver the packets. Packet sockets deliver the
+//! packets if the kernel has no taps (`--kernel`), or if packet sockets are requested.
 
 use crate::base::error::Result;
 use crate::network::Network;
@@ -67,8 +67,8 @@ impl Wires {
         }
     }
 
-    /// Number of frames of a wire that were dropped because the packet socket's ring was full. If a tap drops a frame,
-    /// `drain` fails instead.
+    /// Number of frames of a wire that were dropped because the packet socket's ring was full. Taps are not counted,
+    /// because `drain` fails if a tap drops a frame.
     pub fn missed_pkts(&self, number: usize) -> Result<u32> {
         match self {
             Self::Taps(_) => Ok(0),

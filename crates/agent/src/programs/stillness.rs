@@ -7,10 +7,10 @@
 //! sleep. At least one of these processes waits for terminal input. None of these processes has a socket, because
 //! packets for a socket arrive only while virtual time advances. Virtual time therefore advances for `ping`, `sleep`
 //! and `curl`, and pauses at a shell's prompt, in `less`, and in an interpreter. To find out whether a process waits
-//! for terminal input, the agent writes the terminal's settings without changing them. The kernel then wakes all
-//! processes that wait for terminal input (`n_tty_set_termios` in drivers/tty/n_tty.c). A woken process goes back to
-//! sleep at once, which counts as one voluntary context switch of the process. The file /proc/PID/wchan would be
-//! simpler, but on this architecture it contains a wrong address from the stack.
+//! for terminal input, the agent writes the terminal's settings without changing them. When the settings are written,
+//! the kernel wakes all processes that wait for terminal input (`n_tty_set_termios` in drivers/tty/n_tty.c). A woken
+//! process goes back to sleep at once, which counts as one voluntary context switch of the process. The file
+//! /proc/PID/wchan would be simpler, but on this architecture it contains a wrong address from the stack.
 
 use crate::base::clock::{self, Clock};
 use crate::base::error::{check, Result};
@@ -23,7 +23,7 @@ use std::os::fd::AsRawFd;
 const SHORTEST_NS: i64 = 1000;
 const LONGEST_NS: i64 = 10_000_000;
 /// Only every n-th check looks at all processes of the group. The other checks look only at the group's first process,
-/// which usually is the one that waits.
+/// because usually this process waits for the user.
 const WHOLE_LOOKS: u64 = 16;
 /// Stops the guest at `gate` whenever a program in the session of the process `leader` waits for the user at
 /// `terminal`. Returns when the session ends.

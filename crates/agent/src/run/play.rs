@@ -234,7 +234,8 @@ impl<'a> Player<'a> {
         clock.sleep_until(t_ns).map(|_| true)
     }
 
-    /// If all flows whose end the run waits for have ended, sets the run's end, and adds the tasks that are due then.
+    /// If the run waits for the end of flows and all these flows have ended, sets the run's end. Also adds the tasks
+    /// that are due at the run's end.
     fn note_ends(&mut self, agenda: &mut Agenda) {
         if self.awaited.is_empty() {
             return;

@@ -56,7 +56,7 @@ pub struct Flow {
     pub program: Option<Program>,
 }
 
-/// User programs. Each of their connections between the two hosts becomes a flow.
+/// User programs. Each connection that the programs open between the two hosts becomes a flow.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Program {

@@ -45,8 +45,8 @@ pub struct Host {
     /// When the host's sockets acknowledge received data.
     #[serde(default)]
     pub delayed_ack: DelayedAck,
-    /// Set if this host joins another host: index into `hosts` of the host whose namespace it uses. The joining host is
-    /// then a further interface with its own address.
+    /// Set if this host joins another host: index into `hosts` of the host whose namespace it uses. A joining host is
+    /// an interface with its own address in that namespace.
     #[serde(default)]
     pub joins: Option<usize>,
 }
@@ -92,7 +92,7 @@ pub enum DelayedAck {
     /// timer expires.
     #[default]
     Adaptive,
-    /// Every second segment from the start, or after a timer (`guest/ulp/delack.c`).
+    /// An ACK for every second segment from the start, or after a timer (`guest/ulp/delack.c`).
     On,
     /// Each segment, immediately.
     Off,
@@ -121,17 +121,17 @@ pub struct Link {
     pub kind: LinkKind,
     /// Queueing discipline that models the link's directions. None = the link has no model, as for wires.
     pub discipline: Option<Discipline>,
-    /// Fate of the link's packets when the link goes down. `events.bin` contains the result for each event.
+    /// Fate of the link's packets when the link goes down. For each event, `events.bin` contains the fate that results.
     pub on_down: Option<OnDown>,
     /// Maximum number of waiting packets. If neither `limit_pkts` nor `limit_bytes` is set, the queue is unlimited.
     pub limit_pkts: Option<u32>,
-    /// Maximum number of waiting bytes. A frame counts with the overhead.
+    /// Maximum number of waiting bytes, including `overhead_bytes` for each frame.
     pub limit_bytes: Option<u32>,
     /// Number of bytes that the link adds to the Ethernet frame (IP packet + 14 bytes).
     pub overhead_bytes: i32,
     /// Whether neighbours are resolved by ARP each time the link comes up.
     pub arp: bool,
-    /// For netem and jitter: packets that count towards the limit.
+    /// For netem and jitter: which packets count towards the queue's limit.
     #[serde(default)]
     pub queue_counts: QueueCounts,
     /// Further settings of the two directions: a to b, then b to a.

@@ -93,9 +93,9 @@ class Bola:
 
 
 class Dynamic:
-    """A rule that begins with choosing by throughput. It changes to BOLA (choosing by buffer) when the buffer has at
-    least 10 s, and BOLA's bit rate is not below the one chosen by throughput. The rule changes back to throughput when
-    the buffer has less than 10 s, and BOLA's bit rate is below the one chosen by throughput."""
+    """A rule that first chooses by throughput. It changes to BOLA (choosing by buffer) when the buffer has at least 10
+    s, and BOLA's bit rate is not below the one chosen by throughput. The rule changes back to throughput when the
+    buffer has less than 10 s, and BOLA's bit rate is below the one chosen by throughput."""
 
     def __init__(self, ladder_bps: tuple[int, ...], target_s: float) -> None:
         self._by_throughput, self._bola, self._is_bola = ByThroughput(ladder_bps), Bola(ladder_bps, target_s), False

@@ -202,7 +202,8 @@ class Http2:
         self._waiting.clear()
 
     def _granted(self, number: int, taken_bytes: int, window_bytes: int) -> int:
-        """Grant new window when half of the window is used; return the number of bytes that are in use afterwards."""
+        """Send a WINDOW_UPDATE once more than half of the window is used. Return the number of bytes that are in use
+        afterwards."""
         if taken_bytes <= window_bytes // 2:
             return taken_bytes
         self._write(frame(WINDOW_UPDATE, 0, number, struct.pack("!I", taken_bytes)))

@@ -26,7 +26,8 @@ class Viewing:
     rule : str
         Rule that chooses bit rates: argument of `abr.rule_of`.
     target_s : float
-        Target of the buffer: a segment is requested only if its arrival does not make the buffer longer than this.
+        Target of the buffer. A segment is requested only when the buffer and this segment together do not exceed the
+        target.
     begin_s, resume_s : float or None
         Media in the buffer that are needed for the first picture, and for resuming after a stall; None if one segment
         is enough.

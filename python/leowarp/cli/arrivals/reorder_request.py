@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Format(StrEnum):
-    """Formats of input files. `crates/arrivals` reads text and captures; Arrow reads the other two formats."""
+    """Formats of input files. `crates/arrivals` reads text and captures; Arrow reads CSV and Parquet."""
 
     text = "text"
     csv = "csv"
@@ -76,8 +76,8 @@ class Request:
     threshold, buffer_threshold: DT and BT of RFC 5236, in packets; with None, BT equals DT.
     loss_window: Number of later packets after which a missing packet counts as lost (RFC 4737).
     n_max: Largest n of n-reordering (RFC 4737, 5.3).
-    first, sent: Number of the first packet sent, and how many packets were sent. Neither number can be derived from the
-        arrivals.
+    first, sent: Number of the first packet sent, and how many packets were sent. The arrivals determine neither `first`
+        nor `sent`.
     bits: Width of sequence numbers that wrap around; None: the protocol's width, or no wrap-around.
     flow: Index in the list of ``--flows``.
     field_offset, field_size, field_order: int or None, int, Order. Position and length in bytes of the number in a UDP

@@ -256,8 +256,8 @@ class _Shown:
     """Shows progress on stderr while a long file is read: a bar on a terminal, otherwise a line every few seconds.
 
     The object is both a context manager and a callable. `reordering.measure_file` calls it with (share done or None,
-    number of packets). On a terminal, the bar disappears at the end of the context. Nothing is shown for a short file,
-    because on a terminal the bar appears only after half a second.
+    number of packets). Nothing is shown for a short file, because on a terminal the bar appears only after half a
+    second.
     """
 
     def __init__(self, file: str) -> None:

@@ -51,7 +51,7 @@ def _least_used(run: Run, flow: int, from_ns: int, until_ns: int) -> tuple[float
 
 
 def offered(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
-    """Share of the data offered by the application (`rate`) that arrived; the worst whole second decided."""
+    """Share of the data offered by the application (`rate`) that arrived; the worst whole second is also reported."""
     rate_bps = run.plan.flows[flow].rate_bps
     assert rate_bps is not None, "a case that measures `offered` has a flow with a rate"
     mean_bps = float(rates_bps(run, flow, np.array([from_ns, until_ns]))[0])

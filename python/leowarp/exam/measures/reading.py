@@ -21,8 +21,8 @@ BIN_NS = 50_000_000
 class Measured:
     """A measured value, and the packet or sample on which it is based.
 
-    value: Value in the base unit of the measure. None if the value was never reached, or if there was nothing to
-        measure.
+    value: Value in the base unit of the measure. None if the run never reached the value that the measure seeks, or if
+        there was nothing to measure.
     decided: The packet or sample that determined `value`, as text.
     at_ns: Time of the packet or sample, on the run's clock.
     """

@@ -154,7 +154,8 @@ class Words:
 def failure(returncode: int, agent_error: dict | None, words: Words) -> LeowarpError | None:
     """The error that explains the end of a guest; None if the guest ended well.
 
-    The agent's own error is used if there is one; otherwise the console; otherwise the exit status.
+    The explanation comes from the agent's own error. Without such an error, it comes from the console; if the console
+    gives no reason, it comes from the exit status.
 
     returncode: Exit status of the kernel program; negative: the signal that ended it.
     agent_error: The agent's own `{"error": ..., "hint": ...}`; None if the agent reported no error.
@@ -206,8 +207,8 @@ def _of_panic(what: str, words: Words) -> tuple[str, str]:
 
 
 def with_disk(error: type[LeowarpError], message: str, hint: str | None, words: Words) -> LeowarpError:
-    """The error that the arguments describe. If the disk is full, an error about the disk instead, because the full
-    disk is the cause. With a full disk, the guest's own output may be incomplete.
+    """The error that the arguments describe. If the disk is full, the result is an error about the disk instead,
+    because the full disk is the cause. With a full disk, the guest's own output may be incomplete.
 
     error: HostError or GuestError.
     message, hint: Text of the error, and its remedy.

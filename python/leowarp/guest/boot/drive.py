@@ -364,8 +364,8 @@ class Watched:
         """Content of the guest's `end.json`, as a dict.
 
         Raises LeowarpError if the guest did not end well. The error is the agent's own, or one that explains the
-        console's text and the exit status. If neither shows an error, the message gives the virtual time that the guest
-        reached.
+        console's text and the exit status. If neither the console nor the exit status shows an error, the message gives
+        the virtual time that the guest reached.
         """
         words = self._words(self._console_text)
         error = diagnose.failure(spent.returncode, self.error, words)

@@ -9,9 +9,9 @@ process's resources from its clone on. `exec` does not reset the process's resou
 (`exec_mmap`, fs/exec.c). A clone of this small program starts with a peak memory of 10 MB; a clone of leowarp would
 start with hundreds of MB. One launcher starts all guests of a thread, because starting Python takes 20 ms.
 
-The kernel dies with leowarp, its parent, even if leowarp is killed by `kill -9`. The guest's processes die with the
-kernel, once the kernel has set PTRACE_O_EXITKILL for them. In the first instants of a process, the kernel may die
-before it has set PTRACE_O_EXITKILL for the process. In this case, the host leaves the process stopped for ever
+The kernel dies with leowarp, its parent, even if leowarp is killed by `kill -9`. A guest process dies with the kernel
+if the kernel has set PTRACE_O_EXITKILL for this process. In the first instants of a process, the kernel may die before
+it has set PTRACE_O_EXITKILL for the process. In this case, the host leaves the process stopped for ever
 (`start_ptraced_child` of arch/um/os-Linux/start_up.c). So when a kernel has ended, the launcher kills the remaining
 processes of its guest. The launcher therefore runs until the last guest has ended, even if leowarp has died.
 

@@ -17,7 +17,7 @@ from leowarp.guest.machine.system_calls import Calls, polling
 
 LOOKS = 500
 """Maximum number of samples of a stuck kernel's instruction pointer; sampling stops at the first instruction in a
-module. If a loop spends 1 % of its time in the module, 500 samples find the module with a probability of 99 %."""
+module. If a loop spends 1 % of its time in a kernel module, 500 samples find this module with a probability of 99 %."""
 BETWEEN_LOOKS_S = 0.001
 SIGNALS = 5
 """Maximum number of SIGSEGVs that leowarp sends to make the kernel print its position."""
@@ -109,8 +109,8 @@ class Standstill:
 
     @property
     def is_in_kernel(self) -> bool | None:
-        """Whether the kernel itself, and not a program, uses the processor. If False, a program computes or makes
-        system calls in a loop.
+        """Whether the kernel itself, and not a program, uses the processor. The value False means that a program
+        computes or makes system calls in a loop.
 
         None if virtual time advances, or if the kernel does not record system calls.
         """

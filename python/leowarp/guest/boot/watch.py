@@ -88,7 +88,7 @@ class Usage:
     """Processor time of the guest and of its processes, from /proc, and the time during which all of them slept.
 
     A guest's processes are children of the kernel program. The kernel program waits only for children that end before
-    it does. `wait4` on the kernel program therefore does not count other children.
+    it does. `wait4` on the kernel program therefore does not count the time of children that end later.
 
     main_s, reaped_s: Processor time of the kernel program, and of the processes that it waited for, at the last sample.
     children_s: Processor time of each other process, by process id.

@@ -40,7 +40,7 @@ def examine(memory_bytes: int = DEFAULT_GUEST_MEMORY_BYTES) -> list[Check]:
 
     An installation with a built guest (a wheel) does not need compilers.
 
-    memory_bytes: Size of the guest's memory. The checks of memory file and address space depend on it.
+    memory_bytes: Size of the guest's memory, on which the checks of memory file and address space depend.
     Returns: Checks in display order.
     """
     # The kind of machine is checked first, because on another kind of machine no other check matters.

@@ -99,7 +99,8 @@ def kernel(
 
 
 def is_built(shelved: ShelfKernel) -> bool:
-    """Whether the cache has a build of a kernel of the shelf, by any compiler and from any version of the source."""
+    """Whether the cache has a build of a kernel of the shelf. A build by any compiler and from any version of the
+    kernel's source counts."""
     return built_earlier(KIND, "kernel.json", shelved.recipe_sha256(_guest_sources())) is not None
 
 

@@ -14,7 +14,7 @@ from leowarp.guest.building.cache import sha256_of_file
 
 LIST = "overrides.toml"
 SPEED = "speed"
-"""The purpose of overrides that only save time. A kernel without them gives the same traces."""
+"""The purpose of overrides that only save time. A kernel without these overrides gives the same traces."""
 
 
 @dataclass(frozen=True)

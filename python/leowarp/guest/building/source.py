@@ -281,7 +281,8 @@ def tree_sha256(tree: Path) -> str:
     """A sha256 that changes when the content of a tree changes.
 
     If the tree is a git repository, the hash covers the commit's tree, `git diff HEAD` and the contents of untracked
-    files. Otherwise the function reads every file that matters for ARCH=um (`_matters`), which takes some seconds.
+    files. If the tree is not a repository, the function reads every file that matters for ARCH=um (`_matters`), which
+    takes some seconds.
     """
     total = hashlib.sha256()
     if (tree / ".git").exists():

@@ -3,11 +3,11 @@
 named it, or that the user named it, and whether the user has accepted it.
 
 A kernel (`guest.kernel`) is a program or a tree with makefiles, and modules (`guest.cc_modules`) are compiled on the
-host and loaded into the kernel. Both can do anything with the user's rights. Programs of flows can read all files that
-the user can read. If the user types the code's path or passes it in a call, the user consents. A path in a file may
-have been written by another person. Code that a file names runs only if it came with leowarp, or if this user has typed
-or accepted its exact content before. Accepted content is recorded as direnv does: for each content there is a file, in
-a directory that only the user may write to.
+host and loaded into the kernel. A kernel and a module can do anything with the user's rights. Programs of flows can
+read all files that the user can read. If the user types the code's path or passes it in a call, the user consents. A
+path in a file may have been written by another person. Code that a file names runs only if it came with leowarp, or if
+this user has typed or accepted its exact content before. Accepted content is recorded as direnv does: for each content
+there is a file, in a directory that only the user may write to.
 """
 
 from __future__ import annotations
@@ -114,8 +114,8 @@ def _commands(flow: Flow) -> Commands:
 
 
 def demand(plan: Plan, on_message: OnMessage = lambda text: None) -> None:
-    """Raise ScenarioError if a plan would run code that the user has neither named nor accepted. Consent that the plan
-    implies is recorded."""
+    """Raise ScenarioError if a plan would run code that the user has neither named nor accepted. If the user named the
+    code in a command or a call, this consent is recorded."""
     demand_code([*code_of(plan.guest), *commands_of(plan.flows)], on_message)
 
 
@@ -184,8 +184,8 @@ def _identity(path: Path) -> str | None:
 
 
 def _identity_of_tree(tree: Path) -> str:
-    """Identity of a kernel tree: a hash over name, length, inode and times of every file. Computing it takes a second.
-    Reading the 1.5 GB of contents would take a minute.
+    """Identity of a kernel tree: a hash over name, length, inode and times of every file. Computing this hash takes a
+    second; a hash over the 1.5 GB of contents would take a minute.
 
     A changed file is detected by its `ctime`, which only root can set to an older time. A copy of the tree has other
     inodes and times, so it counts as another tree. git is not used, because the tree's settings could make it run

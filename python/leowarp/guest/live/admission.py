@@ -91,8 +91,8 @@ class Late(Exception):
 
 
 class Slot:
-    """The share that one client uses of its door's limit. The client holds the slot from just before it is accepted
-    until all its sockets and tasks are closed.
+    """One client's share of the limit of its door. The client holds the slot from just before it is accepted until all
+    its sockets and tasks are closed.
 
     Each of the client's tasks, connections and streams is a holder of the slot until it ends.
     """

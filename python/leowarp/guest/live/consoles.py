@@ -30,8 +30,8 @@ class LiveConsoles(Consoles):
     """Consoles of a live guest: console 1 carries connections, console 2 carries virtual time.
 
     pieces: The guest's `in/live/`.
-    doors: sequence of (socket, Forward or None). Each is a listening socket and the destination of its connections;
-        None means that it is a SOCKS5 proxy. All sockets are closed when the context ends.
+    doors: sequence of (socket, Forward or None). Listening sockets, each with the destination of its connections; None
+        instead of a destination makes the socket a SOCKS5 proxy. All sockets are closed when the context ends.
     say: Called with a line for each event of a connection, in this class's thread.
     on_time: Called in this class's thread whenever the guest waits for real time.
     tally: Counter of clients that reached a limit.

@@ -45,7 +45,7 @@ class Tell(IntEnum):
     OPEN = 1
     """Begin a connection. Value 1: the destination accepts the connection; 0: it refuses the connection."""
     DATA = 2
-    """The next file in `in/live/` has bytes of this stream; value: number of bytes."""
+    """The next file in `in/live/` has `value` bytes of the stream."""
     CREDIT = 3
     """The guest may send `value` further bytes of the stream."""
     END = 4

@@ -134,7 +134,8 @@ def limits(memory_bytes: int) -> list[Check]:
     """Checks of the resource limits (ulimit) that would end the guest without a message: file size (SIGXFSZ on the
     memory file) and address space (ENOMEM).
 
-    memory_bytes: Size of the guest's memory. The memory file has this length, and the address space must be larger.
+    memory_bytes: Size of the guest's memory. The memory file has this size, and the address space must be larger than
+        `memory_bytes`.
     """
     rules = [
         ("largest file (ulimit -f)", resource.RLIMIT_FSIZE, memory_bytes, "ulimit -f unlimited"),

@@ -2,8 +2,8 @@
 """Time limits for processes; the limits do not depend on the machine's speed and load.
 
 By real time alone, a process that waits for a free processor looks like one that hangs. The kernel's process states
-distinguish the two cases. A hanging process sleeps, or uses processor time without end. A process that waits for a
-processor is ready to run.
+distinguish a process that waits from a process that hangs. A hanging process sleeps, or uses processor time without
+end. A process that waits for a processor is ready to run.
 """
 
 from __future__ import annotations

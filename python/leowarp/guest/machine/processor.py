@@ -39,7 +39,7 @@ class Processor:
         self._take(sorted(os.sched_getaffinity(0), reverse=True))
 
     def _take(self, candidates: Iterable[int]) -> bool:
-        """Take the first of these processors whose name is free. Returns False if no name is free; the guest then
+        """Take the first candidate whose name is free. Returns False if no name is free; in this case, the guest
         continues on its present processor."""
         for number in candidates:
             # Only one process at a time can bind an abstract name (unix(7)). The name disappears with the process,

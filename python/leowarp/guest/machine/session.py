@@ -102,8 +102,8 @@ def own_session(
     """Start a program and yield it; its standard output and standard error are one text stream. At the end of the
     `with` block, the program and all processes that it started are ended.
 
-    This also happens if the block ends by an exception, such as Ctrl-C or a full disk. The program has its own session,
-    so that all its processes can be signalled at once.
+    The processes are also ended if the block ends by an exception, such as Ctrl-C or a full disk. The program has its
+    own session, so that all its processes can be signalled at once.
     """
     with subprocess.Popen(
         command,

@@ -72,11 +72,11 @@ def write_input(plan: "Plan", timeline: pa.Table, directory: Path, by_hand: ByHa
     `tables.bin` is written only if there are tables. The setup contains only names of the user's modules; `put_modules`
     copies the files.
 
-    plan: The plan. It defines the workload: flows, hosts, modules, observations.
+    plan: The plan, which defines flows, hosts, modules and observations.
     timeline: Table with the columns of `timeline.schema`, sorted by time.
     directory: The guest's `in/`, or a subdirectory for one of several inputs.
-    by_hand: Function that is called with a dict of host numbers by node name. It returns the interactive part of
-        `setup.json`: the key `shell` or `live` and its value.
+    by_hand: Function that returns the interactive part of `setup.json`: the key `shell` or `live` and its value. The
+        argument of the function is a dict of host numbers by node name.
     Raises ScenarioError if the timeline is not sorted, names a node or a link that it does not create, or sets a
     quantity of a direction by a table and by events.
     """
@@ -337,8 +337,8 @@ def _host(own_address: str, node: int, host: Any) -> dict[str, Any]:
 
 
 def _joins(node: str, joined: dict[str, str], hosts: dict[str, Any], numbers: dict[str, int]) -> dict[str, Any]:
-    """Additional fields of a host node that is a further interface of another host. The other host sets the sysctls of
-    their namespace."""
+    """Additional fields of a host node that is a further interface of another host. Both nodes share a namespace, whose
+    sysctls the other host sets."""
     if node not in joined:
         return {}
     own = hosts.get(joined[node])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the module cache and of compilation errors. A fake compile.sh keeps the tests fast."""
+"""Tests of the module cache and of compilation errors."""
 
 import subprocess
 from pathlib import Path

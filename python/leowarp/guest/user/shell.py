@@ -100,8 +100,8 @@ def run_shell(
     image: GuestImage, plan: Plan, timeline: pa.Table, run_dir: Path, shell: Shell,
     on_warning: Callable[[str], None],
 ) -> int:  # fmt: skip
-    """Run `shell` on the terminal, or on the standard input and outputs, of this process, and return its exit code. The
-    guest runs with the network of `timeline`.
+    """Run `shell` and return its exit code. The shell uses the terminal of this process, or its standard input and
+    outputs. The guest runs with the network of `timeline`.
 
     plan: The plan; its flows also run.
     run_dir: Directory in which the guest works.

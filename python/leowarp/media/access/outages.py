@@ -65,7 +65,7 @@ def bursts_ns(
     (`access.loss_burst_ns` is 0), the arrays are empty.
 
     loss_ratio: Share of the time, 0 to 1.
-    seed: ``run.seed``; the stream is `access.bursts.<way>`.
+    seed: ``run.seed``; the random numbers come from the stream `access.bursts.<way>`.
     """
     nothing = np.empty(0, dtype=np.int64)
     if not access.loss_burst_ns or not loss_ratio:

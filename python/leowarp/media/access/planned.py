@@ -16,7 +16,7 @@ from leowarp.scenario.schema import Access
 class PlannedAccess(PlannedMedium[Access]):
     """Hosts dish and server, with the routers terminal and gateway between them.
 
-    Routes of this medium are `AccessRoutes`, which contain the slots, so that the timeline uses the same slots.
+    The type of the routes is `AccessRoutes`, which contains the slots, so that routes and timeline use the same slots.
     """
 
     def routes(self, ephemeris: Ephemeris | None) -> AccessRoutes:

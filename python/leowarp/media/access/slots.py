@@ -114,8 +114,8 @@ def first_reconfiguration_ns(access: Access) -> int:
 
 
 def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
-    """Random base round trips, ns. They have the quantiles `base_rtts`. Without quantiles, they are uniform over all
-    values that differ from the previous slot's value by at least `base_step_min_ns`.
+    """Random base round trips in ns, with the quantiles `base_rtts`. Without quantiles, a slot's round trip is uniform
+    over all values that differ from the previous slot's value by at least `base_step_min_ns`.
 
     access: `base_rtt_min_ns`, `base_rtt_max_ns` (20 and 35 ms: range of the minimum RTTs in the study's figure 3) and
         `base_step_min_ns` (3 ms, an assumption: the study says "changes regularly").
@@ -157,7 +157,7 @@ def _by_geometry(access: Access, ephemeris: Ephemeris, begin_ns: NDArray[np.int6
 
         base = (range to the terminal + range to the gateway) / c + fibre to the point of presence + processing + server
 
-    Raises ScenarioError if terminal and gateway see no satellite in common at the beginning and end of some slot.
+    Raises ScenarioError if a slot has no satellite that both terminal and gateway see at the slot's beginning and end.
     """
     stations = ephemeris.stations
     pop_m = EcefMetres(stations.positions_ecef_m[POP])
@@ -217,8 +217,7 @@ def scheduled(access: Access, visible: NDArray[np.intp], seen_deg: NDArray[np.fl
 
 def _blind(access: Access, t_ns: int, best_deg: NDArray[np.float64]) -> ScenarioError:
     """The error for a slot in which terminal and gateway see no satellite in common. `best_deg` of shape (n,) is the
-    lowest elevation of each satellite, over both ends of the slot and both stations. The hint proposes the largest of
-    these values as a mask."""
+    lowest elevation of each satellite, over both ends of the slot and both stations."""
     highest_deg = float(best_deg.max())
     return ScenarioError(
         f"terminal and gateway see no satellite in common through the slot that begins at {t_ns / 1e9:g} s: "

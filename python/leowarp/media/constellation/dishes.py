@@ -63,8 +63,8 @@ def _dish(plan: Plan, ephemeris: Ephemeris, station: int, access: Access) -> Dis
 def _free_through(
     ephemeris: Ephemeris, station: int, t_ns: int, period_ns: int, above: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Satellites among those `above` the mask that the station sees without obstruction from the beginning to the end
-    of a slot; bool of shape (n,)."""
+    """Which satellites `above` the mask are seen from the station without obstruction throughout a slot; bool of shape
+    (n,)."""
     if ephemeris.stations.skies[station] is None:
         return above
     # A satellite may pass behind an obstruction during a slot, so checking both ends is not enough.

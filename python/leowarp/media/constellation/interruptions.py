@@ -5,7 +5,7 @@ lasers are pointed.
 Each interruption is a time interval of one link, in both directions. With `lost`, a packet whose transmission begins in
 the interval is lost. With `buffered`, the link's capacity is 0 in the interval, so packets wait in the link's queue, up
 to its limit. With `old` (only for ground links), nodes get the entries of the new path only when both of its ground
-links are available. Until both are available, packets take the old path.
+links are available. Packets take the old path until both ground links are available.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _by_link(interruptions: Sequence[Interruption]) -> dict[tuple[int, int], lis
 
 
 def _gaps(plan: Plan, routes: Routes, satellites: int, dishes: Sequence[int]) -> list[Interruption]:
-    """An interruption for each ground link that some path uses after an update and no path used before it; ground links
+    """An interruption for each ground link that paths use after a route update but not before the update; ground links
     of dishes are left out."""
     gap_ns, spread_ns = plan.ground.handover_gap_ns, plan.ground.handover_gap_spread_ns
     if not gap_ns:

@@ -57,8 +57,8 @@ class Switching:
 
         at_ns: Time of the update.
         after_ns: Delays, as returned by the method `after_ns`.
-        until_ns: Time of the next update, or the earlier time at which links that this update no longer uses are
-            removed.
+        until_ns: Time of the next update, or of the removal of links that the present update no longer uses, if this
+            removal is earlier.
         Raises ScenarioError if a node would get its entry at or after `until_ns`.
         """
         last_ns = max(after_ns, default=0)

@@ -6,8 +6,8 @@ when the key `rule` first includes it at a route update. Other keys say when a l
 
 - ``drain``, ``source``: the link exists until the end of the run, so that packets in flight still arrive over the old
   path. Nodes that are not on the new path keep their entries for the old path. The link's delay follows the satellites
-  while a path uses the link, and for one route interval after that. Then the delay is constant until a path uses the
-  link again, because no packets are left on it.
+  while a path uses the link, and for one route interval after that. After that interval, the delay is constant until a
+  path uses the link again, because the link contains no packets.
 - ``drop``: the link goes down at the route update after which no path uses it, and loses its packets.
 - ``neighbours = "arp"``: the link goes down 5 s after its last use. If a path uses the link later, the link counts as
   new, and its neighbours must be resolved. The emulator of Frederiksen et al. (2024) also waits 5 s before it removes a
@@ -106,9 +106,9 @@ class _Builder:
     def build(self) -> pa.Table:
         """The timeline with all events.
 
-        Within a route update, this order is needed: removals that are due, links that come up, delays, routes, links
-        that go down. `Events` sorts events of the same instant later, but here the state of links and the previous
-        delays are correct only in this order.
+        Each route update is processed in a fixed order: removals that are due, links that come up, delays, routes,
+        links that go down. Each step needs the states of links and the delays that the earlier steps leave. `Events`
+        later sorts events of the same instant.
         """
         routes, plan = self._routes, self._plan
         self._build_nodes()

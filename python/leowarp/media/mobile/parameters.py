@@ -105,8 +105,8 @@ def warnings_about(plan: Plan, mobile: Mobile) -> list[str]:
 
 
 def last_hop_of(mobile: Mobile) -> LastHop:
-    """The fading link between satellite and terminal, which replaces a ground link. Its nominal delay is that of a
-    packet that is decoded after the first transmission.
+    """The fading link between satellite and terminal, which replaces a ground link. The link's nominal delay is the
+    delay of a packet that needs no retransmission.
 
     From the terminal to the satellite, the delay is `return_delay_ns`. To the terminal, it is `first_delay_ns`, and
     more with each retransmission.

@@ -129,8 +129,8 @@ def both_ways_ns(tables: Tables, pair: Pair) -> np.ndarray:
 class PathChange:
     """A route change that affects the packets of a flow.
 
-    number: Number of the change, counted from 0 for each pair. The timeline's events and the trace's table `reordering`
-        contain the same number.
+    number: Number of the change, counted from 0 for each pair. Events of the timeline and rows of the trace's table
+        `reordering` contain this number.
     t_ns: Time of the change on the run's clock.
     before, after: Nodes of the path before and after the change; None: no path.
     settled_ns: Time at which the last node in either direction had its new route; equal to `t_ns` if all nodes switch
@@ -147,8 +147,8 @@ class PathChange:
 def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
     """Route changes from one station to another in chronological order, with the numbers of the routes table.
 
-    The path with which the run begins is not a change. The loss of a path is a change, and so is a new path after a
-    time without one.
+    The path with which the run begins is not a change. A change may also be the loss of a path, or a new path after a
+    time without a path.
 
     Returns: A shared list; do not modify it.
     """
@@ -196,8 +196,8 @@ def route_changes(
 
     tables: If packets, drops, sockets or queues are missing, the columns that need them are null.
     pairs: mapping of (source, destination) to flow numbers. The result of `flow_pairs(plan.flows)`.
-    attribution_ns: Packets, retransmissions and losses are attributed to a change until the next one, at most for this
-        long.
+    attribution_ns: Maximum time after a change in which packets, retransmissions and losses are attributed to the
+        change. The time ends earlier if the next change happens earlier.
     links: Values of the tables' timeline, if the caller has them already.
     Returns: DataFrame, ordered by time, then source, then destination.
     """
@@ -379,8 +379,8 @@ class _Consequences:
 
 
 def _growth(tables: Tables, flow: int, column: str, from_ns: int, until_ns: int) -> int:
-    """Increase of a cumulative column of `sockets` between two instants. Each value is taken from the last sample at or
-    before the instant."""
+    """Increase of a cumulative column of `sockets` between two instants. Both values are taken from the last sample at
+    or before their instants."""
     mine = tables.of_flow("sockets", flow)
     # Cumulative counters of a socket start at 0. A counter therefore has the value 0 in a sample that lacks it, and
     # before the socket's first sample.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of directions from a timeline: capacity, delay and loss of a link direction as functions of time. The values
-for the whole run are computed before the run starts.
+"""Tables of directions from a timeline: capacity, delay and loss of a link direction as functions of time. The tables
+of the whole run are computed before the run starts.
 
 Measured paths, access links and mobile channels have such tables (design/interfaces.md, section 13).
 """

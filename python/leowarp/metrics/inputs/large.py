@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Large tables in little memory: each column is read when it is first needed, and stored in as few bytes as it needs.
 
-A run of 2,000 flows has 2 million samples of sockets with 43 columns. As a data frame they take 690 MB, because an
-integer that may be missing becomes a float64. Most columns are never read, and most numbers fit into two bytes.
+A run of 2,000 flows has 2 million samples of sockets with 43 columns. These samples take 690 MB as a data frame,
+because an integer that may be missing becomes a float64. Most columns are never read, and most numbers fit into two
+bytes.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 """The tables of one run as data frames, from any source.
 
 Metrics depend only on the columns of `leowarp.trace.TABLES`, whichever program recorded the trace. A table that the
-trace lacks is an empty frame with the columns of `TABLES`. `Tables.has` is false if drops were not recorded, and true
-if no packet was dropped.
+trace lacks is an empty frame with the columns of `TABLES`. For the table `drops`, `Tables.has` is false if drops were
+not recorded, and true if drops were recorded but none occurred.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ NEEDED: dict[str, tuple[str, ...]] = {
 
 MANY_ROWS = 1 << 18
 """Maximum number of rows of a table that is read as a whole. A larger table is a `LargeTable`, which is read column by
-column. The rows of one flow at a time are selected from it."""
+column. Metrics select the rows of one flow at a time from such a table."""
 
 FLOW_BY_FLOW = ("sockets", "bins")
 """Tables in which the rows of each flow are stored next to each other, if a table has more than `MANY_ROWS` rows. Rows
-of one flow keep their order. A flow's rows are then a slice of each column, so that selecting a flow copies nothing. No
-metric depends on which flow's rows come first."""
+of one flow keep their order. A flow's rows are therefore one slice of each column, and selecting a flow copies nothing.
+No metric depends on which flow's rows come first."""
 
 ROUTE_COLUMNS = ("t_ns", "source", "destination", "path_id", "path", "change_id")
 TIMELINE_COLUMNS = ("t_ns", "event", "a", "b", "rate_bps", "delay_ns")
@@ -87,8 +87,8 @@ class Tables:
     routes, timeline: `10-routes.parquet` and `20-timeline.parquet`, each up to the end of the run. The timeline lacks
         the rows of tables of directions, which are in `channels`.
     channels: Tables of directions in the timeline (capacity, delay, loss), for the whole planned duration.
-    directions: tuple of (a, b, kind). A direction's number is the index of its entry: packets go from node `a` to node
-        `b` over a link of this kind.
+    directions: tuple of (a, b, kind). A direction's number is its index in `directions`. Packets go from node `a` to
+        node `b` over a link whose kind is `kind`.
     hosts: Name of the host for each host number in `counters`.
     missing: frozenset of str. Tables that the run does not have.
     virtual_ns: End of the run on its own clock, as the guest reports it. None for an older run, which always lasted as
@@ -347,7 +347,8 @@ def rows_by(keys: np.ndarray) -> dict[Any, np.ndarray]:
 
 
 def places_by(keys: np.ndarray) -> dict[Any, np.ndarray | slice]:
-    """The result of `rows_by`, with a slice for rows that follow one another: a slice is selected without a copy."""
+    """Like `rows_by`, but with a slice for each key whose rows follow one another, because selecting a slice copies
+    nothing."""
     if keys.dtype.kind in "iu" and len(keys) and not (keys[1:] < keys[:-1]).any():
         starts = [0, *(np.flatnonzero(keys[1:] != keys[:-1]) + 1).tolist(), len(keys)]
         places = itertools.starmap(slice, itertools.pairwise(starts))
@@ -356,7 +357,7 @@ def places_by(keys: np.ndarray) -> dict[Any, np.ndarray | slice]:
 
 
 def _as_slice(at: np.ndarray) -> np.ndarray | slice:
-    """Ascending row indexes, as a slice if they are consecutive. Rows of a slice are selected without a copy."""
+    """Ascending row indexes, as a slice if they are consecutive."""
     return slice(int(at[0]), int(at[-1]) + 1) if at[-1] - at[0] + 1 == len(at) else at
 
 

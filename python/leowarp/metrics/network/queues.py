@@ -83,9 +83,10 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
 
     `utilisation_ratio` is the delivered bits divided by the bits that the rate could have carried while the link was
     up. `use_on_path_ratio` is the delivered bits divided by the bits that the rate could have carried while a path of
-    the flows used the direction. Both ratios use the delivered bytes that the kernel counted, and are null for links
-    without a rate limit. The two ratios differ if a link stays up while no path uses it. `use_on_path_ratio` may then
-    exceed 1, because the link still delivers packets from its queue after the path has changed.
+    the flows used the direction. `utilisation_ratio` and `use_on_path_ratio` use the delivered bytes that the kernel
+    counted, and are null for links without a rate limit. The two ratios differ if a link stays up while no path uses
+    it. `use_on_path_ratio` can exceed 1, because the link still delivers packets from its queue after a path has left
+    the link.
 
     Returns: DataFrame, sorted by the number of the direction.
     """
@@ -165,8 +166,7 @@ def _queues(tables: Tables) -> dict[Pair, tuple[str, bool]]:
 
 
 def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[int, int]]]:
-    """Times at which each link was up, as (from, until) in ns, from the timeline's `link` events. The times apply to
-    both directions."""
+    """Times at which each link was up in both directions, as (from, until) in ns, from the timeline's `link` events."""
     spans: dict[frozenset[str], list[tuple[int, int]]] = {}
     timeline = tables.timeline
     if "up" not in timeline.columns:

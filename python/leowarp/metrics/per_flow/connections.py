@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flows that the plan does not contain: the connections of programs. The numbers of these flows follow those of the
-planned flows."""
+"""Flows that the plan does not contain: the connections of programs. Connections are numbered after the planned
+flows."""
 
 from __future__ import annotations
 

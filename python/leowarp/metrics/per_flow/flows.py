@@ -103,8 +103,8 @@ def flow_summary(
     is_only_sender: True if no other TCP flow starts at its source, so that the host's counters belong to this flow.
     is_only_receiver: True if no other TCP flow ends at its destination, so that the destination host's counters belong
         to this flow.
-    Returns: dict of scalar to value. `scalars/of_flows.py` declares their names, units and definitions. Values are
-        plain Python numbers or text.
+    Returns: dict of scalar to value. `scalars/of_flows.py` declares names, units and definitions of the scalars. Values
+        are plain Python numbers or text.
     """
     row = identity(number, flow)
     ending = tables.of_flow("flows", number)
@@ -146,8 +146,9 @@ _HOST_COUNTS = {
 """Counts that the kernel keeps per host: how often the sender marked packets lost, undid a window reduction, and probed
 whether its last packets had arrived (tcp_send_loss_probe, net/ipv4/tcp_output.c; RFC 8985, section 7).
 
-Recoveries have one counter with SACK and one without (tcp_enter_recovery, net/ipv4/tcp_input.c). Undos have one counter
-for each method of detecting a spurious recovery (tcp_try_undo_recovery and others, in the same file)."""
+Recoveries with SACK and recoveries without SACK have separate counters (tcp_enter_recovery, net/ipv4/tcp_input.c).
+Undos have one counter for each method of detecting a spurious recovery (tcp_try_undo_recovery and others, in the same
+file)."""
 
 
 def host_scalars(tables: Tables, source: str) -> dict[str, int | None]:

@@ -80,9 +80,9 @@ class Life:
 
     start_ns, stop_ns: The flow lives from `start_ns` (inclusive) to `stop_ns` (exclusive). `start_ns` and `stop_ns` are
         equal if the flow had not begun when the run ended.
-    payload_bytes: Total payload of the flow if all of it arrived during its life. This is the case for a complete flow,
-        and for a connection that ended before the end of the run. None for a flow that was cut off; its payload is then
-        read from counters.
+    payload_bytes: Total payload of the flow if all of it arrived during its life. All payload arrives for a complete
+        flow, and for a connection that ended before the end of the run. None for a flow that was cut off; its payload
+        is then read from counters.
     """
 
     start_ns: int
@@ -90,8 +90,8 @@ class Life:
     payload_bytes: int | None = None
 
     def rate_bps(self, payload_bytes: float | None) -> float | None:
-        """Goodput of a flow in bit/s: the payload divided by the life of the flow. None if the payload is unknown or
-        the life has no length."""
+        """Goodput of a flow in bit/s: the payload divided by the duration of the flow. None if the payload is unknown
+        or the duration is 0."""
         length_ns = self.stop_ns - self.start_ns
         return None if payload_bytes is None or length_ns <= 0 else payload_bytes * 8e9 / length_ns
 

@@ -3,8 +3,8 @@
 losses, and round-trip times per slot of a path.
 
 A probe counts as lost if no reply came. In a flow without replies, a probe counts as lost if the probe itself did not
-arrive. Probes sent less than the longest round trip before the end of the run are excluded if they have no result,
-because they may be in flight.
+arrive. A probe without a result is excluded if it was sent less than the longest round trip before the end of the run.
+Such a probe may still be in flight.
 """
 
 from __future__ import annotations

@@ -8,9 +8,10 @@ acknowledgement, nor any wait for missing packets.
 
 In current runs, the guest computes this round trip for every packet (`metrics/per_flow/delays.py`). Runs of older
 versions contain only the delays of stored packets, and sums per bin. In a run of an older version, a round trip is
-exact if the packet and its answer are both stored. For all other packets, such a run contains only counts and total
-delays per 50 ms of sending time. A round trip from counts and total delays is estimated as the sum of the mean delays
-of the packet's bin and of its answer's bin. Means hide the variation within 50 ms, so `rtt_error_ns` is null.
+exact if the packet and its answer are both stored. For all other packets, a run of an older version contains only
+counts and total delays per 50 ms of sending time. A round trip from counts and total delays is estimated as the sum of
+the mean delays of the packet's bin and of its answer's bin. Means hide the variation within 50 ms, so `rtt_error_ns` is
+null.
 """
 
 from __future__ import annotations

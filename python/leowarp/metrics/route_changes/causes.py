@@ -14,13 +14,14 @@ late
 lost
     If the drop cause is `link_down`, the cause is the last change before the drop. The link that went down must be on
     the old path of this change, and must not be on its new path. If the drop cause is `no_route`, and the packet was
-    sent after a change that took the path away, the cause is this change. For every other `no_route`, the cause is the
-    only change that happened within 2 s after the packet was sent, or that was not complete when the packet was sent.
-    Losses at a full queue, random losses of a link, and losses without a known cause count under "no change".
+    sent after a change that took the path away, the cause is this change. For every other packet with the drop cause
+    `no_route`, the cause is the only change that happened within 2 s after the packet was sent. Without such a single
+    change, the last change before the packet was sent is the cause if this change was incomplete at that time. Losses
+    at a full queue, random losses of a link, and losses without a known cause count under "no change".
 needed retransmission
     The cause is the route change because of which the first transmission of the same bytes was lost.
 spurious retransmission
-    The cause is the change that made the first transmission of the same bytes late.
+    The cause is the change that made the first transmission of the retransmitted bytes late.
 
 If the bytes of a retransmission were first sent in several packets, these packets must all have the same cause;
 otherwise the retransmission counts under "no change".
@@ -143,8 +144,8 @@ def _of_late(
     times: `sent_ns` and `received_ns` of all data packets of one flow, sorted by `sent_ns`.
     late: Rows of the late packets in `times`, in the same order.
     instants: int64 array, sorted. Instants in ns at which the changes began.
-    settled: int64 array, sorted. Instants in ns at which the last node had switched. The two arrays are equal if all
-        nodes switch at once.
+    settled: int64 array, sorted. For each change, the instant in ns at which the last node switched. `instants` and
+        `settled` are equal if all nodes switch at once.
     reorders: True if packets may overtake each other on a single link of the path. If packets overtake each other on a
         link, a packet can be late without a route change. A change during its flight is therefore no proof of the
         cause.

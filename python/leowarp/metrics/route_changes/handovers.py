@@ -20,7 +20,7 @@ from leowarp.scalars.of_flows import RECOVERY
 
 LEAST_PROBES = 5
 """A change is evaluated only if at least this number of probes was sent in the second before it, and in the second
-after it. Probes must therefore be sent at least every 200 ms."""
+after it. Five probes per second need an interval of at most 200 ms."""
 
 QUEUE = next(number for number, name in CAUSES.items() if name == "queue")
 

@@ -69,7 +69,7 @@ def mean_path_capacity(
     """Mean rate of the slowest link from `start_ns` to `end_ns`, in bit/s, weighted by time. The rate counts as 0 while
     there is no path.
 
-    The slowest link may change at each route change, and is the one with the smallest mean rate until the next change.
+    From each route change to the next, the slowest link is the link of the path with the smallest mean rate.
 
     Returns: The mean. None if the time is empty, if there are no routes, or if for a part of the time no link of the
         path has a rate limit.

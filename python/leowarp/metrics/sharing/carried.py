@@ -3,10 +3,10 @@
 delivers more, the run is invalid, and `check_carried` raises an error.
 
 Each packet that arrives has passed the last link with a rate limit before its host, and packets of a flow pass this
-link only after the flow has begun. During the flow's life, the payload with its headers is therefore at most what this
-link can carry at its rate, and at most what the link counted. The check covers the whole life of a flow, not shorter
-windows. In a short window, a flow may deliver more than its link carried, because waiting data count when a missing
-packet arrives.
+link only after the flow has begun. During a flow's life, the payload with its headers therefore has two upper limits.
+One is what the last link can carry at its rate, and the other is what this link counted. The check covers the whole
+life of a flow, not shorter windows. In a short window, a flow may deliver more than its link carried, because waiting
+data count when a missing packet arrives.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class _Carried:
 
 
 class _LastLinks:
-    """For each destination: the last link directions before it that have a rate limit, and the bits that these
+    """For each destination: the last link directions with a rate limit before the destination, and the bits that these
     directions carried."""
 
     def __init__(self, tables: Tables, links: LinkValues, ip_bytes: int) -> None:
@@ -140,8 +140,8 @@ class _LastLinks:
         return _Carried(where, bits, overhead) if math.isfinite(bits) else None
 
     def _of(self, source: str, destination: str, lived: Life) -> list[Pair] | None:
-        """The last directions with a rate limit that packets of a flow may have used; None if no direction limits
-        them."""
+        """On each possible path of a flow's packets, the last direction with a rate limit; None if no direction limits
+        the packets."""
         paths = self._paths(source, destination, lived)
         if len(paths) == 1:
             # If the flow has only one path during its life, all its packets use this path.

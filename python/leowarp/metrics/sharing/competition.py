@@ -155,8 +155,8 @@ class _Paths:
         self._common: dict[tuple[Pair, Pair], Spans] = {}
 
     def common(self, one: Pair, other: Pair) -> Spans:
-        """Times at which the paths of two pairs of stations have a direction in common. If the two pairs are equal, the
-        result is the whole run."""
+        """Times at which the paths of two pairs of stations have a direction in common. The result is the whole run if
+        `one` equals `other`."""
         if one == other:
             return ALWAYS
         key = (min(one, other), max(one, other))

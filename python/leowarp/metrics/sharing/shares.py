@@ -128,7 +128,7 @@ def _fairness(found: Competition, rates: _Rates) -> dict[str, Any]:
 
 
 def _is_long(found: Competition, group: Sequence[int], spans: Spans) -> bool:
-    """Whether flows compete for so long that their shares mean something."""
+    """Whether flows compete for long enough to give meaningful shares."""
     longest_ns = max(found.lives[number].stop_ns - found.lives[number].start_ns for number in group)
     return int(np.diff(spans).sum()) >= max(LEAST_NS, LEAST_RATIO * longest_ns)
 

@@ -89,8 +89,7 @@ def test_the_network_has_a_row_for_each_pair_satellite_and_direction(mesh, run_d
 
 @pytest.fixture(scope="module")
 def sized(mesh):
-    """The twelve flows with sizes of 1, 2, 4, ... kB. Each flow takes 1 ms per kB, and the two largest do not
-    complete."""
+    """The twelve flows with sizes of 1, 2, 4, ... kB."""
     view = Run(mesh.path)
     flows = [dataclasses.replace(flow, size_bytes=1000 * 2**n) for n, flow in enumerate(view.observed_plan.flows)]
     view.__dict__["observed_plan"] = dataclasses.replace(view.plan, flows=tuple(flows))

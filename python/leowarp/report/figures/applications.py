@@ -15,7 +15,7 @@ from leowarp.report.style import AFTER, BAD, BEFORE, PAGE_IN, legend_below, mark
 from leowarp.results.run import Run
 
 MOST_PANELS = 6
-"""Maximum number of players or pages in a figure. If there are more, only the first ones are shown."""
+"""Maximum number of players or pages in a figure. Further players or pages are not shown."""
 WAITS, ASKS, COMES = "#c8c8c8", BEFORE, AFTER
 """Colours of the three parts of an object's bar: waiting for a connection, until the first byte, until the last
 byte."""

@@ -222,8 +222,8 @@ def srtt_around_changes(
     count: Number of changes that are shown of a single run; each of several runs has one.
     change_s: Time in s that is shown for all runs. By default, several runs are shown at the time that
         `instants.common_instant` chooses.
-    Returns: A figure with one panel per change, in ms over s. The RTT of the empty path is the sum of the propagation
-        delays of both directions at that time, without queues.
+    Returns: A figure with one panel per change, in ms over s. The RTT of the empty path is the sum of the current
+        propagation delays of both directions, without queues.
     Raises TraceError if no path ever changed.
     """
     columns = columns_of(runs, count, change_s)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of figures with more flows than lines can distinguish. Such figures show either quantiles over all flows as
-bands, or one thin grey curve per flow, with the lowest, the median and the highest curve in colour."""
+"""Parts of figures with more flows than lines can distinguish. Some of these figures show quantiles over all flows as
+bands. The others show one thin grey curve per flow, with the lowest, the median and the highest curve in colour."""
 
 from __future__ import annotations
 

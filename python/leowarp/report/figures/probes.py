@@ -97,8 +97,8 @@ def ping_around_change(
 ) -> Figure:  # fmt: skip
     """Round-trip time of the probes around one route change (fig. 4).
 
-    change_s: Time in s of the change to show. By default it is the change with the largest round-trip time within 1 s
-        before or after it. If there are several runs, all are shown at the time of a change in the first run.
+    change_s: Time in s of the change to show. The default is the change with the largest round-trip time within 1 s
+        before or after the change. If there are several runs, this change of the first run sets the time for all runs.
     """
 
     changed = [run for run in runs if run.ping_flows and len(run.change_instants_ns(_ping(run)))]

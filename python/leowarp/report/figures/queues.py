@@ -25,7 +25,8 @@ MOST_QUEUES = 6
 def queue_map(run: Run, known: dict[int, np.ndarray] | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Largest sampled queue of the n-th link of the current path, in each time bin.
 
-    known: Queues in these bins that are already computed, by direction. The function adds the ones that it computes.
+    known: Queues in these bins that are already computed, by direction. The function adds the queues that it computes
+        to `known`.
     Returns edges_ns: int64 array of shape (bins + 1,). The run has at most 600 bins, and at most as many bins as
         samples.
     Returns waiting: float64 array of shape (hops of the longest path, bins). Values are in packets. A value is nan if

@@ -28,7 +28,7 @@ def draw_goodput(axes: Axes, run: Run, flow: int, *, bin_s: float = BIN_S, **sty
     """Draw the goodput of a flow, counted in order at the receiver, as a line.
 
     axes: Axes to draw into, in s and Mbit/s.
-    bin_s: Length of a bin in s. The goodput of a bin is drawn at its middle.
+    bin_s: Length of a bin in s.
     **style: Style of the line: color, label, linestyle.
     """
     frame = goodput(run.tables, flow, "in_order", round(bin_s * 1e9))

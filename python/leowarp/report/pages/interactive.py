@@ -35,7 +35,8 @@ def chart(runs: Sequence[Run], element: str) -> str:
 
     runs: Views of TCP flows. Each view has one line in each of the chart's four `ROWS`. If there are more than
         `MOST_LINES` views, the chart at first shows those with the lowest, the median and the highest mean goodput; the
-        reader can select others. Flows that lived less than half as long as the longest one are not among these three.
+        reader can select others. The initial choice ignores flows that lived less than half as long as the longest
+        flow.
     Returns: HTML of the chart; "" if no row has data. A row is left out if all its lines are 0 or have no data; the
         page says which rows are missing.
     """

@@ -102,7 +102,7 @@ def first_numbers(runs: Sequence[Run]) -> str:
     the numbers are those of the TCP flows only.
 
     Returns: HTML. For several flows, a number is their sum if a sum makes sense (rates, packets); otherwise it is their
-        median. The text says whether it is a sum or a median.
+        median.
     """
     of_runs = [_first_of(run) for run in runs]
     # Labels of the first run come first, then labels that only other runs have.
@@ -120,8 +120,7 @@ def first_entries(run: Run) -> list[tuple[str, str]]:
 
 
 def _row(label: str, said: Sequence[tuple[str, str] | None]) -> list[object]:
-    """Row of a table for a number of several runs. If the number refers to the same flows in all runs, the row's header
-    names them; otherwise each cell does."""
+    """Row of a table for a number of several runs."""
     known = [each for each in said if each is not None]
     same = len({whose for _, whose in known}) == 1
     head = f"{label}, {known[0][1]}" if same and known[0][1] else label

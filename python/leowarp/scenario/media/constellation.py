@@ -174,7 +174,8 @@ class Constellation(MediumSection):
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """No key of another section is without effect, because a constellation uses all links, routes and routers."""
+        """Empty: a constellation uses all links, routes and routers, so every key of the other sections has an
+        effect."""
         return {}
 
     @classmethod

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`[stations.access]`: a station of a constellation whose connection is a dish with an access link.
+"""`[stations.access]`: stations that are connected to a constellation through a dish with an access link.
 
 The table has the keys of `[access]`. The dish uses the satellites of the constellation. Two kinds of keys therefore
 have no effect in `[stations.access]`: places of a terminal, a gateway or a point of presence, and base round trips.

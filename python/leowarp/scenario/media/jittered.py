@@ -91,7 +91,7 @@ class Jittered(MediumSection):
         in packets.
 
         section: Section ``[jittered]``; nothing is added to it.
-        problems: Receives a table that is missing or without effect, and a queue in bytes.
+        problems: Receives a problem if a table is missing or has no effect, or if the queue is in bytes.
         """
         drawn = value_of(section, Jittered, "distribution") == "table"
         given = section.values.get("table") is not None

@@ -15,7 +15,7 @@ from leowarp.scenario.media.medium_section import MediumSection
 from leowarp.scenario.media.mobile import Mobile
 
 Medium = Constellation | Measured | Chain | Jittered | Access | Mobile
-"""A plan's medium is identified by its type. Messages list the sections in the order of this union."""
+"""A plan's medium is identified by its type. Messages list the sections in the order of `Medium`."""
 
 MEDIA: Mapping[str, type[MediumSection]] = {medium.NAME: medium for medium in get_args(Medium)}
 """Medium by the name of its section."""

@@ -41,7 +41,7 @@ class MediumSection:
 
         follows: Whether the medium's delays come from routes over a ``[constellation]`` in the same scenario.
         Returns: dict of str to (tuple of str or None). Section -> its keys without effect; None: the whole section.
-            `completion` rejects these keys in a text, and `write` leaves them out of a plan.
+            `completion` rejects keys without effect in a text, and `write` leaves them out of a plan.
         """
         return {"isl": None, "ground": None, "routing": None, "cures": None, "network": ("instantiate", "endpoints")}
 

@@ -38,7 +38,7 @@ class RateKeys(QueueKeys):
 
 
 SMALLEST_LEFT_BPS = 8000
-"""Smallest rate that background traffic must leave; the smallest rate of a link is the same."""
+"""Smallest rate that background traffic must leave; equal to the smallest rate that a link may have."""
 
 
 def check_background(section: Section, rate_bps: int | None, background_bps: int, problems: Problems) -> None:

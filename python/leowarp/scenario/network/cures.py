@@ -114,7 +114,7 @@ class Cures:
         }
 
     def idle(self) -> tuple[str, ...]:
-        """Keys that have no effect with the values of the other keys."""
+        """Keys that have no effect because of the values of other keys."""
         on = self.on()
         return tuple(key for keys, cures in _NEEDS if not any(on[cure] for cure in cures) for key in keys)
 

@@ -17,8 +17,8 @@ def check_interruptions(tables: Mapping[str, Section], is_any_cure: bool, proble
 
     tables: All sections, decoded and completed.
     is_any_cure: Whether ``[cures]`` switches any cure on.
-    problems: Receives keys without effect, interruptions as long as a route interval, and routing keys with which links
-        go down.
+    problems: Receives a problem for keys without effect, for interruptions as long as a route interval, and for routing
+        keys that make links go down.
     """
     _check_classes(tables, problems)
     isl, ground = tables["isl"], tables["ground"]

@@ -124,7 +124,8 @@ class Isl(RateKeys):
 
     @property
     def longest_acquisition_ns(self) -> int:
-        """The longer one of the two acquisition times; 0: every link is usable at once."""
+        """The longer of the acquisition times within a plane and between planes; 0: every new link is usable at
+        once."""
         return max(self.acquisition_ns, self.acquisition_between_planes_ns or 0)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """TCP profiles as sysctls. A plan contains every sysctl of a host, so that none depends on the free memory at boot.
 
-Linux computes tcp_mem, udp_mem and the largest buffers from free memory at boot, which varies. Without these values in
+Linux computes tcp_mem, udp_mem and the largest buffers from free memory at boot, which varies. Without these sysctls in
 the plan, two runs of the same plan could differ.
 """
 

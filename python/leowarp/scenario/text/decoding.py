@@ -216,8 +216,7 @@ def _plain(node: Node) -> Any:
 
 
 def _quantity(raw: Any, declared: Key) -> int | float:
-    """A number, converted to the plan's unit of the quantity. The limits of the key are texts with units and are
-    converted in the same function."""
+    """A number, converted to the plan's unit of the quantity."""
     assert declared.quantity is not None
     try:
         value = declared.quantity.parse(raw, like=declared.default)

@@ -158,8 +158,8 @@ def _poisson_ns(traffic: Traffic, stop_ns: int, seed: int) -> NDArray[np.int64]:
 
 
 def _weighted(shares: NDArray[np.float64], draws: NDArray[np.float64]) -> NDArray[np.intp]:
-    """The shares divide the range from 0 to 1 into intervals. For each uniform number, the result is the index of the
-    interval that contains it."""
+    """Indexes of `shares`, chosen with probabilities equal to the shares. `draws` are uniform numbers between 0 and
+    1."""
     return np.minimum(np.searchsorted(np.cumsum(shares), draws, side="right"), len(shares) - 1)
 
 

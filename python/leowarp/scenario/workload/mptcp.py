@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`protocol = "mptcp"` and `subflow_of`: connections of Multipath TCP (RFC 8684) over several stations.
 
-A flow with this protocol is a connection and its first subflow. A flow with `subflow_of` is a further subflow of such a
-connection: it has another source or another destination. The station at that other end has no host of its own: it is a
-further interface of the connection's host. The kernel's path manager opens the further subflows.
+A flow with `protocol = "mptcp"` is a connection and its first subflow. A flow with `subflow_of` is a further subflow of
+such a connection, with another source or another destination. The station at this other end has no host of its own: it
+is a further interface of the connection's host. The kernel's path manager opens the further subflows.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def run_again(
     run_id: A value of the column `run_id` of the results.
     out: Run directory to be written. With `force`, a complete run in this directory is replaced.
     trust: See `leowarp.run`.
-    Raises ScenarioError if the study has no such run, or if the stored run failed.
+    Raises ScenarioError if the study has no run with this id, or if the stored run failed.
     Raises TraceError if the directory is not that of a study, or if it is damaged.
     Raises GuestError, HostError: See `leowarp.run`.
     """

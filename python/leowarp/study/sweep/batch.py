@@ -106,8 +106,8 @@ def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any
     """Make the runs of a batch. Yield each run's result as soon as the run has ended.
 
     scratch: Directory, which is created if missing and always removed at the end.
-    Yields place: Position of the run in the batch. Each position occurs at most once; the order may differ from that of
-        the batch.
+    Yields place: Position of the run in the batch. Each position occurs at most once. The positions may come in any
+        order.
     Yields result: `summary` (as in `summary.json`, or None), `costs`, `warnings`, `error` (from `errors.encode_error`,
         or None).
     Raises HostError if this machine's leowarp, kernel or agent differs from that of the study.

@@ -186,9 +186,9 @@ def _write_all(descriptor: int, content: bytes) -> None:
 
 def _exchanged(new: Path, old: Path) -> bool:
     """Exchange two names in one step (renameat2(2) with RENAME_EXCHANGE). Return False if the kernel or the file system
-    cannot do this.
+    does not support such an exchange.
 
-    Raises OSError if the exchange fails for any other reason.
+    Raises OSError if the kernel and the file system support the exchange, but it fails.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     # Python has no function for Linux's renameat2(2).

@@ -26,7 +26,7 @@ class StudyProgress:
 
     done, total: Numbers of runs. `done` counts runs with a result, including failed runs and runs of earlier starts.
     failed: Number of failed runs, which are included in `done`.
-    workers: Number of workers. On a cluster, this is the current number.
+    workers: Number of workers; on a cluster, the present number of workers.
     rate_per_s: Number of runs made per second of real time; None while it is unknown.
     cpu_s_per_run: Mean processor time in seconds per run, over the runs that this start of the study has made.
     """

@@ -185,7 +185,7 @@ def run_plans(name: str, label: str, plans: Mapping[str, Plan], out: Path, optio
 
     label: Column of the results with the names of the runs.
     plans: Plans by name; no two of them may be equal.
-    out: Directory of the study. The results and all run directories are written into this directory.
+    out: Directory of the study, into which the results and all run directories are written.
     """
     planned = [
         PlannedRun(number, Combination({label: key}, {label: key}, plan), plan.run.seed)
@@ -286,8 +286,8 @@ def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool)
 def _refuse_parameters(name: str, planned: Sequence[PlannedRun], options: Options) -> None:
     """Raise ScenarioError if a run sets a parameter that its kernel module lacks, or a value that the module rejects.
 
-    The parameters of a module are visible only in the compiled module. The check therefore comes after compiling
-    instead of when plans are loaded.
+    The parameters are checked after compiling and not when plans are loaded, because a module shows its parameters only
+    when it is compiled.
     """
     declared: dict[str, Declared] = {}
     wrong: dict[tuple[str, str], Combination] = {}

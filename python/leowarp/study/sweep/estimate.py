@@ -37,8 +37,8 @@ SEGMENT_BYTES = 1448
 def dry_run(path: Path | str, out: Path | str | None = None) -> dict[str, Any]:
     """Describe what `run_study` would do, for `leowarp study --dry-run`.
 
-    out: Directory that the study would use. The results that already exist in this directory are counted. The default
-        is `studies/<name>`.
+    out: Directory that the study would use. Runs whose results the directory already contains count as made. The
+        default is `studies/<name>`.
     Returns: `study`, `out`; `runs` (number of all runs), `made` (number of runs with a stored row); `cpu_s_per_run`,
         `cpu_s_is_measured`, `left_s` (on all cores of this machine), `results_bytes`; `parameters` and `costs` (rows of
         tables), `first_runs` (texts).
@@ -99,8 +99,7 @@ def _costs_s(folder: Path, plans: Collection[str]) -> dict[str, float | None]:
 
 
 def _cpu_s(costs_s: Mapping[str, float | None], runs: Sequence[PlannedRun]) -> tuple[float, bool]:
-    """CPU seconds per run, and True if this value was measured. With stored results, the value is their mean; without
-    results, it is the mean of the estimates."""
+    """CPU seconds per run, and True if this value was measured."""
     known_s = [cost_s for cost_s in costs_s.values() if cost_s is not None]
     if known_s:
         return math.fsum(known_s) / len(known_s), True

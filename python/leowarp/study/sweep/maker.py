@@ -40,7 +40,8 @@ class Maker:
         on_message: Callable[[str], None] = lambda text: None,
         on_progress: Callable[[BuildProgress], None] = silent,
     ) -> tuple[str, str]:
-        """Checksums of the guest's kernel and of its agent. Both are built if missing.
+        """Checksums of the guest's kernel and of its agent. The function builds the kernel and the agent if they are
+        missing.
 
         kernel: `guest.kernel` of a plan: "default", or a file.
         on_message, on_progress: Functions that are called during a build, which takes minutes.

@@ -15,7 +15,7 @@ FIRST_BATCH = 4
 LARGEST_BATCH = 60
 """Largest number of runs in a batch, however short the runs are."""
 BATCH_S = 20.0
-"""Intended duration of a batch, in s of real time. If a worker dies, at most this amount of work is lost."""
+"""Intended duration of a batch, in s of real time. If a worker dies, at most one batch is lost."""
 
 
 class Outstanding:
@@ -46,7 +46,7 @@ class Outstanding:
         return [queue.popleft() for _ in range(1 if queue is self._alone else min(most, len(queue)))]
 
     def give_back(self, runs: Iterable[StudyRun]) -> None:
-        """Put runs that were taken but not made at the front of their queues."""
+        """Put runs back at the front of their queues if they were taken from there but not made."""
         # The runs are put at the front one by one, so the last run must be put back first.
         for run in sorted(runs, key=lambda run: run.number, reverse=True):
             self._queue(run).appendleft(run)

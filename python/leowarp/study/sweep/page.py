@@ -43,7 +43,7 @@ def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Tabl
     runs: All runs of the study.
     table: Rows of the runs that have a result.
     removed: Number of runs that have results, but are no longer in the study.
-    Raises OSError if the page cannot be written. In that case, an older page remains unchanged.
+    Raises OSError if the page cannot be written; an older page then remains unchanged.
     """
     from leowarp.report import html
 

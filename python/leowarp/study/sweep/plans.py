@@ -41,8 +41,7 @@ class StudyRun:
     run_id: 16 hexadecimal digits derived from everything on which the results depend: the plan, the kernel, the agent
         and leowarp's version.
     number: Position in the study.
-    around_seed: Text of the run's plan before and after the seed. These two texts are equal for all runs of a
-        combination.
+    around_seed: Text of the run's plan before and after the seed. Both parts are equal for all runs of a combination.
     inputs: Names of the files that the plan names. The study's directory has copies of these files in `00-inputs/`.
     kernel: The value of `guest.kernel` in the plan.
     values: Values of the parameters as written, by dotted key.
@@ -188,7 +187,7 @@ def read_plans(folder: Path, run_id: str | None = None) -> list[StudyRun]:
     if it is no longer in the study.
 
     run_id: Id of the only run to read.
-    Returns: Runs in the order of the study. With `run_id`, one run or none.
+    Returns: Runs in the order of the study. With `run_id`, the result has one run, or no run if the id is unknown.
     Raises TraceError if the directory is not that of a study, or if the file is damaged.
     """
     # The rows are filtered while reading, because often only one of many thousands of plans is needed.
@@ -259,8 +258,8 @@ def _path(folder: Path) -> Path:
 
 
 def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
-    """The plans as a table. The text of a plan is stored in two parts, before and after its seed. All runs of a
-    combination have the same two parts, so the table compresses well.
+    """The plans as a table. The text of a plan is stored in two parts, before and after its seed. Both parts are equal
+    for all runs of a combination, so the table compresses well.
     """
     columns: dict[str, list[Any]] = {
         "run_id": [run.run_id for run in runs],

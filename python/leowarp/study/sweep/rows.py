@@ -144,7 +144,7 @@ def schema_of(
     columns, so that all files have the same schema.
 
     A column of numbers is int64 if the values of all runs are whole, and float64 otherwise. A column that is null in
-    every run so far is float64. The types therefore do not depend on which runs are in which file.
+    every run so far is float64.
 
     rows: New rows; may be empty.
     known: Schema of the existing data set. The type of an existing column never becomes narrower.
@@ -167,7 +167,7 @@ def schema_of(
 
 
 def _type_of(value: Any) -> pa.DataType | None:
-    """The narrowest type of a value. The result is None for a missing value, which suits any type. Whole numbers that
+    """The narrowest type of a value; None for a missing value, which fits into a column of any type. Whole numbers that
     need more than 64 bits become floats."""
     match value:
         case None:

@@ -260,8 +260,8 @@ class Session:
         return rows
 
     def _good(self, run: StudyRun, result: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Rows of a completed run and of the runs that were set aside. The completed run shows that the machine can
-        make runs, so the runs that were set aside failed for reasons of their own.
+        """Rows of a completed run and of the runs that were set aside. The completed run shows that the machine is able
+        to make runs. The machine is therefore not the reason why the runs that were set aside failed.
         """
         self._any_good, self._host_errors_in_a_row = True, 0
         # Rows are written in the order in which runs are completed. The store sorts rows by number when it reads them.

@@ -36,8 +36,8 @@ JOURNAL = "journal.jsonl"
 FLUSH_ROWS = 1000
 FLUSH_S = 30.0
 """Rows move into a Parquet file when the journal has `FLUSH_ROWS` rows, or when `FLUSH_S` seconds have passed since the
-last move. More frequent moves would cost more, because each Parquet file needs a sync. Less frequent moves would slow
-down status commands, because they read the complete journal each time."""
+last move. More frequent moves would take more time in total, because each Parquet file needs a sync. Less frequent
+moves would slow down status commands, because they read the complete journal each time."""
 
 MOST_FILES = 200
 """If the data set has more files than this number, the files are merged while the study runs. At the end of the study,

@@ -41,7 +41,7 @@ class Environment:
     correlation_m, transition_m, state_lengths_m: float, float, tuple of n floats; or None if they are unknown.
         Correlation distance of the direct signal, length of the slope between two states, shortest length of each
         state.
-    source, note: Publication from which the numbers are, and doubts about them.
+    source, note: Publication that gives the numbers, and doubts about these numbers.
     """
 
     name: str

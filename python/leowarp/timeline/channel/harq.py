@@ -9,14 +9,14 @@ which is `threshold_ratio` times the number of data bits. If the sum is below th
 another transmission, at most `retransmissions` times; if the sum is still below after the last one, the packet is lost.
 
 - `incremental` (type II): every transmission sends new bits; their information adds up. `Harq.rule` says how the
-  receiver determines the number of these bits. After the whole codeword has been sent, there are no new bits, so the
+  receiver determines the number of new bits. After the whole codeword has been sent, there are no new bits, so the
   receiver gives up.
 - `chase` (type I with combining): every transmission repeats the bits of the first one; their signal-to-noise ratios
   add up (maximum ratio combining).
 
 The first transmission determines the symbol rate. Without failures, the link sends one codeword per
-`codeword_period_ns`, which is `rate_bps` data bits per second. The first transmission of a codeword takes exactly this
-period. Retransmissions need additional symbols, which `Outcomes.sent_bits` counts.
+`codeword_period_ns`, which is `rate_bps` data bits per second. The first transmission of a codeword takes exactly one
+`codeword_period_ns`. Retransmissions need additional symbols, which `Outcomes.sent_bits` counts.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ from leowarp.timeline.channel.loo import mixture_quantile_db
 
 LEARNING_WAY_M, LEARNING_SAMPLES = 10_000.0, 2_000_000
 """A receiver that knows the model has observed the channel over a distance of 10 km, and has learned which levels
-follow each other. This distance contains some hundreds of stays in each state. For short waves, 10 km would need too
-many samples, so the number of samples limits the distance."""
+follow each other. Over 10 km, the channel enters each of its states some hundreds of times. For short waves, 10 km
+would need too many samples, so the number of samples limits the distance."""
 
 LEARNING_SEED = 0
 """The seed of the observed channel differs from the run's seed, because a receiver does not know the run's future
@@ -34,8 +34,8 @@ class Levels:
 
     first_db, again_db: Levels without knowledge of the present level. `first_db` is for the target probability of first
         transmissions; `again_db` is for the target probability of later transmissions.
-    seen_db, next_db: float64 arrays of shape (k,), with `seen_db` ascending. If the level is now `seen_db`, then one
-        delay later it exceeds `next_db` with the target probability of later transmissions.
+    seen_db, next_db: float64 arrays of shape (k,), with `seen_db` ascending. If the level is `seen_db` now, the level
+        after one delay exceeds `next_db` with the target probability of later transmissions.
     """
 
     first_db: float
@@ -80,7 +80,8 @@ def levels_of_model(channel: LandMobile, first_target_ratio: float, target_ratio
 def _followers(
     power: PowerSeries, target_ratio: float, delay_ns: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(seen_db, next_db) of a series."""
+    """For each group of received levels in a series: their mean (seen_db), and the level that a receiver expects
+    `delay_ns` later (next_db)."""
     level = power.level_db.astype(np.float64)
     later = np.arange(len(level)) + delay_ns / power.spacing_ns
     count = int(np.searchsorted(later, len(level) - 1, side="right"))

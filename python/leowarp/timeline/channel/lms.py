@@ -117,7 +117,7 @@ class LandMobile:
 
         Lengths that the user sets override the lengths of the parameter set.
 
-        Raises ScenarioError if there is no such environment, or if its parameter set lacks a length that the user did
+        Raises ScenarioError if the environment does not exist, or if its parameter set lacks a length that the user did
         not set.
         """
         surroundings = environment(self.environment, self.elevation_deg, self.environments_path)

@@ -41,8 +41,8 @@ def write_series(power: PowerSeries, snr_db: float, file: Path, about: dict[str,
     `.csv`).
 
     snr_db: Es/N0 at line of sight.
-    about: Origin of the series, which a Parquet file contains as metadata `channel` (JSON). A CSV file cannot hold this
-        metadata.
+    about: Origin of the series. A Parquet file contains the origin as metadata `channel` (JSON); a CSV file does not
+        contain it.
     Raises ScenarioError if the suffix is neither `.parquet` nor `.csv`, or if the file cannot be written.
     """
     check_suffix(file)

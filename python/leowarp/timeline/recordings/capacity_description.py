@@ -112,8 +112,8 @@ def quantiles(of: NDArray[np.float64]) -> dict[float, float]:
 
 
 def weighted_quantiles(of: NDArray[np.float64], weight: NDArray[np.float64]) -> dict[float, float]:
-    """Quantiles of the values in `of`, weighted by `weight`, by the shares in `QUANTILES`; empty if the total weight is
-    0."""
+    """Quantiles of the values in `of`, which have the weights `weight`. The keys of the result are the shares in
+    `QUANTILES`; empty if the total weight is 0."""
     if not weight.sum():
         return {}
     order = np.argsort(of, kind="stable")

@@ -49,9 +49,9 @@ class Loss:
     obstructions: Losses of 1 s and more that begin at any time between reconfigurations and recur, as if satellites
         passed behind an obstacle.
     outages: Losses of 1 s and more that are not obstructions.
-    over_time_ratio, over_time_up_ratio: Mean loss ratio of a table over the time with a connection. The second value is
-        that of the uplink, for round trips whose directions have different loss ratios. None for a measurement without
-        loss ratios.
+    over_time_ratio, over_time_up_ratio: Mean loss ratio of a table over the time with a connection.
+        `over_time_up_ratio` is the ratio of the uplink, for round trips whose directions have different loss ratios.
+        None for a measurement without loss ratios.
     certain: Stretches in which every packet is lost, for a table with loss ratios; `lost` is 0 for such a table.
     """
 

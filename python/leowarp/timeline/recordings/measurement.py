@@ -204,7 +204,7 @@ class Measurement:
 
     def as_sent(self) -> Measurement:
         """A copy in which the arrival times of replies are replaced by the sending times of probes. ``ping -D`` prints
-        the time of the reply. The sending time is this time minus the round trip.
+        the time of the reply. The sending time is the time of the reply minus the round trip.
 
         A probe is left out if its computed sending time is not later than the previous probe's. A few probes can be
         left out because the clock was read late.

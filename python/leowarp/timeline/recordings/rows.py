@@ -6,9 +6,9 @@ The first steps are, in this order: divide round trips, assign lost probes to a 
 gaps. Later steps resample and interpolate the rows, and shift the rows of the return direction by the forward delay.
 Nothing is added to the measurement unless a key requests it.
 
-A probe sent at t enters the forward direction at t. The reply to the probe enters the return direction at t + (forward
-delay of t). The two parts of a round trip are therefore placed at these two times. A ping over the rows then gets one
-measured round trip, and not parts of two round trips.
+A probe sent at t enters the forward direction at t. The reply enters the return direction when the probe has arrived,
+at t plus the forward delay of this probe. The two parts of a round trip are therefore placed at these two times. A ping
+over the rows then gets one measured round trip, and not parts of two round trips.
 
 This placement is exact if no reply overtook another. Without overtaking, t + rtt never decreases, so t + rtt/2, the
 mean of t and t + rtt, strictly increases. Therefore no probe waits for another probe at the far end. If replies
@@ -254,8 +254,8 @@ def _gaps(way: _Way, keys: Measured, interval_ns: int | None, begin_ns: int, end
 
 
 def _filled(source: str, enters_ns: Times, delay_ns: Delays) -> Delays:
-    """Delays in which each unknown delay (nan) is replaced by the previous known delay. If the packet would then arrive
-    after the next packet with a known delay, its delay is reduced."""
+    """Delays in which each unknown delay (nan) is replaced by the previous known delay. If a packet with this delay
+    would arrive after the next packet with a known delay, the delay is reduced."""
     # On a FIFO link, a packet behind a lost one waits until the lost one would have arrived.
     known = np.flatnonzero(~np.isnan(delay_ns))
     if not len(known):

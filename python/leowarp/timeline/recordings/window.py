@@ -24,8 +24,8 @@ FROM_BYTES = 16 << 20
 memory."""
 
 MARGIN_NS = 120 * 10**9
-"""Rows within this time before and after the run are read as well. It is twice the longest delay, so that all replies
-to the run's packets are in these rows."""
+"""Rows within this time before and after the run are read as well. `MARGIN_NS` is twice the longest delay, so that the
+rows include all replies to the run's packets."""
 
 MEMORY_PER_BYTE = 25
 """Memory per byte of a measurement's text, if the whole text is read: 10^7 rows in 250 MB took 6.2 GB."""

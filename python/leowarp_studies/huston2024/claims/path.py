@@ -209,7 +209,8 @@ def successive_differences(frames: Frames) -> Outcome:
 def long_term_loss(frames: Frames) -> Outcome:
     """Share of pings without a reply, over all runs together and for each run.
 
-    A loss of 1 to 2 % is 18 to 36 of a run's 1,800 pings. By chance alone, this number varies by a fifth between runs.
+    A loss of 1 to 2 % is 18 to 36 of a run's 1,800 pings. The number of lost pings varies by a fifth between runs by
+    chance alone.
 
     Returns: Numbers: `loss_ratio` (all runs), `by_run_ratio` (a list).
     """

@@ -83,7 +83,7 @@ def plain_value(node: Node) -> Any:
 
 def toml_text(content: Mapping[str, Any]) -> str:
     """Content of a study as TOML text. A study that was started from Python stores this text beside its results, so
-    that it can be continued."""
+    that the study can be continued."""
     return "".join(f"{_quoted(key)} = {_toml(value)}\n" for key, value in content.items())
 
 

@@ -125,7 +125,7 @@ def expand(study: StudyFile) -> list[PlannedRun]:
     """All runs of a study. All plans are checked before any run is made.
 
     Returns: Runs in the order of their numbers: all combinations with the first seed, then all with the second seed,
-        and so on. If the study is stopped early, all combinations therefore have results for the first seeds.
+        and so on. In this order, a study that is stopped early has results of all combinations for the first seeds.
     Raises ScenarioError if a combination is not a valid plan, if two combinations have the same plan, or if no
         combination is left. The error names the
     file, the line, the key and the combination.
@@ -244,8 +244,8 @@ def _combination(study: StudyFile, varied: Mapping[str, tuple[Parameter, Node]])
 
 
 def _refuse_twins(runs: list[PlannedRun]) -> None:
-    """Raise an error if two runs have the same plan. Results are stored by the hash of the plan, so the two runs would
-    share one row."""
+    """Raise an error if two runs have the same plan. Results are stored by the hash of the plan, so two runs with the
+    same plan would share one row."""
     # The text before the seed, the text after the seed, and the seed are compared separately. There may be a million
     # plans, so the check neither joins nor hashes their texts.
     seen: dict[tuple[str, str, int], PlannedRun] = {}

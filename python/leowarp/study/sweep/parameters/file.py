@@ -282,7 +282,7 @@ class _Varied:
         return Parameter(key, parts, tuple(values.value), label, node.origin)
 
     def _range(self, key: str, parts: tuple[str, ...], node: Node, label: str | None) -> Parameter | None:
-        """A parameter written as a range. The range becomes a list of values in the unit of the plan's key."""
+        """A parameter written as a range."""
         known = plan_key(parts)
         if known is None:
             # A later check of the scenario reports the unknown key, and suggests the most similar valid key.

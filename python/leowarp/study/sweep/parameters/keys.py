@@ -30,7 +30,7 @@ class PlanKey:
     declared: Key
 
     def value(self, plan: Plan, attribute: str | None = None) -> Any:
-        """The value in a plan.
+        """The value of the key in a plan.
 
         attribute: Another attribute of the same section, such as `queue_bytes` of a queue.
         """
@@ -101,8 +101,8 @@ def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) 
 def column_types(parts: Sequence[str], label: str | None) -> dict[str, pa.DataType]:
     """Types of the columns that `columns_of` returns.
 
-    The type of a quantity is int64 if it is stored in whole units, and float64 otherwise. The text of a quantity has
-    its own column.
+    The type of a quantity is int64 if it is stored in whole units, and float64 otherwise. The text of a quantity is in
+    an additional column.
     """
     name = column_name(parts, label)
     key = plan_key(parts)

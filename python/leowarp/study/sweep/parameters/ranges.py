@@ -32,7 +32,7 @@ def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
     """The values of a range in the form that a scenario accepts: strings with a unit, or integers for a count.
 
     given: `from`, `to`, either `count` or `step`, and optionally `scale`, in plain TOML types.
-    key: The key that is varied. Its quantity determines the allowed units, and whether values are stored in whole
+    key: The key that is varied. The key's quantity determines the allowed units, and whether values are stored in whole
         units.
     Raises ScenarioError if the range is wrong.
 

@@ -106,7 +106,7 @@ def sent(number: float, mbps: float, *, sender: bool = True, length_s: float = 1
 
 
 def summed(*streams: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """An interval with these streams and their sum."""
+    """An interval of iperf3's JSON with the given streams and their sum."""
     first = streams[0]
     whole = {
         **first, "bytes": sum(one["bytes"] for one in streams),

@@ -13,8 +13,8 @@ from leowarp.timeline.recordings.formats.documents import IRTT_HINT as _HINT
 _LOST = {False: "false", True: "true"}
 _SLACK_NS = 1_000
 _SET_NS = 10_000_000
-"""If the difference between wall clock and monotonic clock changes by more than this from one probe to the next, the
-wall clock was set."""
+"""Threshold for a wall clock that was set: from one probe to the next, the difference between wall clock and monotonic
+clock changes by more than this value."""
 
 
 class Trip:

@@ -68,7 +68,7 @@ def whole_numbers(path: Path, what: str, hint: str, highest: int) -> tuple[NDArr
 
 
 def end_notes(text: str, line: int) -> tuple[str, ...]:
-    """A sentence if the text ends without a line end, because its last line may then be incomplete.
+    """A note for the user if the text's last line has no line end, because this line may be incomplete.
 
     line: Number of the last line, counted from 1.
     """

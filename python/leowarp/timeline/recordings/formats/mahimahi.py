@@ -5,9 +5,9 @@ The format is described in mm-link(1) of Mahimahi 0.98. Times do not decrease; a
 several opportunities at this time. The last time in the file is the length of the trace. After the last time, Mahimahi
 starts again (here: ``repeat``), so opportunities at 0 coincide with those at the last time.
 
-A link with a rate needs time to send 1500 bytes. The opportunities at k ms therefore become a rate in the millisecond
-before k, so that packets are delivered by k ms, as in Mahimahi. Opportunities at 0 in the first round become a rate in
-the first millisecond.
+leowarp converts the opportunities at k ms into a rate in the millisecond before k. The link then has the time to send
+1500 bytes per opportunity, and delivers them by k ms, as in Mahimahi. Opportunities at 0 in the first round become a
+rate in the first millisecond.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def read_mahimahi(path: Path, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: i
 
 def capacity_of(times_ms: NDArray[np.int64], packet_bytes: int = OPPORTUNITY_BYTES) -> Capacity:
     """The capacity as a rate per millisecond; successive milliseconds with the same rate are one row. The capacity ends
-    with the last time."""
+    at the last time in `times_ms`."""
     # The capacity is computed without a row for every ms, because a trace may last for weeks.
     place_ms, count = np.unique(np.maximum(times_ms - 1, 0), return_counts=True)
     end_ms = int(times_ms[-1])

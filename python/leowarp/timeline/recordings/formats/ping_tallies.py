@@ -67,7 +67,7 @@ def _ends_without_tally(run: Run) -> list[str]:
 
 
 def reply_notes(replies: list[Reply]) -> list[str]:
-    """Remarks about replies, on facts that their times do not show."""
+    """Remarks for the user about facts that the times of the replies do not show."""
     notes = []
     bounds = [reply for reply in replies if reply.at_most]
     if bounds:

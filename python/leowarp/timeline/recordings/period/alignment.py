@@ -4,8 +4,8 @@ summed over all its instants.
 
 In noise, the time of one step cannot be determined, but the common offset of twenty steps can. Around each instant,
 every sign gives a curve over the offset from the instant. Depending on the sign, the curve shows the change of the
-delay's level, the increase of losses, or the increase of the delays. The sum of the curves over all instants is largest
-at the right offset, and only if the period is right.
+delay's level, the increase of losses, or the increase of the delays. The sum of the curves over all instants has its
+largest value at the right offset, provided that the period is right.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def aligned(
 ) -> tuple[float, float]:
     """Period and phase near the input values; the phase is on the series' clock.
 
-    period_ns, phase_ns: Initial values, correct to a bin of `signs` at both ends of the series.
+    period_ns, phase_ns: Initial values. At both ends of the series, their error must be at most about one bin of the
+        module `signs`.
     by_sign: Log Bayes factor of each sign. Signs with weak evidence are not used.
     loose_ratio: Largest relative change of the period.
     """

@@ -3,11 +3,11 @@
 synthetic recordings.
 
 The odds from `search` would be the probabilities of answers only if the signs were as independent as assumed. In
-addition, the best of very many candidates has high odds even by chance. The odds are therefore used as a score. The
-relation between score and confidence was measured on synthetic recordings whose schedules are known
-(`tests/support/recordings.py`; `finding_test.py` lists the seeds). Nearly all recordings without a period scored below
--3, and nearly all recordings with a period scored above -3. If the answer was a wrong period, the second-best candidate
-mostly had nearly the same score.
+addition, `search` compares very many candidates, so the best candidate has high odds even by chance. The odds are
+therefore used as a score. The relation between score and confidence was measured on synthetic recordings whose
+schedules are known (`tests/support/recordings.py`; `finding_test.py` lists the seeds). Nearly all recordings without a
+period scored below -3, and nearly all recordings with a period scored above -3. If the answer was a wrong period, the
+second-best candidate mostly had nearly the same score.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class Ratios:
 
     @staticmethod
     def from_signs(signs: Signs) -> Ratios:
-        """The ratios for all evaluations of signs, with every model of the grid.
+        """The log likelihood ratios for all evaluations of signs under every model of the grid.
 
         The density ``a s^(a - 1)`` of shares is that of a beta distribution with second parameter 1. Sellke, Bayarri
         and Berger use the same alternative to convert p-values to Bayes factors ("Calibration of p Values for Testing
@@ -94,7 +94,8 @@ class Ratios:
         return found
 
     def strongest(self, row: int, periods_s: Sequence[float]) -> float:
-        """The period with the largest log likelihood ratio at its best phase, with one row and the middle model.
+        """The period with the largest log likelihood ratio at its best phase. Only the evaluation `row` and the middle
+        model of the grid are used.
 
         row: Row of `Signs.shares`, which is one evaluation of a sign.
         periods_s: Candidate periods; if several are equally strong, the first one is returned.

@@ -72,7 +72,8 @@ def set_forward(series: Series) -> tuple[ClockStep, ...]:
     their schedule only if the adjustment is undone.
 
     A pause of the recorder and a clock that was set forward look alike in sequence numbers and times. Reconfigurations
-    distinguish the two: after a pause of the recorder, they follow the same schedule as before on the same clock.
+    distinguish a pause from a clock that was set: after a pause, they follow the same schedule as before on the same
+    clock.
 
     series: A series of probes.
     Returns: Adjustments. Empty if there are more than three pauses: recorders often pause, but a host's clock is seldom

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often period and phase are right on synthetic recordings. The search was developed with other recordings than
-these (`DEVELOPED`)."""
+"""How often period and phase are right on synthetic recordings. The search was developed with recordings of other seeds
+(`DEVELOPED`)."""
 
 from __future__ import annotations
 
@@ -120,8 +120,7 @@ def test_the_whole_period_is_told_from_its_parts(parts: int) -> None:
 
 
 def test_a_part_with_stronger_spikes_is_told_from_the_whole_by_losses_and_steps() -> None:
-    """Spikes occur at every third of a period of 15 s; losses and steps occur only at whole periods. A probe is sent
-    every half second."""
+    """Spikes occur at every third of a period of 15 s; losses and steps occur only at whole periods."""
     dice = np.random.default_rng(8)
     t_ns = np.arange(0, 450 * S, S // 2)
     slot, into_ns = (t_ns - 8 * S) // (15 * S), (t_ns - 8 * S) % (15 * S)

@@ -2,9 +2,9 @@
 """Searches the signs for the period and phase of events on a path; the result includes the next best candidates.
 
 Candidates are the strongest lines in the spectra of the signs, fractions and multiples of these periods, and the known
-periods of real networks. Each candidate is evaluated by its Bayes factor (`evidence`), and by a prior that allows for
-the number of other candidates that could have been found. If every second (third, fourth) instant of a period shows
-other signs than the instants in between, the true period is twice (three, four times) as long.
+periods of real networks. Each candidate is evaluated by its Bayes factor (`evidence`) and a prior. The prior allows for
+the number of other candidates that the search could have found. If every second (third, fourth) instant of a period
+shows other signs than the instants in between, the true period is twice (three, four times) as long.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ probability. 15 s is the period of the only constellation with published reconfi
 _USUAL_WITHIN = 0.01
 EXACT_WITHIN = 1e-4
 """Largest relative error of a computer clock that is not synchronised. RFC 5905 (7.3) allows 15 ppm for a synchronised
-clock; data sheets of quartz crystals give 20 to 100 ppm. Measured with such a clock, the period of a schedule that is
-synchronised by GPS is wrong by at most this."""
+clock; data sheets of quartz crystals give 20 to 100 ppm. Measured with an unsynchronised clock, the period of a
+schedule that GPS synchronises is wrong by at most `EXACT_WITHIN`."""
 
 _EXACT = 0.8
 """Part of a usual period's prior that belongs to periods within `EXACT_WITHIN` of it."""

@@ -135,8 +135,8 @@ def _steps(bins: _Bins) -> list[Scores]:
 def clipped(of: Scores, width: int) -> Scores:
     """The values, in which outliers above the surrounding median are clipped, so that a mean can be computed.
 
-    A median would ignore spikes as well. In normal noise, however, a median needs 1.57 times as many samples as a mean
-    for the same precision.
+    Without clipping, a median would also ignore spikes. In normal noise, however, a median needs 1.57 times as many
+    samples as a mean for the same precision.
 
     of: float64 array of shape (n,). nan: unknown.
     width: Width of the window for the median.
@@ -152,8 +152,8 @@ def changes(of: Scores, width: int, apart: int = 0) -> Scores:
 
     of: float64 array of shape (n,). nan: unknown.
     width: Number of values in each mean.
-    apart: Number of values after the place that belong to neither side.
-    Returns: float64 array of shape (n + 1,). The last place is the one after the last value.
+    apart: Number of values directly after the place that neither mean includes.
+    Returns: float64 array of shape (n + 1,). Place k lies before value k; place n lies after the last value.
     """
     known = ~np.isnan(of)
     sums = np.concatenate([[0.0], np.cumsum(np.where(known, of, 0.0))])
