@@ -5,8 +5,8 @@
 
 The script prints the table of design/exponential-jitter.md: each possible explanation and its computed mean
 displacement (python/leowarp_studies/torres2020/simulation.py, 20 probes of 65,535 packets each). An explanation fits if
-it gives 5.3 within 3 % for the exponential distribution. An explanation that also affects the uniform and the normal
-distribution must give 7.1 and 6.6 packets, respectively, within 3 %.
+its mean displacement for the exponential distribution is within 3 % of 5.3 packets. An explanation that also affects
+the uniform and the normal distribution must give 7.1 and 6.6 packets, respectively, within 3 %.
 
 `--tables`: directory of iproute2's distribution tables (Debian: /usr/lib/x86_64-linux-gnu/tc).
 """
@@ -70,8 +70,8 @@ def maketable(samples: np.ndarray, size: int = 4096) -> np.ndarray:
     """The table that iproute2's `maketable` computes from samples. The samples are scaled to mean 0 and sigma 1, and
     limited to +-4; the table is the inverse of their distribution function.
 
-    `maketable` interpolates linearly between two occurring values, by the shares of samples below them. The last entry
-    of its table is the largest value.
+    Between two values that occur, `maketable` interpolates linearly by the shares of samples below these values. The
+    last entry of its table is the largest value.
     """
     cut = np.clip((samples - samples.mean()) / samples.std(ddof=1), -4, 4 - 1 / 50_000)
     values, counts = np.unique(cut, return_counts=True)
@@ -82,7 +82,8 @@ def maketable(samples: np.ndarray, size: int = 4096) -> np.ndarray:
 
 
 def pareto(size: int = 4096) -> np.ndarray:
-    """iproute2's pareto table by its formula (a = 3) in units of its own sigma, before it is cut to 16 bits."""
+    """iproute2's pareto table, computed from its formula with a = 3. Values are in units of the table's standard
+    deviation, and are not cut to 16 bits."""
     values = (1 - np.arange(size) / size) ** (-1 / 3)
     return (values - values.mean()) / values.std()
 

@@ -103,7 +103,8 @@ def distances(one: Samples, other: Samples) -> str:
 
 
 def longer_holds(series: Series, schedule: Schedule, keys: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Keys of holds as long as the highest spikes at reconfigurations; keys of stalls like the spikes elsewhere."""
+    """Two sets of keys: holds that are as long as the highest spikes at reconfigurations, and stalls that reproduce the
+    spikes at other times."""
     spikes = find_spikes(series)
     heights_ns = np.array([spike.height_ns for spike in spikes], dtype=np.float64)
     near = schedule.distance_ns(np.array([spike.t_ns for spike in spikes], dtype=np.int64)) <= NEAR_NS
@@ -190,7 +191,8 @@ def of_transfers(name: str, folder: Path, validation: Path) -> None:
 
 
 def in_pieces(goodput: Any, recorded: Any) -> Any:
-    """Goodput in whole pieces of the size that is most frequent in the recording: iperf3 counts what it has written."""
+    """Goodput as iperf3 counts it, in whole pieces that iperf3 has written. The size of a piece is the most frequent
+    value in the recording."""
     values, counts = np.unique(recorded[recorded > 0].round(2), return_counts=True)
     piece = float(values[np.argmax(counts)])
     return np.diff(np.floor(np.cumsum(goodput) / piece) * piece, prepend=0.0)

@@ -4,9 +4,9 @@
     PYTHONPATH=tests python design/starlink-profile.py [--guest | --json]
 
 The script prints the tables of design/starlink-profile.md: half an hour of pings over the tables of 20 seeds (no
-kernel). Then it prints the sensitivity to the steps of the jitter and to the model of a frame. `--guest` runs TCP over
-the profile with other isolated losses in the guest, 60 s each. `--json` prints only the first table, with the value of
-each seed.
+kernel). After the tables, the script prints how sensitive the results are to the steps of the jitter and to the model
+of a frame. `--guest` runs TCP over the profile with other isolated losses in the guest, 60 s each. `--json` prints only
+the first table, with the value of each seed.
 """
 
 from __future__ import annotations

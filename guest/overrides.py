@@ -127,7 +127,7 @@ def structure_sha256(text, name):
 
 
 def copies(name, source):
-    """One line per structure that an entry of this kernel declares a second time, and that the tree `source` declares
+    """One line for each structure that an entry of this kernel copies, if the tree `source` declares the structure
     differently or not at all."""
     lines = []
     for entry in of_kernel(name)[0]:

@@ -6,9 +6,9 @@ commands write.
 
 A line above each picture states where the picture comes from. With `<!-- picture: FILE -->`, the picture is FILE, which
 the commands above the picture write. With `<!-- picture: PAGE.html#... WxH -->`, the picture shows a page that the
-commands write. A headless Chromium renders the page in a window of size WxH. With `<!-- picture: notebook WxH -->`, it
-shows a notebook whose cells contain the Python code above it. Pictures are stored with fewer colours, which saves two
-thirds of the bytes. `--only` runs all commands but writes only the named pictures.
+commands write. A headless Chromium renders the page in a window of size WxH. With `<!-- picture: notebook WxH -->`, the
+picture is a notebook whose cells contain the Python code above the picture. Pictures are stored with fewer colours,
+which saves two thirds of the bytes. `--only` runs all commands but writes only the named pictures.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def named(here: list[str], text: str, modules: Collection[str]) -> Iterator[list
     """Paths below the crate that occur in a module's text, each as a list of its parts.
 
     here: Path of the module that is read; empty for the crate's root.
-    text: Its source without comments and tests.
+    text: The module's source without comments and tests.
     modules: Paths of all modules of the crate.
     """
     starts = {"crate": [], "super": here[:-1], "self": here}

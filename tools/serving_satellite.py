@@ -5,8 +5,8 @@ used.
     python tools/serving_satellite.py FOLDER
 
 FOLDER contains the files of clarkzjw/LEOViz, tests/sample-data (GPL-3.0): orbital elements of one day, the serving
-satellite of each second, the position of the dish, and its pings. The authors of LEOViz inferred the satellites from
-the dish's map of obstructions. The recorded satellites are thus an estimate, as are the satellites that leowarp
+satellite of each second, the position of the dish, and its pings. The authors of LEOViz inferred the serving satellites
+from the dish's map of obstructions. The recorded satellites are thus an estimate, as are the satellites that leowarp
 selects. The script compares one choice per slot.
 """
 

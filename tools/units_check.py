@@ -80,8 +80,8 @@ def unit_of_name(name: str) -> Unit | None:
 def power_of_ten(node: ast.AST) -> int | None:
     """k if a node is the number 10^k with |k| at least 3; otherwise None.
 
-    A smaller power of ten may be a percentage, or a part of a decimal number. The units of this project differ by
-    factors of 1000.
+    A power of ten with |k| below 3 may belong to a percentage or to a decimal number. The units of this project differ
+    by factors of 1000.
     """
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and isinstance(node.left, ast.Constant):
         if node.left.value == 10 and isinstance(node.right, ast.Constant) and isinstance(node.right.value, int):
@@ -95,7 +95,7 @@ def power_of_ten(node: ast.AST) -> int | None:
 
 
 def is_plain_number(node: ast.AST) -> bool:
-    """Whether a node is a factor that does not change a unit: a number, or a name that says that it is a ratio."""
+    """Whether a node is a factor without unit: a number, or a name that marks a ratio."""
     match node:
         case ast.Constant(value=value):
             # 10 and 100 may be parts of a conversion, and large numbers are constants of nature, so only other numbers

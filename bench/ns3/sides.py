@@ -74,7 +74,7 @@ def costed(command: list[str], scratch: Path) -> tuple[str, float, int]:
 
 
 def leowarp_run(case: Case, directory: Path) -> Outcome:
-    """Run leowarp with packet truth and metrics, without the report. The run is stored in `directory`."""
+    """Run leowarp with packet truth and metrics, without the report."""
     command = [
         sys.executable, "-m", "leowarp", "run", str(case.scenario), "--out", str(directory), "--force", "--no-report",
         "--set", f"run.duration={case.duration_s} s",

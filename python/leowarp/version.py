@@ -97,9 +97,9 @@ def revision_of(checkout: Path) -> dict[str, Any]:
     git is run only in a directory that the user owns, and without the repository's hooks and file-system monitor
     (docs/security.md).
 
-    Returns: `git_commit`, 40 hexadecimal digits, and `git_changed`. Both values are None if git is missing, if the
-        directory is not a checkout, or if the checkout belongs to another user. In a source archive, only `git_changed`
-        is None.
+    Returns: `git_commit`, 40 hexadecimal digits, and `git_changed`. `git_commit` and `git_changed` are None if git is
+        missing, if the directory is not a checkout, or if the checkout belongs to another user. In a source archive,
+        only `git_changed` is None.
     """
     dot_git = checkout / ".git"
     if archived := {} if dot_git.exists() else _archived(checkout):

@@ -235,7 +235,7 @@ def compared_files(leowarp, run, other, tmp_path, verbs):
 
 def mixtures(one, other, tmp_path, count, seed, verbs):
     """Random directories that mix the files of two runs, each with a verb and with the run from which each file comes.
-    In half of them, the manifest has the files' hashes."""
+    In half of the directories, the manifest has the files' hashes."""
     draw = random.Random(seed)
     names = sorted({file.relative_to(run).as_posix() for run in (one, other) for file in run.rglob("*.*")})
     for number in range(count):

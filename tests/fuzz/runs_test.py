@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans, manifests and record files are damaged at random: each is read, or refused with one error that names the file.
 
-Record files that are cut, doubled or damaged are tested in `python/leowarp/trace/records_test.py` as well.
+`python/leowarp/trace/records_test.py` has further tests of record files that are cut, doubled or damaged.
 """
 
 import contextlib

@@ -83,7 +83,7 @@ def data_and_acks(run) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def segments_of_each_ack(run) -> list[int]:
-    """For each ACK, the number of segments that arrived since the previous ACK and that it acknowledges."""
+    """For each ACK, the number of acknowledged segments that arrived since the previous ACK."""
     data, acks = data_and_acks(run)
     arrived = np.searchsorted(data["received_ns"].to_numpy(float), acks["sent_ns"].to_numpy(float), side="right")
     ends = (data["seq"] + data["len_bytes"]).to_numpy(float)

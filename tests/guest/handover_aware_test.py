@@ -32,8 +32,8 @@ def transfer(
     """A run of one flow over a measured path, and the samples of the flow's socket; the path's rows are (t_s, delay_ms,
     rate_mbps, loss_ratio of data).
 
-    `parameters` are set in both modules, and `alone` maps a module to parameters of its own. `keys` are keys of the
-    scenario that are set in addition.
+    `parameters` are set in both modules, and `alone` maps a module to parameters of its own. `keys` are further keys of
+    the scenario.
     """
     tmp_path.mkdir(exist_ok=True)
     table = tmp_path / "path.csv"

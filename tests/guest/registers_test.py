@@ -2,7 +2,7 @@
 """Vector registers keep their values when the guest switches between processes and threads, and at signals; this test
 uses the XSAVE area of this host.
 
-`ptrace_test.py` covers areas of other sizes.
+`ptrace_test.py` covers XSAVE areas of other sizes.
 """
 
 from pathlib import Path

@@ -63,7 +63,8 @@ def test_probes_meet_the_delays_and_losses_of_a_table(tmp_path):
 
 
 def test_probes_meet_the_delays_of_leoreplayer_and_packets_the_capacity_of_mahimahi(tmp_path):
-    """Both files are shorter than the run; each begins anew when its own length is over."""
+    """The file of delays and the file of packet times are both shorter than the run. Each file begins anew after its
+    own length."""
     dice = np.random.default_rng(5)
     delay_ms = dice.integers(8, 40, 230)
     # In most milliseconds, one to six packets can be sent. From each of five random times on, no packet can be sent for

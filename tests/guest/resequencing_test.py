@@ -27,7 +27,7 @@ def resequenced(
 ) -> tuple[dict[int, int], dict[str, int]]:
     """The times at which the packets 0, 1, ... are passed on, and the counts, computed from (arrival, number).
 
-    With the advanced algorithm, only packets of a new path (`may_wait`) wait for earlier ones.
+    With the advanced algorithm, only packets of a new path (`may_wait`) wait for earlier packets.
     """
     waiting: dict[int, int] = {}
     left: dict[int, int] = {}

@@ -51,7 +51,7 @@ OTHER_CURES = ({"cures.end_marker": True}, {"cures.duplicate": "100 ms", "cures.
 """Keys of two runs, with cures that cannot be combined with those of `HELD`."""
 
 OF_TCP_ALONE = {"congestion_control", "connect_ns", "completion_ns"}
-"""These scalars are in the summary of every flow, but are null for a probe."""
+"""Scalars that the summary of every flow contains, but that are null for a flow of probes."""
 
 
 @pytest.mark.guest

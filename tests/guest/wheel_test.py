@@ -68,8 +68,8 @@ def test_the_wheel_carries_kernel_agent_and_what_the_gpl_asks_for(wheel):
 def ordinary_user(python: Path, libraries: str) -> list[str]:
     """Words that are put before a command, so that it runs without privileges.
 
-    For root, the command then runs as the user `nobody`. If `nobody` cannot enter a directory above Python or its
-    libraries, such as /root, the command runs as root without capabilities.
+    If root runs the test, these words start the command as the user `nobody`. If `nobody` cannot enter a directory
+    above Python or its libraries, such as /root, the command runs as root without capabilities.
     """
     if os.geteuid() != 0:
         return []

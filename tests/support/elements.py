@@ -24,7 +24,8 @@ EPOCH = datetime(2025, 6, 1, tzinfo=UTC)
 
 @dataclasses.dataclass(frozen=True)
 class Orbit:
-    """Mean elements that give an orbit's position at `EPOCH`. Their own epoch is `age_d` days earlier."""
+    """Mean elements that give an orbit's position at `EPOCH`. The epoch of the elements is `age_d` days before
+    `EPOCH`."""
 
     inclination_deg: float
     node_deg: float

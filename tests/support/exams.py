@@ -17,8 +17,7 @@ ONLY = ("single-flow", "bufferbloat", "high-loss-own", "shallow", "startup-loss"
 
 @dataclass(frozen=True)
 class Arithmetic(FakeMaker):
-    """Makes each run by copying a synthetic one. If the run has a queue of 7 packets, the copy reports a kernel
-    panic."""
+    """Each run is a copy of a synthetic run. If the run has a queue of 7 packets, the copy reports a kernel panic."""
 
     def _made(self, index, plan, out):
         with (self.folder / "made").open("a") as log:

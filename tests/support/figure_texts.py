@@ -22,7 +22,8 @@ smallest text is 7 px high.
 """
 
 LEAST_PX = 3.0
-"""A colour bar is 4 px wide, and a strip of states is 13 px high. Smaller axes do not count as panels."""
+"""A colour bar is 4 px wide, and a strip of states is 13 px high. Axes smaller than `LEAST_PX` do not count as
+panels."""
 
 
 def troubles(figure: Figure) -> list[str]:
@@ -62,8 +63,7 @@ def _troubles(figure: Figure) -> list[str]:
 
 
 def _texts(figure: Figure) -> Iterator[Text]:
-    """All texts that Matplotlib draws: those that are visible and not empty; of tick labels, only those inside the
-    axis."""
+    """All texts that Matplotlib draws. Invisible texts, empty texts, and tick labels outside the axis are left out."""
     hidden = {id(text) for axes in figure.axes for text in _undrawn(axes)}
     for text in figure.findobj(Text):
         assert isinstance(text, Text)

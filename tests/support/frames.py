@@ -94,5 +94,5 @@ def tcp(
 
 
 def apart(packets: Sequence[bytes], apart_ns: int = 1_000_000) -> list[Frame]:
-    """IPv4 packets in Ethernet frames. Packet k has the time k * `apart_ns`."""
+    """IPv4 packets in Ethernet frames."""
     return [Frame(number * apart_ns, ethernet(packet)) for number, packet in enumerate(packets)]

@@ -167,8 +167,7 @@ def records(image: guest.GuestImage, network: Network, forwarding: str, director
 
 
 def _flows(draw: np.random.Generator) -> list[dict[str, object]]:
-    """Flows between random stations, of each kind whose packets the guest follows. Many of them begin at the same
-    instant."""
+    """Flows between random stations, of each kind whose packets the guest follows."""
     made: list[dict[str, object]] = []
     for _ in range(draw.integers(2, 7)):
         source, destination = draw.permutation(STATIONS)[:2].tolist()

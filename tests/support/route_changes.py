@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets across a route change: runs in the guest, and a model of links and cures that computes the same without the
-guest.
+"""Packets across a route change: runs in the guest, and a model of links and cures that computes the same arrivals
+without the guest.
 
 The packets go from Madrid to Tokyo, and cross one of the two route changes in the constellation's first minute. At 30
 s, a satellite switches to a shorter path, and at 47 s, Madrid switches to another satellite. A burst of equal packets
@@ -103,8 +103,7 @@ class Ways:
 
 
 class Link:
-    """A link with a FIFO, a serialiser and a delay line. It takes packets in order of time, and returns their arrival
-    times."""
+    """A link with a FIFO, a serialiser and a delay line."""
 
     def __init__(self, ways: Ways, a: str, b: str) -> None:
         self.a, self.b, self.ways = a, b, ways

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A watchdog for all tests: a test that hangs fails, but a test that is only slow does not.
 
-No test has a limit of wall-clock time. Instead, a thread checks the processes of the tests once per second. A test
-hangs if all its processes have slept for long. The processes of other pytest-xdist workers must also have slept,
-because the test may wait for them. A test also counts as hanging if it has used far more processor time than any test
-needs.
+No test has a limit of wall-clock time. A thread checks the processes of the tests once per second. A test hangs if all
+its processes have slept for long. The processes of other pytest-xdist workers must also have slept, because the test
+may wait for them. A test also counts as hanging if it has used far more processor time than any test needs.
 """
 
 import os

@@ -5,7 +5,7 @@
 /// would not fit.
 pub const SEQ_MAX: u64 = i64::MAX as u64;
 
-/// Arrivals, in order of arrival. Each field is a column.
+/// Arrivals, in order of arrival.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Arrivals {
     /// Sequence numbers in packets, unwrapped.

@@ -52,7 +52,8 @@ pub struct Counts {
     pub missed_pkts: u64,
     /// Number of bytes in these missing segments.
     pub missed_bytes: u64,
-    /// Packets between the ends of the measured flow that the capture truncated before their sequence number.
+    /// Number of packets whose sequence number is missing because the capture truncated them. Only packets between the
+    /// ends of the measured flow are counted.
     pub cut_pkts: u64,
 }
 

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 /// Maximum number of entries in `cut`, which keeps memory bounded.
 const CUT_ENDS_MAX: usize = 65_536;
 
-/// State of one direction between two ends. It does not depend on encapsulations.
+/// State of one direction between two ends, whatever the encapsulations of its packets.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OneWay {
     pub facts: Facts,

@@ -85,7 +85,8 @@ pub enum Number {
     Begin(Begin),
     /// A TCP segment without data.
     Bare,
-    /// The number of an echo reply if requests are measured, or of an echo request if replies are measured.
+    /// The sequence number of an echo packet in the opposite direction. If requests are measured, the packet is a
+    /// reply; if replies are measured, it is a request.
     Answer(u16),
 }
 

@@ -25,7 +25,7 @@ pub struct Measured {
     sequence: Sequence,
     watch: Watch,
     lengths: Lengths,
-    /// Whether a new connection between the same ports has begun. Answers then belong to that connection.
+    /// Whether a new connection between the same ports has begun, to which later answers belong.
     is_over: bool,
 }
 

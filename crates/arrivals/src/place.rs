@@ -130,7 +130,7 @@ fn least(known: &mut Option<i64>, found: i64) {
 }
 
 impl Watch {
-    /// Processes a segment of the flow. `end` is the sequence number after its last byte.
+    /// Processes a segment of the flow. `end` is the sequence number after the segment's last byte.
     pub fn segment(&mut self, end: Option<u32>, echo: Option<u32>, t_ns: i64) {
         if let (Some((stamp, since)), Some(echo)) = (self.stamped, echo) {
             if echo.wrapping_sub(stamp) as i32 >= 0 {

@@ -7,12 +7,12 @@
 //!
 //! - The bytes are beyond all bytes seen so far: the segment is a first transmission.
 //! - The bytes fill a hole: the segment is either a first transmission that was overtaken, or its retransmission after
-//!   a loss. The sender's clock distinguishes the two cases (RFC 7323 timestamps, as in RFC 3522). A first transmission
-//!   was sent before the segment above the hole, so its timestamp is earlier. A retransmission was sent after the
-//!   segment above the hole, so its timestamp is later. If the two timestamps are equal or missing, IPv4's
-//!   identification decides, provided that it has counted up so far. Linux, for example, increments the identification
-//!   with each packet of a connection. If neither timestamp nor identification decides, the segment is taken for a
-//!   first transmission, and is counted as undecided.
+//!   a loss. As in RFC 3522, timestamps of the sender (RFC 7323) distinguish a first transmission from a
+//!   retransmission. A first transmission was sent before the segment above the hole, so its timestamp is earlier. A
+//!   retransmission was sent after the segment above the hole, so its timestamp is later. If the two timestamps are
+//!   equal or missing, IPv4's identification decides, provided that it has counted up so far. Linux, for example,
+//!   increments the identification with each packet of a connection. If neither timestamp nor identification decides,
+//!   the segment is taken for a first transmission, and is counted as undecided.
 //! - No byte is new: the segment is a spurious retransmission, or a duplicate from the network. A segment without new
 //!   bytes is only counted.
 //!
@@ -92,7 +92,7 @@ impl Identifications {
     }
 }
 
-/// A range of bytes that has arrived. The range begins at its key in the map.
+/// A range of bytes that has arrived. The range is a value of a map, whose key is the first byte.
 #[derive(Debug)]
 struct Unit {
     end: u64,

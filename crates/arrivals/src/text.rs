@@ -71,7 +71,7 @@ impl Text {
     ///
     /// # Errors
     ///
-    /// The same errors as for [`Text::feed`].
+    /// Returns the same errors as [`Text::feed`].
     pub fn finish(&mut self, into: &mut Vec<u64>) -> Result<()> {
         let line = std::mem::take(&mut self.rest);
         if line.is_empty() {

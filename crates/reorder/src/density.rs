@@ -10,8 +10,8 @@
 //! results equal those of the pseudo-code. A late packet is discarded only if its displacement exceeds D_T.
 //!
 //! A second case concerns duplicates. If the pseudo-code discards a packet as too early, a later copy of the packet
-//! counts as the packet itself. A [`DensityMeter`] does the same. A [`Meter`](crate::Meter), however, passes only first
-//! copies to its `DensityMeter`, as in RFC 5236, section 3.1.
+//! counts as the packet itself. A [`DensityMeter`] treats the later copy in the same way as the pseudo-code. A
+//! [`Meter`](crate::Meter), however, passes only first copies to its `DensityMeter`, as in RFC 5236, section 3.1.
 
 use crate::ahead::Ahead;
 use crate::settings::Settings;
@@ -92,8 +92,8 @@ pub struct DensityMeter {
     /// many numbers as the window has packets. A number below the set's base was used as a receive index, or is lost.
     /// Implements RFC 5236, 3.1 (receive index).
     indices: Ahead,
-    /// Number of packets with displacement 0, -1, 1, -2, 2, ..., in this order. Both signs are in one vector, because
-    /// the processor cannot predict whether a packet is early or late.
+    /// Number of packets with displacement 0, -1, 1, -2, 2, ..., in this order. Negative and positive displacements are
+    /// in one vector, because the processor cannot predict whether a packet is early or late.
     counts: Vec<u64>,
     early_beyond_pkts: u64,
     late_beyond_pkts: u64,
@@ -174,7 +174,7 @@ impl DensityMeter {
     }
 }
 
-/// Adds one at index `at`. The vector grows only to the largest index that occurs.
+/// Adds one at index `at`.
 #[inline]
 pub(crate) fn count(counts: &mut Vec<u64>, at: usize) {
     if at >= counts.len() {

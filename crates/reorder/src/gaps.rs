@@ -18,7 +18,8 @@ const FEW: usize = 16;
 /// Implements RFC 4737, 4.5.5 (summary of gaps).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Gaps {
-    /// Number of packets that skipped missing sequence numbers. The skipped packets may be lost or late.
+    /// Number of packets that skipped missing sequence numbers. The packets with the skipped numbers may be lost or
+    /// late.
     pub sequence_discontinuities: u64,
     /// Number of packets that were the first to overtake some reordered packet.
     pub reordering_discontinuities: u64,
@@ -63,8 +64,8 @@ struct Discontinuity {
     seq: u64,
     position: Position,
     /// Whether the packet certainly skipped numbers. If the first number of the sequence is unknown, `leaps` is false
-    /// for the first arrival, because this arrival may have skipped no number. Packets may nevertheless be late
-    /// relative to that arrival.
+    /// for the first arrival, because this arrival may have skipped no number. Later packets may nevertheless be late
+    /// relative to the first arrival.
     leaps: bool,
     reorders: bool,
 }

@@ -20,7 +20,7 @@
 //! - the first packet that arrives is in order, and only first copies are analysed ([`Reordering`]);
 //! - an extent counts from the *first* packet that overtook ([`Extents`]);
 //! - discontinuities are sorted by arrival, not by discovery ([`Gaps`]);
-//! - the last run of a sequence counts as in the RFC's counters ([`Runs`]);
+//! - the last run of a sequence, which no packet ended, counts as in the RFC's counters ([`Runs`]);
 //! - n-reordering is a share of all received packets ([`Reordering::n_reordered_ratio`]);
 //! - if a packet is late beyond D_T, the receive index of RD advances nevertheless ([`Density`]);
 //! - if RBD's buffer is full, it still stores a packet that remains early after the expected number has moved

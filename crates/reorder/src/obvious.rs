@@ -66,7 +66,8 @@ pub fn run_lengths(s: &[Arrival]) -> (Vec<u64>, u64) {
     (runs, last)
 }
 
-/// Number of n-reordered packets (RFC 4737, section 5.3). Indices begin at 0, so packet i needs i >= n.
+/// Number of n-reordered packets (RFC 4737, section 5.3). Indices begin at 0, so i >= n is necessary for n packets to
+/// precede packet i.
 pub fn n_reordered_pkts(s: &[Arrival], n: usize) -> u64 {
     (n..s.len()).filter(|&i| s[i - n..i].iter().all(|j| j.seq > s[i].seq)).count() as u64
 }

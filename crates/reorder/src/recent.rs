@@ -187,7 +187,8 @@ mod tests {
     }
 
     proptest! {
-        /// Each move is a distance ahead of the largest number or back from it, with the packet's bytes.
+        /// Each move inserts a number that lies some distance ahead of or behind the largest number. The last value of
+        /// a move is the packet's size in bytes.
         #[test]
         fn knows_what_has_arrived_within_the_window(window in prop_oneof![1u32..200, 1u32..20_000], start in 0u64..100_000, moves in moves()) {
             let (mut recent, mut slow, mut largest) = (Recent::new(window), BTreeMap::new(), start);

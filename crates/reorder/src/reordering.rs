@@ -42,8 +42,7 @@ pub struct Reordering {
     pub first_seq: Option<u64>,
     /// Largest number received. None: nothing was received.
     pub last_seq: Option<u64>,
-    /// Number of packets that arrived after a packet with a larger number (RFC 4737, section 3.3). The first arrival is
-    /// never reordered.
+    /// Number of packets that arrived after a packet with a larger number (RFC 4737, section 3.3).
     pub reordered_pkts: u64,
     /// Reordering extents (RFC 4737, section 4.2).
     pub extent: Extents,

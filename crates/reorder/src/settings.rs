@@ -35,7 +35,7 @@ pub struct Settings {
 impl Settings {
     /// Limit of both thresholds, because displacements are `i32`.
     pub const MOST_THRESHOLD_PKTS: u32 = i32::MAX as u32;
-    /// Limit of the loss-waiting window, which then needs 80 to 160 MB.
+    /// Limit of the loss-waiting window. With a window of this size, a `Meter` needs 80 to 160 MB.
     pub const MOST_LOSS_WINDOW_PKTS: u32 = 1 << 24;
     /// Limit of `n_max`.
     pub const MOST_N: u32 = 1 << 16;

@@ -24,8 +24,8 @@ pub struct Late {
     /// Number of arrivals since the first packet that overtook this packet, including that packet (RFC 4737, section
     /// 4.2).
     pub extent_pkts: u32,
-    /// Time since the first packet that overtook this packet arrived (section 4.3). None: the time of one of these two
-    /// arrivals is not known.
+    /// Time since the first packet that overtook this packet arrived (section 4.3). None: the arrival time of this
+    /// packet, or of the first packet that overtook it, is not known.
     pub late_ns: Option<i64>,
     /// Payload of packets that were sent after this packet but arrived before it (section 4.4).
     pub offset_bytes: u64,

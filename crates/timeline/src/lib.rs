@@ -3,7 +3,8 @@
 //! ([`record`]).
 //!
 //! The Python side of this interface is `python/leowarp/timeline/schema.py`. `cargo run -p leowarp-timeline --example
-//! schema` prints the Rust side as JSON, and a test compares the two. The specification is `design/interfaces.md`.
+//! schema` prints the Rust side as JSON, and a test compares this JSON with the Python side. The specification is
+//! `design/interfaces.md`.
 
 pub mod event;
 pub mod record;

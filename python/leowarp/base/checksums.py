@@ -55,7 +55,7 @@ def sha256_of_files(directory: Path, names: Iterable[str]) -> dict[str, str]:
 
 
 def manifest_text(content: Mapping[str, Any]) -> str:
-    """The text of a manifest file, to which the sha256 of all other entries is added.
+    """The text of a manifest file. It contains a checksum: the sha256 of all other entries.
 
     The text is pure ASCII, because a program's files may have names in any encoding.
     """

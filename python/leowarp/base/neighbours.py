@@ -3,7 +3,7 @@
 of the plan. The routes must have the pairs of stations of these flows. The timeline must have the stations of the flows
 and the links of the trace.
 
-The manifest's sha256 also detect a file of another run, but not if somebody has written the manifest again.
+The sha256 in the manifest cannot replace this check, because somebody may have written the manifest again.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that only the user and root may write to a place whose files leowarp runs.
 
-leowarp runs files from its cache, and programs that its trust list names. Anyone else who could write to these places
-could run programs as this user. Each directory on the path to such a place is therefore checked, as OpenSSH does for
-authorized_keys (`safe_path` in misc.c).
+leowarp runs files from its cache, and programs that its trust list names. If others could write to these files, they
+could run programs as this user. Each directory on the path to a file that leowarp may run is therefore checked, as
+OpenSSH does for authorized_keys (`safe_path` in misc.c).
 """
 
 from __future__ import annotations

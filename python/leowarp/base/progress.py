@@ -114,7 +114,8 @@ class BuildProgress:
 
     @property
     def counted(self) -> str:
-        """Finished part of the work: percent of the source while it is unpacked, later steps of the build."""
+        """Finished part of the work as text: a percentage while the source is unpacked, and a number of steps while the
+        kernel is built."""
         return f"{self.done} %" if self.stage == "unpack" else f"{self.done}/{self.expected} steps"
 
     def text(self) -> str:

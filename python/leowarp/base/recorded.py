@@ -91,7 +91,7 @@ def refuse_changed(
     A flipped bit in a table usually gives other numbers, but no error; the sha256 shows it. A process hashes each file
     again only if the file has changed; hashing takes a seventh of the processor time of decoding.
 
-    run: A run directory. If the run has no manifest, or is still being written, the file is not checked.
+    run: A run directory. If the directory has no manifest, or the run is still being written, the file is not checked.
     name: Name of the file, relative to the run directory.
     most_bytes: Largest allowed size of the file. A longer file is not hashed, because hashing a sparse file of 1 TiB
         would take ten minutes.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of an input file that were skipped: how many, why, and where the first one is. Everything that reads an input
-file reports skipped records in this form."""
+"""Records of an input file that were skipped: how many, why, and where the first one is. Every reader of an input file
+reports skipped records with the classes of this module."""
 
 from __future__ import annotations
 

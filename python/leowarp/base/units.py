@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quantities with units: conversion of texts to numbers and back. Only this module reads and writes texts with units.
 
-Times are integer nanoseconds, rates integer bits per second, sizes integer bytes. A text whose value is not such an
-integer is an error, and is never rounded. Lengths, angles, ratios and the two gravitational constants are floats: the
-float that is nearest to the decimal in the text. For every quantity ``parse(format(x)) == x``.
+Times are integer nanoseconds, rates integer bits per second, sizes integer bytes. A text with a fraction of one of
+these units is an error, and is never rounded. Lengths, angles, ratios and the two gravitational constants are floats:
+the float that is nearest to the decimal in the text. For every quantity ``parse(format(x)) == x``.
 
 ``"m"`` means metres, never minutes; rates in bytes per second are refused, because ``kbps`` means kilobits in some
 tools and kilobytes in others (tc).
@@ -102,8 +102,8 @@ class Quantity:
         return f"{_decimal(number)} {unit}"
 
     def format_in(self, value: int | float, unit: str) -> str:
-        """A number as a text in the given unit; if it has no exact decimal in that unit, in the unit that `format`
-        chooses.
+        """A number as a text in the given unit. If the number has no exact decimal in that unit, `format` chooses the
+        unit.
 
         Raises KeyError if `unit` is no unit of this quantity.
 

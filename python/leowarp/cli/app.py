@@ -132,7 +132,7 @@ def program(words: Sequence[str] = ()) -> typer.Typer:
     """The typer application.
 
     words: The words of the command line. If the first word is a verb, the application has only this verb, and the
-        modules of other verbs are not imported. Importing them would double typer's time.
+        modules of other verbs are not imported. The import of all verbs would double the time that typer takes.
     """
     made = typer.Typer(
         name="leowarp",

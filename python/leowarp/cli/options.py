@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arguments and options that several verbs share.
 
-Each is a type for a verb's parameter, with flag and help text, so that all verbs describe an option in the same words.
+Each argument or option is a type for a verb's parameter, with flag and help text, so that all verbs use the same words.
 The verb itself sets the default: ``set_: options.Settings = None``.
 """
 

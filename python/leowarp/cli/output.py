@@ -144,7 +144,7 @@ def draw_quickly() -> None:
     """Make matplotlib omit the tables of properties from its docstrings, which saves 0.07 s. Verbs that draw figures
     call this function before they import `leowarp.report`.
 
-    Only a notebook shows these docstrings.
+    Verbs do not need the tables, because only a notebook shows docstrings.
     """
     from matplotlib import artist
 

@@ -2,7 +2,7 @@
 """Converts typed words to the values of a verb's parameters, without pydantic.
 
 Typer (0.29, for instance) converts every value with pydantic, whose import takes a tenth of the time of a short run.
-Plain words need no conversion by pydantic. All other values are left to typer, so all error messages are typer's.
+Plain words need no conversion by pydantic. Typer converts all other values, so all error messages are typer's.
 """
 
 from __future__ import annotations

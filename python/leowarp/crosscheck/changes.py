@@ -66,8 +66,8 @@ class Notice:
     """A notice that a host must receive according to the run's cures.
 
     told, destination: Node of the host that receives the notice, and node of the destination host.
-    link: (node, node). The new link of the node that sends the notice. If the notice is sent before the change, this is
-        the old link.
+    link: (node, node). Link of the node that sends the notice: the old link if the notice is sent before the change,
+        and otherwise the new link.
     wait_ns: Waiting time in a false notice. None for a true notice, whose waiting time is computed from `switch` and
         `answer_ns`.
     switch: The switch that a true notice announces.

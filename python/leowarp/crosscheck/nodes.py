@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check the numbers of packets that enter and leave each node. The difference between the numbers must equal the copies
-and other packets that the node itself sends."""
+"""Check the numbers of packets that enter and leave each node. Their difference must equal the number of packets that
+the node itself sends, such as copies."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Waits:
 
 
 _ANY = 1 << 62
-"""Upper bound of a check that has only a lower bound."""
+"""Value used as upper bound if a check has only a lower bound."""
 
 
 def waits_of(received_ns: np.ndarray) -> Waits:

@@ -23,9 +23,9 @@ far, and the orbit is not real. In a low orbit, the factor 1.1 means an increase
 fast: ion engines raise an orbit by 100 km per month, and drag takes weeks to lower a transfer orbit of 10 h by 10 %,
 before it decays."""
 _STEADY = 0.02
-"""If the semi-major axis changes by no more than this share, checking a few instants is enough. SGP4's polynomial has
-degree four and falls faster and faster. Before the polynomial passes 0, the change exceeds this share at one or more of
-four evenly spaced instants."""
+"""If the semi-major axis changes by no more than this share, checking a few instants is enough. The drag polynomial of
+SGP4 has degree four, and falls faster and faster. Before the polynomial passes 0, the change exceeds this share at one
+or more of four evenly spaced instants."""
 _FEW, _MANY = 4, 64
 """Numbers of instants that are checked from the epoch to each end of the run: for a steady orbit, and for any other
 orbit."""
@@ -65,9 +65,9 @@ def fall_of(orbit: Satrec, ends_d: NDArray[np.float64]) -> str | None:
 def most_radius_km(orbit: Satrec) -> float:
     """Largest distance from the Earth's centre on any orbit of these elements, km.
 
-    This distance is the apogee of an orbit with the largest semi-major axis that `MOST_GROWTH` allows. For periods
-    above 225 min (SGP4's deep space), Sun and Moon change the eccentricity, up to 1. In lower orbits only drag changes
-    the eccentricity, and reduces it.
+    The result is the apogee of an orbit with the largest semi-major axis that `MOST_GROWTH` allows. For periods above
+    225 min (SGP4's deep space), Sun and Moon change the eccentricity, up to 1. In lower orbits only drag changes the
+    eccentricity, and reduces it.
     """
     eccentricity = 1.0 if orbit.method == "d" else float(orbit.ecco) + _SHORT_PERIOD
     return float(orbit.radiusearthkm * orbit.a * MOST_GROWTH * (1.0 + eccentricity))

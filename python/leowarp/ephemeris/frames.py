@@ -87,8 +87,6 @@ def geodetic_to_ecef_m(
 ) -> EcefMetres:
     """ECEF position, shape (3,), of a geodetic latitude, longitude and height above an ellipsoid of revolution.
 
-    A sphere is an ellipsoid of flattening 0.
-
     latitude_deg, longitude_deg: Geodetic coordinates, north and east positive.
     height_m: Height above the ellipsoid, along its normal.
     equatorial_radius_m, flattening: Semi-major axis a, and f = 1 - b/a with the semi-minor axis b.

@@ -59,8 +59,8 @@ _RANGES = {
 """Smallest and largest value of each number. At 17.6 revolutions per day, a satellite would be at the Earth's
 surface."""
 _MOST_SGP4_NUMBER = 339_999
-"""Largest catalogue number that `sgp4` accepts (Alpha-5). A larger number can be replaced, because SGP4 computes
-nothing from it."""
+"""Largest catalogue number that `sgp4` accepts (Alpha-5). A larger number in a message can be replaced by another
+number, because SGP4 computes nothing from it."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _GM_KM3_PER_S2 = 398_600.4
 

@@ -138,8 +138,8 @@ def xml_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
 def kvn_messages(path: Path, text: str, skipped: Skips) -> Iterator[Message]:
     """Messages of lines ``KEYWORD = value [unit]``; each message begins with ``CCSDS_OMM_VERS``.
 
-    Raises ScenarioError if a line is neither a comment nor of this form, if a keyword occurs twice in a message, or if
-    a unit is not the one that CCSDS prescribes.
+    Raises ScenarioError if a line is neither a comment nor of the form above, if a keyword occurs twice in a message,
+    or if a unit is not the one that CCSDS prescribes.
     """
     fields: dict[str, str] = {}
     begin, other = 0, False

@@ -163,7 +163,8 @@ def _near(word: str, names: list[str]) -> str:
 def _without_lost(orbits: Sgp4Orbits, duration_ns: int, sentences: list[str], *, leave: bool) -> Sgp4Orbits:
     """`orbits` without the satellites that have no orbit during the run (`Sgp4Orbits.lost`).
 
-    leave: Whether such satellites are left out, with a sentence about them; otherwise they are an error.
+    leave: Whether satellites without an orbit are left out, with a sentence about them. If False, such satellites are
+        an error.
     """
     lost = orbits.lost(duration_ns)
     if not lost:

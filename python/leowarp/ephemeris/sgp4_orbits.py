@@ -77,8 +77,8 @@ class Sgp4Orbits:
 
     epoch: datetime. The instant (UTC) at which the constellation's clock is 0.
     start_ns: Time on the constellation's clock when the run's clock is 0.
-    header: (int, int) or None. Number of planes and of satellites per plane, from the file's first line; such a file
-        lists satellites plane by plane.
+    header: (int, int) or None. Number of planes and of satellites per plane, from the first line of a file that lists
+        satellites plane by plane. None if the file has no such line.
     """
 
     file: str

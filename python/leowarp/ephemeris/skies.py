@@ -3,9 +3,9 @@
 geostationary arc.
 
 SpaceX told the FCC that neither satellite nor terminal transmits within 22 degrees of the direction of a geostationary
-satellite (SAT-MOD-20200417-00037, technical attachment). As in STK, which has the same constraint, all points of the
-arc above the horizon are considered, with or without a satellite. An obstruction map is like STK's azimuth-elevation
-mask: for each azimuth, the lowest elevation with a free view.
+satellite (SAT-MOD-20200417-00037, technical attachment). STK has the same constraint. As in STK, all points of the
+geostationary arc above the horizon are considered, whether or not a satellite is there. An obstruction map is like
+STK's azimuth-elevation mask: for each azimuth, the lowest elevation with a free view.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ MOST_ROWS = 36_000
 GEOSTATIONARY_RADIUS_M = 42_164_170.0
 """Radius of an orbit whose period is a sidereal day: (mu / omega^2)^(1/3), with mu and omega of WGS84."""
 _STEP_DEG = 0.1
-"""Distance between two points by which the geostationary arc is represented. A direction's angle to the nearest point
-is larger than its angle to the arc, by at most 0.06 deg; from 1 deg on, by at most 0.001 deg."""
+"""Distance between two points by which the geostationary arc is represented. The angle from a direction to the nearest
+point is larger than the angle to the arc. The difference is at most 0.06 deg, or 0.001 deg if the angle is at least 1
+deg."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

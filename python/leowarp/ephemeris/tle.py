@@ -2,8 +2,8 @@
 """Two-line element sets, alone or with a name above them.
 
 Each line is compared with its column layout (Spacetrack Report 3; Alpha-5 as described by Space-Track) and its
-checksum. These strict checks are needed because `sgp4` reads a damaged line as other numbers, without an error. Lines
-that are no element lines are skipped and counted.
+checksum. The checks of layout and checksum are needed, because `sgp4` reads a damaged line as other numbers, without an
+error. Lines that are no element lines are skipped and counted.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class Judged:
 def opened(path: Path) -> Run:
     """The run in the directory `path`. Runs are cached, so that a run is read only once for successive cases.
 
-    Only a few are cached, because the tables of a sender that never slows down take a hundred megabytes.
+    The cache holds only four runs, because the tables of a sender that never slows down take a hundred megabytes.
     """
     return Run(path)
 

@@ -15,8 +15,9 @@ RESAMPLES = 1000
 """Number of bootstrap samples; with 1000 samples, the ends of a 99 % interval are accurate to 3 % of its width."""
 
 LEVEL = 0.99
-"""Nominal level of all intervals. Most intervals are approximations, and each is meant to contain the true value in at
-least 95 of 100 recordings. Intervals of 95 % would do so only on average (design/fit-coverage.py)."""
+"""Nominal level of all intervals. Most intervals are approximations. Every interval is meant to contain the true value
+in at least 95 of 100 recordings. At a nominal level of 95 %, intervals would reach this share only on average
+(design/fit-coverage.py)."""
 
 TAIL = (1.0 - LEVEL) / 2.0
 """Probability below an interval, and above it."""
@@ -73,7 +74,7 @@ def resampled(
     Complete slots are resampled, because the delays within a slot belong to one path and are not independent.
 
     values: float64 array of shape (slots, ...)
-    statistic: Function from such an array to an array of shape (k,) or a number.
+    statistic: Function from an array like `values` to an array of shape (k,) or a number.
     Returns low, high: float64 arrays of shape (k,) or ()
     """
     rng = np.random.default_rng(seed)

@@ -210,9 +210,11 @@ def _fitted(taken: Slotted, access: Access, ways: tuple[str, ...]) -> tuple[Jitt
 
 
 def _step(slopes: NDArray[np.float64], weights: NDArray[np.float64], apart: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Change of the parameters' logarithms that compensates for a difference in the statistics, for constant slopes.
+    """Change of the parameters' logarithms that compensates for the difference `apart` in the statistics, if the slopes
+    stay constant.
 
-    Least squares with slight damping: if two directions are hard to distinguish, neither diverges.
+    The step is a least-squares solution with slight damping. The damping keeps parameters from diverging if their
+    effects are hard to distinguish.
     """
     normal = slopes.T @ (weights[:, None] * slopes)
     damped = normal + _DAMPING * np.diag(np.diag(normal) + 1e-9)

@@ -13,7 +13,7 @@ from leowarp.timeline.recordings.measurement import Series
 from leowarp.timeline.recordings.period.schedule import Schedule
 
 FEWEST_PROBES = 8
-"""Minimum number of answered probes in a slot, away from the slot's ends, for a valid minimum delay."""
+"""A slot's minimum delay is valid only if at least this number of probes were answered away from the slot's ends."""
 
 
 _DENSE_NS = 30_000_000

@@ -16,8 +16,8 @@ _LEAST_NS = 10_000.0
 logarithm of 0."""
 
 _CUT_SPREAD = 0.8796
-"""Standard deviation of a standard normal distribution that is truncated at two standard deviations, as the profile's
-slot factors are."""
+"""Standard deviation of a standard normal distribution that is truncated at two standard deviations. The profile's slot
+factors have this truncation."""
 
 _MOST = 1.0
 """Largest allowed value of `jitter_spread`."""

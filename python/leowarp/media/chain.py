@@ -45,5 +45,5 @@ class PlannedChain(PlannedMedium[Chain]):
         return self.section.hops
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:
-        """The section itself: all links of a chain have the same rate."""
+        """The chain's section, because all links of a chain have the same rate."""
         return (self.section,)

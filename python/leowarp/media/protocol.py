@@ -75,7 +75,7 @@ class PlannedMedium(ABC, Generic[SectionT]):
         """Sections whose links have a single constant rate, the same in both directions; empty if rates come from
         tables.
 
-        The report uses these sections, and `likely_rate_bps` is by default the lowest of their rates.
+        The report uses the result. By default, `likely_rate_bps` returns the lowest rate of these links.
         """
         return ()
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maps the type of `plan.medium` to the class that plans it. No other list of media exists, except in the scenario."""
+"""Maps the type of `plan.medium` to the class that plans it. The only other list of media is in
+`scenario.media.medium`."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def link_balances(tables: Tables) -> list[Balance]:
     queue.
 
     A direction whose queueing discipline does not report offered packets (netem) has no balance, because a term is
-    missing. Flows that use such a direction still have a balance.
+    missing. The balances of flows are not affected.
 
     Returns: Two balances per direction, for packets and bytes, sorted by direction number.
     """
@@ -80,9 +80,8 @@ def link_balances(tables: Tables) -> list[Balance]:
 def flow_balances(tables: Tables) -> list[Balance]:
     """Packets of each flow and direction: sent = delivered + lost + in flight at the end.
 
-    The number in flight is what remains after subtracting delivered and lost packets. The balance holds if the number
-    in flight is not negative. `_contradictions` checks losses against the drop table. Too many packets in flight are
-    not detected.
+    The number in flight is computed as sent minus delivered minus lost. The balance holds if this number is not
+    negative. Too many packets in flight are not detected.
 
     Returns: Balances sorted by flow: first the data, then the return direction.
     """

@@ -129,7 +129,8 @@ def _joined(pieces: Sequence[_Piece]) -> pd.DataFrame:
 
 
 def _table(pieces: Sequence[_Piece], schema: pa.Schema) -> pa.Table:
-    """All pieces joined, as the table of `_joined`; a data frame would hold each text twice more."""
+    """All pieces joined as an Arrow table with the columns of `_joined`. A data frame would need memory for two more
+    copies of each text."""
     columns = {name: _texts(pieces, name) for name in ("metric", "unit", "definition")}
     for name in ("flow", "t_ns", "index"):
         values, missing = _integers(pieces, name)
@@ -158,8 +159,8 @@ def _integers(pieces: Sequence[_Piece], column: str) -> tuple[np.ndarray, np.nda
 
 
 def _shares(frame: pd.DataFrame) -> list[_Piece]:
-    """Rows of the series of shares. Jain's index has one row per second, while a share has one row per second and
-    flow."""
+    """Rows of the series `share_ratio` and `jain_index`. Jain's index has one row per second, while a share has one row
+    per second and flow."""
     index = least_index(frame)
     return [
         _piece("share_ratio", frame["flow"], frame["t_ns"], frame["share_ratio"], None, SERIES_NUMBERS["share_ratio"]),

@@ -125,7 +125,7 @@ def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
     """Warning for a flow (an entry of `summary["flows"]`) that its receiver's window limited for most of its time; None
     for other flows.
 
-    The goodput of such a flow measures the receiver instead of the path: the receive buffer is too small.
+    If the receive buffer is too small, goodput measures the receiver instead of the path.
 
     samples: Rows of this flow in `sockets`, in chronological order.
     """

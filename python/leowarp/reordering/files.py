@@ -97,7 +97,7 @@ class Survey:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Metrics of the sequence in a file, with further facts about the file.
+    """Metrics of the sequence in a file, and facts about the file and its packets.
 
     Attributes
     ----------
@@ -197,7 +197,7 @@ def measure_file(
 
 
 def flows(path: Path | str, *, source: Source | None = None) -> list[Flow]:
-    """Flows of a capture in the order of their first packets. The complete file is read.
+    """Flows of a capture in the order of their first packets. The function reads the complete file.
 
     Raises
     ------
@@ -286,8 +286,7 @@ def _chunks(this: Reading, stream: BinaryIO) -> Iterator[bytes]:
 
 @contextmanager
 def _refused(this: Reading) -> Iterator[None]:
-    """Convert errors of the crate `arrivals`, which name the line, packet or byte, to TraceError. The file's name is
-    put before the message."""
+    """Convert errors of the crate `arrivals`, which name the line, packet or byte, to TraceError."""
     try:
         yield
     except native.InputError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Import `leowarp._native`, the library that crates/py builds. Only this module imports the library.
+"""Import `leowarp._native`, the library that crates/py builds. Only this module imports `leowarp._native`.
 
 If the library is missing, or too new for the machine, leowarp therefore always raises the same error, which has a hint.
 """

@@ -267,8 +267,8 @@ class Reordering:
     outside_pkts : int
         Number of arrivals whose sequence number is below the sequence's first number.
     expected_pkts : int
-        Number of packets that were sent, if known. If it is unknown, the number of sequence numbers from the first to
-        the largest.
+        Number of packets that were sent, if known. If the number is unknown, it is taken to be the number of sequence
+        numbers from the first to the largest.
     lost_pkts : int
         Number of packets that were expected but not received.
     reordered_pkts : int

@@ -198,6 +198,5 @@ def _covered(spans: list[tuple[int, int]], clock: _Clock) -> Iterable[tuple[int,
 
 
 def _escaped(identifier: str) -> str:
-    """An id in the form that a reference to it needs. In a reference, `#` ends the id, so a `#` within the id is
-    escaped."""
+    """An id as it is written in a reference. In a reference, `#` ends the id, so a `#` within the id is escaped."""
     return identifier.replace("\\", "\\\\").replace("#", "\\#")

@@ -201,8 +201,8 @@ def _facts(run: Run, parts: Sequence[Part]) -> Iterator[tuple[tuple[Part, str], 
 
 
 def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
-    """Each value of a nested document with its dotted key, in the notation of `--set`. A list of plain values is a
-    single value."""
+    """Each value of a nested document with its dotted key, in the notation of `--set`. A list of plain values counts as
+    one value, and is not divided."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             yield from _leaves(inner, f"{key}.{name}" if key else str(name))

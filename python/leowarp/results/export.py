@@ -90,8 +90,8 @@ def pcapng(run: Run, target: Path) -> list[Path]:
 def tls_keys(run: Run) -> bytes:
     """TLS keys that the run's programs wrote, without duplicate lines; empty if there are none.
 
-    The lines have the NSS key log format (`CLIENT_TRAFFIC_SECRET_0 ...`). They are in the order of flows, and within a
-    flow the client's lines come first.
+    The lines have the NSS key log format (`CLIENT_TRAFFIC_SECRET_0 ...`). Lines are in the order of flows; within a
+    flow, the client's lines come first.
     """
     lines: dict[bytes, None] = {}
     for number, flow in enumerate(run.plan.flows):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of a run directory: plan, summary, manifest, and each table as a data frame. `Run` is built on this."""
+"""Files of a run directory: plan, summary, manifest, and each table as a data frame. `Run` is a subclass of the class
+in this module."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ flow."""
 
 
 class RunTables:
-    """Files of a run directory. Each is read when it is first needed."""
+    """Files of a run directory; a file is read when it is first needed."""
 
     def __init__(self, path: Path | str, *, complete: bool = True) -> None:
         self.path = Path(path)
@@ -217,7 +218,8 @@ class RunTables:
         return self._frame("packets", flow)
 
     def bins(self, flow: int | str | None = None) -> pd.DataFrame:
-        """Number of packets per 50 ms of sending time. The count is complete, whichever packets are stored."""
+        """Number of packets per 50 ms of sending time. All packets are counted, even if the run stored only some of
+        them."""
         return self._frame("bins", flow)
 
     def delays(self, flow: int | str | None = None) -> pd.DataFrame:

@@ -30,7 +30,7 @@ class Grid:
     slots: sequence of int arrays. For each plane, the satellite in each slot, in the order of flight; -1 for a slot
         without a satellite. The slots of a plane are evenly spaced.
     beside: sequence of (int, int, float). Pairs of linked planes: a plane, the next plane, and the phase by which slot
-        0 of the next plane is ahead of slot 0 of the first-named plane. The unit of this phase is the slot of the next
+        0 of the next plane is ahead of slot 0 of the first-named plane. The phase is measured in slots of the next
         plane.
     seams: sequence of (int, int). The last and the first plane of each star that has links across its seam.
     polar_cutoff_deg: A link between planes exists only while both ends are at or below this geocentric latitude.

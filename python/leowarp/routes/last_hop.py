@@ -21,8 +21,9 @@ class LastHop:
     """A link of the medium that replaces the ground link to the terminal.
 
     rule: Rule by which the last satellite is chosen among those that the terminal sees: kept, highest or shortest.
-    leaving_ns, arriving_ns: One-way delay of the link from the terminal, and to the terminal (the smallest possible
-        one). Both delays include the propagation delay, and thus replace the delay that follows from the link's length.
+    leaving_ns, arriving_ns: One-way delay of the link from the terminal, and smallest possible one-way delay to the
+        terminal. Both delays include the propagation delay, and thus replace the delay that follows from the link's
+        length.
     """
 
     rule: str

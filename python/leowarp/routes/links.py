@@ -165,7 +165,8 @@ class FewTerminals:
     terminals: int
 
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
-        """See `IslRule.pairs`. The result is that of considering one link after another in order of length."""
+        """See `IslRule.pairs`. The result is the same as if links were considered one after another, the shortest link
+        first."""
         pairs = self.rule.pairs(satellites_m)
         # Walker patterns have many links of equal length. Lengths are rounded to the millimetre, so that rounding
         # errors do not determine the order of links with equal lengths.
@@ -307,8 +308,8 @@ def delays_ns(plan: Plan, length_m: NDArray[np.float64], is_ground: NDArray[np.b
     "ceil-ms"`` up to whole ms. Ground links have the delay 0 with ``ground.delay = "zero"`` or ``network.endpoints =
     "satellites"``.
 
-    The speed is that in vacuum, as for laser links. For radio, the refraction in the atmosphere is neglected (about 2.3
-    m at the zenith, 8 ns).
+    The speed of light is that in vacuum, which is right for laser links. For radio, the refraction in the atmosphere is
+    neglected (about 2.3 m at the zenith, 8 ns).
 
     length_m: float64 array of any shape, m
     is_ground: bool, or bool array that broadcasts to the shape of `length_m`. Whether each link is a ground link.

@@ -99,8 +99,7 @@ class PathDelays:
         """Lengths (m) and delays (ns) of paths. Paths with the same number of links are computed together, because a
         hundred stations have thousands of paths.
 
-        A path's delay is the sum of its links' delays, each rounded as in the guest. The result is the delay of a
-        probe.
+        A path's delay is the sum of its links' delays, each rounded as in the guest.
 
         nodes_m: float64 array of shape (n, 3) or (k, n, 3), m
         Yields: list of int, arrays of shape (places,) or (k, places). For each number of links, three results: indexes
@@ -141,7 +140,8 @@ def leavings(
     rule: The plan's rule for links between satellites.
     t_ns: int64 array of shape (k,). Times of the route updates.
     dishes: Dishes, whose ground links are used to the end of each slot, even out of range.
-    Returns: Links in order of time. With `routing.leaving_links = "keep"`, these links stay up and are only counted.
+    Returns: Links in order of time. If `routing.leaving_links` is "keep", a link that leaves its range stays up and is
+        only counted.
     """
     satellites = len(ephemeris.names)
     scheduled = [satellites + dish.station for dish in dishes]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of paths and of path changes. Only this module assigns them."""
+"""Numbers of paths and of path changes. Only this module assigns the numbers."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class Graph:
         """Minimum cost from every satellite to each of some stations; paths never pass another station.
 
         stations: Indexes into `ground`.
-        limits: For each station, the largest cost up to which the search must go: that of the current path, or inf.
+        limits: For each station, the largest cost that the search must cover: the cost of the current path, or inf.
         Returns: float64 array of shape (len(stations), satellites). A cost above the station's limit may be inf.
         """
         from scipy.sparse import csr_array
@@ -164,8 +164,7 @@ class Graph:
     def _neighbours(self, satellite: int) -> dict[int, float]:
         """Costs of the links from a satellite: neighbour -> cost, with the smallest id first.
 
-        Dicts are created when they are first needed. A satellite has four neighbours, and for four numbers numpy is
-        slower than Python.
+        A satellite has four neighbours, and for four numbers numpy is slower than Python.
         """
         if satellite not in self._of_satellites:
             row = slice(self.isl.indptr[satellite], self.isl.indptr[satellite + 1])

@@ -18,7 +18,8 @@ from leowarp.routes.schema import ROUTES, ROUTES_DOC, table_schema
 
 @dataclass(frozen=True)
 class Leaving:
-    """A link in use that is out of its rule's range at a delay update; for each route update, only the first such time.
+    """A link in use that is out of its rule's range at a delay update. For each route update, a link is listed only at
+    its first such delay update.
 
     t_ns: Time of the delay update, on the run's clock.
     a, b: Nodes at the two ends of the link, where a < b.

@@ -36,8 +36,8 @@ class Ways:
     socks_port: Port of a SOCKS5 proxy on the loopback interface; 0: any free port; None: no proxy.
     forwards: Texts ``PORT:HOST:PORT``, as parsed by `guest.forward_of`.
     to_network: Whether connections may leave the guest to other machines.
-    congestion_control: Congestion control of both ends in the guest. The default is that of the scenario's first TCP
-        flow or, without a TCP flow, the kernel's.
+    congestion_control: Congestion control of both ends in the guest. The default is the congestion control of the
+        scenario's first TCP flow. In a scenario without a TCP flow, the kernel's default is used.
     """
 
     origin: str = ""

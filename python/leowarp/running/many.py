@@ -71,7 +71,8 @@ def run_many(
     report : bool
         Whether figures and page of each run are made; `leowarp report RUN` can make them later.
     progress : bool or callable
-        If it is True, stderr shows one display for all runs. If it is a function, it is called with each `Progress`.
+        If `progress` is True, stderr shows one display for all runs. If it is a function, it is called with each
+        `Progress`.
     failures : {"raise", "return"}
         With "raise", the first failure is raised after all runs have ended. With "return", the list contains the error
         of a failed run in place of the run.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The steps of a run before the guest boots (plan, ephemeris, routes and timeline) and after it has ended (trace and
-metrics). All runs use these functions, single runs as well as runs in parallel."""
+metrics)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes many runs of which only the summaries are kept, as for a study of thousands of runs.
 
-The numbers are the same as in a run directory, so `leowarp.run(plan)` can repeat each run.
+The summary has the same numbers as a run directory; `leowarp.run(plan)` repeats a run and writes its directory.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class WholeRun:
     options: Mapping[str, Any]
 
     def work(self, scratch: Path, tell: Tell) -> None:
-        """Make the run and report its progress. The result is the run directory. Raises any `LeowarpError`."""
+        """Make the run and report its progress. Raises any `LeowarpError`."""
         try:
             one.run(self.scenario, self.set, self.out, progress=lambda at: tell(progress=asdict(at)), **self.options)
         except LeowarpError:

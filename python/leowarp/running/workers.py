@@ -28,8 +28,9 @@ PATIENCE_S = 10.0
 """Processor time (`OwnTime`) in s that a worker may use when it has to end; a worker that uses more is killed."""
 
 MOST_KILLED_AT_START = 3
-"""Number of successive workers, per parallel worker, that may be killed during their start. If more are killed, the
-cause is the machine and not a run. A study allows the same number of worker deaths for one run."""
+"""The limit of workers that are killed one after another during their start is this number times the number of parallel
+workers. If the limit is reached, the cause is the machine and not a run. A study gives up a run after
+`MOST_LOST_WORKERS` worker deaths, which is the same number."""
 
 
 class Tell(Protocol):
@@ -75,7 +76,7 @@ class BatchEnded:
     batch: Number of the task.
     fault: Exception that ended the task early, in the form of `errors.encode_error`; None if there was none.
     lost: Number of workers that died while they worked on the task.
-    death: Text about the last of these deaths, with the worker's last output.
+    death: Text about the worker that died last, with its last output.
     """
 
     batch: int
@@ -163,7 +164,8 @@ class LocalWorkers:
     def end(self) -> list[Event]:
         """Interrupt all workers, each of which then ends its guest. Kill workers that use more than `PATIENCE_S`.
 
-        Returns: Results of runs that were complete by then and that `wait` has not returned.
+        Returns: Results of the runs that were complete before the interruption, except results that `wait` has already
+            returned.
         """
         events: list[Event] = []
         # All workers are interrupted first and then waited for, so that they end at the same time.

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes a run directory that is at any time either complete or marked as incomplete.
 
-While a run is written, its directory contains the file `INCOMPLETE` with a reason. The writer holds a lock on this
-file, so that others can distinguish a killed writer from a running one. At the end, `manifest.json` is written first,
-and then `INCOMPLETE` is deleted.
+While a run is written, its directory contains the file `INCOMPLETE` with a reason. The writer holds a lock on
+`INCOMPLETE`, so that other processes can distinguish a killed writer from a running one. At the end, `manifest.json` is
+written first, and then `INCOMPLETE` is deleted.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class Writing:
     def because(self, reason: str) -> None:
         """Replace the content of the file `INCOMPLETE` by one line: why the directory is incomplete.
 
-        Raises OSError if the reason cannot be written, except if the disk is full.
+        Raises OSError if the reason cannot be written. If the disk is full, no error is raised.
         """
         text = f"This run is not complete: {reason}\n".encode()
         try:

@@ -2,9 +2,9 @@
 """Scalars of a flow in the order of `summary.json`. The scalars of each section are computed together.
 
 `scalars.ordered` raises an error if a scalar of this file has no computed value, or if a computed value is not in this
-file (the files named below are in `metrics/`). Each line has the name, unit, group and definition of a scalar. If a
-run's page or the overview shows the scalar, the line ends with the texts that they show. A text of the page may
-continue the text of the row above it ("smallest", "mean", "median").
+file (the files named below are in `metrics/`). Each line has the name, unit, group and definition of a scalar. For a
+scalar that a run's page or the overview shows, the line ends with the shown texts. A text of the page may continue the
+text of the row above it ("smallest", "mean", "median").
 
     IDENTITY                names and kind of the flow
     PACKETS                 packets on the wire, matched at both ends

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scalars of a flow of kind program, in the order of `summary.json`. `scalars/of_flows.py` explains what a line
-contains."""
+"""Scalars of a flow of kind program, in the order of `summary.json`. `scalars/of_flows.py` explains the fields of a
+scalar's line."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Section:
     ranked_by: str = ""
 
     def of(self, title: str, places: Sequence[int]) -> Section:
-        """The same table with only the columns at `places`, and with another title."""
+        """A copy of the table with only the columns at `places`, and with a new title."""
         rows = tuple((name, tuple(values[place] for place in places)) for name, values in self.rows)
         return Section(title, tuple(self.columns[place] for place in places), rows)
 
@@ -91,8 +91,8 @@ def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[
     the runs' own scalars.
 
     Returns: The tables. A kind of flow with at most `MOST_COMPARED` flows gets one table per flow. If a kind has more
-        flows, all of them share one table, with the sum, the median and the middle 80 % of each quantity over the
-        flows. The table of the runs' own scalars comes last.
+        flows, all of them share one table with the sum, the median and the middle 80 % of each quantity. The table of
+        the runs' own scalars comes last.
     """
     flows = _by_place(summaries)
     keys = sorted({key for of_run in flows for key in of_run})

@@ -59,7 +59,7 @@ def merge(lower: Node, upper: Node) -> Node:
 
     Keys of `lower` that are governed by a key of `upper` (`_GOVERNS`) are removed before the merge.
 
-    Returns: A new tree; neither of the two is changed.
+    Returns: A new tree; `lower` and `upper` are not changed.
     """
     # Keys are removed only from the lower layer. If the upper layer gives a preset and also a key that the preset fills
     # in, the upper layer's key overrides the preset.
@@ -360,8 +360,7 @@ def _places(items: Sequence[Node]) -> dict[str, int]:
 
 
 def _merge(lower: Node, upper: Node) -> Node:
-    """Merge two layers key by key: if both values are tables, they are merged; otherwise the upper value replaces the
-    lower one."""
+    """Merge two layers: tables are merged key by key, and any other upper value replaces the lower value."""
     if not (isinstance(lower.value, dict) and isinstance(upper.value, dict)):
         return upper
     merged = dict(lower.value)

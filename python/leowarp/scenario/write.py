@@ -41,9 +41,7 @@ def quoted(text: str) -> str:
 
 
 def _lines(plan: sections.PlanSections) -> Iterator[str]:
-    """The plan's lines, in this order: media and stations, links, flows, hosts and guest, then derived values. Each
-    sysctl has its own line.
-    """
+    """The plan's lines, in this order: media and stations, links, flows, hosts and guest, then derived values."""
     yield "# A plan: a scenario with every default written out. Loading it gives the same run."
     yield f"name = {quoted(plan.name)}"
     yield f"schema = {sections.SCHEMA_VERSION}"

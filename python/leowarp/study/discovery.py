@@ -2,7 +2,7 @@
 """Find the installed studies: leowarp's own (in the package `leowarp_studies`) and those of other packages.
 
 A package lists its studies in the entry point group `leowarp.studies`. An entry gives the key of a study and the name
-of its module, which implements `Room`. The module is imported only when a user requests the study.
+of its module, which implements `Room`. leowarp imports a study's module only when a user requests the study.
 """
 
 from __future__ import annotations

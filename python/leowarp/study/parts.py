@@ -69,8 +69,8 @@ def first_failure(failures: Mapping[str, LeowarpError], groups: Collection[str])
     set is built.
 
     failures: Errors with keys `<group>/<run id>`, from `made`.
-    Returns: The error, which is not raised here. If none of the runs failed, the error says that their results are not
-        enough for the data set.
+    Returns: The error, which is not raised here. If no run failed, the error says that the results of the runs are not
+        enough to build the data set.
     """
     for key, error in failures.items():
         if key.partition("/")[0] in groups:
@@ -128,7 +128,7 @@ def warnings_said(rows: Mapping[str, pd.DataFrame]) -> list[str]:
 
 
 def _note_cost(folder: Path, part: str, wall_s: float) -> None:
-    """Record the real time of this start. A study that was interrupted is started several times."""
+    """Add the real time of this start to that of earlier starts."""
     path = folder / COST
     spent = recorded.read_json(path) if path.exists() else {}
     # The times of all starts are added up, because each start makes only the runs that are missing.

@@ -19,7 +19,7 @@ class Forwarding:
     events: Timeline to which the changes are added.
     host_of: Host that is attached to each node at an end of a path.
     by_path: Whether packets keep their initial path (``in_flight = "source"``): a node then has one entry for each
-        path. Otherwise a node has one next hop for each destination.
+        path. If `by_path` is false, a node has one next hop for each destination.
     """
 
     def __init__(self, events: Events, host_of: dict[int, int], *, by_path: bool) -> None:

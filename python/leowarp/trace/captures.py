@@ -30,12 +30,12 @@ def packets_from_captures(
     source, destination: Captures at the host that opens the connections, and at the host that accepts them. Offloads
         must have been off at both hosts (`ethtool -K DEV tso off gso off gro off`). With offloads, the two captures
         contain different segments.
-    clock_offset_ns: Offset that is added to the destination's times to convert them to the source's clock. The offset
-        cannot be determined from the captures, because they show only the sum of both one-way delays.
+    clock_offset_ns: Offset that is added to the destination's times to convert them to the source's clock. The captures
+        cannot show the offset, because they give only the sum of both one-way delays.
     start_ns: Time on the source's clock that becomes 0; by default the time of the first segment of a connection.
     Returns: Table with the columns of `packets`. `path_id`, `drop_direction` and `drop_cause` are null, because
         captures do not contain them. If a packet seems to arrive before it was sent (because the offset is wrong), an
-        error is raised. Delays are therefore never negative.
+        error is raised.
     Raises TraceError if a file cannot be read, if no connection is in both captures, or if most segments are in only
     one of the captures.
 

@@ -32,7 +32,7 @@ def tests_of(output: Path) -> Iterator[tuple[int, Path, str]]:
     """Flow, file and text of each client's standard output that is JSON of iperf3; the JSON may be cut off.
 
     output: The guest's `out/`; the files are `programs/<flow>/client/stdout`.
-    Raises TraceError if such a file cannot be read.
+    Raises TraceError if a file that begins like JSON of iperf3 cannot be read.
     """
     for path in sorted(output.glob("programs/*/client/stdout")):
         with path.open("rb") as opened:

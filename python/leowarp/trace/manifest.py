@@ -44,7 +44,7 @@ def write_manifest(
     warnings: All points to check before the results are trusted. Equal warnings are written once.
     costs: The result of `Stopwatch.costs`.
 
-    `host` and `costs` differ between machines and runs. The two entries do not affect `30-trace/`.
+    `host` and `costs` differ between machines and runs, but do not affect `30-trace/`.
     """
     content = {
         "manifest_version": MANIFEST_VERSION,
@@ -74,8 +74,8 @@ def relisted(directory: Path, pages: Mapping[str, Mapping[str, Any]] | None = No
     If somebody changed a file that is not written within the block, the file still differs from its recorded sha256.
 
     directory: A run directory. If the directory has no manifest, none is written.
-    pages: For each page, the settings with which it was drawn (the entry `drawn` of the manifest). The settings are
-        recorded only for pages that are written within the block.
+    pages: For each page, the settings with which it was drawn (the entry `drawn` of the manifest). Settings of pages
+        that are not written within the `with` block are not recorded.
     Raises TraceError if the manifest does not have leowarp's format.
     """
     before = _states(directory)
@@ -203,8 +203,8 @@ class Stopwatch:
     def costs(self, virtual_s: float, guest_cpu_s: float, peak_memory_bytes: int) -> dict[str, Any]:
         """Cost of a run so far. `cpu_s` is the CPU time of the guest plus that of this process.
 
-        The guest measures its CPU time itself: the rusage of this process lacks guest processes for which the kernel
-        program never waits.
+        The guest measures its own CPU time. The rusage of leowarp's process would not include guest processes for which
+        the kernel program never waits.
 
         virtual_s: Duration of the run in virtual time.
         guest_cpu_s: CPU time of the kernel program and of the guest's processes.

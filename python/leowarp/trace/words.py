@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trace tables in words: the numbers of enumerations, hosts and nodes are replaced by words and names.
 
-The files in a run directory contain numbers, because metrics need numbers. Everything else gets words from this module,
-as Arrow, data frame or CSV, so that a filter means the same in all three.
+The files in a run directory contain numbers, because metrics need numbers. All other code gets words from this module,
+as Arrow, data frame or CSV. A filter therefore means the same in all three forms.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ def validate(
     folder: Folder for the results; each recording gets a subfolder with scenarios and runs.
     recordings_folder: Folder that is searched for public recordings.
     columns: Columns of files without a header.
-    received: True if the times in files without a header are times at which replies arrived.
+    received: True if files without a header contain the times at which replies arrived.
     interval_ns: Interval between the lines of files that do not contain times.
     profile: Profile with which files are compared; each public recording names its own profile.
     longest_ns: Maximum length of the runs; default: the length of the recording.

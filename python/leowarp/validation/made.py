@@ -108,8 +108,8 @@ def samples_of(
 
 
 def _interval_ns(recorded: Series) -> int:
-    """Interval between the guest's pings, in ns: so short that two probes of the recording are rarely nearest to the
-    same ping."""
+    """Interval between the guest's pings, in ns. The interval is short, so that few pings are nearest to more than one
+    probe of the recording."""
     apart_ns = np.quantile(np.diff(recorded.t_ns), 0.05)
     return int(min(max(float(apart_ns), _SHORTEST_NS), float(np.median(np.diff(recorded.t_ns)))))
 

@@ -200,6 +200,6 @@ def differing(what: str, stored: str, made: str) -> str:
 
 
 def few(differences: list[str]) -> list[str]:
-    """The first `MOST_DIFFERENCES` differences. If there are more differences, a note says so."""
+    """The first `MOST_DIFFERENCES` differences, and a note if there are more."""
     more = ["and more differ"] if len(differences) > MOST_DIFFERENCES else []
     return differences[:MOST_DIFFERENCES] + more

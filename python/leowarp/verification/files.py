@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compare the files of a run, a study or a reproduction with the sha256 in the manifest.
 
-The comparison does not boot the guest and draws nothing. It opens only files that the directory contains, whatever
-names the manifest lists.
+The comparison does not boot the guest and draws nothing. Names in the manifest cannot make the comparison open a file
+outside the directory.
 """
 
 from __future__ import annotations

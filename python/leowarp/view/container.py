@@ -46,7 +46,7 @@ class Arrays:
         """Add integers that fit into int32, or nan for a missing value. The array stores differences between
         neighbours, modulo 2^32.
 
-        They are small, because windows, delays and queues change in small steps.
+        The differences are small, because windows, delays and queues change in small steps.
 
         Raises ValueError if a value does not fit into int32. The smallest int32 is accepted and means "missing".
         """

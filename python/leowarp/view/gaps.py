@@ -20,8 +20,8 @@ from leowarp.view.container import Arrays
 MOST_GAPS = 20_000
 
 Gap = tuple[str, str, int, int]
-"""A gap: the two ends of the link, its begin and its end in ns. If a dish holds packets, both ends are the dish's
-station."""
+"""A gap: the two ends of the link, its begin and its end in ns. For a dish that holds packets, the name of the dish's
+station takes the place of both ends."""
 
 
 def gaps_of(run: Run, names: Names, arrays: Arrays) -> dict[str, Any] | None:

@@ -19,8 +19,8 @@ from leowarp.view.container import MISSING, Arrays, compressed_bytes
 
 BUDGET_BYTES = 2_000_000
 SPANS_S = ((1.0, 3.0), (0.5, 2.0), (0.3, 1.2), (0.2, 0.8), (0.15, 0.5), (0.1, 0.3), (0.05, 0.2), (0.02, 0.1))
-"""Candidates for the time around a change that is shown, as (before, after) in s. The first candidate whose packets fit
-the budget is used."""
+"""Times before and after a change, in s. The page shows the first pair whose packets fit `budget_bytes` (see
+`packets_of`)."""
 IN_WINDOW = 1
 """Bit of `stored_because` that is set if the packet was sent while all packets were stored."""
 LATE, AGAIN, VAIN, LOST, BACK = 1, 2, 4, 8, 16

@@ -114,8 +114,8 @@ def _last(t_ns: np.ndarray, given: np.ndarray, step_ns: int, steps: int) -> np.n
 
 
 def queues_of(run: Run, arrays: Arrays) -> dict[str, Any]:
-    """Number of packets waiting in each link direction over time. If a direction has many samples, only the maximum of
-    each step is included.
+    """Number of packets waiting in each link direction over time. If the run has more than `MOST_QUEUE_ROWS` samples,
+    time is divided into steps, and only the maximum of each step is included.
 
     `steps` and `pkts` contain the values of all directions, one direction after another; `rows` has the number of
     values of each direction.

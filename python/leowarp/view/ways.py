@@ -14,8 +14,8 @@ from leowarp.view.clock import Names, station_pairs, ticks
 from leowarp.view.container import Arrays
 
 MOST_REFRESHES = 5_000
-"""Maximum number of times at which the delays of a path are listed. A channel changes its delay every millisecond; its
-delay is then listed only at route updates."""
+"""Maximum number of times at which the delays of a path are listed. A channel changes its delay every millisecond, so
+its delay is listed only at route updates."""
 
 # Columns of the table of route changes (docs/concepts/truth.md) that the page shows for each change.
 CHANGE_COUNTS = (
@@ -145,7 +145,8 @@ def _drawn(plan: Plan, path: tuple[str, ...]) -> list[str]:
 
 
 def changes_of(run: Run, arrays: Arrays) -> dict[str, Any]:
-    """Route changes of all pairs that send data, sorted by time. The counts are those in the table of route changes.
+    """Route changes of all pairs that send data, sorted by time. The counts of packets per change come from the table
+    of route changes.
 
     Returns: Arrays with one value per change: `t` (ticks), `pair` (index in `pairs_of`), `delay_before_us`,
         `delay_after_us`, and each of `CHANGE_COUNTS`. A value is missing if it is unknown.

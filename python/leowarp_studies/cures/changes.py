@@ -112,7 +112,7 @@ class Change:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Values of the keys in `IDENTITY`. They identify the change to which a run or a row belongs."""
+        """Values of the keys in `IDENTITY`, which identify the change to which a run or a row belongs."""
         keys = self.keys()
         return tuple(keys[key] for key in IDENTITY)
 

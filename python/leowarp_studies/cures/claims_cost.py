@@ -120,7 +120,7 @@ def staying_is_cheap(frames: Frames) -> Outcome:
     """Number of changes in the first hour and mean delay, for two routing rules: always the shortest path, or the same
     path until it breaks.
 
-    Both are computed from the routes of all four pairs, without packets.
+    Both numbers are computed from the routes of all four pairs, without packets.
 
     Returns
     -------

@@ -19,8 +19,8 @@ NINE_TENTHS = 0.9
 
 # Implements claim 5.7 of cures (RACK, DSACK and timestamps of Linux).
 def linux_loses_little(frames: Frames) -> Outcome:
-    """Payload by which a sender without a cure delivers less than the oracle (`hold` with `move`), by TCP. It is given
-    as a share of the path's capacity in the 5 s after a change.
+    """Payload delivered by the oracle (`hold` with `move`) minus payload delivered by a sender without a cure, by TCP.
+    Numbers are shares of the path's capacity in the 5 s after a change.
 
     Only changes to a longer path at saturation are evaluated.
 
@@ -68,8 +68,8 @@ def notices_in_time(frames: Frames) -> Outcome:
     """Share of spurious retransmissions that a notice avoids at saturation, in three cases: the notice is on time; it
     is 200 ms late; half of the notices are lost.
 
-    The share is computed over all TCPs together, because a TCP without spurious retransmissions has no share of its
-    own.
+    The share of avoided retransmissions is computed over all TCPs together, because it is undefined for a TCP without
+    spurious retransmissions.
 
     Returns
     -------

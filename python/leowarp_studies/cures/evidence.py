@@ -21,8 +21,8 @@ Frames = Mapping[str, Any]
 LINK_BPS = 100_000_000
 FRAME_BITS = 1514 * 8
 QUEUE_LIMIT_NS = 500 * FRAME_BITS / LINK_BPS * 1e9
-"""Rate of the links and size of a full packet with overhead, from the scenario; and the time in ns in which a full
-queue empties, 60.6 ms."""
+"""Rate of the links and size of a full packet with overhead, from the scenario. `QUEUE_LIMIT_NS` is the time in which a
+full queue empties, 60.6 ms."""
 KEY = ["tcp", "load", "change"]
 """Columns in which two runs must agree to be compared. Two runs that agree in these columns are identical until the
 change, except for the effects of cures that act before the change."""

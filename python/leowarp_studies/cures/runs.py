@@ -119,8 +119,8 @@ def _under(variants: Sequence[str], tcps: Sequence[str]) -> list[tuple[Variant, 
 
 
 def _changes_together(looked_at: Sequence[Change]) -> dict[str, Any]:
-    """Keys of the changes; the keys vary together. Their labels are columns by which rows can be joined with
-    `changes`."""
+    """Keys of the changes; the keys vary together. The labels of the keys are columns by which the rows of the runs can
+    be joined with the table `changes`."""
     keys = [change.keys() for change in looked_at]
     return {key: _labelled([each[key] for each in keys], IDENTITY.get(key)) for key in keys[0]}
 

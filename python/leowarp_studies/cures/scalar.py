@@ -36,13 +36,13 @@ NUMBERS = {
     "share reordered x late time / RTT": "reordered_late_rtts",
     "share 3-reordered x late time / RTT": "reordered3_late_rtts",
 }
-"""Candidate metrics, each computed from RD, RBD, n-reordering or late time. The last four also use the path's own
-RTT."""
+"""Candidate metrics, each computed from RD, RBD, n-reordering or late time. The four metrics with "RTT" in their name
+also use the RTT of the path."""
 USUAL = ("mean displacement", "entropy")
 """Metrics to which `torres2020` relates throughput."""
 CLEAR, GOOD = 0.05, 0.80
 """A metric is useful if it explains at least `GOOD` of the variance, and at least `CLEAR` more than each metric in
-`USUAL`. Both thresholds were set before the first run of the study."""
+`USUAL`. The thresholds `CLEAR` and `GOOD` were set before the first run of the study."""
 
 _COLUMNS = {
     "mean_displacement_pkts": "flow0_mean_displacement_pkts",

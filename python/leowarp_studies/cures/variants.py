@@ -32,7 +32,7 @@ class Variant:
     modules : mapping
         Parameters of kernel modules, by name of the module.
     senders : mapping
-        For some TCPs, by name: congestion control that replaces the TCP's own.
+        Name of a TCP -> congestion control that the variant uses instead of the TCP's own.
     tcps : tuple of str
         Names of the TCPs with which the study runs the variant; empty: all of `TCPS`.
     why : str
@@ -85,7 +85,8 @@ _QUEUES: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
     "cake": ("cake", "the same, shaped and hashed otherwise", {"queue_discipline": "cake"}),
     "red": ("RED", "random early drops by the mean queue", {"queue_discipline": "red"}),
 }
-"""Queues that remain short, so that a change leaves few packets behind. Their parameters are the kernel's defaults."""
+"""Queues that remain short, so that a change leaves few packets behind. Disciplines have the kernel's default
+parameters."""
 _QUEUE_TCPS = {"queue-50": ("reno", "cubic")}
 """The shortest queue is used only to show a trend. It therefore runs with only two TCPs, which limits the cost of the
 study."""

@@ -306,8 +306,8 @@ def transient_length(sample: Sample) -> Outcome:
     """Time for which goodput stays below 90 % of its earlier value. All changes with late packets in the three runs are
     used.
 
-    The metrics give no duration for transients longer than 5 s. Such transients are counted separately, because a
-    median that leaves them out is too small.
+    The metrics give no duration for transients longer than 5 s. Transients longer than 5 s are counted separately,
+    because a median without them would be too small.
 
     Returns: Numbers: `duration_median_s`, `inside_ratio` (0.2 to 2.5 s), `inside_wider_ratio` (0.1 to 5 s),
         `not_over_within_5_s`.

@@ -37,8 +37,8 @@ COUNTERS = (
     "TCPFastRetrans", "TCPTimeouts", "TCPLossProbes", "TCPDSACKRecv", "TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo",
     "TCPLossUndo", "TCPSpuriousRTOs", "TCPSACKReorder", "TCPTSReorder", "TCPSackRecovery", "TCPRenoRecovery",
 )  # fmt: skip
-"""The sender's kernel counters of losses, repairs and undone window reductions (include/uapi/linux/snmp.h). `counters`
-requires all of them."""
+"""The sender's kernel counters of losses, repairs and undone window reductions (include/uapi/linux/snmp.h). The
+function `counters` requires all counters of this list."""
 UNDOS = ("TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo")
 """Counters of window reductions that the sender undid, one per trigger (tcp_undo_cwnd_reduction and its callers)."""
 
@@ -294,8 +294,8 @@ def dips_ratio(run: Run, share_of_median: float, series: str = "in_order") -> fl
 
 
 def growth_pkts_per_s(run: Run, span_ns: int = 5_000_000_000) -> list[float]:
-    """Growth of the congestion window after each change of `disturbed`. It is measured for 5 s, from the lowest sample
-    in the first 2 s after the change.
+    """Growth of the congestion window after each change of `disturbed`. The growth is the slope from the lowest sample
+    in the first 2 s after the change, by default over 5 s.
 
     span_ns: Length of time over which the slope is measured.
     Returns: Packets per second, one value per change that has samples at both ends of the measured time. A value is

@@ -90,8 +90,8 @@ class Condition:
     name: Name of the condition in tables.
     slugs: Names of the runs in `CORE` that the condition includes.
     set: Scenario keys that are added to those of each run.
-    example: Scenario that is used instead of the three example scenarios. Its second and third path are then set by the
-        keys `TO_NINE_PLANES` and `TO_CAPE_TOWN`.
+    example: Scenario that is used instead of the three example scenarios; the keys `TO_NINE_PLANES` and `TO_CAPE_TOWN`
+        then set the second and third path.
     controls_of: Key of the condition whose runs without route changes are the controls. Another condition's controls
         have the same queues and the same TCP, but a path whose delay differs by some ms. None: the condition has no
         controls, and claims that need controls are not checked.

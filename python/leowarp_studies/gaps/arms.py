@@ -63,8 +63,8 @@ TCPS = (RENO, CUBIC, BBR)
 LOADS: Mapping[str, str] = {RENO: "Reno", CUBIC: "CUBIC", BBR: "BBR", CALL: "call", PAGE: "page load"}
 """Loads: one bulk transfer with one of three TCPs; a call beside a transfer with CUBIC; and a page load alone."""
 START_S = (0, 1, 2, 3, 4)
-"""Start time in s of the transfer, by sample. A window grows and shrinks in cycles of some seconds, so the start times
-differ to let changes meet different points of the cycle."""
+"""Start time in s of the transfer, by sample. A congestion window grows and shrinks in cycles of some seconds. The
+start times differ, so that changes meet different points of the cycle."""
 PAGE_BEFORE_S = (0.5, 0.8, 1.1, 1.4, 1.7)
 """Time in s from the start of a page load to the change, by sample. A page is sent in bursts, so a gap of 40 ms may
 fall between two bursts."""

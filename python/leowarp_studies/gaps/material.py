@@ -23,7 +23,7 @@ LEAD = (
     "was written down before the first run; a claim that does not hold is a finding."
 )
 TABLE, GUIDE = "gaps.csv", "guide.md"
-"""Files beside the page: all runs, for programs; and the tables of docs/guides/gaps.md."""
+"""Files beside the page: a table of all runs, for programs to read; and the tables of docs/guides/gaps.md."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 

@@ -61,7 +61,7 @@ def _measured(row: Mapping[str, Any], load: str) -> dict[str, Any]:
 
 
 def values(frame: pd.DataFrame, route: str, arm: str, load: str, measure: str | None = None) -> pd.Series:
-    """Values of a measure in the runs of an arm, by sample. The default measure is the load's `MAIN`."""
+    """Values of a measure in the runs of an arm, by sample."""
     mine = frame[(frame["route"] == route) & (frame["arm"] == arm) & (frame["load"] == load)]
     return mine.set_index("at_s")[measure or MAIN.get(load, "missing_ms")].astype("float64")
 

@@ -96,7 +96,7 @@ def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
     recovery. `apart_p50_s` is the median time between cuts, and `after_p50_pkts` the median window after a cut.
 
     `needed_p50_s` is the time that CUBIC needs to return to its previous window, for the median window before a cut.
-    This time is K = cbrt(W_max (1 - beta) / C) with beta 0.7 and C 0.4 (RFC 9438, 4.2).
+    `needed_p50_s` is K = cbrt(W_max (1 - beta) / C) with beta 0.7 and C 0.4 (RFC 9438, 4.2).
 
     traces: Sessions of one variant at one preset.
     """
@@ -157,8 +157,8 @@ def why_bbr(frames: Frames, variant: str = "bbr", preset: str = PEAK) -> str:
 def estimate_ratio(trace: Trace) -> np.ndarray:
     """BBR's estimate divided by the capacity, at the middle of each bin. Bins without an estimate are left out.
 
-    Returns: float64 array, in which 1 means that the estimate equals the capacity. It is empty for congestion controls
-        without an estimate.
+    Returns: float64 array, in which 1 means that the estimate equals the capacity. The array is empty for congestion
+        controls without an estimate.
     """
     # The estimate is 0 before the first round trip is measured.
     known = np.isfinite(trace.bbr_bps) & (trace.bbr_bps > 0)
@@ -189,8 +189,8 @@ def what_it_did(frames: Frames, variant: str, preset: str = PEAK) -> str:
 
 
 def single_loss_ratio(frames: Frames, variant: str, preset: str = PEAK) -> float:
-    """Among the cuts caused by losses, the share that follows exactly one lost packet. NewReno repairs such a loss as
-    fast as SACK does."""
+    """Among the cuts caused by losses, the share that follows exactly one lost packet. NewReno repairs the loss of a
+    single packet as fast as SACK does."""
     every = pd.concat([trace.cuts for trace in frames["traces"].get((variant, preset), [])], ignore_index=True)
     return share(every.loc[every["lost_pkts"] > 0, "lost_pkts"] == 1)
 
@@ -200,7 +200,7 @@ def gain(frames: Frames, one: str, other: str, column: str = "goodput_bps", pres
 
     one, other: Names of the variants.
     column: Column to compare; rows in which `other` has 0 are left out.
-    Returns: The ratio; above 1 if `one` has more.
+    Returns: The ratio of `one` to `other`.
     """
     rows: pd.DataFrame = frames["sessions"]
     return paired_ratio(rows[rows["preset"] == preset], column, one, other)

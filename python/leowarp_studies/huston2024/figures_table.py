@@ -52,7 +52,7 @@ COLUMNS = (
     Column("share_ratio", "beside", 100, "share beside CUBIC, %", "share beside\nCUBIC, %", 0),
     Column("jain_index", "beside", 1, "Jain's index", "Jain's\nindex", 2),
 )
-"""Columns of the table. The table is leowarp's own. The study has no table and gives no numbers for its proposals."""
+"""Columns of the table, which is leowarp's own: the study has no table and gives no numbers for its proposals."""
 PANELS = tuple(column for column in COLUMNS if column.name not in ("recovered_ratio", "jain_index"))
 """Columns that the figure shows; `recovered_ratio` and `jain_index` are only in the table."""
 

@@ -34,7 +34,7 @@ def session(frames: Mapping[str, Any], rules: Rules, variant: str, preset: str) 
     """Goodput and capacity over time, and below them the window with the losses that cut it.
 
     frames: Its data set `shown` has a `Trace` in bins of 0.2 s for each (variant, preset).
-    Raises TraceError if no such session was kept.
+    Raises TraceError if the data set has no session of this variant and preset.
     """
     trace: Trace | None = frames["shown"].get((variant, preset))
     if trace is None:

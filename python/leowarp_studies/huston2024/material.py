@@ -142,8 +142,8 @@ def why_not(kernel: str) -> str | None:
 
 
 def _programs(frames: dict[str, Any], folder: Path) -> dict[str, str]:
-    """Add the rows of the study `programs` if its results are beside this study's. Otherwise return, by data set, the
-    command that makes these results."""
+    """Add the rows of the study `programs` if its results are beside this study's. If those results do not exist,
+    return the command that makes them, by data set."""
     file = folder.parent / PROGRAMS
     if file.is_file():
         frames["programs"] = pd.read_csv(file)

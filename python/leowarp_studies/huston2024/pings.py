@@ -85,8 +85,8 @@ def handovers(pings: Pings, around_ns: int = AROUND_NS) -> list[Handover]:
     """One result per reconfiguration. A reconfiguration is left out if there are no replies in the second before it, or
     in the window after it.
 
-    around_ns: Length of the window after a reconfiguration; losses are counted in windows of this length before and
-        after it.
+    around_ns: Length of the window after a reconfiguration. Losses are counted in two windows of this length: before
+        and after the reconfiguration.
     """
     seen = []
     for t_ns in pings.changes_ns.tolist():

@@ -40,8 +40,8 @@ _VARIES: dict[str, Any] = {
 ALL_STILL = tuple(STILL)
 
 NO_JITTER, MEAN_KEPT = "no-jitter", "no-jitter-same-mean"
-"""Two variants of CUBIC without jitter: without jitter, round trips are shorter by the mean of the jitter, 12.7 ms. To
-keep the mean, the second variant has a base RTT that is longer by this value."""
+"""Two variants of CUBIC without jitter: without jitter, round trips are shorter by the mean of the jitter, 12.7 ms. The
+second variant has a base RTT that is 12.7 ms longer, so its mean round trip is unchanged."""
 JITTER = {
     NO_JITTER: {"access.base_rtt_min": "20 ms", "access.base_rtt_max": "35 ms"},
     MEAN_KEPT: {"access.base_rtt_min": "32.7 ms", "access.base_rtt_max": "47.7 ms"},

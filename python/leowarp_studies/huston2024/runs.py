@@ -48,7 +48,7 @@ confidence interval of the median reaches from the 2nd to the 9th value."""
 
 FLOOD_S, PACED_S = 380, 1800
 """Lengths in s of a flood ping, which has the study's length, and of a ping that sends one probe per second. The ping
-with one probe per second sends 1,800 probes. If the loss is 1 to 2 %, 18 to 36 of them are lost."""
+with one probe per second sends 1,800 probes. If the loss is 1 to 2 %, 18 to 36 of these probes are lost."""
 FLOOD_SEEDS, PACED_SEEDS = 3, 5
 
 REGULAR, ANSWERED = "10 ms", "none"
@@ -172,8 +172,8 @@ def _beside(name: str, variants: Sequence[Variant], seeds: int) -> Part:
 
 
 def _losses() -> Part:
-    """Reno, CUBIC and BBR with several rates of isolated loss, equal in both directions. They show how results depend
-    on the profile's isolated loss."""
+    """Reno, CUBIC and BBR with several rates of isolated loss, equal in both directions. The runs show how results
+    depend on the isolated loss that the profile assumes."""
     made = content("losses", TCP_SCENARIO, {}, LOSS_SEEDS)
     made["parameters"]["flows.0.congestion_control"] = {
         "label": "congestion_control",
@@ -215,8 +215,8 @@ def _capacity() -> Part:
 
 
 def _in_quick_schedule(place: int) -> bool:
-    """Whether a quick reproduction makes this test: it makes one test in `QUICK_STEP`, each at a later hour of the day
-    than the previous one.
+    """Whether a quick reproduction includes the test at a place. The quick reproduction has one test in `QUICK_STEP`,
+    each at a later hour of the day than the previous test.
 
     >>> [place for place in range(100) if _in_quick_schedule(place)]
     [0, 25, 50, 75]

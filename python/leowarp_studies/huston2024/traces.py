@@ -45,7 +45,8 @@ OPEN_ENDED = "not at all"
 """Value of `SlowStart.by` for a session that never left slow start."""
 
 _NO_THRESHOLD = 2**30
-"""A larger threshold means that the threshold is not set: the kernel's `TCP_INFINITE_SSTHRESH` is the largest int."""
+"""If the slow-start threshold is above this value, it is not set: the kernel's `TCP_INFINITE_SSTHRESH` is the largest
+int."""
 
 _FEWEST_TRIPS = 5
 """Smallest number of round trips over which growth is measured."""
@@ -179,8 +180,8 @@ def trace_of(
 
 
 def _hystart(tables: Tables, source: str) -> pd.DataFrame:
-    """`t_ns`, `by`: Time of the first counters of a host in which HyStart has ended slow start, and the cause according
-    to the counter."""
+    """`t_ns`, `by`: The first time at which a host's counters show that HyStart ended slow start, and the cause that
+    the counters show."""
     # The guest records every counter at each reading, even if its value is 0.
     mine = tables.counters[(tables.counters["host"] == tables.host_number(source)) & (tables.counters["value"] > 0)]
     rows = []

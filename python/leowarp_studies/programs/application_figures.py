@@ -93,8 +93,7 @@ def _marks(axes: Axes, frame: pd.DataFrame, places: pd.Series, values: pd.Series
 
 
 def _seconds(axes: Axes, values: pd.Series) -> None:
-    """Make an axis for load times. The axis is linear from 0, or logarithmic if the largest load time is more than
-    `MOST_RATIO` times the smallest."""
+    """Make an axis for load times."""
     if values.max() <= MOST_RATIO * values.min():
         axes.set_xlim(0, 1.08 * values.max())
         return

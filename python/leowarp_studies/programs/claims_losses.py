@@ -20,8 +20,8 @@ the receiver's window."""
 
 # Implements claim 6.1 of programs (packets are conserved).
 def still_paths_are_told_right(frames: Frames) -> Outcome:
-    """Share of packets that were spuriously declared lost on paths that do not change, for each sender. The worst run
-    of all groups decides.
+    """Largest share of packets that each sender spuriously declared lost in a run of any group, on paths that do not
+    change.
 
     Returns: Numbers: `in_vain_max_ratio` by sender.
     """

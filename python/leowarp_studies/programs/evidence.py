@@ -65,7 +65,8 @@ def outcome(
 ) -> Outcome:
     """Outcome of a claim, from the truth of its parts by sender.
 
-    is_known: True if the data that the claim needs exist. If there are no parts, the verdict is also "cannot be told".
+    is_known: True if the data that the claim needs exist. The verdict is "cannot be told" if the data do not exist, or
+        if `parts` is empty.
     because: Explanation that is appended to the parts that do not hold.
     """
     if not (parts and is_known):

@@ -2,8 +2,8 @@
 """Runs of the study: every sender over the same paths. Each run has a control, in which the path does not change.
 
 Transfers have a fixed size, so that a stack ends by itself and then reports its counts. Rates are 10 to 20 Mbit/s,
-lower than in leowarp's other studies, because a QUIC stack needs about 10 us per system call. The queues drain in the
-same time as the queues in those studies.
+lower than in leowarp's other studies, because a QUIC stack needs about 10 us per system call. A full queue drains in
+the same time as in leowarp's other studies.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def _quick(names: set[str]) -> Callable[[Mapping[str, Any], int], bool]:
 
 
 def _together(ones: Sequence[One]) -> dict[str, Any]:
-    """Keys of all runs, which vary together."""
+    """Keys that vary together from run to run: for each key, its values in all runs."""
     return {"name": [one.name for one in ones]} | {key: [one.keys[key] for one in ones] for key in ones[0].keys}
 
 

@@ -48,8 +48,8 @@ LOADED = ("http1-cubic", "http2-cubic", "http2-bbr", "http3-ngtcp2", "http3-aioq
 """Names of the entries of `WAYS` that are used for page loads."""
 PLAYED = ("http1-cubic", "http1-bbr", "http3-aioquic")
 """Names of the entries of `WAYS` that DASH players use. A player fetches one segment at a time over one connection.
-HTTP/2 then behaves like HTTP/1.1, so it is left out. ngtcp2 is left out because its server cannot serve the manifest of
-a live stream."""
+With one segment at a time, HTTP/2 behaves like HTTP/1.1, so HTTP/2 is left out. ngtcp2 is left out because its server
+cannot serve the manifest of a live stream."""
 
 
 @dataclass(frozen=True)

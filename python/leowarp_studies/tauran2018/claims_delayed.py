@@ -33,8 +33,8 @@ SIGNS = {
     "duplicate_acks_ratio": "duplicate ACKs",
     "spurious_ratio": "spurious retransmissions",
 }
-"""Columns with signs of loss at the sender. They are counts per packet sent, because a faster session sends more
-packets."""
+"""Columns with signs of loss at the sender. The columns are counts per packet sent, so that sessions of different speed
+can be compared."""
 
 RISING = ("srtt_us", "timeout_retransmissions_ratio")
 """Columns that, according to claim 4.11, rise with delayed ACKs. According to the claim, all other columns fall."""
@@ -130,8 +130,8 @@ def costs_with_resequencing(frames: Frames) -> Outcome:
 
 # Implements claim 4.7 of tauran2018 (text).
 def hybla(frames: Frames) -> Outcome:
-    """Hybla's goodput with and without delayed ACKs. It is compared with the study's numbers, and with the goodput of
-    the other two algorithms.
+    """Hybla's goodput with and without delayed ACKs, compared with the study's numbers, and with the goodput of NewReno
+    and CUBIC.
 
     tcp_hybla.c increases the window per ACK, whereas tcp_slow_start and tcp_cong_avoid_ai increase it per acknowledged
     segment. Because of this difference, delayed ACKs slow the growth of the window only for Hybla.

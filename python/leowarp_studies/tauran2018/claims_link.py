@@ -80,7 +80,7 @@ def packets_lost(frames: Frames) -> dict[float, Middle]:
 def goodput_is_low(frames: Frames) -> Outcome:
     """Goodput at each SNR without resequencing, compared with goodput on the same path without fading.
 
-    The comparison shows that the channel is the limit. Runs without fading last 60 s, of which the last 40 s are
+    The comparison shows whether the channel limits goodput. Runs without fading last 60 s, of which the last 40 s are
     evaluated.
 
     Returns: Numbers: `<name>_<on or off>_bps` (a median per SNR), `without_errors_bps`.
@@ -154,8 +154,8 @@ def signs_of_loss_stay(frames: Frames) -> Outcome:
 
 # Implements claim 4.12 of tauran2018 (text).
 def resequencing_helps(frames: Frames) -> Outcome:
-    """Goodput with resequencing divided by goodput without, paired by SNR and seed, so that both sessions have the same
-    fading.
+    """Goodput with resequencing divided by goodput without resequencing. Sessions are paired by SNR and seed, so that
+    the two sessions of a pair have equal fading.
 
     The study claims this benefit only for sessions with delayed ACKs. Sessions without delayed ACKs are only listed.
 

@@ -24,7 +24,7 @@ NEAR_MS = 2.5
 """Maximum difference in ms between a waiting time and one HARQ round: the packets of a burst start some tenths of a ms
 apart."""
 TIMER_MS = 38.0
-"""Waiting time in ms from which on the delayed-ACK timer may be the cause; this timer is two rounds long."""
+"""Smallest waiting time in ms that the delayed-ACK timer may have caused; the timer is two HARQ rounds long."""
 BY_CHANCE_RATIO = 2 * NEAR_MS / (TIMER_MS - ROUND_MS / 2)
 """Share of waiting times that would be near one round if they were spread evenly from half a round to `TIMER_MS`."""
 
@@ -61,8 +61,8 @@ def waits_follow_rounds(frames: Frames) -> Outcome:
 
 # Implements claim 4.14 of tauran2018 (text).
 def cubic_grows_more_often(frames: Frames) -> Outcome:
-    """Share of time that CUBIC spends in slow start or recovery, minus this share of NewReno, with delayed ACKs and
-    without resequencing.
+    """Share of time that CUBIC spends in slow start or recovery, minus NewReno's share, with delayed ACKs and without
+    resequencing.
 
     The study infers the share of time in slow start or recovery from retransmissions (its table 1). leowarp reads the
     share from the sender's socket.

@@ -2,8 +2,7 @@
 """Runs of the study: its own sessions, sessions with other TCPs, runs that only show window growth, and sessions with
 one changed assumption.
 
-Each group is a separate study file (a scenario, parameters and seeds). The study engine makes the runs of these
-studies, and can resume them.
+Each group is a separate study file (a scenario, parameters and seeds).
 """
 
 from __future__ import annotations
@@ -276,8 +275,8 @@ def _content(
 ) -> dict[str, Any]:
     """Content of a study file that varies algorithms, resequencing on and off, SNRs and seeds.
 
-    Algorithms with windows that grow per ACK are kernel modules, which are compiled for the guest. The other algorithms
-    are in the guest's kernel.
+    Algorithms with windows that grow per ACK are kernel modules, which are compiled for the guest. All remaining
+    algorithms are in the guest's kernel.
     """
     # The kernel modules are examples that are shipped with leowarp. leowarp compiles a module when a run needs it.
     modules = [str(example_file(f"{control}.c")) for control in algorithms if control in BY_ACKS.values()]

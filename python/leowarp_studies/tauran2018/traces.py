@@ -97,7 +97,7 @@ class Trace:
 
         round_ms: Time from one HARQ transmission to the next.
         within_ms: Largest allowed difference from a whole number of rounds.
-        Returns: A share from 0 to 1; nan if there are no such pairs.
+        Returns: A share from 0 to 1; nan if no pair waited from half a round to `longest_ms`.
         """
         wait_ms, count = self.pair_waits()
         long = (wait_ms >= round_ms / 2) & (wait_ms < longest_ms)

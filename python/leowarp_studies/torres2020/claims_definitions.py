@@ -19,7 +19,7 @@ TWO_SEQUENCES = ((1, 2, 4, 5, 3, 6), (1, 2, 5, 4, 3, 6))
 LATE_RATIO = (1 / 6, 2 / 6)
 """Share of late packets in each sequence; the study has 16.6 % and 33.3 %."""
 INVOLVED_RATIO = (3 / 6, 3 / 6)
-"""Share of packets 3, 4 and 5 in each sequence; the study has 50 %."""
+"""Share of the packets that reordering involves (3, 4 and 5) among all packets of a sequence; the study gives 50 %."""
 
 STUDY_ENTROPY_NATS = {0.8585: 3.3, 0.075: 0.75}
 """E_r in nats by jitter in ms, from the study's text about figure 8 (normal distribution, "approximately")."""

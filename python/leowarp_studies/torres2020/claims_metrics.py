@@ -68,8 +68,8 @@ def shape_mirrors(frames: Frames) -> Outcome:
     packet rate, so that they can be compared with delays.
 
     Between distributions of equal variance, the distance is 0.057 (uniform and normal), 0.21 (uniform and exponential)
-    or 0.16 (normal and exponential). A small distance is therefore not enough: the configured distribution must also be
-    the nearest one.
+    or 0.16 (normal and exponential). A distance below a threshold is therefore not enough: the configured distribution
+    must also be the nearest of the three.
 
     Returns: Numbers: `distance`, from 0 to 1, by measured distribution and by the distribution with which it is
         compared.

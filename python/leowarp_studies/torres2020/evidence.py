@@ -30,7 +30,7 @@ def curve(
 
     Columns: `jitter_ms, runs, unfinished, mean_bps, median_bps, q1_bps, q3_bps`. `ratio` is the mean divided by the
     mean without jitter; `q1_ratio, median_ratio, q3_ratio` are also divided by the mean without jitter.
-    `mean_displacement_pkts, entropy_nats` are the values of the probe with this jitter.
+    `mean_displacement_pkts, entropy_nats` are the values of the probe with the row's jitter.
 
     transfers, probes: Tables from `results.transfers` and `results.probes`.
     distribution, congestion_control, profile: Values by which the curve's transfers are selected.
@@ -116,7 +116,7 @@ def spread_between(lines: Mapping[str, pd.DataFrame], column: str, points: int =
     Only the range of values that all curves have in common is evaluated.
 
     lines: Curves by name.
-    column: Name of the column at whose equal values the curves are compared.
+    column: Name of the column for whose values the ratios of the curves are compared.
     points: Number of values at which the curves are compared.
     """
     low = max(float(line[column].min()) for line in lines.values())

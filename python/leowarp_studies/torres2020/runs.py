@@ -19,7 +19,7 @@ SCENARIO = "jittered-transfer.toml"
 PROBE_SCENARIO = "jittered-probe.toml"
 
 ALGORITHMS = ("bic", "highspeed", "westwood")
-"""Algorithms that are run with all three distributions. Their runs are the study's 16,740 runs."""
+"""Algorithms that are run with all three distributions."""
 
 FOURTH = "yeah"
 """Algorithm that figure 8 shows for the normal distribution only."""
@@ -70,7 +70,7 @@ BEYOND_US = 10_000
 """Jitter in us at which two of the three distributions displace packets by more than the threshold of 200 packets."""
 
 SHAPED, UNSHAPED = "100 Mbit/s", "unshaped"
-"""Rates of the path. At the second rate, delays are only those of netem."""
+"""Rates of the path. With the rate `UNSHAPED`, only netem delays packets."""
 
 PROFILES = ("linux", "dupthresh", "norack", "classic", "rack-draft", "rack-4.14")
 """Names of TCPs, which differ in how they distinguish loss from reordering; see `PROFILE_TEXT`. The study's own
@@ -138,8 +138,8 @@ def _transfers(name: str, why: str, distributions: Sequence[str], algorithms: Se
 
 
 def _mechanisms(name: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
-    """Transfers on variants of Linux 6.12's TCP, with fewer jitters. They show which part of TCP determines the cost of
-    jitter."""
+    """Transfers on variants of Linux 6.12's TCP, with fewer jitters. The transfers show which part of TCP determines
+    the cost of jitter."""
     names = tuple(profile for profile in PROFILES if profile not in EARLY_RACK)
     content = _on_profiles(name, distributions, algorithms, MECHANISM_US, names)
     # TCPs with leowarp's own loss detection are in separate groups, because they set a key that Linux's TCPs do not

@@ -6,8 +6,8 @@ metrics are computed slowly, in exactly the steps that RFC 5236 describes. The s
 at which mean displacement has no closed form. No closed form of the mean exists at jitters below about 0.6 ms, because
 packets are displaced by few whole places. Above about 4 ms, no closed form exists, because tails exceed the threshold.
 
-The closed form follows from this: if the delay of a packet is x above the mean, R x more packets overtake it than are
-overtaken by it. Hence MD = R E|x|, where R is the packet rate. E|x| is sqrt(3)/2 times sigma for the uniform
+The closed form is MD = R E|x|, where R is the packet rate, and x is a packet's delay minus the mean delay. The reason
+is that such a packet is overtaken by R x more packets than it overtakes. E|x| is sqrt(3)/2 times sigma for the uniform
 distribution, sqrt(2/pi) times sigma for the normal, and 2/e times sigma for the exponential.
 """
 

@@ -207,7 +207,7 @@ def climbing_bps(t_s: np.ndarray) -> np.ndarray:
 
 def window_pkts(t_s: np.ndarray, cut_s: list[float]) -> tuple[np.ndarray, np.ndarray]:
     """(window, slow-start threshold): the window is 1000 packets, and is multiplied by 0.7 at each instant of `cut_s`.
-    After each reduction it grows by 100 packets per second, up to 10 packets above its last maximum."""
+    After each reduction, the window grows by 100 packets per second, up to 10 packets above its last maximum."""
     top = 1000.0
     cwnd, ssthresh = np.full(len(t_s), 1000.0), np.full(len(t_s), 2.0**31 - 1)
     for place in range(1, len(t_s)):
@@ -265,7 +265,8 @@ def phase_rows() -> pd.DataFrame:
 def conditions(
     moving: tuple[str, ...] = ("base", "jitter"), used_without_jitter: float = 1.0
 ) -> dict[str, list[Trace]]:
-    """Traces of BBR by condition: if a condition in `moving` holds, BBR's estimate moves.
+    """Traces of BBR by condition. BBR's estimate of the rate moves, except in a condition that keeps all quantities in
+    `moving` still.
 
     `used_without_jitter`: goodput without jitter, divided by the goodput with jitter.
     """

@@ -110,7 +110,7 @@ def trace(
     minimum.
 
     The trace has 1,000 ACKs, each for two segments. The share `waits_over_10_ms` of the ACKs has waited for `late_ms`,
-    and the other ACKs for 1 ms. In the share `growing` of the samples, the sender recovers from a loss.
+    and the other ACKs for 1 ms. `growing` is the share of samples in which the sender recovers from a loss.
     """
     t_s = np.arange(0, 60, 0.05)
     cwnd_pkts = np.minimum(10 * 2 ** (t_s / doubles_s), 4000)

@@ -5,8 +5,9 @@ The run lasts 60 s, and its path changes at 12, 27, 42 and 57 s. Every true valu
 from these properties:
 
 - Down (from the gateway to the terminal), the base delay in the five slots is 15, 22, 16, 20 and 18 ms. In every other
-  millisecond, the delay is 1 ms longer. For 100 ms after each change, the delay is 60 ms instead. The uplink's delay is
-  always 10 ms. The downlink's capacity is 40 Mbit/s until 27 s, and 20 Mbit/s from then on.
+  millisecond, the delay is 1 ms longer. For 100 ms after each change of the path, the delay down is 60 ms instead of
+  the base delay. The uplink's delay is always 10 ms. The downlink's capacity is 40 Mbit/s until 27 s, and 20 Mbit/s
+  from then on.
 - Flow 0 is a ping from the dish every 100 ms. The ping's round trip is the delay up plus the delay down. The delay down
   includes the spike, but not the additional millisecond, because probes leave at even milliseconds. These probes are
   lost: the probe at each change, the next probe after the change at 27 s, and a probe at 35 s.

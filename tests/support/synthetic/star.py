@@ -71,8 +71,7 @@ class Star:
 def star(transfers: Sequence[Transfer], rate_bps: int, end_ns: int, *, connections: Sequence[Transfer] = ()) -> Star:
     """A run over links that all have the rate `rate_bps`.
 
-    connections: Connections of one program. In the order of flows, the program's flow comes after the transfers, and
-        the connections' flows come after the program's.
+    connections: Connections of one program. Flows are numbered in this order: transfers, the program, its connections.
     """
     program = len(transfers)
     numbered = dict(enumerate(transfers)) | {program + 1 + k: each for k, each in enumerate(connections)}

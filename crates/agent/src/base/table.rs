@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Files of the output directory, which is the agent's working directory. If the host's disk is full, only `write`
-//! reports this (hostfs); `close` does not. Each write is therefore checked, and all data are written before `close`.
+//! reports this (hostfs); `close` does not. The agent therefore checks each `write`, and writes all data before
+//! `close`.
 
 use crate::base::error::{Error, Result};
 use leowarp_timeline::record::{header, Record};

@@ -83,8 +83,8 @@ impl Flood {
         Some(self.end_ns.load(SeqCst)).filter(|&t_ns| t_ns != i64::MIN)
     }
 
-    /// Sets the TOS field of the packets that are sent from now on. With `in_flight = "source"`, this field selects
-    /// their path.
+    /// Sets the TOS field of the packets that are sent from now on. If `in_flight` is "source", the TOS field selects
+    /// the path of the packets.
     pub fn set_tos(&self, tos: u8) -> Result<()> {
         socket::set_tos(self.socket.as_raw_fd(), tos)
     }

@@ -188,8 +188,7 @@ impl Probe {
         self.socket.as_raw_fd()
     }
 
-    /// Sets the TOS field of the packets that are sent from now on. With `in_flight = "source"`, this field selects
-    /// their path.
+    /// Sets the TOS field of later packets. With `in_flight = "source"`, the TOS field selects the path of a packet.
     pub fn set_tos(&self, tos: u8) -> Result<()> {
         socket::set_tos(self.socket.as_raw_fd(), tos)
     }

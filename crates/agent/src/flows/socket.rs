@@ -171,7 +171,7 @@ pub fn require_delack() -> Result<()> {
     })
 }
 
-/// Errno of this thread's last system call. Callers must read it before they make another system call.
+/// Errno of this thread's last system call. Callers must read the errno before they make another system call.
 pub fn errno() -> i32 {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }

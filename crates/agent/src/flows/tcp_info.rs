@@ -227,7 +227,7 @@ impl Infos {
         self.of_this_instant.as_ref().map(|(_, links)| &self.buffer[links.clone()])
     }
 
-    /// Discards the reports, because virtual time advances.
+    /// Discards the reports, which are valid only for one instant. Called before virtual time advances.
     pub fn forget(&mut self) {
         self.of_this_instant = None;
     }

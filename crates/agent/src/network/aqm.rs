@@ -32,7 +32,7 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// The queue's limit. If it has none, the limit of its link.
+    /// The limit of `queue`, or `link` if the queue has no limit of its own.
     pub fn of(queue: &Queue, link: Limit) -> Self {
         match (queue.limit_pkts, queue.limit_bytes) {
             (None, None) => link,

@@ -175,7 +175,8 @@ pub struct Switch {
     /// Time for which packets on the new direction are also sent, as copies, on the old direction. `Refused` = the
     /// reason why the cure sends no copies at this switch. None = the cure never sends copies.
     pub copies_ns: Option<Result<u64, Refused>>,
-    /// Time for which packets on the new direction are marked as rerouted; set only if they may overtake others.
+    /// Time after the switch for which packets on the new direction are marked as rerouted. None = no packet can arrive
+    /// on the old path, or no cure uses the mark.
     pub new_way_ns: Option<u64>,
 }
 

@@ -42,8 +42,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// Number of the routing table with the default route of host 0; the table of host h has this number plus h. Only a
-/// host that joins another host has such a table.
+/// Number of the routing table with the default route of host 0; the table of host h has this number plus h. Host h has
+/// a table of its own only if it joins another host.
 const FIRST_TABLE: u32 = 1000;
 
 /// From now on, packets from one host to another carry another TOS value.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Route netlink. Messages are collected in one buffer, and one system call sends them all.
 //!
-//! A system call costs 10 us in the guest, and each change in a batch costs 0.4 to 1 us. All changes of one instant to
-//! a namespace are therefore sent together. The kernel executes the changes before `send` returns, and answers only
-//! messages that it refuses.
+//! A system call costs 10 us in the guest, and each change in a batch costs 0.4 to 1 us. All changes that a namespace
+//! needs at one instant are therefore sent together. The kernel executes the changes before `send` returns, and answers
+//! only messages that it refuses.
 
 use crate::base::error::{check, Error, Result};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Path tags for source routing. A packet carries its path's tag in the TOS field, and routers have one route per tag.
 
-/// IPv4 routes of Linux 6.12 use three bits of this field (`IPTOS_TOS_MASK`, include/net/ip_fib.h), and the value 0
+/// IPv4 routes of Linux 6.12 use three bits of the TOS field (`IPTOS_TOS_MASK`, include/net/ip_fib.h), and the value 0
 /// means "any". A destination can therefore have at most seven paths with a tag at the same time.
 const TAGS: usize = 7;
 

@@ -25,7 +25,7 @@ impl Drops {
     }
 
     /// Calls `each` for each drop since the last call. The arguments are the drop's time, the loss (cause and place),
-    /// and up to 40 bytes of the packet. These bytes begin at the packet's IP header.
+    /// and up to 40 bytes of the packet. The bytes begin at the packet's IP header.
     pub fn read(&mut self, clock: Clock, mut each: impl FnMut(i64, Loss, &[u8]) -> Result<()>) -> Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
         let mut record = |r: &[u8]| {

@@ -23,7 +23,7 @@ pub struct FlowOutcome {
     pub connect_ns: Option<i64>,
     /// Time at which the first payload reached the destination.
     pub first_byte_ns: Option<i64>,
-    /// Time at which the last payload that arrived reached the destination.
+    /// Arrival time of the last payload that reached the destination.
     pub last_byte_ns: Option<i64>,
     /// Time at which all data had arrived. None = the flow has no size.
     pub complete_ns: Option<i64>,
@@ -124,8 +124,8 @@ fn flow_end(flow: usize, transfer: Option<&Transfer>, outcome: &FlowOutcome) -> 
 }
 
 /// Writes `end.json`: all sums of packets, and whether they agree. A run whose sums do not agree has failed. `programs`
-/// describes how user programs ended, if the run had any. In this case, the file also contains `clock`, because
-/// programs may have stored times of the guest's clock.
+/// describes how user programs ended, if the run had any. The file of a run with user programs also contains `clock`,
+/// because programs may have stored times of the guest's clock.
 pub fn write_end(end_ns: i64, clock: Clock, links: &[LinkTotal], outcome: Outcome, programs: Vec<Value>) -> Result<()> {
     let mut accounts = Accounts { conservation: Vec::new(), failures: outcome.failures };
     links.iter().for_each(|link| accounts.add_link(link));

@@ -133,8 +133,8 @@ pub fn socket_row(t_ns: i64, flow: usize, s: &TcpInfo, r: Option<&TcpInfo>, bbr:
     }
 }
 
-/// The counters in /proc/net/snmp and /proc/net/netstat of every host. In a run over IPv6, also those in
-/// /proc/net/snmp6.
+/// The counters in /proc/net/snmp and /proc/net/netstat of every host. In a run over IPv6, the counters in
+/// /proc/net/snmp6 are included.
 pub struct Counters {
     files: Vec<Vec<File>>,
     names: Vec<String>,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! TCP_INFO of the subflows of Multipath TCP. The agent has no descriptors of their sockets, so the kernel lists these
-//! sockets (sock_diag(7)). The addresses of a socket identify its flow.
+//! TCP_INFO of the subflows of Multipath TCP. The agent has no descriptors of the subflows' sockets, so it requests a
+//! list of the sockets from the kernel (sock_diag(7)). The addresses of a socket identify its flow.
 
 use crate::base::error::Result;
 use crate::base::table::Rows;

@@ -40,7 +40,8 @@ const SYN_ACK: u8 = FLAG_SYN | FLAG_ACK;
 /// later packets stay in memory.
 const SILENCE_NS: i64 = 60_000_000_000;
 
-/// Time after the last packet at which the thread has received all frames and all reports of drops.
+/// After the last packet, the run waits for this time. By then, the capture thread has received all frames and all
+/// reports of drops.
 pub const FLUSH_NS: i64 = LAG_NS + 100_000_000;
 
 /// Counts that the thread needs at the end of the run.
@@ -306,8 +307,8 @@ impl Capture {
     }
 
     /// Processes arrivals and drops before `until_ns`, sorted by time. If copies of a packet are indistinguishable, the
-    /// first report is assigned to the copy that was sent first. All departures before `until_ns` are known at this
-    /// time. Departures at exactly `until_ns` may still be unread.
+    /// first report is assigned to the copy that was sent first. The caller has read all departures before `until_ns`,
+    /// but perhaps not those at exactly `until_ns`.
     fn match_until(&mut self, until_ns: i64) -> Result<()> {
         let end_ns = self.ending.end_ns();
         while let Some(drop) = pop_if(&mut self.dropped, |d| d.t_ns < until_ns) {

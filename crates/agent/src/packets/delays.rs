@@ -122,7 +122,8 @@ fn lower_ns(place: usize) -> i64 {
 #[derive(Debug)]
 pub struct Delays {
     ways: [Histogram; 2],
-    /// Only for TCP, where packets of the opposite direction acknowledge the flow's packets.
+    /// Round trips of a TCP flow, whose packets are acknowledged by packets of the opposite direction. None = the flow
+    /// is not TCP.
     round_trips: Option<RoundTrips>,
 }
 

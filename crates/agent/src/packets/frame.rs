@@ -167,7 +167,7 @@ pub fn parse_foreign(t_ns: i64, ip: &[u8]) -> Option<Foreign> {
     Some(Foreign { tuple: Tuple { is_tcp, from, to }, seen, window })
 }
 
-/// Whether a packet is an ICMP error that a kernel sent because it could not deliver a packet, such as a datagram to a
+/// Whether a packet is an ICMP error, with which a kernel reports an undeliverable packet, such as a datagram to a
 /// program that has ended.
 pub fn is_icmp_error(ip: &[u8]) -> bool {
     // ICMP types: unreachable, quench, redirect, time exceeded, parameter problem (RFC 792).

@@ -140,7 +140,7 @@ impl Entry {
 pub enum Numbers {
     /// The number is a 32-bit byte offset, which begins after a SYN.
     Tcp,
-    /// The number is a packet number, in a field with this many bits.
+    /// The number is a packet number; the value is the width of its field in bits.
     Packets(u32),
     /// Packets carry no numbers, and are numbered in order of sending.
     Order,

@@ -4,8 +4,8 @@
 //!
 //! Before working on this file, read docs/security.md and fs/hostfs/hostfs_kern.c. The user's machine checks each
 //! access against the rights of the user who runs the guest. The agent mounts the file systems before the program
-//! starts. The program lacks CAP_SYS_ADMIN, so it cannot change the mounted file systems. For the same reason,
-//! /proc/sys is not writable for the program. A program with write access could set `core_pattern`. The kernel would
+//! starts. The program lacks CAP_SYS_ADMIN, so it cannot change the mounted file systems. /proc is mounted read-only,
+//! so /proc/sys is not writable for the program. A program with write access could set `core_pattern`. The kernel would
 //! then start a program outside the root.
 
 use crate::base::error::{check, Error, Result};

@@ -3,12 +3,12 @@
 //!
 //! While a program waits, the guest waits at a [`Gate`], which the host opens when the user has typed something.
 //!
-//! A program waits for the user if three conditions hold. All processes of the terminal's foreground process group
-//! sleep. At least one of these processes waits for terminal input. None of these processes has a socket, because
-//! packets for a socket arrive only while virtual time advances. Virtual time therefore advances for `ping`, `sleep`
-//! and `curl`, and pauses at a shell's prompt, in `less`, and in an interpreter. To find out whether a process waits
-//! for terminal input, the agent writes the terminal's settings without changing them. When the settings are written,
-//! the kernel wakes all processes that wait for terminal input (`n_tty_set_termios` in drivers/tty/n_tty.c). A woken
+//! A program waits for the user if three conditions hold for the terminal's foreground process group. All its processes
+//! sleep, at least one of them waits for terminal input, and none has a socket. A process with a socket is excluded,
+//! because packets arrive only while virtual time advances. Virtual time therefore advances for `ping`, `sleep` and
+//! `curl`, and pauses at a shell's prompt, in `less`, and in an interpreter. To find out whether a process waits for
+//! terminal input, the agent writes the terminal's settings without changing them. When the settings are written, the
+//! kernel wakes all processes that wait for terminal input (`n_tty_set_termios` in drivers/tty/n_tty.c). A woken
 //! process goes back to sleep at once, which counts as one voluntary context switch of the process. The file
 //! /proc/PID/wchan would be simpler, but on this architecture it contains a wrong address from the stack.
 

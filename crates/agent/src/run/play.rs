@@ -173,7 +173,8 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// The tasks at the start: for each repeated task its first time, the first event, and the stops of flows.
+    /// The tasks that are known at the start: the first time of each repeated task, the first event, and the stops of
+    /// flows.
     fn agenda(&mut self, first: usize) -> Agenda {
         let mut agenda = Agenda::new();
         let mut add = |t_ns: i64, what: Due| agenda.push(Reverse((t_ns, what)));
@@ -383,8 +384,8 @@ impl<'a> Player<'a> {
         })
     }
 
-    /// Whether a transfer is sampled at this time. A transfer is sampled from its start to its stop. If it ends by
-    /// itself, it is sampled once after its end.
+    /// Whether a transfer is sampled at `t_ns`. Sampling lasts from the transfer's start to its stop. A transfer that
+    /// ends by itself is sampled once more after its end.
     fn is_looked_at(&self, t_ns: i64, i: usize) -> bool {
         let transfer = &self.flows.transfers[i];
         t_ns > self.context.setup.flows[transfer.flow].start_ns && !transfer.is_stopped() && !self.looked_last[i]

@@ -11,7 +11,8 @@ pub struct Cures {
     pub move_queue: Option<MoveQueue>,
     /// Buffer in which new packets are held; None = they are not held.
     pub hold: Option<Hold>,
-    /// A marker that ends the old path, for which packets on the new path wait. None = there is no marker.
+    /// A marker behind the last packet on the old path. Packets on the new path wait for this marker. None = there is
+    /// no marker.
     pub end_marker: Option<EndMarker>,
     /// Time after a route change for which packets are sent on the old link as well as on the new one; None = only on
     /// the new link.
@@ -37,7 +38,7 @@ pub struct EndMarker {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Notify {
-    /// Time from the route change to the notice. If it is below 0, the notice precedes the change.
+    /// Time from the route change to the notice. A negative time means that the notice precedes the change.
     pub delay_ns: i64,
     /// Share of the notices that are lost, 0 to 1.
     pub loss_ratio: f64,
@@ -92,7 +93,7 @@ pub enum MoveQueue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hold {
-    /// Size of the buffer for each direction of a link. A frame counts with the link's overhead.
+    /// Size of the buffer for each direction of a link. A frame takes its own bytes and the link's overhead.
     pub buffer_bytes: u32,
     /// Behaviour when the buffer is full.
     pub full: HoldFull,

@@ -22,8 +22,8 @@ pub struct Flow {
     /// tcp: whether the connection uses Multipath TCP (RFC 8684).
     #[serde(default)]
     pub is_mptcp: bool,
-    /// tcp: set if the flow is a further subflow, which the kernel opens. The value is the index of the flow whose
-    /// Multipath TCP connection contains the subflow.
+    /// Index of the flow whose Multipath TCP connection contains this flow. Only for tcp, and only for a further
+    /// subflow, which the kernel opens.
     #[serde(default)]
     pub subflow_of: Option<usize>,
     /// Time at which the flow begins: it connects, or sends its first packet.
@@ -45,7 +45,8 @@ pub struct Flow {
     /// Packets per second; only for ping and udp, instead of `interval_ns` and `rate_bps`. Packet k is sent at start +
     /// floor(k 1e9 / packets_per_s).
     pub packets_per_s: Option<f64>,
-    /// Whether the destination answers pings. If it does not, `net.ipv4.icmp_echo_ignore_all` is set there.
+    /// Whether the destination answers pings. If false, the guest sets `net.ipv4.icmp_echo_ignore_all` at the
+    /// destination.
     pub replies: bool,
     /// Whether a ping is a flood. A flood sends its next request when the previous one is answered or after
     /// `interval_ns`, whichever comes first.

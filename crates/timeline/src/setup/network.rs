@@ -77,7 +77,7 @@ pub(super) fn mtu_most_bytes() -> u32 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Forwarding {
-    /// Directly from queue to queue.
+    /// The node moves packets directly from one link's queue to the next link's queue.
     #[default]
     Direct,
     /// Through the kernel's IP stack.
@@ -194,7 +194,7 @@ pub enum QueueCounts {
     /// that only waiting packets count.
     #[default]
     Waiting,
-    /// Packets that wait for the serialiser, and packets in the delay line, as netem itself counts.
+    /// Packets that wait for the serialiser, and packets in the delay line. This is the count of netem itself.
     WaitingAndFlying,
 }
 

@@ -53,8 +53,8 @@ def page_of(name: str) -> list[Object]:
     ----------
     name : str
         Name of an included page (`median`), or path of a TOML file with entries `[[objects]]`. An entry has `path`,
-        `bytes`, `after` (except in the first entry), `delay_ms`, and `count` for several similar objects, whose `path`
-        then contains `{}` for their number.
+        `bytes`, `after` (except in the first entry) and `delay_ms`. An entry for several similar objects also has
+        `count`, and its `path` contains `{}` in place of an object's number.
 
     Raises
     ------

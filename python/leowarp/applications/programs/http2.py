@@ -69,7 +69,7 @@ def fields(block: bytes) -> Iterator[tuple[int, bytes]]:
     Raises
     ------
     ConnectionError
-        If the block uses other features of HPACK, because it comes from another client.
+        If the block uses HPACK features that this function does not decode; such a block comes from another client.
     """
     place = 0
 

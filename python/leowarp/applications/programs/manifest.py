@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parser of a DASH manifest (MPD, ISO/IEC 23009-1). It supports only what the player needs: one period, and numbered
-segments of equal length."""
+"""Parser of a DASH manifest (MPD, ISO/IEC 23009-1). The parser supports only what the player needs: one period, and
+numbered segments of equal length."""
 
 from __future__ import annotations
 

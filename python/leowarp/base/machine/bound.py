@@ -20,8 +20,8 @@ MOST_BYTES = 1 << 30
 """Memory of a verb that only reads run directories. A report of 2,000 flows over 60 s takes 0.9 GiB."""
 
 _SPARE_BYTES = 40 << 20
-"""Margin for the difference of the two sizes that `bounded_memory` names. Without this margin, the largest of some 40
-hostile test cases took 1,036 MiB."""
+"""Margin for the difference between the memory that libraries reserve but never use and the libraries' code (see
+`bounded_memory`). Without this margin, the largest of some 40 hostile test cases took 1,036 MiB."""
 
 _LEAST_BYTES = 256 << 20
 """Memory in bytes that the limit always leaves for further allocations, even in a large process such as a notebook."""

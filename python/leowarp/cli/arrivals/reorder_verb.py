@@ -255,9 +255,8 @@ def _draw(measured: Measured, file: str, folder: Path, formats: list[Drawn]) -> 
 class _Shown:
     """Shows progress on stderr while a long file is read: a bar on a terminal, otherwise a line every few seconds.
 
-    The object is both a context manager and a callable. `reordering.measure_file` calls it with (share done or None,
-    number of packets). Nothing is shown for a short file, because on a terminal the bar appears only after half a
-    second.
+    `reordering.measure_file` calls the object with two arguments: the share that is done (or None), and the number of
+    packets. Nothing is shown for a short file, because on a terminal the bar appears only after half a second.
     """
 
     def __init__(self, file: str) -> None:

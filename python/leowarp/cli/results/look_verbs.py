@@ -188,7 +188,7 @@ def _talks(row: dict[str, Any], ways: list[tuple[str, str]], plan: Plan) -> bool
     """Whether a row of routes belongs to one of the requested pairs (from, to) of stations.
 
     row: A row of `10-routes.parquet`.
-    ways: list of (source, destination). Each is a pair of node names.
+    ways: list of (source, destination). The requested pairs, as names of nodes.
     plan: The plan, whose medium determines whether pairs and rows use the same names. If the names differ, every row is
         shown.
     """

@@ -112,7 +112,8 @@ def remove(name: Annotated[str, typer.Argument(help="A kernel that you added.")]
 
 @kernel_app.command()
 def info(choice: Choice = "default", json_: options.Json = False) -> None:
-    """Sources of the kernel and the agent: versions, checksums. Builds them if they are not there."""
+    """Sources of the kernel and the agent: versions, checksums. If the kernel or the agent is not built yet, the verb
+    builds it."""
     from leowarp.cli.output import print_json, print_table
 
     facts = _facts(built_image(choice))

@@ -49,7 +49,7 @@ def live(
     kernel: options.Kernel = None,
     trust: options.Trust = False,
 ) -> None:
-    """Connect programs of this machine over a scenario's network, in real time. Such a session is not repeatable."""
+    """Connect programs of this machine over a scenario's network, in real time. A live session is not repeatable."""
     from leowarp.cli.output import note
     from leowarp.running.live import Ways
     from leowarp.running.live import live as run_live

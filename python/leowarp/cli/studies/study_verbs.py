@@ -91,7 +91,7 @@ def run(
 
 @study_app.command()
 def status(directory: StudyDirectory, json_: options.Json = False) -> None:
-    """Progress of a study, its failures, and the process at work there."""
+    """Progress of a study, its failures, and the process that is running the study."""
     from dataclasses import asdict
 
     from leowarp.cli.output import print_json, print_table

@@ -83,7 +83,7 @@ def channel_of(plan: Plan, source: str) -> MobileChannel:
 def title(channel: MobileChannel) -> str:
     """Text with scenario, environment, speed, carrier, duration and seed.
 
-    Returns: One line. Without fading it has only scenario, duration and seed.
+    Returns: One line. If the channel has no fading, the line has only scenario, duration and seed.
     """
     run = f"{channel.plan.run.duration_ns / 1e9:g} s, seed {channel.plan.run.seed}"
     if channel.fading is None:

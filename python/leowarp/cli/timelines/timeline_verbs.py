@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `timeline`: prints the events of a scenario. Its subcommands `describe` and `convert` are for measurements,
-and `channel` is for a mobile channel."""
+"""The verb `timeline`: prints the events of a scenario. The subcommands `describe` and `convert` of this verb are for
+measurements, and `channel` is for a mobile channel."""
 
 from __future__ import annotations
 

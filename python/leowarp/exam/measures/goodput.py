@@ -25,7 +25,7 @@ STEP_NS = 50_000_000
 
 
 def used(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
-    """A flow's goodput in an interval as a share of the path's capacity; the worst whole second decided."""
+    """A flow's goodput in an interval as a share of the path's capacity; names the worst whole second."""
     mean_bps = float(rates_bps(run, flow, np.array([from_ns, until_ns]))[0])
     carries_bps = capacity_bps(run, flow, from_ns, until_ns)
     _, start_ns, rates = _least_used(run, flow, from_ns, until_ns)

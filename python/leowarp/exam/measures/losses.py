@@ -51,7 +51,7 @@ def spurious(run: Run, *, flow: int) -> Measured:
 
 
 def sent_rate(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
-    """Data packets per second sent by a flow in an interval, with retransmissions; the busiest 50 ms decided."""
+    """Data packets per second sent by a flow in an interval, with retransmissions; names the busiest 50 ms."""
     rows = data_bins(run, flow)
     mine = rows[(rows["t_ns"] >= from_ns) & (rows["t_ns"] < until_ns)]
     sent = int(mine["sent_pkts"].sum())

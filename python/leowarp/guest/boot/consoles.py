@@ -26,8 +26,8 @@ FIRST = 100
 """Number of the first descriptor that the guest kernel uses as a console. The number is constant, because everything
 that the guest can observe must be the same in each run."""
 GATE_BYTES = 4096
-"""Capacity in bytes of the pipe on which the guest waits for its user. This capacity is the smallest that the host
-allows. The agent's message (`MESSAGE_BYTES`) is longer, so the guest blocks until the host reads it."""
+"""Capacity in bytes of the pipe on which the guest waits for its user: the smallest capacity that the host allows. The
+agent's message (`MESSAGE_BYTES`) is longer, so the guest blocks until the host reads the message."""
 MESSAGE_BYTES = 8192
 """Length in bytes of the message that the guest writes in order to wait (`crates/agent/src/programs/stillness.rs`)."""
 _PIECE_BYTES = 1 << 16
@@ -227,7 +227,7 @@ class Terminal(Consoles):
 
 
 class Escape:
-    """Searches typed input for `~.` at the beginning of a line, the escape sequence of ssh. This escape ends the
+    """Searches typed input for `~.` at the beginning of a line, the escape sequence of ssh. The sequence ends the
     session even if the guest does not respond.
 
     At the beginning of a line, `~~` stands for one `~`.

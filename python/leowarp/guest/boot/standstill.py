@@ -126,7 +126,7 @@ def make_kernel_tell(child: Child, has_modules: bool) -> None:
     The function sends SIGSEGV to the guest's kernel. User Mode Linux handles a SIGSEGV from outside like an access to a
     bad address by the current instruction. The kernel therefore prints its registers and panics (segv,
     arch/um/kernel/trap.c). If the kernel is writing page tables or copying from a process at that moment, it attributes
-    the signal to this work and continues. In this case the signal is sent again.
+    the signal to this work and continues. The function sends the signal again if the kernel continues.
 
     child: A child of this process.
     has_modules: Whether the kernel has modules. With modules, the function waits for an instruction of a module,

@@ -37,7 +37,7 @@ MOST_FACTS_BYTES = 1 << 20
 def cache_root() -> Path:
     """Directory of all build results, which only the user and root may change.
 
-    Raises HostError if somebody else may write to it or to a directory above it.
+    Raises HostError if somebody else may write to the directory or to a directory above it.
     """
     root = cache_place()
     demand_own_cache(root)
@@ -46,7 +46,7 @@ def cache_root() -> Path:
 
 def demand_own_cache(place: Path) -> None:
     """Raise HostError if somebody other than the user and root may change a path in the cache. Such a user could
-    replace programs that leowarp runs from there."""
+    replace programs that leowarp runs from the cache."""
     hint = "let only yourself write there (chmod go-w), or set LEOWARP_CACHE to a directory of your own"
     demand_own(place, f"using the cache {place}", hint)
 

@@ -289,8 +289,8 @@ def _guest_sources() -> Path:
 
 @contextmanager
 def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
-    """Directory for source and objects of a build. It is either the directory that an earlier build kept, or a new one.
-    A new directory is removed at the end unless `keep` is set.
+    """Directory for source and objects of a build. If an earlier build kept its directory, that directory is used
+    again. A new directory is removed at the end unless `keep` is set.
 
     In a kept directory, a build after a change of one object takes seconds, and modules can be compiled against the
     tree. A kept directory is in the cache, not in /tmp: it takes 0.7 GB (design/kernel-config.md), and /tmp may be a

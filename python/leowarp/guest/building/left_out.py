@@ -57,8 +57,8 @@ def warnings(left_out: Mapping[str, str]) -> list[str]:
 def check_fits(plan: Plan, kernel_facts: Mapping[str, Any] | None = None) -> None:
     """Check that the plan's kernel has all of leowarp's objects that the plan needs.
 
-    `kernel_facts` as in `GuestImage`. If it is None, nothing is built yet, and the entry of the plan's kernel on the
-    shelf is checked.
+    `kernel_facts` as in `GuestImage`. None means that nothing is built yet; the entry of the plan's kernel on the shelf
+    is then checked.
     Raises ScenarioError if an object that the plan needs is missing; the message names the object, the reason and the
         key that needs it. Also raises ScenarioError if packets are of IPv6 or flows of Multipath TCP, and the shelf's
         kernel lacks support for them.

@@ -60,8 +60,8 @@ def kernel_recipe(directory: Path) -> list[tuple[str, Path]]:
     """Name and file of each part of the kernel's recipe; the content key is a hash of these.
 
     directory: `guest_sources`, or a copy of it.
-    Returns: list of (str, Path). The order is the same on every machine. Every C file in a folder of guest/ is part of
-        the recipe.
+    Returns: list of (str, Path). Every machine gives the parts in the same order. Every C file in a folder of guest/ is
+        part of the recipe.
     """
     objects = sorted(path.relative_to(directory).as_posix() for path in directory.glob(KERNEL_OBJECTS))
     return [(name, directory / name) for name in (*KERNEL_FILES, *objects)]

@@ -172,7 +172,7 @@ def remove(name: str) -> None:
 
 
 def patch_file(kernel: ShelfKernel, patch: Patch, on_message: Callable[[str], None]) -> Path:
-    """File with the patch's recorded content. It is the user's file, a cached file, or a file fetched from the patch's
+    """File with the patch's recorded content: the user's own file, a cached file, or a file fetched from the patch's
     address.
 
     Raises HostError if the patch cannot be fetched, or its content differs from the recorded sha256.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kernel's source: Debian's `linux-source-6.12`, which is installed, fetched by apt, or fetched by its checksum.
 
-Debian's tarball is the same in each case, so the kernel does not depend on the machine's distribution.
+All three ways give the same Debian tarball, so the kernel does not depend on the machine's distribution.
 """
 
 import hashlib

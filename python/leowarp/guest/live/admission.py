@@ -94,7 +94,7 @@ class Slot:
     """One client's share of the limit of its door. The client holds the slot from just before it is accepted until all
     its sockets and tasks are closed.
 
-    Each of the client's tasks, connections and streams is a holder of the slot until it ends.
+    The client's tasks, connections and streams are holders of the slot, each until it ends.
     """
 
     def __init__(self, door: asyncio.Semaphore, admission: Admission) -> None:

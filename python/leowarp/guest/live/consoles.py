@@ -22,8 +22,8 @@ from leowarp.guest.live.relay import Relay
 _PIECE_BYTES = 1 << 18
 _TIME_BYTES = 64
 """Number of bytes that the host reads first from the guest's message at the gate: the virtual time. The host reads the
-virtual time before it lets the guest continue. The rest of the message is longer than the pipe, so the guest is blocked
-until the host reads the rest."""
+virtual time before it lets the guest continue. The rest of the message is longer than the pipe's buffer, so the guest
+is blocked until the host reads the rest."""
 
 
 class LiveConsoles(Consoles):

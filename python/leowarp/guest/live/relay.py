@@ -4,7 +4,7 @@ inside the guest; this module only transfers bytes.
 
 Host and guest each buffer at most `WINDOW_BYTES` of a stream for the other. If the guest's TCP accepts no bytes, the
 relay reads none from the program on this machine. If the program on this machine reads no bytes, the relay requests
-none from the guest. So the guest's TCP limits the rate at both ends.
+none from the guest. The guest's TCP therefore limits the rate in both directions.
 """
 
 from __future__ import annotations

@@ -55,8 +55,8 @@ def reply_of(number: int) -> Reply:
 
 
 def answer(reply: Reply) -> bytes:
-    """Bytes of a reply. Its bound address is 0.0.0.0:0, because an address inside the guest is useless outside, and RFC
-    1928 has no value for "none"."""
+    """Bytes of a reply. The bound address in the reply is always 0.0.0.0:0, because an address inside the guest is
+    useless outside. RFC 1928 has no value for "no address"."""
     return struct.pack(">BBBB4sH", VERSION, reply, 0, _IPV4, bytes(4), 0)
 
 

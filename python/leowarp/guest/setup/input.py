@@ -350,7 +350,7 @@ def modules(plan: "Plan") -> list[dict[str, Any]]:
     """The kernel modules of a plan, as entries of the setup. Modules from the user's files come first, then modules of
     the guest kernel.
 
-    An entry for the user's module has the name that `put_modules` gives the module's copy in the guest's `in/`.
+    `put_modules` copies the user's module into the guest's `in/`; the entry has the name of this copy.
     """
     own = [PurePath(file.name).stem for file in plan.guest.cc_modules]
     return [

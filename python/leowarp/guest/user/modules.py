@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles the user's kernel modules against the guest kernel, and caches them by their content.
 
-A kernel build leaves `module-tree.tar.xz` beside the kernel (guest/module/pack.sh). The archive has 9 MB: kernel
-headers, kbuild and the list of exported symbols. With this archive, a module compiles in seconds, without the kernel
-source. The archive is unpacked into the cache when the first module is compiled. The archive also contains the flags of
-the kernel's compiler, and the script compile.sh, which compiles a module and can be called by hand.
+A kernel build leaves `module-tree.tar.xz` beside the kernel (guest/module/pack.sh). The archive `module-tree.tar.xz`
+takes 9 MB, and contains kernel headers, kbuild and the list of exported symbols. With this archive, a module compiles
+in seconds, without the kernel source. When the first module is compiled, leowarp unpacks the archive into the cache.
+The archive also contains the flags of the kernel's compiler, and the script compile.sh, which compiles a module and can
+be called by hand.
 """
 
 from __future__ import annotations

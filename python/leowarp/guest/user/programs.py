@@ -159,8 +159,8 @@ def _why_not(flow: Surroundings, command: str) -> str | None:
 
 
 def _why_not_file(flow: Surroundings, file: Path, scripts: int = 0) -> str | None:
-    """The reason why a file cannot be run; None if it can, or if only the guest can check it. `scripts` is the number
-    of scripts on the way to this file, each interpreted by the next."""
+    """The reason why a file cannot be run; None if it can, or if only the guest can check it. If the file is the
+    interpreter of a script, `scripts` is the number of scripts whose interpreters lead to this file."""
     if not os.access(file, os.X_OK):
         return f'"{file}" is not executable, or not by you'
     try:

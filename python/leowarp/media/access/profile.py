@@ -66,8 +66,8 @@ class Profile:
     def slot_table(self) -> pa.Table:
         """One row per slot; columns as in `SLOT_COLUMNS`.
 
-        Returns: n rows in order of time. The timeline's metadata contains this table, so that a run directory has the
-            random values.
+        Returns: n rows in order of time. The timeline's metadata contains the slot table, so that a run directory has
+            the random values.
         """
         slots, drawn = self.slots, self.drawn
         count = len(slots.begin_ns)

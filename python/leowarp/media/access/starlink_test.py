@@ -71,7 +71,8 @@ def test_a_handover_puts_30_to_50_ms_on_top(profiles, floods):
 
 
 def spikes_over_ms(profile, t_ns, rtt_ns):
-    """For each slot with replies after its reconfiguration: the largest RTT there, minus the slot's median RTT."""
+    """For each slot: the largest RTT around its reconfiguration, minus the slot's median RTT. Slots without replies
+    around the reconfiguration are left out."""
     over_ms = []
     for begin_ns in profile.slots.begin_ns[1:-1]:
         spike = rtt_ns[(t_ns > begin_ns - 60_000_000) & (t_ns < begin_ns + 250_000_000)]

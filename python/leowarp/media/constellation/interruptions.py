@@ -81,8 +81,8 @@ class Interruptions:
         """Add the loss events of interruptions. The events of links, and those of the links' own losses, must be added
         before.
 
-        kind_of: Function that returns a link's kind, given the larger node number; the loss ratio of that kind applies
-            again after the interruption.
+        kind_of: Function that returns the kind of a link from the link's larger node number. After an interruption, the
+            loss ratio of that kind applies again.
         """
         for one in itertools.chain(*self._lost.values()):
             for a, b in ((one.a, one.b), (one.b, one.a)):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ground links with a gap after a handover, and links whose lasers need time: when, which links, and what stays the
-same."""
+"""Ground links with a gap after a handover, and links whose lasers need time. The tests check which links are
+interrupted, when, and what stays unchanged."""
 
 from itertools import pairwise
 from typing import Any

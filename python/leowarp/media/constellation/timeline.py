@@ -256,8 +256,8 @@ class _Builder:
         self._events.link_down(t_ns, a, b, self._kind(b))
 
     def _kind(self, b: int) -> LinkKind:
-        """Kind of a link, given its end with the larger number. Stations have larger numbers than satellites, so for a
-        ground link this end is the station."""
+        """Kind of a link, given the larger of the numbers of its two nodes. In a ground link, the larger number is that
+        of the station."""
         return self._gsl[b - self._satellites] if b >= self._satellites else self._isl
 
     def _set_delays(self, t_ns: int, links: Codes) -> None:
@@ -278,8 +278,8 @@ class _Builder:
     def _make_room_for_flying(self) -> None:
         """Raise netem's limits by the number of packets in flight at the longest delay that each link has in the run.
 
-        Only limits that count packets in flight are raised (`LinkKind.limit_with_flying_pkts`); the kind of the link
-        decides this.
+        Only limits that count packets in flight are raised (`LinkKind.limit_with_flying_pkts`). Whether a limit counts
+        them depends on the kind of the link.
         """
         if self._isl.limit_counts_flying:
             longest = self._delays.longest_ns()

@@ -13,8 +13,8 @@ from leowarp.timeline.metadata import CodewordSummary
 def fading_of(mobile: Mobile) -> LandMobile | None:
     """Parameters of the fading; None if the plan has no fading.
 
-    Lengths that the plan does not give are None in the result as well; the environment's table then gives them
-    (`LandMobile.model`).
+    Lengths that the plan does not give are None in the result; `LandMobile.model` takes them from the environment's
+    table.
     """
     if not mobile.fading:
         return None
@@ -108,7 +108,7 @@ def last_hop_of(mobile: Mobile) -> LastHop:
     """The fading link between satellite and terminal, which replaces a ground link. The link's nominal delay is the
     delay of a packet that needs no retransmission.
 
-    From the terminal to the satellite, the delay is `return_delay_ns`. To the terminal, it is `first_delay_ns`, and
-    more with each retransmission.
+    From the terminal to the satellite, the delay is `return_delay_ns`. From the satellite to the terminal, the delay is
+    `first_delay_ns`; each retransmission adds to it.
     """
     return LastHop(rule=mobile.last_satellite, leaving_ns=mobile.return_delay_ns, arriving_ns=mobile.first_delay_ns)

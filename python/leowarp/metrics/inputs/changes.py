@@ -70,8 +70,8 @@ def _pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
 
 @functools.cache
 def _no_routes() -> pd.DataFrame:
-    """A table without routes. The table is cached, because a study may have thousands of small runs without routes: a
-    path that never changes has none."""
+    """A table without routes. The table is cached, because a study may have thousands of small runs whose path never
+    changes and which therefore have no routes."""
     return pd.DataFrame({"t_ns": [], "path": [], "path_id": [], "change_id": []})
 
 
@@ -237,7 +237,7 @@ def _base_delay_ns(
     stay: Mapping[Pair, tuple[int, int]],
 ) -> int | None:  # fmt: skip
     """Propagation delay along a path, in ns: the sum of its links' delays; None if there is no path. `span_ns` is
-    (instant, start, end). For a link without a channel, the delay at the instant is used. The delay of a link with a
+    (instant, start, end). If a link has no channel, its delay at this instant is used. The delay of a link with a
     channel varies within a slot, so the minimum delay from start to end is used. For the links in `stay`, its start and
     end replace those of `span_ns`."""
     if path is None:
@@ -350,8 +350,8 @@ class _Consequences:
         self._lost = np.sort(drops["t_ns"].to_numpy(dtype="int64")[lost.to_numpy(dtype=bool)])
 
     def within(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """Counts from one instant (inclusive) to another (exclusive). A count is None if the run did not record these
-        packets.
+        """Counts from one instant (inclusive) to another (exclusive). The count of a kind of packet is None if the run
+        did not record packets of this kind.
 
         A late packet belongs to the window in which it arrives, a retransmission to the window in which it is sent, and
         a lost packet to the window in which it is dropped.

@@ -27,10 +27,11 @@ _NARROW = tuple((pa.from_numpy_dtype(name), np.iinfo(name)) for name in ("uint8"
 
 @dataclass(frozen=True)
 class _Column:
-    """The values of a column, each in as few bytes as the largest needs.
+    """The values of a column, in the smallest type that can hold all of them.
 
     values: Array of shape (rows,), or an array of pandas for types that are not numbers.
-    missing: bool array of shape (rows,), or None if no value is missing; then `values` has any number there.
+    missing: bool array of shape (rows,), or None if no value is missing. The number in `values` at the place of a
+        missing value has no meaning.
     kind: Type in which values are returned: that of `trace.frames.data_frame`.
     """
 
@@ -150,7 +151,7 @@ class _ByNumber:
     place: Place
 
     def __getitem__(self, numbers: Any) -> Any:
-        """A table of the rows; for one number, its row as a series."""
+        """A table of the rows with the given numbers. If `numbers` is a single integer, the row as a series."""
         mine = self.place
         if isinstance(numbers, int | np.integer):
             whole = range(mine.start, mine.stop) if isinstance(mine, slice) else mine

@@ -27,7 +27,7 @@ class LinkValues:
     """Delay and rate of every direction as step functions of time, from the timeline.
 
     timeline: Events of the timeline, without the rows of tables of directions.
-    channels: Tables of directions. For a run, these tables are `tables.channels`.
+    channels: Tables of directions. For a run, this argument is `tables.channels`.
     """
 
     def __init__(self, timeline: pd.DataFrame, channels: Channels | None = None) -> None:

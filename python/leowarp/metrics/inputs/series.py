@@ -131,8 +131,7 @@ def bin_edges(start_ns: int, end_ns: int, bin_ns: int) -> np.ndarray:
 
 
 def optional(value: object) -> float | int | None:
-    """The value as a plain Python number; None for null or nan. The conversion is for JSON, in which a missing value is
-    null and never 0."""
+    """The value as a plain Python number; None for null or nan."""
     if value is None or value is pd.NA or (isinstance(value, float | np.floating) and np.isnan(value)):
         return None
     if isinstance(value, int | np.integer):

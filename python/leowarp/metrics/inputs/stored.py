@@ -98,12 +98,12 @@ class _Stored(Tables):
 
     @staticmethod
     def of(schemas: Mapping[str, pa.Schema], read: _Read, where: str | Path, rows: Mapping[str, int]) -> _Stored:
-        """Tables with these schemas; each table is read when it is first needed.
+        """Tables with the given schemas; each table is read when it is first needed.
 
         read: Function that takes a table's name and optional column names, and returns the table.
         where: Name of the source in error messages.
-        rows: Number of rows of each table that can be read again, by table name. Tables in memory are not in this
-            mapping.
+        rows: Number of rows of each table that can be read again, by table name. Tables in memory are left out of
+            `rows`.
         Raises TraceError if a table lacks a column that the metrics need, or if tables belong to different runs.
         """
         names: dict[str, Any] = {}

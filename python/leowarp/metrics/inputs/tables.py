@@ -127,8 +127,8 @@ class Tables:
     channels: Channels = field(default_factory=Channels)
 
     def has(self, table: str) -> bool:
-        """Whether the run recorded this table, even if the table is empty. The name is one in `leowarp.trace.TABLES`,
-        "routes" or "timeline"."""
+        """Whether the run recorded a table, even if the table is empty. Names are those in `leowarp.trace.TABLES`,
+        "routes" and "timeline"."""
         return table not in self.missing
 
     def of_flow(self, table: str, flow: int) -> pd.DataFrame:
@@ -265,7 +265,7 @@ class Tables:
 
     @cached_property
     def routes_of_pairs(self) -> dict[tuple[str, str], pd.DataFrame]:
-        """Cached results of `changes.pair_routes`. Every flow of a pair needs these routes several times."""
+        """Cached results of `changes.pair_routes`."""
         return {}
 
     @cached_property

@@ -38,7 +38,7 @@ def link_loads(
 ) -> pd.DataFrame:
     """Load, longest queue and drops of each direction of a link, for each step with traffic, waiting packets or drops.
 
-    flows: Flows of the plan and of programs' connections; the index is the flow number in the trace
+    flows: Flows of the plan and of programs' connections. The index in `flows` is the flow's number in the trace
         (`Run.observed_plan.flows`).
     links: Values of the tables' timeline.
     step_ns: Length of a step, a whole multiple of the 50 ms of `bins`.

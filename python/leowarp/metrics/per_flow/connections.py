@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def with_connections(plan: Plan, connections: Sequence[dict[str, Any]]) -> Plan:
     """The plan with an additional flow for each connection of its programs, numbered as in the trace.
 
-    plan: The plan, with or without these connections.
+    plan: The plan; it may already contain the flows of the connections.
     connections: The value in `Tables`.
     Returns: A plan with which the trace is read; this plan is never run. If no program had a connection, the result is
         the `plan` argument itself.

@@ -27,8 +27,8 @@ def srtt(tables: Tables, flow: int, end_ns: int) -> pd.DataFrame:
     is the sample's weight in means and quantiles.
 
     The value is `tcpi_rtt` from the sender's own filter (RFC 6298, section 2, with Linux's changes). TCP's filter lags
-    behind the path, and includes the time by which the receiver delays ACKs. `round_trips` gives the round trips of
-    packets without this filter.
+    behind the path, and includes the time by which the receiver delays ACKs. The function `round_trips` gives the round
+    trips of single packets, which the sender's filter does not smooth.
     """
     samples = tables.of_flow("sockets", flow)
     when, value = samples["t_ns"].to_numpy(dtype="int64"), floats(samples["srtt_us"])
@@ -147,8 +147,8 @@ _HOST_COUNTS = {
 whether its last packets had arrived (tcp_send_loss_probe, net/ipv4/tcp_output.c; RFC 8985, section 7).
 
 Recoveries with SACK and recoveries without SACK have separate counters (tcp_enter_recovery, net/ipv4/tcp_input.c).
-Undos have one counter for each method of detecting a spurious recovery (tcp_try_undo_recovery and others, in the same
-file)."""
+Undos of a window reduction have one counter for each method of detecting a spurious recovery (tcp_try_undo_recovery and
+others, net/ipv4/tcp_input.c)."""
 
 
 def host_scalars(tables: Tables, source: str) -> dict[str, int | None]:

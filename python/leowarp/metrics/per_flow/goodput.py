@@ -3,9 +3,9 @@
 module.
 
 A flow lives from its start (its first SYN or datagram) until it is complete, is stopped, or the run ends, whichever
-comes first. A flow with a size is complete when its last payload byte has arrived. A connection of a program stops with
-its last packet. A mean goodput over any time other than the flow's life is misleading. For instance, a short flow may
-seem faster than its link if it is measured only from its socket's first sample on.
+comes first. A flow with a size is complete when its last payload byte has arrived. The life of a program's connection
+ends with the connection's last packet. A mean goodput over any time other than the flow's life is misleading. For
+instance, a short flow may seem faster than its link if it is measured only from its socket's first sample on.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ from leowarp.metrics.inputs.tables import Tables, floats
 from leowarp.scalars.of_programs import MEASURES
 
 FREEZE_WINDOW_FRAMES = 30
-"""Each interval between rendered frames is compared with the mean of this number of intervals, to find freezes. The
-last of these intervals is the compared one (W3C webrtc-stats, `freezeCount`; libwebrtc,
+"""Each interval between rendered frames is compared with the mean of this number of intervals, to find freezes. An
+interval is itself the last of the intervals that give its mean (W3C webrtc-stats, `freezeCount`; libwebrtc,
 video/video_quality_observer2.cc, kAvgInterframeDelaysWindowSizeFrames)."""
 FREEZE_LEAST_FRAMES = 5
 """Freezes are found only if there are at least this number of intervals (kMinFrameSamplesToDetectFreeze)."""

@@ -94,8 +94,7 @@ def near(t_ns: np.ndarray, instants_ns: np.ndarray, within_ns: int = NEAR_NS) ->
 
 
 def quantile(values: np.ndarray, q: float) -> float | None:
-    """Smallest value that a share `q` of the values does not exceed; None without values. The result is not
-    interpolated.
+    """Smallest value that a share `q` of the values does not exceed; None without values.
 
     values: float64 array of shape (n,). nan is not allowed, and infinite values count as the largest.
 

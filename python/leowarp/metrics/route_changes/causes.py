@@ -9,8 +9,9 @@ late
     while the packet was in flight: the packet was sent before all nodes had switched, and arrived after the change
     began. If exactly one such change happened, it is the cause. If several such changes happened, the cause is the
     change from the packet's path to the path of the first packet that overtook it. This rule of two paths requires that
-    only one change lies between them, and that the overtaking packet is stored. On a link with jitter or without order,
-    packets overtake each other on the same path. The rule of two paths is then the only rule that applies.
+    only one change lies between the two paths, and that the overtaking packet is stored. On a link with jitter or
+    without order, packets overtake each other on the same path. In this case, the rule of two paths is the only rule
+    that applies.
 lost
     If the drop cause is `link_down`, the cause is the last change before the drop. The link that went down must be on
     the old path of this change, and must not be on its new path. If the drop cause is `no_route`, and the packet was
@@ -91,7 +92,8 @@ def cause_scalars(caused: pd.DataFrame) -> dict[int, dict[str, int]]:
 
 
 def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[str, np.ndarray]:
-    """Number of packets in each column by change; the last entry is for no change.
+    """Number of packets in each column, by the route change that is their cause. The last entry counts packets whose
+    cause is no route change.
 
     Returns: dict of column to int64 array of shape (len(changes) + 1,)
     """

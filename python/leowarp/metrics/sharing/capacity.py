@@ -25,9 +25,8 @@ ETHERNET_BYTES = 14
 """Length of the Ethernet header, which the kernel's queueing disciplines count (docs/concepts/links.md)."""
 
 BELOW_RATIO = 0.9
-"""A flow's goodput is below the capacity of its path if it is less than this share of the capacity. A flow has
-recovered from a route change when its goodput reaches the same share of its rate before the change
-(`recovery.RecoveryRule`)."""
+"""A flow's goodput counts as below the capacity of its path if it is less than this share of the capacity.
+`recovery.RecoveryRule` uses an equal share of the rate before a route change."""
 
 BELOW_BIN_NS = 1_000_000_000
 """Length of the bins in which goodput and capacity are compared. Bins must be longer than a few round trips. In shorter

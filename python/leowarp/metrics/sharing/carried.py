@@ -45,7 +45,7 @@ def check_carried(
     flows: The plan's flows, followed by the connections of programs.
     links: Link values of the tables' timeline.
     ip_bytes, ip_header_bytes: Length of a full packet (`network.mtu`), and of its IP header.
-    Raises TraceError if a flow delivered more than its last link carried. The message lists all flows that did.
+    Raises TraceError if a flow delivered more than its last link carried. The message lists all such flows.
     """
     last = _LastLinks(tables, links, ip_bytes)
     wrong = []
@@ -160,7 +160,7 @@ class _LastLinks:
         return list(dict.fromkeys(routes["path"].iloc[max(first - 1, 0) : end]))
 
     def _to(self, destination: str, source: str) -> list[Pair] | None:
-        """Last directions with a rate limit before a destination: from there, a path without rate limits leads to the
+        """Last directions with a rate limit before a destination; behind them, a path without rate limits leads to the
         destination. None if a path without rate limits leads from the source to the destination."""
         if destination not in self._gates:
             host = host_node(destination)

@@ -33,7 +33,7 @@ LEAST_NS = 1_000_000_000
 """1 s is several round trips of any path over LEO satellites."""
 
 LEAST_RATIO = 0.1
-"""Smallest share of the longer life in which two flows must compete to be competitors."""
+"""Two flows are competitors only if they compete for at least this share of the longer of their two lives."""
 
 CONTROL_RATIO = 0.01
 """A connection is a control connection if it has less than this share of the payload of its program's largest

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures of reordering: reorder density (RD), reorder buffer-occupancy density (RBD), n-reordering.
 
-Each figure shows, for each value of an integer such as the displacement, the share of packets that have this value. The
-packets may come from a capture, a run, a window of a run, or a study.
+Each figure shows, for each value of an integer such as the displacement, the share of packets that have this value.
 
 >>> drawn = density([Shares([-1, 0, 1], [0.1, 0.8, 0.1])], footer="threshold: 200 packets")
 >>> drawn.savefig("density.pdf")     # doctest: +SKIP
@@ -34,7 +33,8 @@ class Shares:
 
     index: int array of shape (n,). The integer on the x axis: displacement in packets (positive for late packets),
         number of packets in the buffer, or n of n-reordering. Each value occurs only once.
-    share: float array of shape (n,). The share of packets that have this integer, from 0 to 1.
+    share: float array of shape (n,). For each integer in `index`, the share of the packets with this integer, from 0 to
+        1.
     label: Name in the legend; "" for no entry.
     style: Colour and line style for matplotlib. If `style` is empty, the n-th density gets the palette's n-th style.
     """

@@ -44,8 +44,8 @@ class FigureKind:
     shows: Subject of the figure, a key of `_HAS`. Subjects are routes over satellites, a mobile channel, measurements
         by programs (`players`, `page loads`), and kinds of flows. Kinds of flows include `many tcp` (more flows than
         lines can distinguish), `pairs` (between many pairs of stations), `sizes` (many with a size) and `pings` (with
-        replies). `capacity` is TCP over a link with a capacity table; `changes` is TCP over a path that can change. If
-        a run does not have the subject, its page leaves the figure out.
+        replies). `capacity` is TCP over a link with a capacity table; `changes` is TCP over a path that can change. The
+        page of a run leaves out figures whose subject the run does not have.
     needs: Trace tables from which the figure is drawn.
     part: Section of a run's page that contains the figure.
     own_flows: True if the figure chooses its flows itself.

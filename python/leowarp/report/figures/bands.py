@@ -69,7 +69,7 @@ def group_figure(groups: Sequence[tuple[str, Sequence[Run]]], name: str) -> Figu
 
 def median_band(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """For each column of `values`: lower end of the band, median, and upper end. The band's ends are order statistics,
-    as in `leowarp.scalars.medians`. If a run has no value in a column, all three are nan.
+    as in `leowarp.scalars.medians`. In a column in which a run has no value, all three results are nan.
 
     values: float array of shape (runs, columns)
     """

@@ -30,7 +30,7 @@ MOST_BINS = 300
 BINS_S = (0.1, 1, 2, 5, 10, 30, 60, 300, 900, 3600)
 
 TOLD_APART = 4
-"""Codewords with this number of retransmissions or more share one colour."""
+"""All codewords with at least `TOLD_APART` retransmissions share one colour."""
 
 BLUES = ("#deebf7", "#9ecae1", "#4292c6", "#08519c", "#04264d")
 
@@ -70,8 +70,8 @@ def bin_length_s(end_s: float) -> float:
 
 
 def draw_power(strip: Axes, axes: Axes, power: PowerSeries, snr_db: float) -> None:
-    """Draw the median and the middle 90 % of the received Es/N0 in each pixel column. In a strip above, each column has
-    the state that covers most of it.
+    """Draw the median and the middle 90 % of the received Es/N0 in each pixel column. A strip above the curves shows,
+    for each column, the state with the longest duration in that column.
 
     snr_db: Es/N0 in dB with a line of sight.
     """

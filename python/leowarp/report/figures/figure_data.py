@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the numbers of a figure back from the drawn figure. A page has a CSV file with these numbers for each figure.
+"""Reads the numbers of a figure back from the drawn figure. Each figure of a page has a CSV file with its numbers.
 
 The numbers are read from matplotlib's artists, not from the run's tables, so a figure and its file always agree.
 """
@@ -26,7 +26,7 @@ def figure_text(figure: Figure, flows: Sequence[int] | None = None) -> str:
     """Each point of a figure as CSV with nine digits. Comments at the top name the axes of each panel.
 
     The columns are `COLUMNS`: number of the panel (from 1); name in the legend (empty if it has none); coordinates of
-    the point. `y_low` is the lower end of a bar or a band, and empty for a line. In an image, it is the value of a
+    the point. `y_low` is the lower end of a bar or a band, and empty for a line. In an image, `y_low` is the value of a
     cell, and `y` is the row.
 
     flows: Flows that the user chose for the figure. A comment in the CSV text lists the chosen flows, so that the

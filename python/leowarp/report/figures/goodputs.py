@@ -84,8 +84,8 @@ MOST_BINS = 1_400
 inch. A line through 20,000 bins would look like an area without dips."""
 
 DRAWN_BINS = 400
-"""Number of means that are drawn if there are more than `MOST_BINS` bins. Each mean is three to four pixels wide, which
-is enough for a line."""
+"""Number of means that are drawn if there are more than `MOST_BINS` bins. A line through this number of means has three
+to four pixels per mean, which is enough."""
 
 
 def _joined(start_s: float, end_s: float, bin_ns: int) -> int:

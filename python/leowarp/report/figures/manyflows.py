@@ -93,8 +93,8 @@ def in_colour(runs: Sequence[Run], scores: Sequence[float]) -> list[Named]:
 
 
 def hit_hardest(runs: Sequence[Run], scores: Sequence[float] | Sequence[tuple[int, int]]) -> tuple[list[Run], str]:
-    """The views with the highest scores; at most as many as lines can distinguish. Among equal scores, earlier views
-    are selected.
+    """All views if each gets its own line (`shown_apart`); otherwise the `MOST_LINES` views with the highest scores.
+    Among equal scores, earlier views are selected.
 
     Returns kept: The selected views, in their original order.
     Returns words: Text for a title that says how many views are shown, such as "8 of 90 flows"; "" if all are shown.

@@ -24,12 +24,12 @@ MARKS = 110
 second, third, ... mark is drawn."""
 
 TRACKS = 60
-"""Number of packets that are drawn as a line from sending to arrival: enough to show both slopes, and few enough to
-leave gaps."""
+"""Approximate number of packets that are drawn as a line from sending to arrival. With about 60 lines, both slopes are
+visible, and gaps remain between lines."""
 
 NEAR_S = 1.0
-"""A change is drawn only if a packet was sent within this time before or after it, in s. A sender that waits for a
-timeout sends nothing for seconds."""
+"""A change is drawn only if a packet was sent within this time before or after it, in s. The limit is needed because a
+sender that waits for a timeout sends nothing for seconds."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def packet_diagram(runs: Sequence[Run], *, change_s: float | None = None) -> Fig
     """Sequence number over time around one route change: packets sent, packets that arrived on the old and on the new
     path, late packets, retransmissions, and ACKs.
 
-    The diagram shows one flow. If there are several flows, it is the flow with the most late packets at one change.
+    If a run has several flows, the diagram shows the flow with the most late packets at one change.
 
     change_s: Instant of the change to show; by default the change with the most late packets.
     Raises TraceError if the packets around the change were not stored.

@@ -231,7 +231,7 @@ def _panels(
 
 
 def _end_s(runs: Sequence[Run]) -> float:
-    """End of the longest run: panels share the time axis."""
+    """End of the longest run in s, which is the end of the shared time axis."""
     return max(run.end_ns for run in runs) / 1e9
 
 

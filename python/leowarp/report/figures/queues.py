@@ -150,7 +150,8 @@ def queues_at_change(
     """Queues around a route change, at the links that the change removes from the path (dashed), keeps and adds.
 
     before_s, after_s: Time in s that is shown before and after each change.
-    count: Number of changes that are shown of a single run; each of several runs has one.
+    count: Number of changes that are shown if there is a single run. If there are several runs, one change of each run
+        is shown.
     change_s: Time in s that is shown for all runs. By default, several runs are shown at the time that
         `instants.common_instant` chooses.
     Returns: A figure with one panel per change, in packets over s. A panel shows the flow that its route change

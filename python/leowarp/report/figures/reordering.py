@@ -123,7 +123,7 @@ def _flow(run: Run) -> int:
 def _chosen(runs: Sequence[Run]) -> tuple[list[Run], list[pd.Series], str]:
     """The views to draw, the row of each view in the reordering table, and a line of text about views that are left
     out. If a run has several flows, those without a late packet are left out. If more flows remain than lines can
-    distinguish, those with the fewest late packets are left out as well.
+    distinguish, the flows with the fewest late packets are left out too.
     """
     rows = _whole_runs(runs)
     some = [place for place, row in enumerate(rows) if row["reordered_pkts"] > 0]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Section of a run's page about its network. Tables list the links and satellites that were busy, dropped packets or
-had queues, and the TCP flows by pair of stations. The reader can sort a table by any column."""
+had queues, and the TCP flows by pair of stations."""
 
 from __future__ import annotations
 

@@ -44,8 +44,7 @@ _NOT_SHOWN = ("warnings", "files", "drawn", "later", SEAL)
 """Keys of the manifest that the table of versions does not show."""
 
 MOST_CHANGES = 12
-"""Number of rows of the table of route changes that are visible before the reader unfolds it. With more visible rows,
-the rest of the page would be far down."""
+"""Number of rows of the table of route changes that are visible before the reader unfolds it."""
 
 MOST_CHARTED = 200
 """Maximum number of flows in the interactive chart, which lists the flows' names for selection. With 2,000 flows the
@@ -126,7 +125,7 @@ def write_comparison(
     runs: Runs, out_dir: str | Path, *, title: str | None = None, lead: str = "", formats: Sequence[str] = (),
     command: str | None = None, change: str | None = None, on_figure: OnFigure | None = None,
 ) -> Path:  # fmt: skip
-    """Write a page that shows several runs side by side. Return the path of the page.
+    """Write a page that shows several runs side by side.
 
     Parameters
     ----------
@@ -440,8 +439,8 @@ def _chart(runs: Sequence[Run], chosen: Sequence[int] | None = None) -> str:
 
 
 def _evenly(run: Run, numbers: Sequence[int]) -> list[int]:
-    """At most `MOST_CHARTED` of these flows: those with the lowest and the highest mean goodput, and others that are
-    evenly spaced in between when sorted by goodput."""
+    """At most `MOST_CHARTED` of the flows `numbers`, at even steps of their rank by mean goodput. The flows with the
+    lowest and the highest goodput are included."""
     means = [flow.get("goodput_mean_bps") or 0.0 for flow in run.summary["flows"]]
     ordered = sorted(numbers, key=lambda number: means[number])
     places = {round(step * (len(ordered) - 1) / (MOST_CHARTED - 1)) for step in range(MOST_CHARTED)}

@@ -139,7 +139,7 @@ def test_the_page_is_the_same_twice(few_figures, run_dir, tmp_path):
 
 @pytest.fixture
 def few_figures(monkeypatch):
-    """Two figures are enough to test the rest of the page. All ten figures would take seconds."""
+    """Two figures are enough to test the rest of the page."""
     from leowarp.report.figures import drawing as module
 
     monkeypatch.setattr(module, "FIGURES", {name: module.FIGURES[name] for name in ("goodput", "packets")})

@@ -12,8 +12,8 @@ from typing import Any
 from leowarp import scalars
 
 Row = str | tuple[str, str]
-"""Name of a scalar, or (name, words that replace the declared ones). Other words are needed if the declared words refer
-to the row above, and the table has another row there."""
+"""Name of a scalar, or (name, words that replace the declared ones). The declared words of a scalar may refer to the
+row above it. They are replaced if the table has a different row above."""
 
 
 def scalar_rows(

@@ -114,7 +114,7 @@ def first_numbers(runs: Sequence[Run]) -> str:
 
 
 def first_entries(run: Run) -> list[tuple[str, str]]:
-    """The most important numbers of a run as (label, text). The label says to which flows the number refers."""
+    """The most important numbers of a run as (label, text)."""
     entries = list(_first_of(run).items())[:MOST_FIRST]
     return [(f"{label}, {whose}" if whose else label, text) for label, (text, whose) in entries]
 
@@ -129,8 +129,8 @@ def _row(label: str, said: Sequence[tuple[str, str] | None]) -> list[object]:
 
 
 def _first_of(run: Run) -> dict[str, tuple[str, str]]:
-    """Numbers in order of importance. The key is the number's label; the value is its text and the flows to which it
-    refers."""
+    """Numbers in order of importance. An entry maps the label of a number to its text and to the flows to which the
+    number refers."""
     # If there are TCP flows, the first section is about them; pings beside TCP flows are only probes.
     section = overview(run.summary)[0]
     known = {name for name, _ in section.rows}

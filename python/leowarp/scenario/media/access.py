@@ -36,7 +36,8 @@ class Access(QueueKeys, FollowsConstellation):
     of each other, except that reconfigurations affect all of them (docs/limitations.md, access links).
 
     base_rtts: Evenly spaced quantiles of a slot's base round trip, which replace the keys `base_rtt_min`,
-        `base_rtt_max` and `base_step_min`. If `base_rtts` is empty, those three keys apply.
+        `base_rtt_max` and `base_step_min`. If `base_rtts` is empty, the keys `base_rtt_min`, `base_rtt_max` and
+        `base_step_min` apply.
     residual_loss_ratio, residual_loss_up_ratio: 0 to 1, share of packets lost outside outages. Both ratios are None
         only as long as the preset is not filled in.
     constellation: The constellation whose satellites give the delays with ``geometry = "constellation"``, otherwise

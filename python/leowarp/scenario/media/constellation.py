@@ -2,8 +2,8 @@
 """`[constellation]`: the positions of the satellites.
 
 The satellites form a Walker pattern (J. G. Walker, Satellite constellations, J. Brit. Interplanet. Soc. 37, 1984),
-described by the Walker keys. They may instead form several patterns (shells), or come from a file of orbital elements
-that SGP4 propagates. A scenario gives one of these three: Walker keys, shells, or a file.
+described by the Walker keys. Alternatives are several patterns (shells), or a file of orbital elements that SGP4
+propagates. A scenario gives one of these three: Walker keys, shells, or a file.
 """
 
 from __future__ import annotations

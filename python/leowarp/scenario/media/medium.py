@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The media, which carry the packets. A plan has exactly one."""
+"""The media, which carry the packets. A plan has exactly one medium."""
 
 from __future__ import annotations
 

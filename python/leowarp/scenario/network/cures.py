@@ -211,7 +211,7 @@ def check_waits(section: Section, hosts: Iterable[Section], problems: Problems) 
 
 def _check_in_flight(tables: Mapping[str, Section], on: Mapping[str, bool], problems: Problems) -> None:
     """Check that all nodes switch at once, that packets do not keep their old path (`source`), and that packets on the
-    old path are not dropped. Cures at a route change need this."""
+    old path are not dropped. Cures at a route change require all three conditions."""
     section = tables["cures"]
     in_flight = value_of(tables["routing"], Routing, "in_flight")
     lost = {

@@ -54,8 +54,9 @@ def check_interruptions(tables: Mapping[str, Section], is_any_cure: bool, proble
 
 
 def _check_classes(tables: Mapping[str, Section], problems: Problems) -> None:
-    """Check that the planes can be found if links between planes have an acquisition time of their own. If this time
-    equals that of all links, the key is removed, so that the plan is the same as without the key."""
+    """Check that the planes can be found if links between planes have an acquisition time of their own. If the
+    acquisition time between planes equals the time of all links, the key is removed. The plan is then equal to a plan
+    without the key."""
     isl = tables["isl"]
     key, attribute = "acquisition_between_planes", "acquisition_between_planes_ns"
     if value_of(isl, Isl, attribute) == value_of(isl, Isl, "acquisition_ns"):

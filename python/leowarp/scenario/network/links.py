@@ -21,7 +21,7 @@ SKY_KEYS = ("geostationary_separation", "obstructions")
 ACQUISITION_KEYS = ("acquisition", "acquisition_between_planes", "acquiring")
 GAP_KEYS = ("handover_gap", "handover_gap_spread", "in_gap")
 """Keys of `[isl]` and of `[ground]` for links that are usable only some time after they come up. A plan contains these
-keys if that time is not 0."""
+keys only if links become usable later than they come up."""
 
 
 @dataclass(frozen=True, kw_only=True)

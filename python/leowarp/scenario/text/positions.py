@@ -145,7 +145,7 @@ class _Reader:
             self.at += 1
 
     def _string(self) -> None:
-        """Skip a string with single or double quotes, in one or in three."""
+        """Skip a string in single or double quotes; the quote character may be tripled."""
         quote = self.text[self.at]
         if self.text.startswith(quote * 3, self.at):
             # Only triple-quoted strings may contain line ends.

@@ -306,8 +306,7 @@ def _check_congestion_control(section: Section, draft: Draft, problems: Problems
 
 
 def _complete_flow_times(section: Section, duration_ns: int, problems: Problems) -> None:
-    """Check that a flow starts before it stops, and that both times are within the run. Without a stop time, the flow
-    lasts to the run's end."""
+    """Check that a flow starts before it stops, and that both times are within the run."""
     start_ns = value_of(section, sections.Flow, "start_ns")
     stop_ns = section.values.get("stop_ns")
     if stop_ns is None:

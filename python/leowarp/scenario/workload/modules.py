@@ -99,7 +99,7 @@ def complete_modules(draft: Draft, problems: Problems) -> None:
     """Check the modules' names, and fill in parameters that follow from the flows and an access link.
 
     Every module of the user, and every handover-aware congestion control that a flow uses, gets an entry, even without
-    parameters. The agent writes `origin_ns` for each module in this table.
+    parameters. The agent sets the parameter `origin_ns` of every module that has this parameter.
 
     draft: The scenario. The scenario's flows, stations and media must be complete; `draft.modules` is changed in place.
     """
@@ -181,8 +181,8 @@ def _schedule(access: Section) -> dict[str, int]:
 def _check_files(guest: Section, problems: Problems) -> list[str]:
     """Names of the user's own modules: the files' names without extension.
 
-    Returns: All names, including invalid ones. A congestion control with an invalid name is then not reported as a
-        second mistake.
+    Returns: All names, including invalid ones. Because invalid names are included, a congestion control with an invalid
+        name is not reported as a second mistake.
     """
     names: list[str] = []
     for file in guest.values.get("cc_modules", ()):

@@ -22,8 +22,9 @@ from leowarp.study.sweep.maker import Maker
 from leowarp.version import VERSION
 
 CHECK_S = 30.0
-"""Time in s after which a worker checks again whether its kernel and agent are those of the study. One check takes 0.15
-s. One check at the start is not enough, because the sources of a checkout may change while a study runs."""
+"""Time in s after which a worker checks again whether its kernel and agent are those of the study. Checking the kernel
+and the agent once takes 0.15 s. One check at the start is not enough, because the sources of a checkout may change
+while a study runs."""
 
 
 @dataclass(frozen=True)

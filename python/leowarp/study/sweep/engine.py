@@ -68,7 +68,8 @@ class StudyResult:
     failures : dict of run id to LeowarpError
         Errors of the runs that could not be made.
     removed : int
-        Number of runs that only earlier versions of the study file contain. Their rows remain in the results.
+        Number of runs that an earlier version of the study file contained, but the present version does not. The rows
+        of these runs remain in the results.
     """
 
     path: Path
@@ -389,7 +390,7 @@ def _origin(kernel: str, options: Options) -> Origin:
 
 
 def _failures(table: pa.Table) -> dict[str, LeowarpError]:
-    """Errors of failed runs by run id. Each error has the class of the error that the run raised."""
+    """Errors of failed runs by run id."""
     failed = table.filter(pc.equal(table["status"], FAILED))
     columns = {"run_id": "run_id", "error_kind": "kind", "error": "message", "error_hint": "hint"}
     rows = failed.select(list(columns)).rename_columns(list(columns.values())).to_pylist()

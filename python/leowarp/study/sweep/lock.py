@@ -30,7 +30,7 @@ process that wants the lock at that moment must try again."""
 class Holding:
     """`with Holding(folder):` makes this process the only one that may work in the directory.
 
-    Raises ScenarioError if another process holds the lock. The error names the process that holds the lock.
+    Raises ScenarioError if another process holds the lock.
 
     >>> with Holding(folder):                                                          # doctest: +SKIP
     ...     write_plans(folder, facts, runs)

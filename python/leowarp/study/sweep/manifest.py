@@ -46,6 +46,6 @@ def write_manifest(folder: Path, kind: str, facts: Mapping[str, Any], directorie
 
 
 def remove_manifest(folder: Path) -> None:
-    """Delete the manifest of an earlier start before any other file changes, because the manifest would no longer match
-    the files."""
+    """Delete the manifest of an earlier start. This must happen before any other file changes, because the manifest
+    would no longer match the files."""
     (folder / MANIFEST).unlink(missing_ok=True)

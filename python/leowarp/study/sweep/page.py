@@ -37,8 +37,8 @@ MOST_LINES, MOST_COLUMNS, MOST_FAILURES = 200, 24, 50
 def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Table, removed: int) -> None:
     """Write the page.
 
-    The page is made only from the rows of the data set. It can therefore be rebuilt from a study's directory, and it
-    includes runs of earlier starts.
+    The page is made only from the rows of the data set. The page can therefore be rebuilt from the study's directory.
+    It includes runs that earlier starts of the study made.
 
     runs: All runs of the study.
     table: Rows of the runs that have a result.
@@ -82,7 +82,7 @@ def _parameters(runs: Sequence[StudyRun]) -> list[tuple[str, int, str]]:
 
 
 def _shortened(values: list[str]) -> str:
-    """The values as one line of text. If there are more than 12 values, only the first six and the last two are shown.
+    """The values as one line of text.
 
     >>> _shortened([str(seed) for seed in range(1, 31)])
     '1, 2, 3, 4, 5, 6, ..., 29, 30'

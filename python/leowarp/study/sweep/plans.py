@@ -217,8 +217,8 @@ def code_of(folder: Path, run: StudyRun) -> list[Code]:
 
     Raises TraceError if the text of the run's plan is not a valid plan.
     Returns: The user's kernel, if any, followed by modules. The list is empty if the plan needs only leowarp's own
-        kernel. The code is recorded as named by `plans.parquet`, so that `trust` asks the user before the code is
-        executed.
+        kernel. Each piece of code is marked as named by `plans.parquet`, so that `trust` asks the user before the code
+        is executed.
     """
     path = _path(folder)
     try:

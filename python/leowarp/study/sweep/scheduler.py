@@ -60,7 +60,7 @@ class DaskWorkers:
     def wait(self, timeout_s: float) -> list[Event]:
         """Results of the batches that are complete.
 
-        timeout_s: Maximum real time in seconds to wait for the first such batch.
+        timeout_s: Maximum real time in seconds to wait until a first batch is complete.
         Returns: For each complete batch, one event per run, and then an event for the end of the batch. Empty if no
             batch is complete.
         Raises HostError if the scheduler is gone.

@@ -102,9 +102,9 @@ class Session:
 
     If a run's result has an error, the run has failed. With `keep = "failed"`, a run that failed in a larger batch is
     repeated alone, so that its directory is written. If a worker dies, it is unknown at first which run of its batch
-    was the cause. These runs are tried again, first together, and then each alone. A run counts as failed if three
-    workers died while making it. An error of the machine (`HostError`) is stored as a failure of the run only if other
-    runs succeed.
+    was the cause. The runs of the batch are tried again, first together, and then each alone. A run counts as failed if
+    three workers died while making it. An error of the machine (`HostError`) is stored as a failure of the run only if
+    other runs succeed.
 
     store: Open store.
     show: Function that is called with a `StudyProgress` each time the session has waited for the workers.
@@ -163,8 +163,7 @@ class Session:
     def _batch(self, number: int, runs: list[StudyRun]) -> Batch:
         """A batch of runs with the same kernel and origin (`Outstanding` never mixes different ones).
 
-        With `keep = "failed"`, only a run that is alone in its batch writes its directory. A run that fails in a larger
-        batch is repeated alone.
+        With `keep = "failed"`, only a run that is alone in its batch writes its directory.
 
         The batch contains the content of the files that plans name, because workers on other machines cannot read the
         study's directory.
@@ -238,8 +237,9 @@ class Session:
         return []
 
     def _after_loss(self, batch: _UnderWay, unfinished: list[StudyRun], lost: int) -> list[dict[str, Any]]:
-        """Handle the runs of a worker that died. The runs are tried again once together, and then each alone, until
-        `MOST_LOST_WORKERS` workers have died."""
+        """Handle the runs of a worker that died. After the first death of a worker, the worker's runs are tried again
+        together; after a further death, each run is tried alone. A run that was alone fails if `MOST_LOST_WORKERS`
+        workers died while making it."""
         # It is unknown which of the runs made the worker die.
         rows, together = [], []
         for run in reversed(unfinished):
@@ -276,7 +276,7 @@ class Session:
     def _bad(self, run: StudyRun, result: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Row of a failed run. After a `HostError`, the run is set aside until another run succeeds.
 
-        Raises HostError after `MOST_HOST_ERRORS` runs with such an error in succession.
+        Raises HostError if `MOST_HOST_ERRORS` runs in succession failed with a `HostError`.
         """
         if result["error"]["kind"] != HostError.__name__:
             # The machine did not cause this run's failure, so the series of host errors ends.

@@ -116,7 +116,7 @@ class Store:
         """Add rows. When `add` returns, the rows survive a kill and a power cut.
 
         rows: Rows from `rows.row_of`, one per run; none of these runs may be in `status`.
-        Raises HostError if the rows cannot be written. Rows of earlier calls remain.
+        Raises HostError if the rows cannot be written. Rows that earlier calls added remain stored.
         """
         if not rows:
             return

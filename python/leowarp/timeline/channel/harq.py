@@ -64,7 +64,7 @@ class Harq:
     threshold_kind: "constant" or "by-rate". Required information per data bit: `threshold_ratio` for "constant"; for
         "by-rate", the value of RATIOS_BY_RATE at the code rate of the bits sent so far.
     rule: "received", "predicted", "statistics" or "equal". Rule by which the receiver determines the number of bits of
-        the next transmission. This number is the missing information, divided by the information that one bit is
+        the next transmission. The number of bits is the missing information, divided by the information that one bit is
         expected to deliver. The expected information per bit depends on the expected power. `received` expects the
         power of the transmission that was just received. `predicted` takes the distribution of the power after
         `retransmission_delay_ns`, given the power just received; it expects the power exceeded with the target

@@ -62,7 +62,7 @@ class LandMobile:
         equal length, the states' shares of the distance equal the chain's stationary distribution. The published shares
         equal this distribution, too. `by-state`: the step in each state is the state's own shortest length, which
         changes the states' shares of the distance.
-    frame_m: Length of a step; for `common`, this value replaces the weighted mean.
+    frame_m: Length of a step. With `common`, this length replaces the weighted mean of the states' shortest lengths.
     samples_per_wavelength: Samples of the series per wavelength, or per correlation distance if that is shorter. With
         16 samples, linear interpolation of the diffuse power is off by at most 2 % of its mean.
     """
@@ -169,7 +169,8 @@ class Model:
 
     @property
     def way_shares(self) -> NDArray[np.float64]:
-        """Share of the distance that the terminal spends in each state, shape (states,); the share of time is equal."""
+        """Share of the distance that the terminal spends in each state, shape (states,). At constant speed, this is
+        also each state's share of the time."""
         weighted = self.environment.state_shares * self.frames_m
         return weighted / weighted.sum()
 

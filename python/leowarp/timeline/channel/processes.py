@@ -66,8 +66,8 @@ class Blend:
     """A parameter of the states as a function of distance. The parameter has steps at changes of state if `width_m` is
     0, and otherwise slopes of length `width_m`.
 
-    The value is the running mean over a window of that width. Half of a slope lies on each side of a change of state,
-    and a state shorter than the window blends with both neighbours.
+    If `width_m` is not 0, the value is the running mean over a window of length `width_m`. Half of a slope lies on each
+    side of a change of state, and a state shorter than the window blends with both neighbours.
     """
 
     def __init__(self, values: NDArray[np.float64], starts_m: NDArray[np.float64], width_m: float) -> None:

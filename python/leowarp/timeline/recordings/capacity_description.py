@@ -28,8 +28,8 @@ _MS_NS = 1_000_000
 class CapacityDescription:
     """Capacity of a direction; means and quantiles are weighted by time, and exclude times without a rate limit.
 
-    If rows are shorter than 100 ms, quantiles are those of means over 100 ms. (Rows of a packet trace last 1 ms, and
-    have no opportunity or several.)
+    If rows are shorter than 100 ms, quantiles are those of means over 100 ms. (A row of a packet trace lasts 1 ms, and
+    allows no packet or several.)
 
     rows: Number of measured rows.
     interval_ns: Median length of the rows, or 100 ms if the quantiles are those of means over 100 ms.

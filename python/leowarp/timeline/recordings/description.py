@@ -23,7 +23,7 @@ PROBE_EVERY_NS = 10_000_000
 _MOST_PROBES = 2_000_000
 
 GAP_INTERVALS = 10
-"""A time without a sample longer than this number of median intervals is a gap."""
+"""If no sample arrives for longer than this number of median intervals, the time counts as a gap."""
 
 
 @dataclass(frozen=True)

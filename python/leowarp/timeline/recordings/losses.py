@@ -194,10 +194,10 @@ def _by_cause(
 ) -> tuple[tuple[LongLoss, ...], tuple[LongLoss, ...]]:
     """Divide long losses into obstructions and outages.
 
-    While a satellite is behind an obstacle, packets are lost for seconds. Such a loss begins at any time of a slot, and
-    recurs in other slots. An outage is a single event, or a loss that continues through a reconfiguration. A loss
-    behind an obstacle seldom continues through a reconfiguration, because the next satellite is at another place in the
-    sky.
+    While a satellite is behind an obstacle, packets are lost for seconds. A loss behind an obstacle begins at any time
+    of a slot, and recurs in other slots. An outage is a single event, or a loss that continues through a
+    reconfiguration. A loss behind an obstacle seldom continues through a reconfiguration, because the next satellite is
+    at another place in the sky.
     """
     if schedule is None:
         return (), found

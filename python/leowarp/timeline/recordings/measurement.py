@@ -152,7 +152,7 @@ class Measurement:
         of a table; each row holds until the next one.
     end_ns: End of a table's last row, if known.
     wall_ns: Wall-clock time at time 0 of the measurement, ns since 1970 (UTC).
-    transfer: iperf3's results. They show the throughput of one flow, not the capacity.
+    transfer: iperf3's results, which show the throughput of one flow and not the capacity.
     duplicates: Number of duplicate replies; None if the tool does not report it.
     clock_steps: Adjustments of the sender's clock, detected from sequence numbers.
     steady_ns: int64 array or None. Sending times on a clock that was never set back; shape as `round_trip`. None if the

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the rows of a large table that a run needs. Rows are sorted by time, so the first of these rows is found
-without reading the rows before it.
+"""Finds the rows of a large table that a run needs. Rows are sorted by time, so a binary search finds the first needed
+row without reading all rows before it.
 
 Reading a table of 10^7 rows completely took 6.2 GB of memory, for a run that needed a thousandth of the table. A
 mistake in a row is found only if the run reads the row. The search ends at anything unexpected, such as a time that is
-not a number. The whole table is then read, and the reader reports the mistake.
+not a number. If the search ends early, the whole table is read, and its reader reports the mistake.
 """
 
 from __future__ import annotations
@@ -160,8 +160,8 @@ class _Table:
         return Part(lines, offset_ns or None, self._longest_ns(begin) if ends_early else None)
 
     def _last_before(self, t_ns: int, begin: int) -> int:
-        """First byte of a row at or before a time, at most `_STEP_BYTES` before the last such row. If no row is at or
-        before the time, first byte of the first row."""
+        """Offset of the first byte of a row at or before a time, at most `_STEP_BYTES` before the last such row. If all
+        rows are later than the time, the result is the offset of the first row."""
         low, high = begin, self._size_bytes
         while high - low > _STEP_BYTES:
             middle = self._row_at((low + high) // 2, low)

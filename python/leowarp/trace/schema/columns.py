@@ -90,8 +90,8 @@ class TableSchema:
         files.
 
         metadata: Additional entries, such as `directions`, `hosts` and `flows`.
-        Returns: The schema. Its metadata are `leowarp.table`, `leowarp.schema`, `doc` and the additional entries; each
-            field has `unit` and `doc`.
+        Returns: The schema. The schema's metadata are `leowarp.table`, `leowarp.schema`, `doc` and the additional
+            entries; each field has `unit` and `doc`.
         """
         entries: dict[bytes | str, bytes | str] = {
             "leowarp.table": self.name,

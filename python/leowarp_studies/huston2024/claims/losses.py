@@ -182,8 +182,8 @@ def _drops_ratio(trace: Trace) -> list[float]:
 def cubic_climbs_and_drops(frames: Frames) -> Outcome:
     """CUBIC at peak between its cuts: the slope of its goodput, and its fall after a single loss.
 
-    Returns: Numbers: `slope_bps_per_s`, and `drop_ratio` (goodput after a loss divided by goodput before). Each is the
-        median over sessions of a median per session.
+    Returns: Numbers: `slope_bps_per_s`, and `drop_ratio` (goodput after a loss divided by goodput before). Both numbers
+        are medians over sessions; the value of a session is itself a median.
     """
     traces: list[Trace] = frames["traces"]["cubic", PEAK]
     slope = middle([np.median(found) for trace in traces if (found := _slopes_bps_per_s(trace))])

@@ -210,8 +210,8 @@ def reno_is_poor(frames: Frames) -> Outcome:
 def sack_matters(frames: Frames) -> Outcome:
     """Share of goodput that CUBIC, Reno and BBR keep without SACK, at peak, off-peak and without isolated loss.
 
-    The verdict depends on CUBIC at peak. NewReno repairs a single loss per window in one round trip, just as SACK does.
-    The gain by SACK therefore depends on how many packets of a window are lost.
+    The verdict depends only on the share that CUBIC keeps at peak. NewReno repairs a single loss per window in one
+    round trip, just as SACK does. The gain by SACK therefore depends on how many packets of a window are lost.
 
     Returns: Numbers: `ratio` (CUBIC at peak), and each other combination under "<congestion control>, <preset>".
     """

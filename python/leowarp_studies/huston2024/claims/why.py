@@ -42,8 +42,8 @@ def bbr_judges_by_the_minimum(frames: Frames) -> Outcome:
     """BBR is run over paths on which capacity, base delay and jitter each vary or are constant.
 
     If BBR used only the minimum RTT, jitter above the minimum would have no effect, and a step of the minimum would
-    change BBR's estimate. Both predictions are tested. The first prediction alone would not be enough, because other
-    explanations predict it as well.
+    change BBR's estimate. Both predictions are tested. A test of the prediction about jitter alone would not be enough,
+    because other explanations also predict that jitter has no effect.
 
     Returns: Numbers: `used_ratio` and `across_p50_ratio` by condition, `jitter_kept_ratio`.
     """
@@ -131,8 +131,8 @@ def others_make_the_peak(frames: Frames) -> Outcome:
     """CUBIC and BBR beside flows of other customers, with the isolated loss of off-peak hours. The sessions are
     compared with the same sessions without other customers.
 
-    The number of customers is unknown. The test therefore uses the numbers of customers that slow CUBIC as much as the
-    study observed. The test checks whether BBR keeps its rate beside the same numbers of customers.
+    The study does not state the number of customers, so several numbers are tested. The claim holds if, with one number
+    of customers, CUBIC is slowed as much as the study observed, and BBR keeps its rate.
 
     Returns: Numbers by number of customers: `cubic_times_ratio` (off-peak relative to peak), `bbr_kept_ratio`,
         `bbr_over_cubic_ratio`.
@@ -187,7 +187,7 @@ KERNELS_CUBIC, QUIC_CUBIC = "cubic", ("ngtcp2", "quinn")
 # Implements claim 3.20 of huston2024 (comments).
 def quic_is_tcp(frames: Frames) -> Outcome:
     """The goodput of QUIC stacks with CUBIC is compared with that of the kernel's CUBIC over the profile. The study
-    `programs` measures both.
+    `programs` measures the goodput of the QUIC stacks and of the kernel's CUBIC.
 
     Returns: Numbers: `of_kernel_ratio` by stack.
     """

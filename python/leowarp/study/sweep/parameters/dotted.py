@@ -64,7 +64,7 @@ def _leaves(parts: tuple[str, ...], node: Node) -> list[tuple[tuple[str, ...], N
 
 
 def _quoted(part: str) -> str:
-    """A part of a dotted key as TOML. The part gets quotes unless it is a valid bare key.
+    """A part of a dotted key as TOML.
 
     >>> _quoted("isl"), _quoted("Cape Town")
     ('isl', '"Cape Town"')

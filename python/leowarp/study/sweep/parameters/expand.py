@@ -32,8 +32,8 @@ MOST_COMBINATIONS = 100_000
 combination."""
 
 MOST_PRODUCT = 2_000_000
-"""Maximum number of combinations before `exclude` and `only` remove some of them. Testing a combination against these
-conditions takes 5 us."""
+"""Maximum number of combinations before `exclude` and `only` remove some of them. Testing a combination against
+`exclude` and `only` takes 5 us."""
 
 MOST_RUNS = 1_000_000
 """Maximum number of runs: combinations times seeds. Each run takes 500 bytes of memory in this process, and at least

@@ -31,8 +31,8 @@ from leowarp.study.sweep.parameters.ranges import RANGE_KEYS, values_of_range
 KEYS = ("name", "schema", "scenario", "set", "parameters", "together", "exclude", "only", "seeds", "keep")
 """All keys that are allowed at the top level of a study file."""
 KEEP = ("none", "failed", "all")
-"""Values of `[keep] runs`; the first is the default. The value says which run directories are stored beside the
-results."""
+"""Values of `[keep] runs`; the first is the default. The value of `runs` says which run directories are stored beside
+the results."""
 STUDY_SCHEMA = 1
 """The only value of `schema` that this version of leowarp can read. A file without `schema` is read as if it had this
 value."""

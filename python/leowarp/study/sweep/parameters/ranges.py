@@ -165,8 +165,8 @@ def _steps(first: Fraction, last: Fraction, step: Fraction) -> list[Fraction]:
 
 
 def seeds_in_words(seeds: Sequence[int]) -> str:
-    """Seeds as text for a table: "1 to 30" if they are consecutive. Otherwise, the text lists all seeds, or only the
-    first seeds and the last one."""
+    """Seeds as text for a table: "1 to 30" if they are consecutive. Seeds that are not consecutive are listed. A list
+    of more than `MOST_SHOWN` seeds is shortened to the first seeds and the last one."""
     if len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))):
         return f"{seeds[0]} to {seeds[-1]}"
     shown = seeds if len(seeds) <= MOST_SHOWN else [*seeds[: MOST_SHOWN - 2], "...", seeds[-1]]

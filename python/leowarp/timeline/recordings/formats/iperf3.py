@@ -3,10 +3,10 @@
 
 The source is iperf_api.c of iperf 3.9 to 3.17, function print_interval_results. The client is at the user's end. The
 client sends *up*; with ``--reverse`` the server sends *down*, and ``--bidir`` makes one transfer in each direction.
-Only the sender knows retransmissions, congestion window and round trip. The client's file therefore lacks these values
-for a reversed transfer. The throughput is the rate that one flow reached on the path. The round trip is TCP's smoothed
-round trip, which includes the delay in the queue that the flow itself fills. The throughput is therefore not the path's
-capacity, and the round trip is not the path's idle delay.
+Only the sender knows retransmissions, congestion window and round trip. For a reversed transfer, the client's file
+therefore lacks retransmissions, congestion window and round trip. The throughput is the rate that one flow reached on
+the path. The round trip is TCP's smoothed round trip, which includes the delay in the queue that the flow itself fills.
+The throughput is therefore not the path's capacity, and the round trip is not the path's idle delay.
 
 Intervals that iperf3 omits because of ``--omit`` are left out. ``--json-stream`` writes the same data as events, one
 per line.
@@ -108,7 +108,8 @@ def _document(path: Path, skips: Skips) -> tuple[dict[str, Any], list[str]]:
 
 
 def _of_events(path: Path, text: str, skips: Skips) -> tuple[dict[str, Any], list[str]]:
-    """The document that iperf3 would have written without ``--json-stream``, from its events."""
+    """The document that iperf3 would have written without ``--json-stream``, assembled from the events of the
+    stream."""
     whole: dict[str, Any] = {"intervals": []}
     notes = []
     for one in documents_of(path, text, "iperf3", _HINT, skips, _with_both_sums):

@@ -81,7 +81,7 @@ def read_irtt(path: Path) -> Measurement:
 def _trips(path: Path, document: dict[str, Any], clock: str, interval_ns: int, skips: Skips) -> list[Trip]:
     """The readable round trips, without duplicates, with times on one clock.
 
-    Raises ScenarioError if none is readable; the message says what is wrong with the first round trip.
+    Raises ScenarioError if no round trip is readable; the message names the fault of the first round trip.
     """
     read: list[Trip] = []
     failed: ScenarioError | None = None

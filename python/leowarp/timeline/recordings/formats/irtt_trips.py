@@ -121,7 +121,8 @@ def clock_of(document: dict[str, Any]) -> tuple[str, int, list[str]]:
     user.
 
     Returns: the clock, which is wall or monotonic (whichever more round trips have), or number; the interval in ns; and
-        the remarks. The clock is also monotonic if the wall clock was set during the measurement, or did not advance.
+        the remarks. If the wall clock was set during the measurement, or did not advance, the monotonic clock is
+        returned.
     """
     both: list[tuple[int, int]] = []
     have = {"wall": 0, "monotonic": 0}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes with sequence numbers: missing numbers are lost probes, repeated numbers are duplicates. If the sender's clock
-was set back, this is detected."""
+"""Probes with sequence numbers: missing numbers are lost probes, repeated numbers are duplicates. Backward steps of the
+sender's clock are detected."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Sent:
     series: The probes, with times from 0 on.
     zero_ns: The value of the sender's clock at time 0.
     clock_steps: Times at which the clock was set back.
-    steady_ns: int64 array of shape (n,) or None. Sending times on a clock that was never set back; None if the sender's
-        clock itself was never set back.
+    steady_ns: int64 array of shape (n,) or None. Sending times, corrected where the clock was set back. None if the
+        sender's clock was never set back.
     """
 
     series: Series
@@ -146,8 +146,7 @@ def _interpolated(sequence: NDArray[np.int64], sent_ns: NDArray[np.int64]) -> ND
 
 
 def _set_back(sent_ns: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Indexes of the probes at which the clock was set back, each with the (negative) size of the step. A single line
-    that was printed late is ignored."""
+    """Indexes of the probes at which the clock was set back, each with the (negative) size of the step."""
     found = []
     for place in (1 + np.flatnonzero(np.diff(sent_ns) < -_SET_BACK_NS)).tolist():
         # The medians of eight probes on either side are compared, because a single line that was printed late does not

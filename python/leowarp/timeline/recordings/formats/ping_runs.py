@@ -2,7 +2,8 @@
 """Several outputs of ping in one file: where each output begins, and to which probe a 16-bit number belongs.
 
 If ping was stopped and started again with `>>`, its numbers restart. A second header line of ping shows that another
-output begins. If the file contains only the replies, another output begins where numbers go back while time advances.
+output begins. If the file contains only replies, another output begins where probe numbers decrease although time
+advances.
 """
 
 from __future__ import annotations
@@ -55,8 +56,8 @@ class Run:
         return min([*(reply.line for reply in self.replies), *unread])
 
     def without(self, places: set[int]) -> Run:
-        """The run without the replies at these indexes, which count as damaged lines: nothing is known of their
-        probes."""
+        """A copy of the run in which the replies at the indexes `places` count as damaged lines, so nothing is known of
+        their probes."""
         if not places:
             return self
         kept = [place not in places for place in range(len(self.replies))]

@@ -3,9 +3,9 @@
 summed over all its instants.
 
 In noise, the time of one step cannot be determined, but the common offset of twenty steps can. Around each instant,
-every sign gives a curve over the offset from the instant. Depending on the sign, the curve shows the change of the
-delay's level, the increase of losses, or the increase of the delays. The sum of the curves over all instants has its
-largest value at the right offset, provided that the period is right.
+every sign gives a curve over the offset from the instant. For steps, the curve shows the change of the delay's level;
+for losses, the increase of losses; for spikes, the increase of the delays. The sum of the curves over all instants has
+its largest value at the right offset, provided that the period is right.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ def _through_beginnings(
     """Period and phase from a line through the beginnings of events (losses and tall spikes) near the instants, if
     there are enough events.
 
-    The beginning of such an event is known to one probe. The line is fitted up to three times, each time only through
-    events within a smaller distance; the fit stops when too few events remain.
+    The recording shows to within one probe when a loss or a tall spike begins. The line is fitted up to three times,
+    each time only through events within a smaller distance; the fit stops when too few events remain.
     """
     lost = np.flatnonzero(series.lost | series.cut)
     begins_ns = [series.t_ns[lost[np.flatnonzero(np.diff(lost, prepend=-2) > 1)]]] if LOSSES in sharp else []
@@ -172,7 +172,7 @@ def _edges(values: NDArray[np.float64], at: NDArray[np.int64], apart_ns: float) 
     """Mean of the values in the 0.3 s after each place, minus the mean of the values in the 0.3 s before it.
 
     values: float64 array of shape (n,)
-    at: int64 array of shape (instants, offsets). Places from 0 to n.
+    at: int64 array of shape (instants, offsets). Indexes in `values`, from 0 to n.
     Returns: float64 array of the shape of `at`. Differences of the means.
     """
     width = max(int(_EDGE_NS / apart_ns), 1)
@@ -190,7 +190,7 @@ def _loss_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArra
 
 def _spike_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
     """Mean excess of the delays over their median in the 0.3 s after each place, minus the mean excess in the 0.3 s
-    before it. The unit is the median deviation, and the excess of a delay is at most 20."""
+    before it. The excess is in units of the median deviation, and is limited to 20 for each delay."""
     most_ns = pd.Series(of.most_ns)
     width = max(int(_CALM_NS / of.apart_ns), 5)
     above_ns = (most_ns - most_ns.rolling(width, center=True, min_periods=1).median()).to_numpy()

@@ -18,8 +18,8 @@ from leowarp.timeline.recordings.period.schedule import Schedule
 from leowarp.timeline.recordings.period.search import Search
 
 BELIEVED = -3.0
-"""If the best candidate's log odds are at least this value, the answer is that there is a period. Near this value, half
-of the answers are right."""
+"""If the best candidate's log odds are at least this value, the answer is that there is a period. If the log odds are
+near this value, half of the answers are right."""
 
 _SLOPE = 1.2
 _MARGIN_SLOPE, _MARGIN_OFFSET = 0.6, -0.5
@@ -68,7 +68,8 @@ def shared(rest: float, others: list[tuple[Schedule | None, float]]) -> tuple[tu
     comes first.
 
     rest: One minus the confidence of the answer.
-    others: list of (Schedule or None, float). The other answers, each with its log odds; None: no period.
+    others: list of (Schedule or None, float). Each other answer with its log odds; the answer None means that there is
+        no period.
     """
     if not others:
         return ()

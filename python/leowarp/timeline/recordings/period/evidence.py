@@ -6,9 +6,9 @@ If no events follow a schedule, the shares of `signs` at the schedule's instants
 the schedule, a fraction q of the shares has the density ``a s^(a - 1)``, where a is below 1. Because a is below 1,
 small shares are frequent. The likelihood ratio is averaged over a grid of q and a; this mean is the Bayes factor of one
 evaluation of a sign. The Bayes factor of a period and a phase is the mean over all evaluations, because it is unknown
-which sign a path shows. This factor compares different periods as well as different phases. Half of the true period
-scores lower because it has additional instants without events, and twice the true period scores lower because it misses
-half of the events.
+which sign a path shows. The Bayes factor can compare candidates with different periods as well as candidates with
+different phases. Half of the true period scores lower because it has additional instants without events, and twice the
+true period scores lower because it misses half of the events.
 """
 
 from __future__ import annotations
@@ -132,8 +132,8 @@ class Ratios:
         return found
 
     def whole(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Log of the mean of several Bayes factors: those of each sign alone, and that of all signs together; shape
-        (phases,)."""
+        """Logarithm of the mean over several Bayes factors: one factor per sign, and one factor for all signs together;
+        shape (phases,)."""
         each = np.array(list(self.by_sign(factors).values()))
         return log_mean(each, axis=0)
 

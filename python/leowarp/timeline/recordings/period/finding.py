@@ -26,7 +26,8 @@ class Finding:
     """The answer, its confidence, and alternatives.
 
     schedule: Schedule that was found; None: no period was found.
-    confidence_ratio: How often such an answer (including "none") is right on synthetic recordings; see `confidence`.
+    confidence_ratio: Share of answers of this kind (including "no period") that are right on synthetic recordings; see
+        `confidence`.
     runners_up: tuple of (Schedule or None, float). Alternatives, each with its confidence; None: no period.
     by_sign: dict of str to (Schedule or None). For each kind of sign (steps, spikes or losses): the schedule that
         follows from this kind alone.

@@ -243,7 +243,7 @@ def _other_phase(ratios: Ratios, best: Candidate) -> Candidate | None:
 
 
 def _by_itself(ratios: Ratios, weighed: list[Candidate], sign: str) -> Candidate | None:
-    """The best candidate from one sign alone; None if the sign does not support it."""
+    """The best candidate if only one sign is used; None if its log odds are not above 0."""
     best = max(weighed, key=lambda one: one.alone[sign][1] + _log_prior(ratios, one.period_s))
     phase_s, log_factor = best.alone[sign]
     log_odds = log_factor + _log_prior(ratios, best.period_s)

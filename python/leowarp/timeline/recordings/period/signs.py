@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signs of events on a path: for each bin of a time grid, how rare the sign in this bin is.
 
-A reconfiguration may show as a step of the minimum delay, as a spike, or as losses. Each path has steps, spikes and
-losses at other times as well, and more of them in some minutes than in others. The strength of each sign in each bin is
-therefore expressed as a score, and the score is ranked among the scores of the minute before and after. The result is
-the share of these scores that are equal or higher. If no events follow a schedule, the share at the schedule's instants
-is uniform in (0, 1], for any kind of noise.
+A reconfiguration may show as a step of the minimum delay, as a spike, or as losses. Steps, spikes and losses also occur
+at other times, and are more frequent in some minutes than in others. The strength of a sign in a bin is therefore
+expressed as a score. The result is the share of scores that are at least as high, among the scores of the minute before
+and after. If no events follow a schedule, this share, taken at the schedule's instants, is uniform in (0, 1] for any
+kind of noise.
 """
 
 from __future__ import annotations
