@@ -145,11 +145,11 @@ class PlanSections:
 
     `medium` carries the packets; the type of the value is the kind of medium. All media except a constellation have two
     stations without coordinates (A and B, dish and server, or mobile and server). For media other than a constellation,
-    `isl`, `ground`, `routing` and `cures` (for `jittered` also `network`) have defaults that have no effect. Of these
-    media, only a mobile channel with routes over a constellation uses the four sections. `sysctl` holds the sysctls of
-    the guest as a whole, and `hosts[i].sysctl` those of each host. `modules` holds the parameters of kernel modules, by
-    module and parameter; times are in ns. Every module of the user, and every handover-aware congestion control that a
-    flow uses, is listed in `modules`, even if it has no parameters.
+    `isl`, `ground`, `routing` and `cures` (for `jittered` also `network`) have defaults that have no effect. A mobile
+    channel with routes over a constellation is the only one of these media that uses the four sections. `sysctl` holds
+    the sysctls of the guest as a whole, and `hosts[i].sysctl` those of each host. `modules` holds the parameters of
+    kernel modules, by module and parameter; times are in ns. Every module of the user, and every handover-aware
+    congestion control that a flow uses, is listed in `modules`, even if it has no parameters.
 
     name: Name of the run, and of its directory.
     run, isl, ground, routing, cures, network, tcp, observe, guest: The sections of those names.

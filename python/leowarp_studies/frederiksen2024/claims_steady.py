@@ -23,7 +23,7 @@ def path_delay_span(sample: Sample) -> Outcome:
     """Maximum minus minimum propagation delay of the forward path during the run, including ground links, in each
     scenario.
 
-    The span without ground links is listed, but the claim is not judged by it.
+    The span without ground links is listed, but the verdict does not depend on it.
 
     Only the forward path is used, because the claim is about the route.
 
